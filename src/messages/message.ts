@@ -1,0 +1,79 @@
+/**
+ * What a message is on its way through the service. Types only: every other part speaks in these terms.
+ */
+
+export type Channel = 'email' | 'sms'
+
+/**
+ * What a message is for. Decides its default life (readings.md, "Validity"), how it is retried, whether a newer one
+ * supersedes it and which quota counts it.
+ *
+ * - `code`  somebody waits in front of a page for it
+ * - `link`  activation, reset and recovery links
+ * - `file`  a link to a file
+ * - `alarm` a device needs somebody
+ * - `plain` a type that this version does not know, delivered as the platform's own plain text
+ */
+export type Purpose = 'code' | 'link' | 'file' | 'alarm' | 'plain'
+
+/** What is needed to say the message, now or again after a restart. Encrypted at rest, removed when it is final. */
+export interface Content {
+  /** The kind's parameters, as text, only those that its schema names. Absent, blank and null ones are left out. */
+  readonly params: Readonly<Record<string, string>>
+  /** The platform's subject; e-mail only. */
+  readonly subject?: string
+  /** `plain_email` or `plain_sms`, when the platform sent one. */
+  readonly plain?: string
+  /** `plain`: say `plain` in our layout instead of the kind's own words. */
+  readonly words: 'ours' | 'plain'
+  /** Which sender and signature to use; SMS only. */
+  readonly pluginId?: string
+  /** BCP 47 tag of the words, when it is not the service's default. */
+  readonly locale?: string
+}
+
+/** One message to one recipient, validated and addressed, before anything is stored. */
+export interface NewMessage {
+  /** 32 lower-case hex digits (128 random bits). Ties log lines, console, Message-ID and provider's id together. */
+  readonly id: string
+  readonly channel: Channel
+  /** Name of the kind in the registry, such as `registration-activation`, or `plain` for an unknown type. */
+  readonly kind: string
+  readonly purpose: Purpose
+  /** A bare address (`local@a-label.domain`) or an E.164 number (`+8613800138000`). */
+  readonly recipient: string
+  /** The recipient as logs and pages may show it: `a***@example.com`, `+86*******8000`. */
+  readonly masked: string
+  readonly content: Content
+  /** When it came in, ms since the epoch. Also the mail's Date. */
+  readonly arrivedAt: number
+  /** Not handed to a provider from this moment on, ms since the epoch. */
+  readonly expiresAt: number
+}
+
+/** A message rendered for its provider: the finished bytes. Lives in memory only. */
+export type Outgoing = OutgoingMail | OutgoingSms
+
+export interface OutgoingMail {
+  readonly channel: 'email'
+  readonly id: string
+  /** Envelope: one bare address. */
+  readonly to: string
+  /** The finished RFC 5322 message, CRLF line ends, Message-ID and Date included, without DKIM. */
+  readonly raw: Buffer
+  readonly expiresAt: number
+}
+
+export interface OutgoingSms {
+  readonly channel: 'sms'
+  readonly id: string
+  /** E.164. */
+  readonly to: string
+  readonly body: string
+  /** Who it is from; the provider's default when absent. */
+  readonly sender?: SmsSender
+  readonly expiresAt: number
+}
+
+/** A number or alphanumeric sender id, or a messaging service. */
+export type SmsSender = { readonly from: string } | { readonly messagingServiceSid: string }

@@ -1,0 +1,239 @@
+import type { Channel, Content, NewMessage, Purpose } from '../messages/message.ts'
+
+/**
+ * The port of the outbox: where callback and delivery meet. sqlite.ts and postgres.ts implement it;
+ * test/outbox/contract.ts holds every promise written here.
+ *
+ *     queued → sending(lease) → sent | refused | expired | superseded | unknown
+ *
+ * A retry goes back to `queued` with a later `dueAt`. Nothing leaves a final state.
+ */
+export const LIVE_STATES = ['queued', 'sending'] as const
+export const FINAL_STATES = ['sent', 'refused', 'expired', 'superseded', 'unknown'] as const
+export type LiveState = (typeof LIVE_STATES)[number]
+export type FinalState = (typeof FINAL_STATES)[number]
+export type State = LiveState | FinalState
+
+/** A twin that became final this long ago or less gets the same answer, and nothing new is stored (design.md). */
+export const TWIN_WINDOW_MS = 45_000
+
+/** A claim on a message. Only the holder of the current lease may settle it. */
+export interface Lease {
+  /** Names the claim: unique for every claim ever made. */
+  readonly token: string
+  /** ms since the epoch. */
+  readonly until: number
+}
+
+/** One use of a quota: a counter of a window, counted inside the insert's transaction. */
+export interface Charge {
+  /** Which quota, for the answer, the metric and the log: `recipient-10m`, `sms-prefix-10m`, … */
+  readonly quota: string
+  /** Whose counter; never a plain recipient (an HMAC). */
+  readonly bucket: string
+  readonly windowMs: number
+  /** At most this many in any window of `windowMs` (a sliding estimate over two fixed windows). */
+  readonly limit: number
+}
+
+export interface Acceptance {
+  readonly message: NewMessage
+  /** HMAC that names its twins (design.md, "Twins"). */
+  readonly twinKey: string
+  /** HMAC of channel, recipient, kind and plugin_id; code kinds only. Newer supersedes older within a group. */
+  readonly groupKey?: string
+  /** HMAC of channel and recipient: how the console finds a recipient's messages. */
+  readonly recipientHash: string
+  readonly charges: readonly Charge[]
+  /**
+   * Store it as `sending`, claimed by us with its first attempt counted, because it is handed over from memory at
+   * once; absent: `queued`, due now.
+   */
+  readonly lease?: Lease
+}
+
+/** What became of one message that was to be accepted. */
+export type Accepted =
+  /** Stored. `superseded`: ids of older codes that waited and are now final. */
+  | { readonly is: 'stored'; readonly superseded: readonly string[] }
+  /** Its twin is live: nothing stored. Wait for `id`. */
+  | { readonly is: 'joined'; readonly id: string }
+  /** Its twin is final, and recently so (or superseded and still valid): nothing stored, same answer. */
+  | { readonly is: 'repeated'; readonly id: string; readonly state: FinalState; readonly answer: FinalAnswer }
+  /** A quota is used up: nothing stored. */
+  | { readonly is: 'over-quota'; readonly quota: string; readonly retryAfterSeconds: number }
+
+/** What a final message is answered: why it was refused, null for every other state. */
+export type FinalAnswer = 'recipient' | 'content' | 'country' | null
+
+/** A message claimed for an attempt, with what is needed to render it again. */
+export interface Claimed extends NewMessage {
+  readonly lease: Lease
+  /** Attempts so far, this one included. */
+  readonly attempts: number
+  /** How many earlier attempts ended ambiguous. */
+  readonly ambiguous: number
+  readonly groupKey?: string
+}
+
+/** One line of a message's timeline. */
+export interface AttemptRecord {
+  /** ms since the epoch. */
+  readonly at: number
+  readonly tookMs: number
+  readonly provider: string
+  /** `sent`, `rejected`, `retry`, `ambiguous`, and for what never was an attempt: `lease-lost`, `released`, `cancelled`. */
+  readonly outcome: string
+  /** SMTP or provider's code, or a reason of ours. */
+  readonly code: string
+  readonly reply: string
+}
+
+/** What settling does with a claimed message. */
+export type Settlement =
+  | {
+      readonly to: 'final'
+      readonly state: FinalState
+      readonly answer: FinalAnswer
+      readonly providerId?: string
+      readonly record?: AttemptRecord
+    }
+  /**
+   * Back to `queued`, due at `dueAt`. If a newer message of its group exists it becomes `superseded` instead; if
+   * `dueAt` is not before its expiry, `expired`. `ambiguous`: this attempt counts as one. `uncounted`: the attempt
+   * never began, so it does not count.
+   */
+  | {
+      readonly to: 'queued'
+      readonly dueAt: number
+      readonly ambiguous?: boolean
+      readonly uncounted?: boolean
+      readonly record?: AttemptRecord
+    }
+
+/** What settling did: the state it is in now, or `lost` when the lease was no longer ours (nothing was written). */
+export type Settled = { readonly state: State; readonly answer: FinalAnswer } | { readonly state: 'lost' }
+
+/** The store cannot commit now: full disk, lock, I/O error, connection lost. Nothing of the call was stored. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+/** MAX_BACKLOG live messages are stored: nothing of the call was stored. */
+export class BacklogFull extends Error {
+  override readonly name = 'BacklogFull'
+}
+/** The store cannot be used at all, and what the operator can do about it. Refuses the start. */
+export class StoreUnusable extends Error {
+  override readonly name = 'StoreUnusable'
+}
+
+export interface Outbox {
+  /**
+   * Stores the messages of one callback: all of them durably committed when it resolves, or none.
+   * Each is judged by itself (twin, quota); calls that come together share one commit.
+   * @throws StoreUnavailable, BacklogFull
+   */
+  accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]>
+  /**
+   * Claims up to `limit` due messages of a channel, codes first, newest first, and counts the attempt. Settles on
+   * the way, without an attempt, what has expired; takes over what has an outlived lease as an ambiguous attempt
+   * (`ambiguous` already counts it; one that was ambiguous before becomes `unknown`).
+   * `settled` names what it made final. `nextDueAt`: when to ask again at the latest if nothing new comes; null:
+   * nothing waits.
+   * @throws StoreUnavailable
+   */
+  claim(
+    channel: Channel,
+    limit: number,
+    leaseMs: number,
+  ): Promise<{
+    readonly messages: readonly Claimed[]
+    readonly settled: readonly {
+      readonly id: string
+      readonly state: FinalState
+      readonly channel: Channel
+      readonly kind: string
+    }[]
+    readonly nextDueAt: number | null
+  }>
+  /**
+   * Writes the end of an attempt, if `lease` is still the current one. Content and recipient are gone from the row
+   * with its final state; charges of a message that was not sent (expired, superseded, refused) are given back.
+   * @throws StoreUnavailable: nothing was written; ask again.
+   */
+  settle(id: string, lease: Lease, settlement: Settlement): Promise<Settled>
+  /** A provider's later word about a sent message (Twilio's status callback); unknown provider ids are ignored. */
+  receipt(
+    channel: Channel,
+    providerId: string,
+    status: string,
+    errorCode: string | null,
+    at: number,
+  ): Promise<'recorded' | 'stale' | 'unknown'>
+  /** For people: counts, lists, timelines, retry and cancel. */
+  readonly desk: Desk
+  /** Commits what is queued and lets go of the store. */
+  close(): Promise<void>
+}
+
+/** A message as the console, the logs and the command line may see it. */
+export interface MessageView {
+  readonly id: string
+  readonly channel: Channel
+  readonly kind: string
+  readonly purpose: Purpose
+  readonly masked: string
+  readonly state: State
+  readonly answer: FinalAnswer
+  readonly attempts: number
+  readonly ambiguous: number
+  readonly arrivedAt: number
+  readonly expiresAt: number
+  readonly dueAt: number | null
+  readonly finalAt: number | null
+  readonly providerId: string | null
+  readonly receipt: { readonly status: string; readonly errorCode: string | null; readonly at: number } | null
+  readonly timeline: readonly AttemptRecord[]
+}
+
+export interface ListFilter {
+  readonly channel?: Channel
+  readonly state?: State
+  readonly kind?: string
+  readonly recipientHash?: string
+  /** Only messages that arrived before this, ms since the epoch: for paging. */
+  readonly before?: number
+  readonly limit: number
+}
+
+export interface Summary {
+  /** Live messages by channel. */
+  readonly backlog: Readonly<Record<Channel, number>>
+  /** Arrival of the oldest live message by channel, ms since the epoch. */
+  readonly oldest: Readonly<Record<Channel, number | null>>
+  /** Messages that arrived since the given moment, by channel, kind and state. */
+  readonly counts: readonly {
+    readonly channel: Channel
+    readonly kind: string
+    readonly state: State
+    readonly count: number
+  }[]
+  /** The same per minute-aligned step, for the plot. */
+  readonly series: readonly { readonly at: number; readonly state: State; readonly count: number }[]
+  /** Bytes on disk, where the store knows. */
+  readonly bytes: number | null
+}
+
+export interface Desk {
+  summary(since: number, stepMs: number): Promise<Summary>
+  list(filter: ListFilter): Promise<readonly MessageView[]>
+  find(id: string): Promise<MessageView | null>
+  /** Makes a queued message due now. False when it does not wait. */
+  retry(id: string): Promise<boolean>
+  /** Makes a queued message final (`superseded`, timeline says cancelled). False when it does not wait. */
+  cancel(id: string): Promise<boolean>
+  /** Whether a commit works right now: writes and commits something harmless. */
+  probe(): Promise<boolean>
+}
+
+export type { Content }

@@ -1,0 +1,51 @@
+import type { Channel, Outgoing } from '../messages/message.ts'
+
+/**
+ * What became of an attempt. An expected outcome is a value; a provider throws only for a bug.
+ * `reply` is what the provider said, cut to 200 characters, without recipient, code or link (an SMTP server repeats
+ * the address it refuses), safe to log, store and show.
+ */
+export type Outcome =
+  /** Accepted by the provider: 250 after the dot, Twilio 201. */
+  | { readonly is: 'sent'; readonly reply: string; readonly providerId?: string }
+  /** Refused for good, and whose fault it is. */
+  | {
+      readonly is: 'rejected'
+      readonly why: 'recipient' | 'content' | 'country'
+      readonly code: string
+      readonly reply: string
+    }
+  /**
+   * Not sent, and surely not: may be tried again. `ours`: the operator has something to mend (a wrong password);
+   * `later`: the provider asks for time, or could not be reached. `retryAfterMs` when the provider named it.
+   */
+  | {
+      readonly is: 'retry'
+      readonly whose: 'ours' | 'later'
+      readonly code: string
+      readonly reply: string
+      readonly retryAfterMs?: number
+      /** No byte of this message left the process (connection refused, DNS, TLS, aborted while waiting). */
+      readonly untouched?: boolean
+    }
+  /** Nobody knows: no reply after the dot, or after the POST was written. */
+  | { readonly is: 'ambiguous'; readonly code: string; readonly reply: string }
+
+/** Sends one message of one channel. Every implementation passes test/providers/contract.ts. */
+export interface Provider {
+  /** `smtp`, `smtp-fallback`, `twilio`: the name in logs, metrics and the console. */
+  readonly name: string
+  readonly channel: Channel
+  /** How many messages it can have in flight; the delivery loop hands it no more. */
+  readonly concurrency: number
+  /**
+   * Tries once, within the provider's own time limits (design.md), which are shorter than a lease.
+   * When `signal` aborts: `retry` with `untouched` when nothing was written yet, `ambiguous` once the dot or the POST
+   * may have been.
+   */
+  send(message: Outgoing, signal: AbortSignal): Promise<Outcome>
+  /** Looks whether the account works, without sending: for `check`, the console and a breaker's curiosity. */
+  verify(): Promise<{ readonly ok: boolean; readonly detail: string }>
+  /** Ends its connections; what is in flight was aborted before. */
+  close(): Promise<void>
+}
