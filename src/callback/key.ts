@@ -1,0 +1,41 @@
+import { createHmac } from 'node:crypto'
+
+/**
+ * The secret part of a callback URL, `/callback/{corp_id}/{key}/{channel}`, when the operator gave none: the first
+ * 32 hex digits of HMAC-SHA256(key = the channel's Token, message = `callback-courier/<channel>/<corp_id>`). So it
+ * needs no configuration and cannot be guessed as long as the Token cannot.
+ */
+export function callbackKey(channel: 'email' | 'sms', corpId: string, token: string): string {
+  return createHmac('sha256', token)
+    .update(`callback-courier/${channel}/${corpId}`, 'utf8')
+    .digest('hex')
+    .slice(0, 32)
+}
+
+/** What a channel's settings say about its keys. */
+export interface KeySettings {
+  readonly corpId: string
+  readonly token: string
+  readonly tokenPrevious?: string | undefined
+  /** The operator's own key, and the one it replaces. */
+  readonly ownKey?: string | undefined
+  readonly ownKeyPrevious?: string | undefined
+}
+
+/**
+ * The keys of a channel: `current` stands in the URL to paste; every one of `accepted` opens it, so that the
+ * console may be changed after the service. With an own key the URL does not depend on the Token, so no derived key
+ * is accepted; without one, the previous Token's derived key is.
+ */
+export function callbackKeys(
+  channel: 'email' | 'sms',
+  settings: KeySettings,
+): { readonly current: string; readonly accepted: readonly string[] } {
+  const { corpId, token, tokenPrevious, ownKey, ownKeyPrevious } = settings
+  const current = ownKey ?? callbackKey(channel, corpId, token)
+  const accepted = [current]
+  if (ownKeyPrevious !== undefined) accepted.push(ownKeyPrevious)
+  if (ownKey === undefined && tokenPrevious !== undefined)
+    accepted.push(callbackKey(channel, corpId, tokenPrevious))
+  return { current, accepted }
+}

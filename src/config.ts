@@ -1,0 +1,92 @@
+import type { Ajv, ErrorObject } from 'ajv'
+import { type EnvSchemaOpt, envSchema } from 'env-schema'
+import { advice } from './config/advice.ts'
+import { faultsTogether, type Partly } from './config/rules.ts'
+import { type Fault, faultsOf, jsonSchema, withReaders } from './config/schema.ts'
+import type { SettingValues } from './config/settings.ts'
+import { mergeSources, type Sources } from './config/sources.ts'
+
+export type { Mailbox } from './config/mailbox.ts'
+export type { Network } from './config/readers.ts'
+export { isLoopback } from './config/rules.ts'
+export type { Fault } from './config/schema.ts'
+export type { PluginSender, Sender } from './config/senders.ts'
+export type { Sources } from './config/sources.ts'
+export type { Database } from './config/urls.ts'
+
+/** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
+export type Config = SettingValues & { readonly warnings: readonly string[] }
+
+/** The settings cannot be used. Its message lists every fault, in an operator's words, without secrets. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    const count = faults.length === 1 ? 'One setting is' : `${faults.length} settings are`
+    const lines = faults.map(fault => `  ${fault.name} ${fault.problem}`)
+    super(`${count} missing or wrong:\n${lines.join('\n')}`)
+    this.faults = faults
+  }
+}
+
+/** The text each configuration was read from, for {@link envSchemaOptions}. */
+const texts = new WeakMap<Config, Readonly<Record<string, string>>>()
+
+/**
+ * Reads all settings from environment, dotenv file and secret files (`NAME_FILE`); the environment wins.
+ *
+ * The certificate's files are needed to make the HTTPS server, so before there is a Fastify instance that
+ * @fastify/env could be registered on: the settings are read here with env-schema, the package that does
+ * @fastify/env's work, and the same text is handed to the plugin afterwards (see {@link envSchemaOptions}).
+ *
+ * @throws ConfigError with all faults at once.
+ */
+export function loadConfig(sources: Sources): Config {
+  const merged = mergeSources(sources)
+  const first = validate(merged.given, new Set())
+  const wrong = 'values' in first ? [] : first.faults
+  const names = new Set([...merged.faults, ...wrong].map(fault => fault.name))
+  // A second reading without the wrong ones, so that the rest can be looked at together and all faults come at once.
+  const rest = Object.fromEntries(Object.entries(merged.given).filter(([name]) => !names.has(name)))
+  const second = wrong.length === 0 ? first : validate(rest, names)
+  const together = 'values' in second ? faultsTogether(second.values, names) : []
+  const faults = [...merged.faults, ...wrong, ...together]
+  if (faults.length > 0 || !('values' in second)) throw new ConfigError(faults)
+
+  const values = second.values as SettingValues
+  const config: Config = { ...values, warnings: [...merged.warnings, ...advice(values)] }
+  texts.set(config, merged.given)
+  return config
+}
+
+/**
+ * Options for `app.register(fastifyEnv, …)`: decorates `fastify.config` with the same values that
+ * {@link loadConfig} gave, without looking at the environment again.
+ */
+export function envSchemaOptions(config: Config): EnvSchemaOpt & { readonly confKey: 'config' } {
+  const given = texts.get(config)
+  if (given === undefined) throw new TypeError('this configuration was not made by loadConfig')
+  return { confKey: 'config', ...options(given, new Set()) }
+}
+
+function options(given: Readonly<Record<string, string>>, without: ReadonlySet<string>) {
+  return {
+    schema: jsonSchema(without),
+    data: { ...given },
+    env: false,
+    dotenv: false,
+    ajv: { customOptions: (ajv: Ajv) => withReaders(ajv) },
+  }
+}
+
+type Validated = { readonly values: Partly } | { readonly faults: readonly Fault[] }
+
+function validate(given: Readonly<Record<string, string>>, without: ReadonlySet<string>): Validated {
+  try {
+    return { values: envSchema<Partly>(options(given, without)) }
+  } catch (error) {
+    if (!(error instanceof Error && 'errors' in error)) throw error
+    return { faults: faultsOf(error.errors as ErrorObject[]) }
+  }
+}

@@ -1,0 +1,55 @@
+import type { SettingValues } from './settings.ts'
+
+/** What works but should not stay as it is, a sentence each. */
+export function advice(s: SettingValues): readonly string[] {
+  return [...tokenAdvice(s), ...networkAdvice(s), ...smsAdvice(s)]
+}
+
+function tokenAdvice(s: SettingValues): string[] {
+  const said: string[] = []
+  for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN', 'EMAIL_TOKEN_PREVIOUS', 'SMS_TOKEN_PREVIOUS'] as const) {
+    const token = s[name]
+    if (token === undefined) continue
+    if (/\d$/.test(token))
+      said.push(
+        `${name} ends in a digit: Token and timestamp are signed without anything between them, so choose one that ends in a letter (\`callback-courier token\`)`,
+      )
+    if (/[\s#"'`$\\]/.test(token))
+      said.push(
+        `${name} has a character that dotenv files and container env files read differently (space, #, quote, $, \\): compare its fingerprint (\`callback-courier check\`), or choose another Token`,
+      )
+    if (token.length < 16)
+      said.push(
+        `${name} has fewer than 16 characters and can be guessed: \`callback-courier token\` makes a good one`,
+      )
+  }
+  if (s.EMAIL_TOKEN !== undefined && s.EMAIL_TOKEN === s.SMS_TOKEN)
+    said.push('EMAIL_TOKEN and SMS_TOKEN are the same: give each channel its own')
+  for (const name of ['EMAIL_CALLBACK_KEY', 'SMS_CALLBACK_KEY'] as const)
+    if (s[name] !== undefined && new Set(s[name]).size < 10)
+      said.push(`${name} repeats few characters and may be guessed: make one with \`callback-courier token\``)
+  return said
+}
+
+function networkAdvice(s: SettingValues): string[] {
+  const said: string[] = []
+  if (s.ALLOWED_SOURCES.some(network => network.prefix === 0))
+    said.push('ALLOWED_SOURCES contains a network of everybody (/0): it protects nothing')
+  if (s.TRUSTED_PROXIES.some(network => network.prefix === 0))
+    said.push('TRUSTED_PROXIES contains a network of everybody (/0): any caller can then claim any address')
+  if (!s.TLS && s.ALLOWED_SOURCES.length > 0 && s.TRUSTED_PROXIES.length === 0)
+    said.push(
+      "TLS=off means a proxy in front, but TRUSTED_PROXIES is empty: ALLOWED_SOURCES will be compared with the proxy's address",
+    )
+  return said
+}
+
+function smsAdvice(s: SettingValues): string[] {
+  if (s.SMS_TOKEN === undefined) return []
+  const said: string[] = []
+  if (s.SMS_COUNTRIES === '*')
+    said.push('SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much')
+  if (s.TWILIO_API_KEY_SID !== undefined && s.TWILIO_AUTH_TOKEN === undefined)
+    said.push("without TWILIO_AUTH_TOKEN Twilio's delivery reports cannot be checked, so there are none")
+  return said
+}

@@ -1,0 +1,123 @@
+import { isIP } from 'node:net'
+import { readAddress, readMailbox } from './mailbox.ts'
+import {
+  readCountries,
+  readFrom,
+  readLocalesByCountry,
+  readSenders,
+  readSendersByCountry,
+} from './senders.ts'
+import { readApiUrl, readBrandUrl, readDatabase, readPublicUrl, readSmtpUrl } from './urls.ts'
+
+/** What a reader makes of a setting's text: its value, or what is wrong with it. Never repeats the text. */
+export type Reading<T> = { readonly value: T } | { readonly fault: string }
+
+/** A network or a single address, as node:net's BlockList takes it. */
+export interface Network {
+  /** As it was written: `10.0.0.0/8`. */
+  readonly text: string
+  readonly address: string
+  readonly prefix: number
+  readonly family: 'ipv4' | 'ipv6'
+}
+
+const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** Splits a list at commas and spaces. */
+export function listed(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter(item => item !== '')
+}
+
+function readSwitch(text: string): Reading<boolean> {
+  const word = text.trim().toLowerCase()
+  if (['on', 'true', 'yes', '1'].includes(word)) return { value: true }
+  if (['off', 'false', 'no', '0'].includes(word)) return { value: false }
+  return { fault: 'must be on or off' }
+}
+
+function readNetworks(text: string): Reading<readonly Network[]> {
+  const networks: Network[] = []
+  for (const item of listed(text)) {
+    const network = readNetwork(item)
+    if (network === null)
+      return { fault: 'must be a list of networks such as 203.0.113.0/24, 2001:db8::/32 or single addresses' }
+    networks.push(network)
+  }
+  return { value: networks }
+}
+
+function readNetwork(item: string): Network | null {
+  const [address = '', length, ...more] = item.split('/')
+  const version = isIP(address)
+  const bits = version === 4 ? 32 : 128
+  if (version === 0 || address.includes('%') || more.length > 0) return null
+  if (length !== undefined && (!/^\d{1,3}$/.test(length) || Number(length) > bits)) return null
+  const prefix = length === undefined ? bits : Number(length)
+  return { text: item, address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
+}
+
+function readHosts(text: string): Reading<readonly string[]> {
+  const hosts = listed(text).map(host => host.toLowerCase())
+  if (hosts.every(host => HOST_NAME.test(host.replace(/^\*\./, '')))) return { value: hosts }
+  return {
+    fault: 'must be a list of host names such as www.example.com, without https:// and without a path',
+  }
+}
+
+function readDomain(text: string): Reading<string> {
+  const domain = text.trim().toLowerCase()
+  if (domain.includes('.') && HOST_NAME.test(domain)) return { value: domain }
+  return { fault: 'must be a host name such as www.example.com, without https:// and without a path' }
+}
+
+/** A quota: how many at most; `off` and 0 mean no limit, as null. */
+function readQuota(text: string): Reading<number | null> {
+  const word = text.trim().toLowerCase()
+  if (word === 'off' || word === '0') return { value: null }
+  if (/^\d{1,9}$/.test(word)) return { value: Number(word) }
+  return { fault: 'must be a whole number from 1 to 999999999, or off' }
+}
+
+function readLocale(text: string): Reading<string> {
+  try {
+    const [tag] = Intl.getCanonicalLocales(text.trim().replaceAll('_', '-'))
+    if (tag !== undefined) return { value: tag }
+  } catch {
+    // Intl throws a RangeError for what is not a BCP 47 tag; the fault below says what is.
+  }
+  return { fault: 'must be a language tag such as en, zh-CN or ar' }
+}
+
+/** An area code as `86`, `+86` or `0086`; its value is the digits alone. */
+function readAreaCode(text: string): Reading<string> {
+  const digits = /^(?:\+|00)?([1-9]\d{0,2})$/.exec(text.trim())?.[1]
+  return digits === undefined
+    ? { fault: 'must be a country calling code such as 86 or +86' }
+    : { value: digits }
+}
+
+/** Every reader by its name in a setting's schema. */
+export const readers = {
+  switch: readSwitch,
+  networks: readNetworks,
+  hosts: readHosts,
+  domain: readDomain,
+  quota: readQuota,
+  locale: readLocale,
+  areaCode: readAreaCode,
+  from: readFrom,
+  countries: readCountries,
+  senders: readSenders,
+  sendersByCountry: readSendersByCountry,
+  localesByCountry: readLocalesByCountry,
+  mailbox: readMailbox,
+  address: readAddress,
+  publicUrl: readPublicUrl,
+  brandUrl: readBrandUrl,
+  apiUrl: readApiUrl,
+  smtpUrl: readSmtpUrl,
+  database: readDatabase,
+} as const
+
+export type Readers = typeof readers
+export type ReaderName = keyof Readers

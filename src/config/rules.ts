@@ -1,0 +1,155 @@
+import type { Network } from './readers.ts'
+import type { Fault } from './schema.ts'
+import type { SettingValues } from './settings.ts'
+
+/** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
+export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | undefined }
+
+/** Whoever finds the URL in a proxy's log could guess a shorter Token offline. */
+const SAFE_TOKEN_LENGTH = 16
+
+/**
+ * What the settings lack when they are looked at together.
+ * @param wrong names that already have a fault of their own: they were set, so nothing is said to be missing there.
+ */
+export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly Fault[] {
+  const faults = [
+    ...channelFaults(s),
+    ...(s.EMAIL_TOKEN === undefined ? [] : mailFaults(s)),
+    ...(s.SMS_TOKEN === undefined ? [] : smsFaults(s)),
+    ...(wrong.has('ALLOWED_SOURCES') ? [] : protectionFaults(s, wrong)),
+    ...listenerFaults(s),
+    ...dkimFaults(s),
+  ]
+  return faults.filter(fault => !wrong.has(fault.name))
+}
+
+function channelFaults(s: Partly): Fault[] {
+  const faults: Fault[] = []
+  if (s.EMAIL_TOKEN === undefined && s.SMS_TOKEN === undefined)
+    faults.push(
+      missing(
+        'EMAIL_TOKEN',
+        'set it to switch e-mail on, or SMS_TOKEN to switch SMS on (`callback-courier token` makes one)',
+      ),
+    )
+  if ((s.EMAIL_TOKEN ?? s.SMS_TOKEN) !== undefined && s.BRAND_NAME === undefined)
+    faults.push(missing('BRAND_NAME', 'set it to the name people know you by, or put a name into MAIL_FROM'))
+  if (s.DATABASE_URL?.kind === 'postgres' && s.STORE_SECRET === undefined)
+    faults.push(
+      missing('STORE_SECRET', 'it is needed with postgres: a long random text, the same for every instance'),
+    )
+  return faults
+}
+
+function mailFaults(s: Partly): Fault[] {
+  const faults: Fault[] = []
+  if (s.SMTP_URL === undefined)
+    faults.push(
+      missing(
+        'SMTP_URL',
+        'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587',
+      ),
+    )
+  if (s.MAIL_FROM === undefined)
+    faults.push(
+      missing(
+        'MAIL_FROM',
+        'e-mail is on (EMAIL_TOKEN), so say who mails are from: Example <no-reply@example.com>',
+      ),
+    )
+  return faults
+}
+
+function smsFaults(s: Partly): Fault[] {
+  const faults: Fault[] = []
+  const because = 'SMS is on (SMS_TOKEN)'
+  if (s.TWILIO_ACCOUNT_SID === undefined)
+    faults.push(missing('TWILIO_ACCOUNT_SID', `${because}, so name your Twilio account (AC…)`))
+  if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_AUTH_TOKEN === undefined)
+    faults.push(
+      missing('TWILIO_AUTH_TOKEN', `${because}: set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET`),
+    )
+  if (s.TWILIO_API_KEY_SID !== undefined && s.TWILIO_API_KEY_SECRET === undefined)
+    faults.push(missing('TWILIO_API_KEY_SECRET', 'it belongs to TWILIO_API_KEY_SID'))
+  if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_API_KEY_SECRET !== undefined)
+    faults.push(missing('TWILIO_API_KEY_SID', 'it belongs to TWILIO_API_KEY_SECRET'))
+  if (s.TWILIO_FROM === undefined && s.TWILIO_MESSAGING_SERVICE_SID === undefined)
+    faults.push(
+      missing('TWILIO_FROM', `${because}: set it to a number of yours, or set TWILIO_MESSAGING_SERVICE_SID`),
+    )
+  if (s.TWILIO_FROM !== undefined && s.TWILIO_MESSAGING_SERVICE_SID !== undefined)
+    faults.push({
+      name: 'TWILIO_FROM',
+      problem: 'and TWILIO_MESSAGING_SERVICE_SID are both set: remove one of them',
+    })
+  if (s.DEFAULT_AREA_CODE === undefined && s.SMS_COUNTRIES === undefined)
+    faults.push(
+      missing(
+        'DEFAULT_AREA_CODE',
+        `${because}: set it to your country's calling code (86), or say in SMS_COUNTRIES where SMS may go`,
+      ),
+    )
+  return faults
+}
+
+/** Networks that leave somebody out; 0.0.0.0/0 and ::/0 protect nothing. */
+function narrow(networks: readonly Network[] | undefined): boolean {
+  return networks !== undefined && networks.length > 0 && networks.every(network => network.prefix > 0)
+}
+
+/** POSTs may come unsigned: then only what is in the URL, or where it comes from, tells the platform from others. */
+function protectionFaults(s: Partly, wrong: ReadonlySet<string>): Fault[] {
+  if (narrow(s.ALLOWED_SOURCES) || s.POST_SIGNATURE === 'required') return []
+  const faults: Fault[] = []
+  for (const channel of ['EMAIL', 'SMS'] as const) {
+    const ownKey = s[`${channel}_CALLBACK_KEY`] !== undefined || wrong.has(`${channel}_CALLBACK_KEY`)
+    if (s[`${channel}_TOKEN`] === undefined || ownKey) continue
+    for (const name of [`${channel}_TOKEN`, `${channel}_TOKEN_PREVIOUS`] as const) {
+      const token = s[name]
+      if (token === undefined || token.length >= SAFE_TOKEN_LENGTH) continue
+      faults.push({
+        name,
+        problem: `has fewer than ${SAFE_TOKEN_LENGTH} characters, so that whoever sees the URL could guess it and send in your name: make a new one with \`callback-courier token\`, or set ${channel}_CALLBACK_KEY (22 or more random characters), ALLOWED_SOURCES or POST_SIGNATURE=required`,
+      })
+    }
+  }
+  return faults
+}
+
+function listenerFaults(s: Partly): Fault[] {
+  const faults: Fault[] = []
+  if (s.TLS === true) {
+    const remedy = 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
+    if (s.TLS_CERT_FILE === undefined) faults.push(missing('TLS_CERT_FILE', remedy))
+    if (s.TLS_KEY_FILE === undefined) faults.push(missing('TLS_KEY_FILE', remedy))
+  }
+  if (s.ADMIN_HOST !== undefined && !isLoopback(s.ADMIN_HOST) && s.ADMIN_TOKEN === undefined)
+    faults.push(
+      missing(
+        'ADMIN_TOKEN',
+        'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters, or ADMIN_HOST=127.0.0.1',
+      ),
+    )
+  if (s.PORT !== undefined && s.PORT !== 0 && s.PORT === s.ADMIN_PORT)
+    faults.push({ name: 'ADMIN_PORT', problem: 'is the same as PORT: choose another one' })
+  return faults
+}
+
+function dkimFaults(s: Partly): Fault[] {
+  const names = ['DKIM_DOMAIN', 'DKIM_SELECTOR', 'DKIM_KEY_FILE'] as const
+  const absent = names.filter(name => s[name] === undefined)
+  if (absent.length === names.length) return []
+  return absent.map(name =>
+    missing(name, 'DKIM needs DKIM_DOMAIN, DKIM_SELECTOR and DKIM_KEY_FILE, or none of them'),
+  )
+}
+
+/** Whether an address to listen on can be reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
+}
+
+function missing(name: keyof SettingValues, remedy: string): Fault {
+  return { name, problem: `is missing: ${remedy}` }
+}

@@ -1,0 +1,84 @@
+import type { Ajv, ErrorObject, SchemaValidateFunction } from 'ajv'
+import { type ReaderName, readers } from './readers.ts'
+import type { SettingSchema } from './setting.ts'
+import { type SettingName, settingNames, settings } from './settings.ts'
+
+/** What is wrong with one setting and what to do about it; never holds the value of a secret. */
+export interface Fault {
+  readonly name: string
+  readonly problem: string
+}
+
+interface ObjectSchema {
+  readonly type: 'object'
+  readonly required: readonly string[]
+  readonly properties: Readonly<Record<string, SettingSchema & { readonly default?: string | number }>>
+}
+
+/**
+ * The JSON schema of all settings, for env-schema and @fastify/env.
+ * @param without names of settings that are left out of `required`.
+ */
+export function jsonSchema(without: ReadonlySet<string> = new Set()): ObjectSchema {
+  const properties = settingNames.map(name => {
+    const { schema, ...about } = settings[name] as (typeof settings)[SettingName] & {
+      default?: string | number
+    }
+    return [name, about.default === undefined ? schema : { ...schema, default: about.default }] as const
+  })
+  const required = settingNames.filter(name => 'required' in settings[name] && !without.has(name))
+  return { type: 'object', required, properties: Object.fromEntries(properties) }
+}
+
+/** Puts what a reader made of a setting's text in the place of the text. */
+const reads: SchemaValidateFunction = (reader: ReaderName, text: string, _schema, place) => {
+  const reading = readers[reader](text)
+  if ('fault' in reading) {
+    reads.errors = [{ keyword: 'reads', message: reading.fault, params: {} }]
+    return false
+  }
+  if (place !== undefined) place.parentData[String(place.parentDataProperty)] = reading.value
+  return true
+}
+
+/** Teaches an ajv instance the keyword by which a setting's text becomes its value. */
+export function withReaders(ajv: Ajv): Ajv {
+  return ajv.addKeyword({
+    keyword: 'reads',
+    type: 'string',
+    schemaType: 'string',
+    modifying: true,
+    errors: true,
+    validate: reads,
+  })
+}
+
+/** Puts ajv's errors into an operator's words, one fault a setting. */
+export function faultsOf(errors: readonly ErrorObject[]): readonly Fault[] {
+  const faults = new Map<string, Fault>()
+  for (const error of errors) {
+    const name =
+      error.keyword === 'required' ? String(error.params.missingProperty) : error.instancePath.slice(1)
+    if (!faults.has(name)) faults.set(name, { name, problem: problemOf(error, name as SettingName) })
+  }
+  return [...faults.values()]
+}
+
+function problemOf(error: ErrorObject, name: SettingName): string {
+  const { schema, ...about } = settings[name]
+  const form = 'form' in about ? about.form : `such as ${about.example}`
+  switch (error.keyword) {
+    case 'required':
+      return `is missing. ${about.meaning}`
+    case 'reads':
+      return error.message ?? `must be ${form}`
+    case 'enum':
+      return `must be one of ${('enum' in schema ? (schema.enum ?? []) : []).join(', ')}`
+    case 'type':
+    case 'minimum':
+    case 'maximum':
+      return `must be a whole number from ${schema.minimum} to ${schema.maximum}`
+    default:
+      return `must be ${form}`
+  }
+}

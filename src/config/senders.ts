@@ -1,0 +1,109 @@
+import { listed, type Reading } from './readers.ts'
+
+/** Who an SMS is from: a number, an alphanumeric sender id or a messaging service. */
+export type Sender = { readonly from: string } | { readonly messagingServiceSid: string }
+
+/** What a plugin_id chooses; either may be left out. */
+export interface PluginSender {
+  /** Stands at the head of the SMS instead of the brand's name. */
+  readonly signature?: string
+  readonly sender?: Sender
+}
+
+const NUMBER = /^\+[1-9]\d{6,14}$/
+const SHORT_CODE = /^\d{3,8}$/
+const NAME = /^(?=.*[A-Za-z])[A-Za-z0-9 &+_-]{1,11}$/
+const SERVICE = /^MG[0-9a-fA-F]{32}$/
+
+/** Country as ISO 3166-1 says it in two letters, known to the Unicode tables that come with Node. */
+export function isCountry(text: string): boolean {
+  const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+  return /^[A-Z]{2}$/.test(text) && !['UK', 'EU', 'UN', 'ZZ'].includes(text) && names.of(text) !== undefined
+}
+
+const COUNTRIES = 'must be countries in two letters such as CN, US, DE (Great Britain is GB)'
+
+/** A list of countries, or `*` for every country. */
+export function readCountries(text: string): Reading<'*' | readonly string[]> {
+  if (text.trim() === '*') return { value: '*' }
+  const countries = listed(text).map(country => country.toUpperCase())
+  return countries.every(isCountry) ? { value: countries } : { fault: `${COUNTRIES}, or * for all` }
+}
+
+function sender(text: unknown): Sender | null {
+  if (typeof text !== 'string') return null
+  if (SERVICE.test(text)) return { messagingServiceSid: text }
+  return NUMBER.test(text) || SHORT_CODE.test(text) || NAME.test(text) ? { from: text } : null
+}
+
+/** `TWILIO_FROM`: a number, a short code or an alphanumeric sender id. */
+export function readFrom(text: string): Reading<string> {
+  const who = sender(text.trim())
+  return who !== null && 'from' in who
+    ? { value: who.from }
+    : { fault: 'must be a number such as +15005550006, or a name of up to 11 letters and digits' }
+}
+
+/** A JSON object, or null for anything else. */
+function object(value: unknown): Readonly<Record<string, unknown>> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null
+}
+
+function json(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    return object(JSON.parse(text))
+  } catch {
+    return null
+  }
+}
+
+const PLUGINS =
+  'must be JSON such as {"plugin-1": {"signature": "Example", "from": "+15005550006"}}; from is a number, a name of up to 11 letters or a messaging service (MG…)'
+
+/** `PLUGIN_SENDERS`: plugin_id → signature and sender. */
+export function readSenders(text: string): Reading<ReadonlyMap<string, PluginSender>> {
+  const given = json(text)
+  if (given === null) return { fault: PLUGINS }
+  const senders = new Map<string, PluginSender>()
+  for (const [pluginId, value] of Object.entries(given)) {
+    const { signature, from, ...more } = object(value) ?? { unknown: true }
+    const who = from === undefined ? undefined : sender(from)
+    const signatureFits =
+      signature === undefined || (typeof signature === 'string' && /^[^\p{Cc}]{1,40}$/u.test(signature))
+    if (who === null || !signatureFits || Object.keys(more).length > 0) return { fault: PLUGINS }
+    senders.set(pluginId, {
+      ...(typeof signature === 'string' ? { signature } : {}),
+      ...(who === undefined ? {} : { sender: who }),
+    })
+  }
+  return { value: senders }
+}
+
+/** `SENDER_BY_COUNTRY`: country → sender. */
+export function readSendersByCountry(text: string): Reading<ReadonlyMap<string, Sender>> {
+  const fault = 'must be JSON such as {"US": "+15005550006", "DE": "Example"}; countries in two letters'
+  const senders = new Map<string, Sender>()
+  for (const [country, value] of Object.entries(json(text) ?? { '': null })) {
+    const who = sender(value)
+    if (who === null || !isCountry(country)) return { fault }
+    senders.set(country, who)
+  }
+  return { value: senders }
+}
+
+/** `LOCALE_BY_COUNTRY`: country → language of its SMS. */
+export function readLocalesByCountry(text: string): Reading<ReadonlyMap<string, string>> {
+  const fault = 'must be JSON such as {"CN": "zh-CN", "TW": "zh-TW"}; countries in two letters'
+  const locales = new Map<string, string>()
+  for (const [country, value] of Object.entries(json(text) ?? { '': null })) {
+    if (typeof value !== 'string' || !isCountry(country)) return { fault }
+    try {
+      locales.set(country, Intl.getCanonicalLocales(value)[0] ?? value)
+    } catch {
+      return { fault }
+    }
+  }
+  return { value: locales }
+}

@@ -1,0 +1,92 @@
+import type { ReaderName, Readers } from './readers.ts'
+
+/** The JSON schema of one setting. `reads` names the reader (readers.ts) that turns its text into its value. */
+export interface SettingSchema {
+  readonly type: 'string' | 'integer'
+  readonly pattern?: string
+  readonly enum?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly reads?: ReaderName
+}
+
+/** What an operator is told about a setting, and what it is when the operator says nothing. */
+export interface About {
+  /** What it does, in an operator's words. */
+  readonly meaning: string
+  /** A value that an operator could write. Never a secret that works anywhere. */
+  readonly example: string
+  /** As an operator would write it. */
+  readonly default?: string | number
+  /** A default that follows from other settings, as an operator would write it. */
+  readonly defaultFrom?: (given: Readonly<Record<string, string>>) => string | undefined
+  /** Has to be set whatever else is set. */
+  readonly required?: true
+  /** Never shown; may also be given as a file by `NAME_FILE`. */
+  readonly secret?: true
+  /** What a right value looks like, for the fault when it does not: "32 hex digits after AC". */
+  readonly form?: string
+}
+
+/** One setting. `T` is the type of its value, once read. */
+export interface Setting<T> extends About {
+  readonly schema: SettingSchema
+  /** Carries the type of the value; never there at run time. */
+  readonly value?: T
+}
+
+export type Settings = Readonly<Record<string, Setting<unknown>>>
+
+/** Settings that belong together, in the order of .env.example. */
+export interface Group<S extends Settings> {
+  readonly title: string
+  readonly about: string
+  readonly settings: S
+}
+
+/** The values of a group of settings, each with its own type. */
+export type Values<S extends Settings> = {
+  readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
+}
+
+type Given<T, A extends About> = A extends { default: unknown } | { required: true } ? T : T | undefined
+
+/** Free text, or text of a pattern. */
+export function text<A extends About & { readonly pattern?: string; readonly minLength?: number }>(
+  about: A,
+): Setting<Given<string, A>> {
+  const { pattern, minLength } = about
+  const schema: SettingSchema = {
+    type: 'string',
+    ...(pattern === undefined ? {} : { pattern }),
+    ...(minLength === undefined ? {} : { minLength }),
+  }
+  return { ...about, schema }
+}
+
+/** A whole number from `minimum` to `maximum`. */
+export function integer<A extends About & { readonly minimum: number; readonly maximum: number }>(
+  about: A,
+): Setting<Given<number, A>> {
+  const { minimum, maximum } = about
+  return { ...about, schema: { type: 'integer', minimum, maximum } }
+}
+
+/** One of a few words. */
+export function choice<const C extends string, A extends About>(
+  choices: readonly C[],
+  about: A,
+): Setting<Given<C, A>> {
+  return { ...about, schema: { type: 'string', enum: choices } }
+}
+
+/** Text that a reader turns into its value. */
+export function read<R extends ReaderName, A extends About>(
+  reads: R,
+  about: A,
+): Setting<Given<ValueOf<R>, A>> {
+  return { ...about, schema: { type: 'string', reads } }
+}
+
+type ValueOf<R extends ReaderName> = Exclude<ReturnType<Readers[R]>, { fault: string }>['value']

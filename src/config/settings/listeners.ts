@@ -1,0 +1,75 @@
+import { choice, type Group, integer, read, text } from '../setting.ts'
+
+const settings = {
+  HOST: text({
+    default: '0.0.0.0',
+    meaning: 'Address that the callbacks are served on.',
+    example: '0.0.0.0',
+  }),
+  PORT: integer({
+    minimum: 0,
+    maximum: 65_535,
+    default: 8443,
+    meaning: 'Port that the callbacks are served on.',
+    example: '8443',
+  }),
+  TLS: read('switch', {
+    default: 'on',
+    meaning: 'on: serve HTTPS from the two files below. off: behind a proxy that ends TLS.',
+    example: 'off',
+  }),
+  TLS_CERT_FILE: text({
+    meaning:
+      'PEM file: the certificate, then its intermediates (the "full chain"). A renewed file is picked up without a restart.',
+    example: '/certs/fullchain.pem',
+  }),
+  TLS_KEY_FILE: text({
+    meaning: 'PEM file: the private key of the certificate.',
+    example: '/certs/privkey.pem',
+  }),
+  DRAIN_SECONDS: integer({
+    minimum: 0,
+    maximum: 10,
+    default: 5,
+    meaning: 'How long callbacks are still served after SIGTERM, so that a load balancer notices.',
+    example: '5',
+  }),
+  ADMIN_HOST: text({
+    default: '127.0.0.1',
+    meaning:
+      'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKEN.',
+    example: '0.0.0.0',
+  }),
+  ADMIN_PORT: integer({
+    minimum: 0,
+    maximum: 65_535,
+    default: 9090,
+    meaning: 'Port of the private listener.',
+    example: '9090',
+  }),
+  ADMIN_TOKEN: text({
+    pattern: '^[\\x21-\\x7e]{16,256}$',
+    form: '16 to 256 visible ASCII characters without spaces',
+    secret: true,
+    meaning: 'Password of console and metrics.',
+    example: 'a-long-random-password',
+  }),
+  ADMIN_NAMES: read('hosts', {
+    default: '',
+    meaning:
+      'Host names that the console may be opened under, beside localhost and plain addresses (a protection against DNS rebinding).',
+    example: 'courier-admin.internal.example',
+  }),
+  LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+    default: 'info',
+    meaning: 'How much is logged. No level ever logs a code, a link, a full recipient or a secret.',
+    example: 'debug',
+  }),
+} as const
+
+/** Where the service listens, and how it starts and ends. */
+export const listeners: Group<typeof settings> = {
+  title: 'HTTPS, the private listener, logs',
+  about: 'The platform calls HTTPS only: either this service serves it, or a proxy in front does (TLS=off).',
+  settings,
+}

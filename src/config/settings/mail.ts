@@ -1,0 +1,70 @@
+import { readMailbox } from '../mailbox.ts'
+import { choice, type Group, integer, read, text } from '../setting.ts'
+
+/** The address of MAIL_FROM, when it can be read. */
+function addressOfFrom(given: Readonly<Record<string, string>>): string | undefined {
+  const from = given.MAIL_FROM === undefined ? { fault: 'absent' } : readMailbox(given.MAIL_FROM)
+  return 'value' in from ? from.value.address : undefined
+}
+
+const settings = {
+  SMTP_URL: read('smtpUrl', {
+    secret: true,
+    meaning:
+      'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded.',
+    example: 'smtp://courier:password@mail.example.com:587',
+  }),
+  SMTP_FALLBACK_URL: read('smtpUrl', {
+    secret: true,
+    meaning: 'A second mail server, used when the first one refuses or cannot be reached.',
+    example: 'smtps://courier:password@mail2.example.com:465',
+  }),
+  SMTP_CONNECTIONS: integer({
+    minimum: 1,
+    maximum: 200,
+    default: 10,
+    meaning: 'Connections to the mail server at the same time.',
+    example: '10',
+  }),
+  MAIL_FROM: read('mailbox', {
+    meaning: 'Who mails are from.',
+    example: 'Example <no-reply@example.com>',
+  }),
+  MAIL_REPLY_TO: read('mailbox', {
+    meaning: 'Where answers of readers go, when not to MAIL_FROM.',
+    example: 'Example Support <support@example.com>',
+  }),
+  MAIL_BOUNCE_TO: read('address', {
+    defaultFrom: addressOfFrom,
+    meaning:
+      'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
+    example: 'bounces@example.com',
+  }),
+  DKIM_DOMAIN: read('domain', {
+    meaning: 'Signs mails with DKIM, when your mail server does not: the domain. All three or none.',
+    example: 'example.com',
+  }),
+  DKIM_SELECTOR: text({
+    pattern: '^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$',
+    form: 'letters, digits, dots and hyphens',
+    meaning: 'DKIM: the selector, under which the public key stands in the DNS.',
+    example: 'courier',
+  }),
+  DKIM_KEY_FILE: text({
+    meaning: 'DKIM: PEM file of the private key.',
+    example: '/secrets/dkim.pem',
+  }),
+  EMAIL_WORDS: choice(['ours', 'platform'], {
+    default: 'ours',
+    meaning:
+      "Whose words mails use. platform: the platform's own plain text, when it sends one, in this service's layout.",
+    example: 'platform',
+  }),
+} as const
+
+/** The enterprise's mail server. */
+export const mail: Group<typeof settings> = {
+  title: 'E-mail',
+  about: 'SMTP_URL and MAIL_FROM are needed when EMAIL_TOKEN is set.',
+  settings,
+}

@@ -1,0 +1,51 @@
+import { type Group, read } from '../setting.ts'
+
+const settings = {
+  QUOTA_RECIPIENT_PER_10_MINUTES: read('quota', {
+    default: '5',
+    meaning: 'Codes and links of one kind to one recipient in 10 minutes. Alarms are never held back by it.',
+    example: '5',
+  }),
+  QUOTA_RECIPIENT_PER_DAY: read('quota', {
+    default: '20',
+    meaning: 'The same in a day.',
+    example: '20',
+  }),
+  QUOTA_SMS_PREFIX_PER_10_MINUTES: read('quota', {
+    default: '50',
+    meaning: 'SMS in 10 minutes to numbers that differ only in their last four digits.',
+    example: '50',
+  }),
+  QUOTA_SMS_COUNTRY_PER_DAY: read('quota', {
+    default: 'off',
+    meaning: 'SMS to one country in a day.',
+    example: '5000',
+  }),
+  QUOTA_SMS_PER_MINUTE: read('quota', {
+    default: 'off',
+    meaning: 'All SMS in a minute: the brake for the whole account.',
+    example: '300',
+  }),
+  QUOTA_SMS_PER_DAY: read('quota', {
+    default: 'off',
+    meaning: 'All SMS in a day. Name a figure that you are willing to pay.',
+    example: '10000',
+  }),
+  QUOTA_EMAIL_PER_MINUTE: read('quota', {
+    default: 'off',
+    meaning: 'All mails in a minute.',
+    example: '600',
+  }),
+  QUOTA_EMAIL_PER_DAY: read('quota', {
+    default: 'off',
+    meaning: 'All mails in a day.',
+    example: '50000',
+  }),
+} as const
+
+/** What a flood of callbacks may cost at most. */
+export const quotas: Group<typeof settings> = {
+  title: 'Quotas',
+  about: 'Beyond a quota nothing is sent and the answer is 429. Each is a number, or off.',
+  settings,
+}

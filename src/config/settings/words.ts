@@ -1,0 +1,56 @@
+import { readMailbox } from '../mailbox.ts'
+import { type Group, read, text } from '../setting.ts'
+
+/** The display name of MAIL_FROM, when it has one. */
+function nameOfFrom(given: Readonly<Record<string, string>>): string | undefined {
+  const from = given.MAIL_FROM === undefined ? { fault: 'absent' } : readMailbox(given.MAIL_FROM)
+  return 'value' in from ? from.value.name : undefined
+}
+
+const settings = {
+  BRAND_NAME: text({
+    pattern: '^[^\\u0000-\\u001f\\u007f]{1,40}$',
+    form: '1 to 40 characters on one line',
+    defaultFrom: nameOfFrom,
+    meaning: 'The name people know you by; stands in every mail and SMS. Left out: the name in MAIL_FROM.',
+    example: 'Example',
+  }),
+  BRAND_URL: read('brandUrl', {
+    meaning: 'Your web site, at the foot of mails.',
+    example: 'https://www.example.com',
+  }),
+  BRAND_COLOR: text({
+    pattern: '^#[0-9a-fA-F]{6}$',
+    form: '# and six hex digits',
+    default: '#1f5fd6',
+    meaning: 'Colour of buttons and codes in mails.',
+    example: '#0a7d55',
+  }),
+  LOCALE: read('locale', {
+    default: 'en',
+    meaning: 'Language of mails and SMS.',
+    example: 'zh-CN',
+  }),
+  TEMPLATES_DIR: text({
+    meaning: 'Folder with templates of your own, in place of the built-in ones.',
+    example: '/templates',
+  }),
+  LINK_HOSTS: read('hosts', {
+    default: '',
+    meaning:
+      'Hosts that links in messages may lead to; *.example.com means everything under it. Empty: any host.',
+    example: 'www.example.com, *.iot.example.com',
+  }),
+  LINKS_HTTPS_ONLY: read('switch', {
+    default: 'off',
+    meaning: 'on: a message whose link is not https is refused.',
+    example: 'on',
+  }),
+} as const
+
+/** What people read. */
+export const words: Group<typeof settings> = {
+  title: 'Words and brand',
+  about: 'Languages built in: see README.md.',
+  settings,
+}

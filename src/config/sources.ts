@@ -1,0 +1,107 @@
+import { parseEnv } from 'node:util'
+import { nearestName } from './names.ts'
+import type { Fault } from './schema.ts'
+import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
+
+/** Where settings come from. */
+export interface Sources {
+  /** The process's environment. It wins over the dotenv file. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** A dotenv file; one that does not exist is none. */
+  readonly dotenvPath?: string
+  /** Reads a text file; throws as node:fs does. */
+  readonly readFile: (path: string) => string
+}
+
+/** The settings as text, merged, and what came up on the way. */
+export interface Merged {
+  readonly given: Readonly<Record<string, string>>
+  readonly faults: readonly Fault[]
+  readonly warnings: readonly string[]
+}
+
+/** Names in a dotenv file that are meant for somebody else. */
+const NOT_OURS = /^(COMPOSE|DOCKER|NODE|TZ|PATH)(_|$)/
+
+/** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
+export function mergeSources(sources: Sources): Merged {
+  const faults: Fault[] = []
+  const dotenv = readDotenv(sources, faults)
+  const all: Record<string, string> = {}
+  for (const [name, value] of [...Object.entries(dotenv), ...Object.entries(sources.env)]) {
+    if (value !== undefined && value.trim() !== '') all[name] = value
+  }
+  const given: Record<string, string> = {}
+  for (const name of settingNames) {
+    const value = valueOf(name, all, sources, faults)
+    if (value !== undefined) given[name] = value
+  }
+  for (const name of settingNames) {
+    const fallback = settingOf(name)?.defaultFrom?.(given)
+    if (given[name] === undefined && fallback !== undefined) given[name] = fallback
+  }
+  return { given, faults, warnings: strangers(all, dotenv) }
+}
+
+function readDotenv(sources: Sources, faults: Fault[]): Readonly<Record<string, string | undefined>> {
+  if (sources.dotenvPath === undefined) return {}
+  try {
+    return parseEnv(sources.readFile(sources.dotenvPath))
+  } catch (error) {
+    if (!isCode(error, 'ENOENT'))
+      faults.push({ name: sources.dotenvPath, problem: `cannot be read (${codeOf(error)})` })
+    return {}
+  }
+}
+
+/** A setting's text, from the setting itself or, for a secret, from the file that `NAME_FILE` names. */
+function valueOf(
+  name: SettingName,
+  all: Readonly<Record<string, string>>,
+  sources: Sources,
+  faults: Fault[],
+): string | undefined {
+  const path = 'secret' in settings[name] ? all[`${name}_FILE`] : undefined
+  if (path === undefined) return all[name]
+  if (all[name] !== undefined) {
+    faults.push({ name, problem: `and ${name}_FILE are both set: remove one of them` })
+    return all[name]
+  }
+  try {
+    const value = sources.readFile(path).replace(/\r?\n$/, '')
+    if (value.trim() !== '') return value
+    faults.push({ name, problem: `is given by ${name}_FILE, but that file is empty` })
+  } catch (error) {
+    faults.push({
+      name,
+      problem: `is given by ${name}_FILE, but that file cannot be read (${codeOf(error)}): look at its path and permissions`,
+    })
+  }
+  return undefined
+}
+
+/** Names that nobody reads: near to one of ours anywhere, or anything in a dotenv file. */
+function strangers(
+  all: Readonly<Record<string, string>>,
+  dotenv: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const known = new Set<string>(settingNames)
+  for (const name of settingNames) if ('secret' in settings[name]) known.add(`${name}_FILE`)
+  const warnings: string[] = []
+  for (const name of Object.keys(all)) {
+    if (known.has(name)) continue
+    const near = nearestName(name, known)
+    if (near !== null) warnings.push(`${name} is not a setting and is ignored: did you mean ${near}?`)
+    else if (Object.hasOwn(dotenv, name) && !NOT_OURS.test(name))
+      warnings.push(`${name} is not a setting of this service and is ignored`)
+  }
+  return warnings
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return codeOf(error) === code
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}
