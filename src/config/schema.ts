@@ -37,7 +37,8 @@ const reads: SchemaValidateFunction = (reader: ReaderName, text: string, _schema
     reads.errors = [{ keyword: 'reads', message: reading.fault, params: {} }]
     return false
   }
-  if (place !== undefined) place.parentData[String(place.parentDataProperty)] = reading.value
+  const settings: Record<string, unknown> = place?.parentData ?? {}
+  settings[String(place?.parentDataProperty)] = reading.value
   return true
 }
 
