@@ -7,7 +7,6 @@ import type { SettingValues } from './config/settings.ts'
 import { mergeSources, type Sources } from './config/sources.ts'
 
 export type { Mailbox } from './config/mailbox.ts'
-export type { Network } from './config/readers.ts'
 export { isLoopback } from './config/rules.ts'
 export type { Fault } from './config/schema.ts'
 export type { PluginSender, Sender } from './config/senders.ts'

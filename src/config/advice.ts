@@ -1,3 +1,4 @@
+import { isEverybody } from './rules.ts'
 import type { SettingValues } from './settings.ts'
 
 /** What works but should not stay as it is, a sentence each. */
@@ -33,9 +34,9 @@ function tokenAdvice(s: SettingValues): string[] {
 
 function networkAdvice(s: SettingValues): string[] {
   const said: string[] = []
-  if (s.ALLOWED_SOURCES.some(network => network.prefix === 0))
+  if (s.ALLOWED_SOURCES.some(isEverybody))
     said.push('ALLOWED_SOURCES contains a network of everybody (/0): it protects nothing')
-  if (s.TRUSTED_PROXIES.some(network => network.prefix === 0))
+  if (s.TRUSTED_PROXIES.some(isEverybody))
     said.push('TRUSTED_PROXIES contains a network of everybody (/0): any caller can then claim any address')
   if (!s.TLS && s.ALLOWED_SOURCES.length > 0 && s.TRUSTED_PROXIES.length === 0)
     said.push(

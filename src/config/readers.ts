@@ -12,15 +12,6 @@ import { readApiUrl, readBrandUrl, readDatabase, readPublicUrl, readSmtpUrl } fr
 /** What a reader makes of a setting's text: its value, or what is wrong with it. Never repeats the text. */
 export type Reading<T> = { readonly value: T } | { readonly fault: string }
 
-/** A network or a single address, as node:net's BlockList takes it. */
-export interface Network {
-  /** As it was written: `10.0.0.0/8`. */
-  readonly text: string
-  readonly address: string
-  readonly prefix: number
-  readonly family: 'ipv4' | 'ipv6'
-}
-
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /** Splits a list at commas and spaces. */
@@ -35,25 +26,18 @@ function readSwitch(text: string): Reading<boolean> {
   return { fault: 'must be on or off' }
 }
 
-function readNetworks(text: string): Reading<readonly Network[]> {
-  const networks: Network[] = []
-  for (const item of listed(text)) {
-    const network = readNetwork(item)
-    if (network === null)
-      return { fault: 'must be a list of networks such as 203.0.113.0/24, 2001:db8::/32 or single addresses' }
-    networks.push(network)
-  }
-  return { value: networks }
+/** Networks in CIDR notation and single addresses, IPv4 and IPv6, as they were written. */
+function readNetworks(text: string): Reading<readonly string[]> {
+  const networks = listed(text)
+  if (networks.every(isNetwork)) return { value: networks }
+  return { fault: 'must be a list of networks such as 203.0.113.0/24, 2001:db8::/32 or single addresses' }
 }
 
-function readNetwork(item: string): Network | null {
+function isNetwork(item: string): boolean {
   const [address = '', length, ...more] = item.split('/')
   const version = isIP(address)
-  const bits = version === 4 ? 32 : 128
-  if (version === 0 || address.includes('%') || more.length > 0) return null
-  if (length !== undefined && (!/^\d{1,3}$/.test(length) || Number(length) > bits)) return null
-  const prefix = length === undefined ? bits : Number(length)
-  return { text: item, address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
+  if (version === 0 || address.includes('%') || more.length > 0) return false
+  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128))
 }
 
 function readHosts(text: string): Reading<readonly string[]> {
@@ -70,10 +54,10 @@ function readDomain(text: string): Reading<string> {
   return { fault: 'must be a host name such as www.example.com, without https:// and without a path' }
 }
 
-/** A quota: how many at most; `off` and 0 mean no limit, as null. */
-function readQuota(text: string): Reading<number | null> {
+/** A quota: how many at most; 0 and `off` mean no limit, as 0. */
+function readQuota(text: string): Reading<number> {
   const word = text.trim().toLowerCase()
-  if (word === 'off' || word === '0') return { value: null }
+  if (word === 'off') return { value: 0 }
   if (/^\d{1,9}$/.test(word)) return { value: Number(word) }
   return { fault: 'must be a whole number from 1 to 999999999, or off' }
 }

@@ -1,4 +1,3 @@
-import type { Network } from './readers.ts'
 import type { Fault } from './schema.ts'
 import type { SettingValues } from './settings.ts'
 
@@ -94,8 +93,13 @@ function smsFaults(s: Partly): Fault[] {
 }
 
 /** Networks that leave somebody out; 0.0.0.0/0 and ::/0 protect nothing. */
-function narrow(networks: readonly Network[] | undefined): boolean {
-  return networks !== undefined && networks.length > 0 && networks.every(network => network.prefix > 0)
+function narrow(networks: readonly string[] | undefined): boolean {
+  return networks !== undefined && networks.length > 0 && !networks.some(isEverybody)
+}
+
+/** Whether a network is the whole internet. */
+export function isEverybody(network: string): boolean {
+  return /\/0+$/.test(network)
 }
 
 /** POSTs may come unsigned: then only what is in the URL, or where it comes from, tells the platform from others. */
