@@ -1,0 +1,43 @@
+/**
+ * The line on which each value of a JSON text stands, by JSON pointer: JSON.parse forgets it, and a person who is told
+ * what is wrong wants to know where.
+ * @param text well-formed JSON
+ * @returns lines from 1; for a member of an object the line of its value
+ */
+export function jsonLines(text: string): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>()
+  const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|\n|[^\s"{}[\],:]+/g
+  /** For each open bracket: its pointer, the key or index that comes next, and whether a key is expected. */
+  const open: { at: string; key: string; index: number; object: boolean; wantsKey: boolean }[] = []
+  let line = 1
+  const here = () => {
+    const top = open.at(-1)
+    return top ? `${top.at}/${top.object ? top.key : top.index}` : ''
+  }
+  for (const [found] of text.matchAll(token)) {
+    const top = open.at(-1)
+    if (found === '\n') line++
+    else if (found === '{' || found === '[') {
+      lines.set(here(), line)
+      open.push({ at: here(), key: '', index: 0, object: found === '{', wantsKey: found === '{' })
+    } else if (found === '}' || found === ']') open.pop()
+    else if (found === ',') {
+      if (top?.object) top.wantsKey = true
+      else if (top) top.index++
+    } else if (found === ':') {
+      if (top) top.wantsKey = false
+    } else if (top?.wantsKey) top.key = String(JSON.parse(found)).replaceAll('~', '~0').replaceAll('/', '~1')
+    else lines.set(here(), line)
+  }
+  return lines
+}
+
+/** The line that a SyntaxError of JSON.parse speaks of, from 1; undefined when it names none. */
+export function lineOfSyntaxError(error: unknown, text: string): number | undefined {
+  const message = error instanceof Error ? error.message : ''
+  const line = /line (\d+)/.exec(message)?.[1]
+  if (line !== undefined) return Number(line)
+  const position = /position (\d+)/.exec(message)?.[1]
+  if (position !== undefined) return text.slice(0, Number(position)).split('\n').length
+  return /end of JSON/.test(message) ? text.split('\n').length : undefined
+}

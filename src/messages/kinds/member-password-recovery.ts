@@ -1,0 +1,24 @@
+import type { Kind } from '../kind.ts'
+
+/** E-mail type 9: the link that lets a member of the enterprise recover the password. */
+export const memberPasswordRecovery: Kind = {
+  name: 'member-password-recovery',
+  channel: 'email',
+  type: 9,
+  purpose: 'link',
+  needed: ['url'],
+  also: ['username', 'email', 'verifycode', 'time', 'hour'],
+  link: 'url',
+  life: 'hour',
+  sample: {
+    subject: 'Recover your member password',
+    params: {
+      url: 'https://console.example.com/#!recover/aGVsbG8rd29ybGQ=',
+      username: 'Lin Wei',
+      email: 'lin.wei@example.com',
+      verifycode: 'MTIzNDU2Nzg5MA==',
+      time: '2026-11-20 14:32:05',
+      hour: '24',
+    },
+  },
+}

@@ -1,0 +1,65 @@
+import { faultInLink } from './characters.ts'
+
+/** Longest link that is passed on. Mail clients and browsers get unreliable beyond. */
+const MAX_LENGTH = 4096
+
+/** Why a link must not be sent, never containing the link; null when it may. */
+export type LinkPolicy = (url: string) => string | null
+
+export interface LinkRules {
+  /** Refuse `http:`. */
+  readonly httpsOnly: boolean
+  /** `example.com` (exactly that host) or `*.example.com` (any host below it, not itself); empty: any host. */
+  readonly hosts: readonly string[]
+}
+
+/**
+ * What an enterprise lets its name vouch for. The link itself is never changed: a reader gets it byte for byte.
+ * Judged twice, as written and as a browser reads it (WHATWG URL), because the two disagree about `https:/\host`.
+ * @throws TypeError for an entry of `hosts` that is no host.
+ */
+export function createLinkPolicy({ httpsOnly, hosts }: LinkRules): LinkPolicy {
+  const allowed = hosts.map(hostRule)
+  return url => {
+    if (url.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
+    const fault = faultInLink(url)
+    if (fault !== null) return fault
+    const written = /^(https?):\/\/([^/?#]+)/i.exec(url)
+    const authority = written?.[2]
+    if (!written || authority === undefined || !URL.canParse(url))
+      return 'is not an absolute http or https link'
+    if (authority.includes('@')) return 'carries user information'
+    if (authority.includes('%')) return 'has an encoded host'
+    const read = new URL(url)
+    if (read.username !== '' || read.password !== '') return 'carries user information'
+    if (httpsOnly && read.protocol !== 'https:') return 'is not an https link (LINKS_HTTPS_ONLY)'
+    const host = read.hostname.replace(/\.$/, '')
+    if (allowed.length > 0 && !allowed.some(matches => matches(host)))
+      return 'leads to a host that is not allowed (LINK_HOSTS)'
+    return null
+  }
+}
+
+/** The host a link leads to, as a browser would go there (IDNs as A-labels), with its port if it names one. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : ''
+}
+
+/** The links in a running text, without the punctuation that ends a sentence after them. */
+export function linksIn(text: string): readonly string[] {
+  return [...text.matchAll(LINK_IN_TEXT)].map(match => match[0])
+}
+
+/** A link as it stands in running text. One that ends in a full stop or a bracket is taken to end before it. */
+export const LINK_IN_TEXT = /https?:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]*[\w\-~/#@$&*+=%]/gi
+
+function hostRule(entry: string): (host: string) => boolean {
+  const below = entry.startsWith('*.')
+  const bare = below ? entry.slice(2) : entry
+  const url = `http://${bare}`
+  if (!/^[^\s/?#@:*\\]+$/.test(bare) || !URL.canParse(url)) {
+    throw new TypeError(`not a host: ${entry} (write example.com or *.example.com)`)
+  }
+  const name = new URL(url).hostname.replace(/\.$/, '')
+  return below ? host => host.endsWith(`.${name}`) : host => host === name
+}

@@ -1,0 +1,46 @@
+import type { Kind } from './kind.ts'
+import { activationCode } from './kinds/activation-code.ts'
+import { file } from './kinds/file.ts'
+import { forgottenPassword } from './kinds/forgotten-password.ts'
+import { loginCode } from './kinds/login-code.ts'
+import { memberAlarm } from './kinds/member-alarm.ts'
+import { memberPasswordRecovery } from './kinds/member-password-recovery.ts'
+import { passwordReset } from './kinds/password-reset.ts'
+import { phoneChange } from './kinds/phone-change.ts'
+import { phoneUpdate } from './kinds/phone-update.ts'
+import { recoveryCode } from './kinds/recovery-code.ts'
+import { registrationActivation } from './kinds/registration-activation.ts'
+import { registrationCode } from './kinds/registration-code.ts'
+import type { Channel } from './message.ts'
+
+/** The name under which a message of an unknown type goes: the platform's own plain text in our layout. */
+export const PLAIN_KIND = 'plain'
+
+/** Every kind, in the order of the contract's tables. A new kind is one file and one line here. */
+export const kinds: readonly Kind[] = [
+  registrationActivation,
+  passwordReset,
+  phoneChange,
+  activationCode,
+  recoveryCode,
+  file,
+  memberAlarm,
+  memberPasswordRecovery,
+  registrationCode,
+  forgottenPassword,
+  phoneUpdate,
+  loginCode,
+]
+
+const byType = new Map(kinds.map(kind => [`${kind.channel}/${kind.type}`, kind]))
+const byName = new Map(kinds.map(kind => [`${kind.channel}/${kind.name}`, kind]))
+
+/** The kind behind a channel's `type`, given as text; undefined for one that this version does not know. */
+export function kindOf(channel: Channel, type: string): Kind | undefined {
+  return byType.get(`${channel}/${type}`)
+}
+
+/** The kind of that name; undefined for `plain` and for names of a later version. */
+export function kindNamed(channel: Channel, name: string): Kind | undefined {
+  return byName.get(`${channel}/${name}`)
+}

@@ -1,0 +1,48 @@
+/**
+ * The coarse shape of the two callback bodies, for ajv with `coerceTypes` off. Only what must hold before anything can
+ * be read is refused here; what a kind needs, and what its values must be, is judged in interpret.ts, because a wrong
+ * optional parameter costs a message a word, not its delivery.
+ */
+
+/** A Java client writes what it does not have as null, and a number where the contract says String. */
+const scalar = (maxLength: number) =>
+  ({
+    anyOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }],
+  }) as const
+
+/** Recipients, separated by commas. */
+const to = scalar(32_768)
+const plain = scalar(32_768)
+/** Which keys there are depends on the type; unknown ones are ignored. */
+const param = { type: 'object', maxProperties: 100 } as const
+
+export const emailBodySchema = {
+  type: 'object',
+  required: ['subject', 'to', 'email_param'],
+  properties: { subject: scalar(998), to, email_param: param, plain_email: plain },
+} as const
+
+export const smsBodySchema = {
+  type: 'object',
+  required: ['to', 'sms_param'],
+  properties: { to, sms_param: param, area_code: scalar(32), plain_sms: plain, plugin_id: scalar(128) },
+} as const
+
+export type Scalar = string | number | boolean | null
+
+/** What passes emailBodySchema. */
+export interface EmailBody {
+  readonly subject: Scalar
+  readonly to: Scalar
+  readonly email_param: Readonly<Record<string, unknown>>
+  readonly plain_email?: Scalar
+}
+
+/** What passes smsBodySchema. */
+export interface SmsBody {
+  readonly to: Scalar
+  readonly sms_param: Readonly<Record<string, unknown>>
+  readonly area_code?: Scalar
+  readonly plain_sms?: Scalar
+  readonly plugin_id?: Scalar
+}
