@@ -1,0 +1,59 @@
+import type { Channel } from '../messages/message.ts'
+import { maskAddress, parseAddress } from './address.ts'
+import { maskNumber, type PhoneVerdict } from './phone.ts'
+
+/** One recipient that a message can be sent to. */
+export interface Recipient {
+  /** A bare address, or E.164. */
+  readonly to: string
+  readonly masked: string
+  /** ISO 3166 code, SMS only. */
+  readonly country?: string
+}
+
+/** What a `to` says: who can be written to, and how many cannot. */
+export interface Recipients {
+  readonly valid: readonly Recipient[]
+  readonly invalid: number
+  /** What was wrong with those that cannot: `country` only when that is all that was wrong. */
+  readonly why: 'recipient' | 'country'
+}
+
+/**
+ * Makes the reader of `to`: split at commas, trimmed, without duplicates.
+ * @param parsePhone reads one number.
+ */
+export function createRecipientReader(
+  parsePhone: (text: string, areaCode: string | undefined) => PhoneVerdict,
+): (channel: Channel, to: string, areaCode: string | undefined) => Recipients {
+  return (channel, to, areaCode) => {
+    const valid = new Map<string, Recipient>()
+    let invalid = 0
+    let why: 'recipient' | 'country' = 'country'
+    for (const part of to.split(',')) {
+      // An empty place between two commas, or after the last one, is nobody.
+      if (/^[ \t]*$/.test(part)) continue
+      if (channel === 'email') {
+        const address = parseAddress(part)
+        if (address === null) {
+          invalid += 1
+          why = 'recipient'
+          continue
+        }
+        const same = address.toLowerCase()
+        if (!valid.has(same)) valid.set(same, { to: address, masked: maskAddress(address) })
+        continue
+      }
+      const verdict = parsePhone(part, areaCode)
+      if (verdict.ok) {
+        const { number, country } = verdict
+        if (!valid.has(number)) valid.set(number, { to: number, masked: maskNumber(number), country })
+      } else {
+        invalid += 1
+        if (verdict.why === 'recipient') why = 'recipient'
+      }
+    }
+    if (invalid === 0) why = 'recipient'
+    return { valid: [...valid.values()], invalid, why }
+  }
+}
