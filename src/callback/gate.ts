@@ -1,0 +1,129 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Answer } from '../answers.ts'
+import { answer } from '../answers.ts'
+import type { Channel } from '../messages/message.ts'
+import { checkSignature, isFresh, type SignatureCheck } from './signature.ts'
+import type { Sources } from './sources.ts'
+
+declare const minted: unique symbol
+
+/** A caller that the gate let in. Only the gate makes one, and later steps accept nothing else. */
+export interface Caller {
+  readonly [minted]: true
+  readonly channel: Channel
+  readonly corpId: string
+}
+
+export type Admission =
+  | { readonly ok: true; readonly caller: Caller; readonly signature: SignatureCheck }
+  | {
+      readonly ok: false
+      readonly answer: Answer
+      readonly reason: GateReason
+      readonly signature: SignatureCheck
+    }
+
+/** Why somebody was not let in: for counters and the console, never with what they sent. */
+export type GateReason = 'corp' | 'source' | 'key' | 'signature' | 'stale'
+
+/** What a channel that is switched on accepts. Each list: the current one first, then its predecessor. */
+export interface ChannelSecrets {
+  readonly tokens: readonly string[]
+  readonly keys: readonly string[]
+}
+
+export interface GateOptions {
+  readonly corpId: string
+  /** A channel without secrets is off. */
+  readonly channels: Readonly<Partial<Record<Channel, ChannelSecrets>>>
+  readonly sources: Sources
+  readonly postSignature: 'observe' | 'required' | 'off'
+  readonly signatureMaxAgeSeconds: number
+  /** Wall time, ms since the epoch: the platform's timestamps are wall time. */
+  readonly wall: () => number
+}
+
+export interface Knock {
+  readonly channel: Channel
+  readonly corpId: string
+  readonly key: string
+  /** The raw query string, without `?`. */
+  readonly query: string
+  readonly socketAddress: string
+  readonly forwardedFor: string | undefined
+}
+
+/** Decides who gets in: corp_id, source network, key, signature, in this order. */
+export interface Gate {
+  /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
+  validate(knock: Knock): Admission
+  /** POST: the signature by policy. */
+  admit(knock: Knock): Admission
+}
+
+export function createGate(options: GateOptions): Gate {
+  const { corpId, channels, sources, postSignature, signatureMaxAgeSeconds, wall } = options
+  const keys = {
+    email: (channels.email?.keys ?? []).map(digestOf),
+    sms: (channels.sms?.keys ?? []).map(digestOf),
+  }
+
+  function knockOn(knock: Knock): { readonly answer: Answer; readonly reason: GateReason } | null {
+    const secrets = channels[knock.channel]
+    if (knock.corpId !== corpId || secrets === undefined) {
+      return { answer: answer('corp', 'no such enterprise, or this channel is off'), reason: 'corp' }
+    }
+    if (!sources.isAllowed(sources.callerOf(knock.socketAddress, knock.forwardedFor))) {
+      return { answer: answer('credential', 'the caller is not among the allowed sources'), reason: 'source' }
+    }
+    const given = digestOf(knock.key)
+    let matches = false
+    // No early exit: the time must not tell which key was nearly right.
+    for (const key of keys[knock.channel]) if (timingSafeEqual(key, given)) matches = true
+    return matches ? null : { answer: answer('credential', 'the key in the URL is wrong'), reason: 'key' }
+  }
+
+  function signatureOf(knock: Knock): ReturnType<typeof checkSignature> {
+    return checkSignature(knock.query, corpId, channels[knock.channel]?.tokens ?? [])
+  }
+
+  function admitted(knock: Knock, signature: SignatureCheck): Admission {
+    return { ok: true, caller: { channel: knock.channel, corpId } as Caller, signature }
+  }
+
+  return {
+    validate(knock) {
+      const refused = knockOn(knock)
+      if (refused !== null) return { ok: false, ...refused, signature: 'absent' }
+      const { check } = signatureOf(knock)
+      if (check === 'right') return admitted(knock, check)
+      const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
+      return { ok: false, answer: answer('credential', message), reason: 'signature', signature: check }
+    },
+    admit(knock) {
+      const refused = knockOn(knock)
+      if (refused !== null) return { ok: false, ...refused, signature: 'absent' }
+      if (postSignature === 'off') return admitted(knock, 'absent')
+      const { check, timestamp } = signatureOf(knock)
+      if (postSignature === 'observe') return admitted(knock, check)
+      if (check !== 'right' || timestamp === undefined) {
+        const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
+        return { ok: false, answer: answer('credential', message), reason: 'signature', signature: check }
+      }
+      if (!isFresh(timestamp, wall(), signatureMaxAgeSeconds)) {
+        return {
+          ok: false,
+          answer: answer('credential', 'the timestamp is too old or in the future'),
+          reason: 'stale',
+          signature: check,
+        }
+      }
+      return admitted(knock, check)
+    },
+  }
+}
+
+/** Equal lengths for the comparison in constant time, whatever was sent. */
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text, 'utf8').digest()
+}

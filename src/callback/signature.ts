@@ -1,0 +1,82 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+/** What a query string says about its signature. */
+export type SignatureCheck = 'right' | 'wrong' | 'absent'
+
+const TIMESTAMP = /^[\x20-\x7e]{1,64}$/
+const DIGEST = /^[0-9a-fA-F]{40}$/
+
+/**
+ * Checks `timestamp` and `signature` of a callback's query: SHA1 over corp_id + Token + timestamp, UTF-8, joined
+ * without a separator, as 40 hexadecimal digits of either case (the contract's GET {callback_url}).
+ *
+ * A timestamp is printable ASCII of 1 to 64 characters: SHA1's length extension needs a byte 0x80. Clients leave a `+`
+ * bare, so a match on the form-decoded, the percent-decoded or the raw value counts. Twice given, missing, empty and
+ * `a[]=` are not a signature.
+ *
+ * @param query the raw query string, without `?`.
+ * @param tokens the current Token and, while one is rotated, its predecessor.
+ */
+export function checkSignature(
+  query: string,
+  corpId: string,
+  tokens: readonly string[],
+): { readonly check: SignatureCheck; readonly timestamp?: string } {
+  const timestamps = valuesOf(query, 'timestamp')
+  const signatures = valuesOf(query, 'signature')
+  if (timestamps.length === 0 && signatures.length === 0) return { check: 'absent' }
+  const [rawTimestamp] = timestamps
+  const [rawSignature] = signatures
+  if (timestamps.length !== 1 || signatures.length !== 1) return { check: 'wrong' }
+  if (rawTimestamp === undefined || rawSignature === undefined) return { check: 'wrong' }
+  const signature = percentDecoded(rawSignature)
+  if (signature === null || !DIGEST.test(signature)) return { check: 'wrong' }
+  const given = Buffer.from(signature, 'hex')
+  let matched: string | undefined
+  // Every candidate and every Token is computed, whichever matched: the time tells nothing.
+  for (const timestamp of candidates(rawTimestamp)) {
+    for (const token of tokens) {
+      const digest = createHash('sha1').update(`${corpId}${token}${timestamp}`, 'utf8').digest()
+      if (timingSafeEqual(digest, given)) matched ??= timestamp
+    }
+  }
+  return matched === undefined ? { check: 'wrong' } : { check: 'right', timestamp: matched }
+}
+
+/**
+ * Whether a timestamp is within `maxAgeSeconds` of `now`. Ten digits are seconds, thirteen milliseconds; of any other
+ * form the unit is not known, and nothing can be said: it counts as fresh.
+ * @param now wall time, ms since the epoch.
+ */
+export function isFresh(timestamp: string, now: number, maxAgeSeconds: number): boolean {
+  const at = /^\d{10}$/.test(timestamp)
+    ? Number(timestamp) * 1000
+    : /^\d{13}$/.test(timestamp)
+      ? Number(timestamp)
+      : null
+  return at === null || Math.abs(now - at) <= maxAgeSeconds * 1000
+}
+
+function valuesOf(query: string, name: string): string[] {
+  const values: string[] = []
+  for (const part of query.split('&')) {
+    const equals = part.indexOf('=')
+    const key = percentDecoded((equals < 0 ? part : part.slice(0, equals)).replaceAll('+', ' '))
+    if (key === name) values.push(equals < 0 ? '' : part.slice(equals + 1))
+    else if (key?.startsWith(`${name}[`) === true) values.push('', '')
+  }
+  return values
+}
+
+function candidates(raw: string): Set<string> {
+  const all = [raw, percentDecoded(raw), percentDecoded(raw.replaceAll('+', ' '))]
+  return new Set(all.filter((each): each is string => each !== null && TIMESTAMP.test(each)))
+}
+
+function percentDecoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}

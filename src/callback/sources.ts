@@ -1,0 +1,55 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Who may call, by network address. */
+export interface Sources {
+  /**
+   * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
+   * X-Forwarded-For that is not a trusted proxy's itself. What a stranger writes into that header changes nothing.
+   */
+  callerOf(socketAddress: string, forwardedFor: string | undefined): string
+  isAllowed(address: string): boolean
+}
+
+/**
+ * @param allowed CIDR blocks or addresses, IPv4 and IPv6; empty: everybody.
+ * @param trustedProxies the same, of the proxies whose X-Forwarded-For is believed.
+ */
+export function createSources(allowed: readonly string[], trustedProxies: readonly string[]): Sources {
+  const allowList = blockListOf(allowed)
+  const proxies = blockListOf(trustedProxies)
+  return {
+    callerOf(socketAddress, forwardedFor) {
+      let caller = plain(socketAddress)
+      if (forwardedFor === undefined || !contains(proxies, caller)) return caller
+      const hops = forwardedFor.split(',').map(hop => plain(hop.trim()))
+      for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
+        if (isIP(hop) === 0) return caller
+        caller = hop
+        if (!contains(proxies, hop)) return hop
+      }
+      return caller
+    },
+    isAllowed: address => allowed.length === 0 || contains(allowList, plain(address)),
+  }
+}
+
+function blockListOf(blocks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const block of blocks) {
+    const [address = '', bits] = block.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}
+
+function contains(list: BlockList, address: string): boolean {
+  const version = isIP(address)
+  return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** `::ffff:192.0.2.1`, as a dual-stack socket names an IPv4 caller, is 192.0.2.1. */
+function plain(address: string): string {
+  return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address
+}
