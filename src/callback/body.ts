@@ -1,0 +1,64 @@
+/** Levels of objects and arrays that a body may have: the contract's deepest is 2. */
+export const MAX_DEPTH = 8
+/** Octets of a body. */
+export const BODY_LIMIT = 64 * 1024
+
+/** Why a body is not read: for err_msg. */
+export class BodyFault extends Error {
+  override readonly name = 'BodyFault'
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads a JSON body, guarded: UTF-8, at most MAX_DEPTH deep, no `__proto__` or `constructor` key.
+ * The depth is counted on the text, before anything recursive sees it.
+ * @throws BodyFault
+ */
+export function parseBody(bytes: Buffer): unknown {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new BodyFault('the body is not UTF-8')
+  }
+  if (depthOf(text) > MAX_DEPTH) throw new BodyFault(`the body is more than ${MAX_DEPTH} levels deep`)
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the body.
+    throw new BodyFault('the body is not JSON')
+  }
+  // Only a text that could spell such a key, escaped or not, is searched for it.
+  if (/__proto__|constructor|\\u00/i.test(text) && hasForbiddenKey(body)) {
+    throw new BodyFault('the body has a key that is not allowed')
+  }
+  return body
+}
+
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    if (inString) {
+      if (unit === 0x5c) at += 1
+      else if (unit === 0x22) inString = false
+    } else if (unit === 0x22) inString = true
+    else if (unit === 0x7b || unit === 0x5b) {
+      depth += 1
+      if (depth > deepest) deepest = depth
+    } else if (unit === 0x7d || unit === 0x5d) depth -= 1
+  }
+  return deepest
+}
+
+function hasForbiddenKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.some(hasForbiddenKey)
+  return Object.entries(value).some(
+    ([key, each]) => key === '__proto__' || key === 'constructor' || hasForbiddenKey(each),
+  )
+}

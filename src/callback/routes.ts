@@ -1,0 +1,197 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Answer, answer, contentInvalid, postStatus } from '../answers.ts'
+import type { Channel } from '../messages/message.ts'
+import { BODY_LIMIT, BodyFault, parseBody } from './body.ts'
+import type { Admission, Caller, Gate, Knock } from './gate.ts'
+import type { CallbackBody, Reception } from './receive.ts'
+
+/** What the routes tell whoever counts and logs: one event a callback, by the route's pattern, never the URL. */
+export interface RouteObserver {
+  callback(event: {
+    readonly channel: Channel
+    readonly method: 'GET' | 'POST'
+    readonly kind: string
+    readonly answer: Answer
+    readonly admission: Admission
+    readonly ids: readonly string[]
+    readonly tookMs: number
+  }): void
+  /** Nothing of ours was asked for: no such path, no such method, or bytes that are not HTTP. */
+  stray(event: { readonly answer: Answer }): void
+  fault(event: { readonly error: Error }): void
+}
+
+export interface CallbackRoutesOptions {
+  readonly gate: Gate
+  readonly receive: (caller: Caller, body: CallbackBody) => Promise<Reception>
+  readonly schemas: Readonly<Record<Channel, object>>
+  readonly errorStatus: 'code' | '200'
+  /** Headers of every answer. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly observer: RouteObserver
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    admission: Admission | null
+    startedAt: number
+  }
+}
+
+type Params = { readonly corpId: string; readonly key: string }
+
+const CHANNELS: readonly Channel[] = ['email', 'sms']
+const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'] as const
+const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
+
+/**
+ * The public routes: validation (GET) and sending (POST) of each channel under `/callback/{corp_id}/{key}/`, and one
+ * constant answer for everything else.
+ */
+export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
+  const { gate, receive, schemas, errorStatus, headers, observer } = options
+
+  app.decorateRequest('admission', null)
+  app.decorateRequest('startedAt', 0)
+
+  // One parser for every type: a missing Content-Type means JSON, as the contract's calls do.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (request, bytes, done) => {
+    const type = request.headers['content-type']
+    if (type !== undefined && !JSON_TYPE.test(type)) {
+      done(Object.assign(new BodyFault('the Content-Type must be application/json'), { statusCode: 415 }))
+      return
+    }
+    try {
+      done(null, parseBody(bytes as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+
+  function send(reply: FastifyReply, status: number, given: Answer): FastifyReply {
+    if (given.retryAfter !== undefined) reply.header('retry-after', String(given.retryAfter))
+    return reply
+      .code(status)
+      .headers(headers)
+      .header('content-type', 'application/json; charset=utf-8')
+      .send(
+        `{"err_code":${given.err_code},"err_msg":${given.err_msg === '' ? '""' : JSON.stringify(given.err_msg)}}`,
+      )
+  }
+
+  function knockOf(channel: Channel, request: FastifyRequest): Knock {
+    const { corpId, key } = request.params as Params
+    const { url } = request.raw
+    const question = url?.indexOf('?') ?? -1
+    const forwarded = request.headers['x-forwarded-for']
+    return {
+      channel,
+      corpId,
+      key,
+      query: question < 0 ? '' : (url?.slice(question + 1) ?? ''),
+      socketAddress: request.socket.remoteAddress ?? '',
+      forwardedFor: typeof forwarded === 'string' ? forwarded : undefined,
+    }
+  }
+
+  function closeAfter(request: FastifyRequest, reply: FastifyReply): void {
+    // A refused POST's body is not read: the connection cannot be used again.
+    if (request.method === 'POST') reply.header('connection', 'close')
+  }
+
+  for (const channel of CHANNELS) {
+    const url = `/callback/:corpId/:key/${channel}`
+    const tell = (
+      request: FastifyRequest,
+      method: 'GET' | 'POST',
+      admission: Admission,
+      reception: { readonly answer: Answer; readonly kind: string; readonly ids: readonly string[] },
+    ) =>
+      observer.callback({
+        channel,
+        method,
+        admission,
+        ...reception,
+        tookMs: performance.now() - request.startedAt,
+      })
+
+    app.get(url, (request, reply) => {
+      request.startedAt = performance.now()
+      const admission = gate.validate(knockOf(channel, request))
+      const given = admission.ok ? answer('ok', '') : admission.answer
+      tell(request, 'GET', admission, { answer: given, kind: 'none', ids: [] })
+      return send(reply, given.status, given)
+    })
+
+    app.post(url, {
+      schema: { body: schemas[channel] },
+      onRequest: (request, reply, next) => {
+        request.startedAt = performance.now()
+        const admission = gate.admit(knockOf(channel, request))
+        request.admission = admission
+        if (admission.ok) return next()
+        tell(request, 'POST', admission, { answer: admission.answer, kind: 'none', ids: [] })
+        closeAfter(request, reply)
+        send(reply, postStatus(channel, admission.answer, errorStatus), admission.answer)
+      },
+      handler: async (request, reply) => {
+        const { admission } = request
+        if (admission === null || !admission.ok) throw new Error('a callback passed the gate unadmitted')
+        const reception = await receive(admission.caller, request.body as CallbackBody)
+        tell(request, 'POST', admission, reception)
+        return send(reply, postStatus(channel, reception.answer, errorStatus), reception.answer)
+      },
+      errorHandler: (error: FastifyError, request, reply) => {
+        const given = answerToError(channel, error)
+        const { admission } = request
+        if (given.err_code === answer('fault', '').err_code) observer.fault({ error })
+        if (admission !== null) tell(request, 'POST', admission, { answer: given, kind: 'none', ids: [] })
+        if (given.status === 413) closeAfter(request, reply)
+        return send(reply, postStatus(channel, given, errorStatus), given)
+      },
+    })
+
+    app.route({
+      method: [...OTHER_METHODS],
+      url,
+      handler: (_request, reply) => {
+        const given = answer('method', 'GET validates, POST sends')
+        observer.stray({ answer: given })
+        return send(reply, given.status, given)
+      },
+    })
+  }
+
+  const nowhere = answer('path', 'no such path')
+  app.setNotFoundHandler((_request, reply) => {
+    observer.stray({ answer: nowhere })
+    return send(reply, nowhere.status, nowhere)
+  })
+  app.setErrorHandler((error: FastifyError, _request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status >= 500) observer.fault({ error })
+    const given = status >= 500 ? answer('fault', 'an unexpected fault') : nowhere
+    observer.stray({ answer: given })
+    return send(reply, given.status, given)
+  })
+}
+
+/** What a body that is not read or not right is answered: the field by JSON pointer, never its value. */
+function answerToError(channel: Channel, error: FastifyError): Answer {
+  if (error.validation !== undefined) {
+    const [first] = error.validation
+    const missing = first?.params['missingProperty']
+    const pointer = `${first?.instancePath ?? ''}${typeof missing === 'string' ? `/${missing}` : ''}`
+    const why = typeof missing === 'string' ? 'is missing' : (first?.message ?? 'is wrong')
+    return contentInvalid(channel, `${pointer === '' ? 'the body' : pointer}: ${why}`)
+  }
+  if (error instanceof BodyFault)
+    return contentInvalid(channel, error.message, error.statusCode === 415 ? 415 : 400)
+  if (error.statusCode === 413)
+    return contentInvalid(channel, `the body is larger than ${BODY_LIMIT} octets`, 413)
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return contentInvalid(channel, 'the body cannot be read')
+  }
+  return answer('fault', 'an unexpected fault')
+}
