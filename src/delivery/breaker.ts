@@ -1,0 +1,72 @@
+import type { Outcome } from '../providers/provider.ts'
+
+/** A provider that keeps failing is left alone for a while, then tried again by one message. */
+export interface Breaker {
+  /** Whether an attempt may begin now. Half open, it says yes once, and no until that attempt has ended. */
+  allows(now: number): boolean
+  /** Takes the outcome of an attempt that it allowed. */
+  record(outcome: Outcome, now: number): void
+  /** `open` until when, ms since the epoch; null when closed. */
+  openUntil(): number | null
+  readonly state: () => 'closed' | 'open' | 'half-open'
+}
+
+export interface BreakerOptions {
+  /** Failures in a row that open it. */
+  readonly threshold?: number
+  /** First rest, ms; doubles with every failed trial. */
+  readonly restMs?: number
+  readonly maxRestMs?: number
+  readonly random?: () => number
+}
+
+/**
+ * Whether an outcome speaks about the provider, not about its message: a greylisted recipient or a slow scanner says
+ * nothing about the next message, a refused connection or login does.
+ */
+function isProviderFailure(outcome: Outcome): boolean {
+  return outcome.is === 'retry' && (outcome.untouched === true || outcome.whose === 'ours')
+}
+
+export function createBreaker(options: BreakerOptions = {}): Breaker {
+  const { threshold = 5, restMs = 2000, maxRestMs = 60_000, random = Math.random } = options
+  let failures = 0
+  let rests = 0
+  let until: number | null = null
+  let trial = false
+
+  return {
+    allows(now) {
+      if (until === null) return true
+      if (now < until || trial) return false
+      trial = true
+      return true
+    },
+    record(outcome, now) {
+      if (outcome.is === 'retry' && outcome.code === 'ABORTED') {
+        trial = false
+        return
+      }
+      if (!isProviderFailure(outcome)) {
+        failures = 0
+        // A stalled trial tells nothing good: only an answer closes it.
+        if (trial && outcome.is === 'ambiguous') {
+          trial = false
+          return
+        }
+        rests = 0
+        trial = false
+        until = null
+        return
+      }
+      failures += 1
+      if (until === null ? failures >= threshold : trial) {
+        until = now + Math.min(restMs * 2 ** rests, maxRestMs) * (0.75 + random() / 2)
+        rests += 1
+        trial = false
+      }
+    },
+    openUntil: () => until,
+    state: () => (until === null ? 'closed' : trial ? 'half-open' : 'open'),
+  }
+}

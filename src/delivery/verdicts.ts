@@ -1,0 +1,52 @@
+import type { FinalAnswer, FinalState } from '../outbox/outbox.ts'
+
+/** What a waiting callback learns of one message. */
+export type Verdict =
+  | { readonly is: 'final'; readonly state: FinalState; readonly answer: FinalAnswer }
+  /** Not settled before the caller must be answered: it is stored, and being tried until it expires. */
+  | { readonly is: 'pending' }
+
+/** Brings the end of a message to the callbacks that wait for it. In memory, of this process. */
+export interface Verdicts {
+  /** Calls back once, with the verdict; at once when it is known already. Returns how to stop waiting. */
+  wait(id: string, heard: (verdict: Verdict) => void): () => void
+  announce(id: string, verdict: Verdict): void
+}
+
+/**
+ * @param remember how many of the latest ends are kept, for a twin that joins a message whose end is being announced.
+ */
+export function createVerdicts(remember = 2000): Verdicts {
+  const waiting = new Map<string, Set<(verdict: Verdict) => void>>()
+  const recent = new Map<string, Verdict>()
+
+  return {
+    wait(id, heard) {
+      const known = recent.get(id)
+      if (known !== undefined) {
+        heard(known)
+        return () => undefined
+      }
+      const set = waiting.get(id)
+      if (set === undefined) waiting.set(id, new Set([heard]))
+      else set.add(heard)
+      return () => {
+        const left = waiting.get(id)
+        if (left?.delete(heard) === true && left.size === 0) waiting.delete(id)
+      }
+    },
+    announce(id, verdict) {
+      if (verdict.is === 'final') {
+        recent.set(id, verdict)
+        if (recent.size > remember) {
+          const oldest = recent.keys().next()
+          if (oldest.done !== true) recent.delete(oldest.value)
+        }
+      }
+      const set = waiting.get(id)
+      if (set === undefined) return
+      waiting.delete(id)
+      for (const heard of set) heard(verdict)
+    },
+  }
+}
