@@ -47,9 +47,9 @@ export function loadConfig(sources: Sources): Config {
   const wrong = 'values' in first ? [] : first.faults
   const names = new Set([...merged.faults, ...wrong].map(fault => fault.name))
   // A second reading without the wrong ones, so that the rest can be looked at together and all faults come at once.
-  const rest = Object.fromEntries(Object.entries(merged.given).filter(([name]) => !names.has(name)))
+  const rest = without(merged.given, names)
   const second = wrong.length === 0 ? first : validate(rest, names)
-  const together = 'values' in second ? faultsTogether(second.values, names) : []
+  const together = 'values' in second ? faultsTogether(without(second.values, names), names) : []
   const faults = [...merged.faults, ...wrong, ...together]
   if (faults.length > 0 || !('values' in second)) throw new ConfigError(faults)
 
@@ -69,21 +69,29 @@ export function envSchemaOptions(config: Config): EnvSchemaOpt & { readonly conf
   return { confKey: 'config', ...options(given, new Set()) }
 }
 
-function options(given: Readonly<Record<string, string>>, without: ReadonlySet<string>) {
+function without<T extends object>(from: T, names: ReadonlySet<string>): T {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => !names.has(name))) as T
+}
+
+const schema = jsonSchema(new Set())
+let prepared: Ajv | undefined
+
+function options(given: Readonly<Record<string, string>>, absent: ReadonlySet<string>) {
   return {
-    schema: jsonSchema(without),
+    schema: absent.size === 0 ? schema : jsonSchema(absent),
     data: { ...given },
     env: false,
     dotenv: false,
-    ajv: { customOptions: (ajv: Ajv) => withReaders(ajv) },
+    // The same instance and the same schema each time: compiled once, for the plugin too.
+    ajv: { customOptions: (ajv: Ajv) => (prepared ??= withReaders(ajv)) },
   }
 }
 
 type Validated = { readonly values: Partly } | { readonly faults: readonly Fault[] }
 
-function validate(given: Readonly<Record<string, string>>, without: ReadonlySet<string>): Validated {
+function validate(given: Readonly<Record<string, string>>, absent: ReadonlySet<string>): Validated {
   try {
-    return { values: envSchema<Partly>(options(given, without)) }
+    return { values: envSchema<Partly>(options(given, absent)) }
   } catch (error) {
     if (!(error instanceof Error && 'errors' in error)) throw error
     return { faults: faultsOf(error.errors as ErrorObject[]) }

@@ -62,6 +62,14 @@ function readQuota(text: string): Reading<number> {
   return { fault: 'must be a whole number from 1 to 999999999, or off' }
 }
 
+/** A colour. Without its #, too: in a dotenv file that would begin a comment. */
+function readColor(text: string): Reading<string> {
+  const digits = /^#?([0-9a-f]{6})$/i.exec(text.trim())?.[1]
+  return digits === undefined
+    ? { fault: 'must be six hex digits such as 1f5fd6' }
+    : { value: `#${digits.toLowerCase()}` }
+}
+
 function readLocale(text: string): Reading<string> {
   try {
     const [tag] = Intl.getCanonicalLocales(text.trim().replaceAll('_', '-'))
@@ -87,6 +95,7 @@ export const readers = {
   hosts: readHosts,
   domain: readDomain,
   quota: readQuota,
+  color: readColor,
   locale: readLocale,
   areaCode: readAreaCode,
   from: readFrom,

@@ -1,5 +1,5 @@
 import type { Fault } from './schema.ts'
-import type { SettingValues } from './settings.ts'
+import { type SettingValues, settingNames, settings } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
 export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | undefined }
@@ -16,9 +16,10 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...channelFaults(s),
     ...(s.EMAIL_TOKEN === undefined ? [] : mailFaults(s)),
     ...(s.SMS_TOKEN === undefined ? [] : smsFaults(s)),
-    ...(wrong.has('ALLOWED_SOURCES') ? [] : protectionFaults(s, wrong)),
+    ...protectionFaults(s, wrong),
     ...listenerFaults(s),
     ...dkimFaults(s),
+    ...exampleFaults(s),
   ]
   return faults.filter(fault => !wrong.has(fault.name))
 }
@@ -104,6 +105,7 @@ export function isEverybody(network: string): boolean {
 
 /** POSTs may come unsigned: then only what is in the URL, or where it comes from, tells the platform from others. */
 function protectionFaults(s: Partly, wrong: ReadonlySet<string>): Fault[] {
+  if (wrong.has('ALLOWED_SOURCES') || wrong.has('POST_SIGNATURE')) return []
   if (narrow(s.ALLOWED_SOURCES) || s.POST_SIGNATURE === 'required') return []
   const faults: Fault[] = []
   for (const channel of ['EMAIL', 'SMS'] as const) {
@@ -147,6 +149,15 @@ function dkimFaults(s: Partly): Fault[] {
   return absent.map(name =>
     missing(name, 'DKIM needs DKIM_DOMAIN, DKIM_SELECTOR and DKIM_KEY_FILE, or none of them'),
   )
+}
+
+/** The examples stand in a public file: whoever pastes one has a secret that everybody knows. */
+function exampleFaults(s: Partly): Fault[] {
+  const pasted = settingNames.filter(name => 'secret' in settings[name] && s[name] === settings[name].example)
+  return pasted.map(name => ({
+    name,
+    problem: 'is the example of .env.example, which everybody knows: choose your own',
+  }))
 }
 
 /** Whether an address to listen on can be reached from this machine only. */

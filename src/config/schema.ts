@@ -17,16 +17,16 @@ interface ObjectSchema {
 
 /**
  * The JSON schema of all settings, for env-schema and @fastify/env.
- * @param without names of settings that are left out of `required`.
+ * @param absent names of settings that are not required.
  */
-export function jsonSchema(without: ReadonlySet<string> = new Set()): ObjectSchema {
+export function jsonSchema(absent: ReadonlySet<string>): ObjectSchema {
   const properties = settingNames.map(name => {
     const { schema, ...about } = settings[name] as (typeof settings)[SettingName] & {
       default?: string | number
     }
     return [name, about.default === undefined ? schema : { ...schema, default: about.default }] as const
   })
-  const required = settingNames.filter(name => 'required' in settings[name] && !without.has(name))
+  const required = settingNames.filter(name => 'required' in settings[name] && !absent.has(name))
   return { type: 'object', required, properties: Object.fromEntries(properties) }
 }
 

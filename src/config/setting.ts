@@ -23,6 +23,8 @@ export interface About {
   readonly defaultFrom?: (given: Readonly<Record<string, string>>) => string | undefined
   /** Has to be set whatever else is set. */
   readonly required?: true
+  /** Stands open in .env.example, to be filled in: most operators need it. */
+  readonly fill?: true
   /** Never shown; may also be given as a file by `NAME_FILE`. */
   readonly secret?: true
   /** What a right value looks like, for the fault when it does not: "32 hex digits after AC". */

@@ -26,7 +26,7 @@ const NOT_OURS = /^(COMPOSE|DOCKER|NODE|TZ|PATH)(_|$)/
 /** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
 export function mergeSources(sources: Sources): Merged {
   const faults: Fault[] = []
-  const dotenv = readDotenv(sources, faults)
+  const { dotenv, cut } = readDotenv(sources, faults)
   const all: Record<string, string> = {}
   for (const [name, value] of [...Object.entries(dotenv), ...Object.entries(sources.env)]) {
     if (value !== undefined && value.trim() !== '') all[name] = value
@@ -40,17 +40,29 @@ export function mergeSources(sources: Sources): Merged {
     const fallback = settingOf(name)?.defaultFrom?.(given)
     if (given[name] === undefined && fallback !== undefined) given[name] = fallback
   }
-  return { given, faults, warnings: strangers(all, dotenv) }
+  return { given, faults, warnings: [...cut, ...strangers(all, dotenv)] }
 }
 
-function readDotenv(sources: Sources, faults: Fault[]): Readonly<Record<string, string | undefined>> {
-  if (sources.dotenvPath === undefined) return {}
+interface Dotenv {
+  readonly dotenv: Readonly<Record<string, string | undefined>>
+  /** A sentence for each secret that a # cuts short: in a dotenv file it begins a comment. */
+  readonly cut: readonly string[]
+}
+
+function readDotenv({ dotenvPath: path, readFile }: Sources, faults: Fault[]): Dotenv {
+  if (path === undefined) return { dotenv: {}, cut: [] }
   try {
-    return parseEnv(sources.readFile(sources.dotenvPath))
+    const text = readFile(path)
+    const cut = settingNames.filter(
+      name => 'secret' in settings[name] && new RegExp(`^\\s*${name}=[^'"\`\\s#][^\\s#]*#`, 'm').test(text),
+    )
+    const said = cut.map(
+      name => `${name} in ${path} is cut short at its #: put the whole value into single quotes`,
+    )
+    return { dotenv: parseEnv(text), cut: said }
   } catch (error) {
-    if (!isCode(error, 'ENOENT'))
-      faults.push({ name: sources.dotenvPath, problem: `cannot be read (${codeOf(error)})` })
-    return {}
+    if (codeOf(error) !== 'ENOENT') faults.push({ name: path, problem: `cannot be read (${codeOf(error)})` })
+    return { dotenv: {}, cut: [] }
   }
 }
 
@@ -96,10 +108,6 @@ function strangers(
       warnings.push(`${name} is not a setting of this service and is ignored`)
   }
   return warnings
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return codeOf(error) === code
 }
 
 function codeOf(error: unknown): string {

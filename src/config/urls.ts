@@ -39,11 +39,17 @@ export function readApiUrl(text: string): Reading<string> {
   return { value: url.href.replace(/\/+$/, '') }
 }
 
-/** `smtp://` (STARTTLS is required unless the URL says otherwise) or `smtps://`, as nodemailer takes it. */
+/**
+ * `smtp://` or `smtps://`, user and password percent-encoded, `?requireTLS=` and `?ignoreTLS=`; kept as text, since a
+ * wrong one has to be found before anything connects.
+ */
 export function readSmtpUrl(text: string): Reading<string> {
   const url = parsed(text, 'smtp:', 'smtps:')
-  if (url === null)
+  if (url === null || !['', '/'].includes(url.pathname) || url.hash !== '')
     return { fault: `must be like smtp://user:password@mail.example.com:587 or smtps://…:465; ${ENCODE}` }
+  for (const [flag, value] of url.searchParams)
+    if (!['requireTLS', 'ignoreTLS'].includes(flag) || !['true', 'false'].includes(value))
+      return { fault: 'may end in ?requireTLS=false or ?ignoreTLS=true, and nothing else' }
   try {
     decodeURIComponent(url.username)
     decodeURIComponent(url.password)

@@ -9,6 +9,7 @@ const KEY = {
 
 const settings = {
   CORP_ID: text({
+    fill: true,
     pattern: '^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$',
     form: 'up to 64 letters, digits and . _ ~ -, beginning with a letter or digit',
     required: true,
@@ -16,12 +17,14 @@ const settings = {
     example: '100fa4b2c3d4e5f6',
   }),
   EMAIL_TOKEN: text({
+    fill: true,
     ...TOKEN,
     meaning:
       'The Token entered in the console beside the e-mail URL. E-mail is off without it. `callback-courier token` makes a good one.',
     example: 'bVq3xGm7RzKp2wTnYh8LdJfs',
   }),
   SMS_TOKEN: text({
+    fill: true,
     ...TOKEN,
     meaning: 'The Token entered in the console beside the SMS URL. SMS is off without it.',
     example: 'sWt9cNk4HvXr6zQmPg3BjDyf',
@@ -58,6 +61,7 @@ const settings = {
     example: 'the-old-key-of-the-sms-url',
   }),
   PUBLIC_URL: read('publicUrl', {
+    fill: true,
     meaning:
       'This service as the platform reaches it. `callback-courier urls` prints the full URLs from it; Twilio reports final delivery to it.',
     example: 'https://courier.example.com',

@@ -19,11 +19,13 @@ const settings = {
     example: 'off',
   }),
   TLS_CERT_FILE: text({
+    fill: true,
     meaning:
       'PEM file: the certificate, then its intermediates (the "full chain"). A renewed file is picked up without a restart.',
     example: '/certs/fullchain.pem',
   }),
   TLS_KEY_FILE: text({
+    fill: true,
     meaning: 'PEM file: the private key of the certificate.',
     example: '/certs/privkey.pem',
   }),
@@ -48,6 +50,7 @@ const settings = {
     example: '9090',
   }),
   ADMIN_TOKEN: text({
+    fill: true,
     pattern: '^[\\x21-\\x7e]{16,256}$',
     form: '16 to 256 visible ASCII characters without spaces',
     secret: true,

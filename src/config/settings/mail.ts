@@ -9,9 +9,10 @@ function addressOfFrom(given: Readonly<Record<string, string>>): string | undefi
 
 const settings = {
   SMTP_URL: read('smtpUrl', {
+    fill: true,
     secret: true,
     meaning:
-      'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded.',
+      'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
     example: 'smtp://courier:password@mail.example.com:587',
   }),
   SMTP_FALLBACK_URL: read('smtpUrl', {
@@ -27,6 +28,7 @@ const settings = {
     example: '10',
   }),
   MAIL_FROM: read('mailbox', {
+    fill: true,
     meaning: 'Who mails are from.',
     example: 'Example <no-reply@example.com>',
   }),

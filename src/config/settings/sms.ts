@@ -2,12 +2,14 @@ import { choice, type Group, integer, read, text } from '../setting.ts'
 
 const settings = {
   TWILIO_ACCOUNT_SID: text({
+    fill: true,
     pattern: '^AC[0-9a-fA-F]{32}$',
     form: 'AC and 32 hex digits',
     meaning: "Your Twilio account, as Twilio's console shows it.",
     example: 'AC00000000000000000000000000000000',
   }),
   TWILIO_AUTH_TOKEN: text({
+    fill: true,
     minLength: 1,
     secret: true,
     meaning: "The account's Auth Token. Also proves that a delivery report really comes from Twilio.",
@@ -26,6 +28,7 @@ const settings = {
     example: 'the-secret-of-the-api-key',
   }),
   TWILIO_FROM: read('from', {
+    fill: true,
     meaning: 'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it.',
     example: '+15005550006',
   }),
@@ -48,6 +51,7 @@ const settings = {
     example: '200',
   }),
   DEFAULT_AREA_CODE: read('areaCode', {
+    fill: true,
     meaning: 'Country calling code of a number that comes without one.',
     example: '86',
   }),

@@ -9,6 +9,7 @@ function nameOfFrom(given: Readonly<Record<string, string>>): string | undefined
 
 const settings = {
   BRAND_NAME: text({
+    fill: true,
     pattern: '^[^\\u0000-\\u001f\\u007f]{1,40}$',
     form: '1 to 40 characters on one line',
     defaultFrom: nameOfFrom,
@@ -19,12 +20,10 @@ const settings = {
     meaning: 'Your web site, at the foot of mails.',
     example: 'https://www.example.com',
   }),
-  BRAND_COLOR: text({
-    pattern: '^#[0-9a-fA-F]{6}$',
-    form: '# and six hex digits',
-    default: '#1f5fd6',
-    meaning: 'Colour of buttons and codes in mails.',
-    example: '#0a7d55',
+  BRAND_COLOR: read('color', {
+    default: '1f5fd6',
+    meaning: 'Colour of buttons and codes in mails: six hex digits, with or without #.',
+    example: '0a7d55',
   }),
   LOCALE: read('locale', {
     default: 'en',

@@ -1,0 +1,134 @@
+import t from 'tap'
+import { enough, faultsIn, load } from './settings.ts'
+
+const without = (...names: readonly string[]) =>
+  Object.fromEntries(Object.entries(enough).filter(([name]) => !names.includes(name)))
+
+const EMAIL = ['EMAIL_TOKEN', 'SMTP_URL', 'MAIL_FROM']
+const SMS = ['SMS_TOKEN', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM', 'DEFAULT_AREA_CODE']
+
+t.test('a channel that is off needs nothing', t => {
+  t.same(faultsIn(without(...SMS)), [])
+  t.same(faultsIn({ ...without(...EMAIL), BRAND_NAME: 'Example' }), [])
+  t.match(faultsIn({ ...without(...SMS, ...EMAIL) }), [/^EMAIL_TOKEN is missing.*SMS_TOKEN/])
+  t.end()
+})
+
+t.test('a channel that is on says what it lacks', t => {
+  t.match(faultsIn({ ...without('SMTP_URL', 'MAIL_FROM'), BRAND_NAME: 'X' }), [
+    /^SMTP_URL is/,
+    /^MAIL_FROM is/,
+  ])
+  t.match(faultsIn({ ...without(...SMS), SMS_TOKEN: enough.SMS_TOKEN }), [
+    /^TWILIO_ACCOUNT_SID is/,
+    /^TWILIO_AUTH_TOKEN is/,
+    /^TWILIO_FROM is/,
+    /^DEFAULT_AREA_CODE is/,
+  ])
+  t.end()
+})
+
+t.test('an API key, a messaging service and a list of countries will do', t => {
+  const env = {
+    ...without('TWILIO_AUTH_TOKEN', 'TWILIO_FROM', 'DEFAULT_AREA_CODE'),
+    TWILIO_API_KEY_SID: `SK${'0'.repeat(31)}1`,
+    TWILIO_API_KEY_SECRET: 'key-secret',
+    TWILIO_MESSAGING_SERVICE_SID: `MG${'0'.repeat(31)}1`,
+    SMS_COUNTRIES: 'CN',
+  }
+  t.match(load(env).warnings, [/delivery reports/])
+  t.match(faultsIn({ ...env, TWILIO_API_KEY_SECRET: '' }), [/^TWILIO_API_KEY_SECRET/])
+  t.match(faultsIn({ ...env, TWILIO_AUTH_TOKEN: 'x', TWILIO_API_KEY_SID: '' }), [/^TWILIO_API_KEY_SID/])
+  t.match(faultsIn({ ...env, TWILIO_FROM: '+15005550006' }), [/remove one of them/])
+  t.end()
+})
+
+t.test('nobody can guess the URL: a weak Token stops the start', t => {
+  const weak = { ...enough, EMAIL_TOKEN: 'fifteen-letters' }
+  t.match(faultsIn(weak), [/^EMAIL_TOKEN has fewer than 16 characters/])
+  t.match(faultsIn({ ...enough, SMS_TOKEN_PREVIOUS: 'short' }), [/^SMS_TOKEN_PREVIOUS has fewer/])
+  t.match(faultsIn({ ...weak, ALLOWED_SOURCES: '0.0.0.0/0' }), [/^EMAIL_TOKEN/], 'everybody is no protection')
+  t.match(faultsIn({ ...weak, ALLOWED_SOURCES: '10.0.0.0/8, ::/0' }), [/^EMAIL_TOKEN/])
+  t.match(
+    faultsIn({ ...weak, SMS_CALLBACK_KEY: 'kjahsdkjashdkjashdkjahs' }),
+    [/^EMAIL_TOKEN/],
+    'the other channel',
+  )
+  t.match(faultsIn({ ...weak, EMAIL_CALLBACK_KEY: 'too-short' }), [/^EMAIL_CALLBACK_KEY must be 22/])
+
+  t.same(faultsIn({ ...weak, EMAIL_CALLBACK_KEY: 'kjahsdkjashdkjashdkjahs' }), [])
+  t.same(faultsIn({ ...weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
+  t.same(faultsIn({ ...weak, POST_SIGNATURE: 'required' }), [])
+  t.same(faultsIn({ ...enough, EMAIL_TOKEN: 'sixteen-letters-' }), [])
+  t.end()
+})
+
+t.test('HTTPS needs its two files, or a proxy', t => {
+  t.match(faultsIn({ ...enough, TLS: 'on' }), [/^TLS_CERT_FILE is/, /^TLS_KEY_FILE is/])
+  t.match(faultsIn({ ...without('TLS'), TLS_KEY_FILE: 'k.pem' }), [/^TLS_CERT_FILE is/])
+  t.same(faultsIn({ ...enough, TLS: 'on', TLS_CERT_FILE: 'c.pem', TLS_KEY_FILE: 'k.pem' }), [])
+  t.end()
+})
+
+t.test('the private listener needs a password as soon as others can reach it', t => {
+  for (const host of ['0.0.0.0', '::', '192.0.2.1', 'courier.internal', '127.0.0.1.example.com'])
+    t.match(faultsIn({ ...enough, ADMIN_HOST: host }), [/^ADMIN_TOKEN is/], host)
+  for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost'])
+    t.same(faultsIn({ ...enough, ADMIN_HOST: host }), [], host)
+  t.same(faultsIn({ ...enough, ADMIN_HOST: '::', ADMIN_TOKEN: 'sixteen-letters-' }), [])
+  t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'short' }), [/^ADMIN_TOKEN must be 16/])
+  t.match(faultsIn({ ...enough, PORT: '9090' }), [/^ADMIN_PORT is the same as PORT/])
+  t.same(faultsIn({ ...enough, PORT: '0', ADMIN_PORT: '0' }), [], '0 is any free port')
+  t.end()
+})
+
+t.test('postgres needs the secret that all instances share', t => {
+  const env = { ...enough, DATABASE_URL: 'postgres://u:p@db.example.com/courier' }
+  t.match(faultsIn(env), [/^STORE_SECRET is/])
+  t.match(faultsIn({ ...env, STORE_SECRET: 'short' }), [/^STORE_SECRET must be at least 22/])
+  t.same(faultsIn({ ...env, STORE_SECRET: 'twenty-two-characters-' }), [])
+  t.end()
+})
+
+t.test('DKIM is all or nothing', t => {
+  t.match(faultsIn({ ...enough, DKIM_DOMAIN: 'example.com' }), [/^DKIM_SELECTOR is/, /^DKIM_KEY_FILE is/])
+  const all = { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 's1', DKIM_KEY_FILE: 'dkim.pem' }
+  t.same(faultsIn({ ...enough, ...all }), [])
+  t.end()
+})
+
+t.test('a secret out of .env.example is nobody’s', t => {
+  t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'a-long-random-password' }), [/^ADMIN_TOKEN is the example/])
+  t.end()
+})
+
+t.test('what works but should not stay so is said', t => {
+  const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings
+  t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])
+  t.match(said({ SMS_TOKEN: 'kbXvWqzRtYpLm$NhJgFd' }), [/^SMS_TOKEN has a character/])
+  t.match(said({ SMS_TOKEN: enough.EMAIL_TOKEN }), [/are the same/])
+  t.match(said({ EMAIL_TOKEN: 'short', POST_SIGNATURE: 'required' }), [/can be guessed/])
+  t.match(said({ EMAIL_CALLBACK_KEY: 'a'.repeat(22) }), [/repeats few characters/])
+  t.match(said({ ALLOWED_SOURCES: '0.0.0.0/0', TRUSTED_PROXIES: '::/0' }), [
+    /^ALLOWED_SOURCES/,
+    /^TRUSTED_PROXIES/,
+  ])
+  t.match(said({ ALLOWED_SOURCES: '203.0.113.0/24' }), [/TRUSTED_PROXIES is empty/])
+  t.match(said({ SMS_COUNTRIES: '*' }), [/every country/])
+  t.match(said({ EMAIL_TOKEN: undefined }, { '.env': 'EMAIL_TOKEN=kbXvWqzRtYpLmNhJ#gFdS' }), [
+    /cut short at its #/,
+  ])
+  t.same(said({ EMAIL_TOKEN: undefined }, { '.env': "EMAIL_TOKEN='kbXvWqzRtYpLmNhJgFdS' # mine" }), [])
+  t.end()
+})
+
+t.test('a name that nobody reads is said, with the one that was probably meant', t => {
+  const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings
+  t.match(said({ SMTP_URLS: 'x' }), [/^SMTP_URLS is not a setting.*did you mean SMTP_URL\?/])
+  t.match(said({ PUBLIC_ULR: 'x' }), [/did you mean PUBLIC_URL\?/])
+  t.match(said({ TWILIO_SID: 'x' }), [/did you mean TWILIO_ACCOUNT_SID\?/])
+  t.match(said({ EMAIL_TOKEN_FIEL: 'x' }), [/did you mean EMAIL_TOKEN_FILE\?/])
+  t.same(said({ HOME: '/root', PATH: '/bin', HOSTNAME: 'x', SMTP_HOST_PORT: 'x', npm_config_x: '1' }), [])
+  t.match(said({}, { '.env': 'NONSENSE=1\nCOMPOSE_PROJECT_NAME=x\n' }), [/^NONSENSE is not a setting/])
+  t.end()
+})

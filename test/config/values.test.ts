@@ -1,0 +1,177 @@
+import t, { type Test } from 'tap'
+import { enough, faultsIn, load } from './settings.ts'
+
+/** What each text is read as; a fault for those that cannot be. */
+function reads(t: Test, name: string, right: Record<string, unknown>, wrong: readonly string[]) {
+  for (const [text, value] of Object.entries(right))
+    t.same(load({ ...enough, BRAND_NAME: 'Example', [name]: text })[name as 'HOST'], value, `${name}=${text}`)
+  for (const text of wrong)
+    t.match(
+      faultsIn({ ...enough, BRAND_NAME: 'Example', [name]: text }),
+      [new RegExp(`^${name} `)],
+      `${name}=${text}`,
+    )
+}
+
+t.test('switches', t => {
+  reads(t, 'LINKS_HTTPS_ONLY', { on: true, TRUE: true, '1': true, off: false, no: false }, ['maybe', '2'])
+  t.end()
+})
+
+t.test('whole numbers', t => {
+  reads(t, 'PORT', { '0': 0, '443': 443 }, ['-1', '65536', '80.5', 'http'])
+  t.end()
+})
+
+t.test('quotas', t => {
+  reads(t, 'QUOTA_SMS_PER_DAY', { off: 0, '0': 0, '500': 500, OFF: 0 }, ['-5', 'many', '1.5'])
+  t.end()
+})
+
+t.test('networks, IPv4 and IPv6', t => {
+  reads(
+    t,
+    'TRUSTED_PROXIES',
+    {
+      '10.0.0.0/8': ['10.0.0.0/8'],
+      '192.0.2.7,2001:db8::/32  ::1': ['192.0.2.7', '2001:db8::/32', '::1'],
+    },
+    ['10.0.0.0/33', '2001:db8::/129', 'example.com', '10.0.0.0/8/8', 'fe80::1%eth0', '10.0.0/8', '10.0.0.0/'],
+  )
+  t.end()
+})
+
+t.test('host names', t => {
+  reads(t, 'LINK_HOSTS', { 'WWW.example.com, *.iot.example.com': ['www.example.com', '*.iot.example.com'] }, [
+    'https://example.com',
+    'example.com/path',
+    'a b..c',
+    '*.*.example.com',
+    '-x.example.com',
+  ])
+  reads(t, 'WEBOTP_DOMAIN', { 'Example.com': 'example.com' }, ['example', 'https://example.com'])
+  t.end()
+})
+
+t.test('languages, area codes and countries', t => {
+  reads(t, 'LOCALE', { en: 'en', zh_cn: 'zh-CN', AR: 'ar' }, ['english please', '-'])
+  reads(t, 'DEFAULT_AREA_CODE', { '86': '86', '+86': '86', '0086': '86', '1': '1' }, ['0', '12345', 'CN'])
+  reads(t, 'SMS_COUNTRIES', { '*': '*', 'cn, HK': ['CN', 'HK'] }, ['China', 'UK', 'EU', 'CN;HK', 'XX'])
+  t.end()
+})
+
+t.test('senders of mails', t => {
+  reads(
+    t,
+    'MAIL_FROM',
+    {
+      'a@example.com': { address: 'a@example.com' },
+      'Example Shop <a@example.com>': { name: 'Example Shop', address: 'a@example.com' },
+      '"Example, Inc." <a@example.com>': { name: 'Example, Inc.', address: 'a@example.com' },
+      '设备云 <a@例子.测试>': { name: '设备云', address: 'a@xn--fsqu00a.xn--0zwm56d' },
+      '<a@localhost>': { address: 'a@localhost' },
+    },
+    [
+      'Example',
+      'a@b@c',
+      'a b@example.com',
+      'a@example.com, b@example.com',
+      'X <a@[127.0.0.1]>',
+      '@example.com',
+    ],
+  )
+  reads(t, 'MAIL_BOUNCE_TO', { 'b@example.com': 'b@example.com' }, ['Bounces <b@example.com>', 'b@'])
+  t.end()
+})
+
+t.test('addresses of servers', t => {
+  reads(t, 'SMTP_URL', { 'smtps://u:p%40ss@mail.example.com:465': 'smtps://u:p%40ss@mail.example.com:465' }, [
+    'mail.example.com:587',
+    'smtp://',
+    'https://mail.example.com',
+    'smtp://u:100%@mail.example.com',
+  ])
+  reads(
+    t,
+    'PUBLIC_URL',
+    {
+      'https://courier.example.com/': 'https://courier.example.com',
+      'https://example.com:8443/iot/': 'https://example.com:8443/iot',
+    },
+    [
+      'http://courier.example.com',
+      'courier.example.com',
+      'https://u:p@example.com',
+      'https://example.com/?a=b',
+    ],
+  )
+  reads(
+    t,
+    'TWILIO_API_URL',
+    { 'http://127.0.0.1:4010/': 'http://127.0.0.1:4010', 'https://api.twilio.com': 'https://api.twilio.com' },
+    ['http://api.twilio.com', 'twilio'],
+  )
+  t.end()
+})
+
+t.test('where the store is', t => {
+  reads(
+    t,
+    'DATABASE_URL',
+    {
+      'file:/data/outbox.db': { kind: 'file', path: '/data/outbox.db' },
+      'file:///data/outbox.db': { kind: 'file', path: '/data/outbox.db' },
+      'file:outbox.db': { kind: 'file', path: 'outbox.db' },
+    },
+    ['outbox.db', 'mysql://db/courier', 'file:', 'postgres://'],
+  )
+  const secret = { STORE_SECRET: 'x'.repeat(32) }
+  const { DATABASE_URL } = load({ ...enough, ...secret, DATABASE_URL: 'postgresql://u:p@db:5432/c' })
+  t.same(DATABASE_URL, { kind: 'postgres', url: 'postgresql://u:p@db:5432/c' })
+  t.end()
+})
+
+t.test('senders of SMS', t => {
+  reads(t, 'TWILIO_FROM', { '+15005550006': '+15005550006', Example: 'Example', '12345': '12345' }, [
+    'A name too long for it',
+    '+0123',
+    '123456789',
+  ])
+  const service = `MG${'a'.repeat(32)}`
+  reads(
+    t,
+    'PLUGIN_SENDERS',
+    {
+      [`{"p1": {"signature": "甲", "from": "+15005550006"}, "2": {"from": "${service}"}, "3": {"signature": "C"}}`]:
+        new Map<string, unknown>([
+          ['p1', { signature: '甲', sender: { from: '+15005550006' } }],
+          ['2', { sender: { messagingServiceSid: service } }],
+          ['3', { signature: 'C' }],
+        ]),
+    },
+    [
+      '{',
+      '[]',
+      '{"p": "x"}',
+      '{"p": {"form": "+15005550006"}}',
+      '{"p": {"from": 1}}',
+      '{"p":{"signature":"a\\nb"}}',
+    ],
+  )
+  reads(t, 'SENDER_BY_COUNTRY', { '{"US": "+15005550006"}': new Map([['US', { from: '+15005550006' }]]) }, [
+    '{"USA": "+15005550006"}',
+    '{"US": ""}',
+    'US=1',
+  ])
+  reads(t, 'LOCALE_BY_COUNTRY', { '{"TW": "zh-tw"}': new Map([['TW', 'zh-TW']]) }, [
+    '{"TW": 1}',
+    '{"TW": "chinese please"}',
+    '{"T": "en"}',
+  ])
+  t.end()
+})
+
+t.test('colours, with and without #', t => {
+  reads(t, 'BRAND_COLOR', { '#0A7D55': '#0a7d55', '0a7d55': '#0a7d55' }, ['red', '#123', '0a7d5'])
+  t.end()
+})
