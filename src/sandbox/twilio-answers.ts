@@ -45,7 +45,7 @@ export function verdictOnMessage(form: Form): TwilioError | undefined {
     return refuse(21617, 'The concatenated message body exceeds the 1600 character limit')
   const period = form['ValidityPeriod']
   if (period !== undefined && !(/^\d+$/.test(period) && Number(period) >= 1 && Number(period) <= 36_000))
-    return refuse(20001, `The ValidityPeriod ${period} is invalid`)
+    return refuse(21624, `The ValidityPeriod ${period} is invalid`)
   const recipient = TO[to]
   if (recipient) return refuse(recipient[0], recipient[1](to))
   if (!/^\+[1-9]\d{6,14}$/.test(to))

@@ -1,0 +1,34 @@
+const MAX_LENGTH = 200
+
+/**
+ * A provider's words as they may be logged, stored and shown: one line, at most 200 characters, without the
+ * recipient, any address, link or anything that could be a code. Servers repeat the address they refuse and some
+ * quote the message, so whatever looks like one of these goes, even when it was harmless (a host's name with a
+ * digit in it).
+ *
+ * @param text what the provider said.
+ * @param recipient the address or number of the message.
+ */
+export function presentableReply(text: string, recipient: string): string {
+  const line = text.slice(0, 2000).replace(/[\p{C}\p{Z}]+/gu, ' ')
+  return replaceAll(line, recipient)
+    .replace(/(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/gi, '<link>')
+    .replace(/<?[^\s<>()[\]"',;]+@[^\s<>()[\]"',;]+>?/g, '<address>')
+    .replace(/[^\s<>()[\]"',;:]+/g, word => (mayBeCode(word) ? '…' : word))
+    .trim()
+    .slice(0, MAX_LENGTH)
+}
+
+/** Four digits in a row, or letters and digits mixed; `550` and `5.7.26` are neither. */
+function mayBeCode(word: string): boolean {
+  return /\d(?:[-. ]?\d){3}/.test(word)
+    ? !/^\d\.\d{1,3}\.\d{1,3}\.?$/.test(word)
+    : /\d/.test(word) && /\p{L}/u.test(word) && word.length >= 4
+}
+
+function replaceAll(text: string, recipient: string): string {
+  if (recipient.length < 3) return text
+  const bare = recipient.replace(/^\+/, '')
+  const pattern = bare.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+  return text.replace(new RegExp(String.raw`<?\+?${pattern}>?`, 'gi'), '<recipient>')
+}
