@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { BODY_LIMIT, BodyFault, MAX_DEPTH, parseBody } from '../../src/callback/body.ts'
+
+const parse = (text: string) => parseBody(Buffer.from(text))
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+
+t.test('JSON is read', async t => {
+  t.same(parse('{"a":[1,"x",null,{"b":true}]}'), { a: [1, 'x', null, { b: true }] })
+  t.same(parse(nested(MAX_DEPTH)), [[[[[[[[]]]]]]]])
+  t.same(
+    parse('{"a":"{{{{[[[[[[[[[[[[\\"]]"}'),
+    { a: '{{{{[[[[[[[[[[[["]]' },
+    'brackets in text have no depth',
+  )
+  t.same(
+    parse('{"a":"__proto__","b":"constructor"}'),
+    { a: '__proto__', b: 'constructor' },
+    'as values they are harmless',
+  )
+})
+
+t.test('what is not JSON, too deep or not UTF-8 is a fault that does not quote it', async t => {
+  for (const text of [
+    '',
+    '{',
+    'secret',
+    '{"a":secret}',
+    nested(MAX_DEPTH + 1),
+    `{"a":${nested(20_000)}}`,
+    '[1,]',
+    '\ufeff{}x',
+  ]) {
+    t.throws(() => parse(text), BodyFault)
+    try {
+      parse(text)
+    } catch (error) {
+      t.notMatch((error as Error).message, /secret/)
+    }
+  }
+  t.throws(() => parseBody(Buffer.from([0x22, 0xff, 0x22])), BodyFault)
+})
+
+t.test('__proto__ and constructor are refused as keys, however they are written', async t => {
+  for (const text of [
+    '{"__proto__":{}}',
+    '{"a":{"__proto__":1}}',
+    '{"constructor":{"prototype":{}}}',
+    '[{"\\u005f_proto__":1}]',
+    '{"\\u0063onstructor":1}',
+  ]) {
+    t.throws(() => parse(text), BodyFault, text)
+  }
+})
+
+t.test('the largest body of any shape is refused or read in under 50 ms', async t => {
+  const shapes = [
+    '['.repeat(BODY_LIMIT),
+    `"${'\\u005f'.repeat(BODY_LIMIT / 6 - 1)}"`,
+    `[${'{},'.repeat(BODY_LIMIT / 3 - 2)}{}]`,
+    `{${Array.from({ length: 4000 }, (_, at) => `"k${at}":"__proto__"`).join(',')}}`,
+    `"${'\\"'.repeat(BODY_LIMIT / 2 - 2)}"`,
+  ]
+  parse('{}')
+  for (const shape of shapes) {
+    const started = performance.now()
+    try {
+      parse(shape)
+    } catch (error) {
+      t.type(error, BodyFault)
+    }
+    t.ok(performance.now() - started < 50, `${Math.round(performance.now() - started)} ms`)
+  }
+})
+
+t.test('every JSON value that is shallow and clean comes back as it was', async () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), text => {
+      if (/__proto__|constructor/.test(text)) return
+      t.same(parse(text), JSON.parse(text))
+    }),
+    { numRuns: 200 },
+  )
+})

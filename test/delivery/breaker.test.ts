@@ -1,0 +1,66 @@
+import t from 'tap'
+import { createBreaker } from '../../src/delivery/breaker.ts'
+import type { Outcome } from '../../src/providers/provider.ts'
+
+const refused: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
+const login: Outcome = { is: 'retry', whose: 'ours', code: '535', reply: '' }
+const grey: Outcome = { is: 'retry', whose: 'later', code: '450', reply: '' }
+const sent: Outcome = { is: 'sent', reply: '' }
+const stall: Outcome = { is: 'ambiguous', code: 'T', reply: '' }
+const make = () => createBreaker({ threshold: 3, restMs: 1000, maxRestMs: 4000, random: () => 0.5 })
+
+t.test('opens after failures in a row that speak about the provider', async t => {
+  for (const failure of [refused, login]) {
+    const breaker = make()
+    for (let n = 0; n < 2; n += 1) breaker.record(failure, 0)
+    t.ok(breaker.allows(0))
+    breaker.record(sent, 0)
+    for (let n = 0; n < 2; n += 1) breaker.record(failure, 0)
+    t.equal(breaker.state(), 'closed', 'a success between them starts again')
+    breaker.record(failure, 0)
+    t.equal(breaker.state(), 'open')
+    t.notOk(breaker.allows(999))
+    t.equal(breaker.openUntil(), 1000)
+  }
+})
+
+t.test('what speaks about one message leaves it closed', async t => {
+  const breaker = make()
+  for (let n = 0; n < 20; n += 1) breaker.record(n % 2 === 0 ? grey : stall, 0)
+  t.equal(breaker.state(), 'closed')
+})
+
+t.test(
+  'half open it lets one message through: its success closes, its failure doubles the rest up to the most',
+  async t => {
+    const breaker = make()
+    for (let n = 0; n < 3; n += 1) breaker.record(refused, 0)
+    let now = 1000
+    for (const rest of [2000, 4000, 4000]) {
+      t.ok(breaker.allows(now))
+      t.notOk(breaker.allows(now), 'one only')
+      t.equal(breaker.state(), 'half-open')
+      breaker.record(refused, now)
+      now += rest
+      t.equal(breaker.openUntil(), now)
+    }
+    t.ok(breaker.allows(now))
+    breaker.record(sent, now)
+    t.equal(breaker.state(), 'closed')
+    t.ok(breaker.allows(now) && breaker.allows(now))
+  },
+)
+
+t.test('a trial that ended ambiguous lets another one through', async t => {
+  const breaker = make()
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0)
+  t.ok(breaker.allows(1000))
+  breaker.record(stall, 1000)
+  t.ok(breaker.allows(1000))
+})
+
+t.test('failures of attempts that began before it opened do not prolong the rest', async t => {
+  const breaker = make()
+  for (let n = 0; n < 10; n += 1) breaker.record(refused, n)
+  t.equal(breaker.openUntil(), 1002)
+})
