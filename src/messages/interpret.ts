@@ -4,7 +4,6 @@ import { defaultLife, statedLife } from './life.ts'
 import { type LinkPolicy, linksIn } from './links.ts'
 import type { Channel, Content, Purpose } from './message.ts'
 import { kindOf, PLAIN_KIND } from './registry.ts'
-import type { EmailBody, SmsBody } from './schemas.ts'
 import { segments } from './segments.ts'
 
 /** Whose words are said when the platform sent plain text as well. */
@@ -37,7 +36,8 @@ export type Interpretation =
       readonly why: string
     }
 
-export type Interpret = (channel: Channel, body: EmailBody | SmsBody) => Interpretation
+/** `body`: a parsed JSON body that passed emailBodySchema or smsBodySchema. */
+export type Interpret = (channel: Channel, body: object) => Interpretation
 
 const FORMS = {
   email: { param: 'email_param', plain: 'plain_email', life: 'hour' },

@@ -1,0 +1,202 @@
+import type { Brand } from './brand.ts'
+import { type Compiled, createEngine, type Engine, faultOf } from './engine.ts'
+import { compileLanguage, type Language } from './language.ts'
+import { checkLanguage, merge, readJson } from './language-file.ts'
+import { kindNamed, PLAIN_KIND } from './registry.ts'
+import { samples, sparse } from './samples.ts'
+import { type Problem, readTemplates } from './template-files.ts'
+import { lifeIn, namesForLayouts, scopeOf } from './vocabulary.ts'
+
+/** The language whose words are complete by definition; what another one lacks is said in it. */
+export const FALLBACK = 'en'
+
+/** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
+export interface Catalog {
+  readonly languages: ReadonlyMap<string, Language>
+  /** A kind's own html or text, in this language's version first, or the layout. */
+  mail(part: 'html' | 'txt', name: string, tag: string): Compiled
+  /** Whether that is one of the operator's own files. */
+  readonly overridden: ReadonlySet<string>
+}
+
+export interface CatalogLoader {
+  /** Reads everything again. A file that is broken now counts as it was when it last was good, or not at all. */
+  load(): { readonly catalog: Catalog; readonly problems: readonly Problem[] }
+}
+
+/**
+ * @param builtIn directory of the words and layouts that come with the service; a fault in it throws
+ * @param overrides the operator's directory, laid out the same way; undefined: none
+ */
+export function createCatalogLoader(
+  builtIn: string,
+  overrides: string | undefined,
+  brand: Brand,
+): CatalogLoader {
+  const ours = readTemplates(builtIn).texts
+  /** Text of each override when it was last good. */
+  const lastGood = new Map<string, string>()
+
+  return {
+    load() {
+      const read =
+        overrides === undefined
+          ? { texts: new Map<string, string>(), problems: [] }
+          : readTemplates(overrides)
+      const problems: Problem[] = [...read.problems]
+      const overridden = new Set<string>()
+      for (const file of lastGood.keys()) if (!read.texts.has(file)) lastGood.delete(file)
+
+      /** Takes the first of a file's texts that stands the trial: as it is now, as it last was good, ours. */
+      function take<T>(file: string, trial: (text: string) => T): T | undefined {
+        const now = read.texts.get(file)
+        if (now !== undefined) {
+          try {
+            const taken = trial(now)
+            lastGood.set(file, now)
+            overridden.add(file)
+            return taken
+          } catch (error) {
+            problems.push(refusal(file, error))
+          }
+          const before = lastGood.get(file)
+          if (before !== undefined) {
+            try {
+              const taken = trial(before)
+              overridden.add(file)
+              return taken
+            } catch {
+              // It was good beside another layout. The fault above is the one to mend.
+            }
+          }
+        }
+        const text = ours.get(file)
+        return text === undefined ? undefined : trial(text)
+      }
+
+      const words = createEngine('none')
+      const languages = new Map<string, Language>()
+      for (const file of filesIn('locales/', ours, read.texts)) {
+        const tag = file.slice('locales/'.length, -'.json'.length)
+        const language = take(file, text => languageFrom(tag, text, ours.get(file), words, brand))
+        if (language) languages.set(language.tag, language)
+      }
+      const english = languages.get(FALLBACK)
+      if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
+      for (const [tag, language] of languages) problems.push(...lacking(tag, language, english))
+
+      const parts: Record<'html' | 'txt', Compiled> = { html: missing, txt: missing }
+      const own = new Map<string, Compiled>()
+      for (const part of ['html', 'txt'] as const) {
+        const layout = `layout.${part}`
+        const source = take(layout, text => {
+          tryMail(
+            createEngine(part === 'html' ? 'html' : 'none').compile(text, namesForLayouts),
+            english,
+            brand,
+          )
+          return text
+        })
+        if (source === undefined) throw new Error(`the built-in ${layout} is missing`)
+        const engine = createEngine(part === 'html' ? 'html' : 'none', { [layout]: source })
+        parts[part] = engine.compile(source, namesForLayouts)
+        for (const file of filesIn('messages/', ours, read.texts)) {
+          if (!file.endsWith(`.${part}`)) continue
+          const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
+          const compiled = take(file, text => ownMail(text, name, tag, engine, languages, brand))
+          if (compiled) own.set(file, compiled)
+        }
+      }
+      return {
+        catalog: {
+          languages,
+          overridden,
+          mail: (part, name, tag) =>
+            own.get(`messages/${name}.${tag}.${part}`) ?? own.get(`messages/${name}.${part}`) ?? parts[part],
+        },
+        problems,
+      }
+    },
+  }
+}
+
+const missing: Compiled = () => {
+  throw new Error('no layout was loaded')
+}
+
+function languageFrom(
+  tag: string,
+  text: string,
+  base: string | undefined,
+  engine: Engine,
+  brand: Brand,
+): Language {
+  if (Intl.getCanonicalLocales(tag)[0] !== tag)
+    throw new Error(`the file should be called ${Intl.getCanonicalLocales(tag)[0]}.json`)
+  const own = readJson(text)
+  const source = checkLanguage(base === undefined || base === text ? own : merge(readJson(base), own), text)
+  const language = compileLanguage(tag, source, text, engine)
+  for (const sample of [...samples, ...samples.map(sparse)]) {
+    if (!language.has.has(`${sample.channel}/${sample.name}`)) continue
+    const life = lifeIn(sample.channel, sample.content)
+    const validity = life === null ? null : language.validity(life)
+    const scope = scopeOf(sample.channel, sample.kind, sample.content, { brand, locale: language, validity })
+    if (sample.channel === 'email') language.mail(sample.name, scope)
+    else
+      for (const variant of language.sms(sample.name, scope))
+        if (variant.trim() === '') throw new Error(`/sms/${sample.name} comes out blank`)
+  }
+  return language
+}
+
+function ownMail(
+  text: string,
+  name: string,
+  tag: string | undefined,
+  engine: Engine,
+  languages: ReadonlyMap<string, Language>,
+  brand: Brand,
+): Compiled {
+  if (name !== PLAIN_KIND && !kindNamed('email', name)) throw new Error(`no kind of mail is called ${name}`)
+  const language = languages.get(tag ?? FALLBACK)
+  if (!language) throw new Error(`no language is called ${tag}`)
+  const compiled = engine.compile(text, namesForLayouts)
+  tryMail(compiled, language, brand, name)
+  return compiled
+}
+
+/** Renders the samples, full and sparse, so that what would fail for a reader fails here. */
+function tryMail(compiled: Compiled, language: Language, brand: Brand, only?: string): void {
+  for (const sample of [...samples, ...samples.map(sparse)]) {
+    const { channel, name, kind, content } = sample
+    if (channel !== 'email' || (only !== undefined && only !== name) || !language.has.has(`email/${name}`))
+      continue
+    const life = lifeIn(channel, content)
+    const validity = life === null ? null : language.validity(life)
+    const scope = scopeOf(channel, kind, content, { brand, locale: language, validity })
+    if (compiled({ ...scope, words: language.mail(name, scope) }).trim() === '')
+      throw new Error('comes out blank')
+  }
+}
+
+/** Kinds that a language has no words for, as one warning. */
+function lacking(tag: string, language: Language, english: Language): readonly Problem[] {
+  const missing = [...english.has].filter(name => !language.has.has(name))
+  if (missing.length === 0) return []
+  return [
+    {
+      file: `locales/${tag}.json`,
+      reason: `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`,
+      is: 'warning',
+    },
+  ]
+}
+
+function refusal(file: string, error: unknown): Problem {
+  const { message, line } = faultOf(error)
+  return { file, ...(line !== undefined && { line }), reason: message, is: 'refused' }
+}
+
+function filesIn(folder: string, ...sets: readonly ReadonlyMap<string, string>[]): readonly string[] {
+  return [...new Set(sets.flatMap(set => [...set.keys()]))].filter(file => file.startsWith(folder)).sort()
+}

@@ -1,0 +1,190 @@
+import type { Engine, Scope } from './engine.ts'
+import { TemplateFault } from './engine.ts'
+import { jsonLines } from './json-lines.ts'
+import type { LanguageSource, MailWordsSource } from './language-file.ts'
+import { lineFor } from './language-file.ts'
+import { kindNamed, PLAIN_KIND } from './registry.ts'
+import { transliterate } from './segments.ts'
+import { inPeoplesUnits } from './validity.ts'
+import { type LocaleView, namesForWords } from './vocabulary.ts'
+
+/** A mail's words, ready for a layout: text that still has to be escaped. */
+export interface MailWords {
+  readonly heading: string
+  /** What a list of mails shows beside the subject; under 90 characters. */
+  readonly preheader: string
+  readonly before: readonly string[]
+  /** The platform's plain text, when that is what is said. */
+  readonly text: string | null
+  readonly shows_code: boolean
+  readonly details: readonly { readonly label: string; readonly value: string }[]
+  readonly button: string | null
+  /** Stands before the link as text. */
+  readonly link: string | null
+  readonly after: readonly string[]
+  readonly footer: string
+}
+
+export interface Language extends LocaleView {
+  /** Kinds that it has words for, `channel/name`. */
+  readonly has: ReadonlySet<string>
+  /** "10 minutes". */
+  validity(ms: number): string
+  /** `name`: a kind that it has, or `plain`. */
+  mail(name: string, scope: Scope): MailWords
+  /** The variants of an SMS, from the fullest to the shortest, each as written and in the GSM-7 alphabet. */
+  sms(name: string, scope: Scope): Iterable<string>
+}
+
+type Phrase = (scope: Scope) => string
+
+/** Preheaders are cut by mail clients anywhere from 35 to 90 characters. */
+const PREHEADER_MAX = 89
+
+/**
+ * Compiles a language's words.
+ * @param text the file, to name lines
+ * @throws TemplateFault for words that do not compile or name what their kind does not have
+ */
+export function compileLanguage(tag: string, source: LanguageSource, text: string, engine: Engine): Language {
+  const lines = jsonLines(text)
+  const phrase = (words: string, known: ReadonlySet<string>, pointer: string): Phrase => {
+    if (!/\{[{%]/.test(words)) return () => words
+    try {
+      return engine.compile(words, known)
+    } catch (error) {
+      throw new TemplateFault(`${pointer}: ${(error as Error).message}`, lineFor(lines, pointer), {
+        cause: error,
+      })
+    }
+  }
+  const phrases = (
+    words: string | readonly string[] | undefined,
+    known: ReadonlySet<string>,
+    pointer: string,
+  ) =>
+    words === undefined
+      ? []
+      : typeof words === 'string'
+        ? [phrase(words, known, pointer)]
+        : words.map((one, i) => phrase(one, known, `${pointer}/${i}`))
+
+  const plurals = new Intl.PluralRules(tag)
+  const anyMail = namesForWords('email', undefined)
+  const units = mapValues(source.validity, (forms, unit) =>
+    mapValues(forms, (form, category) => phrase(form, new Set(['n']), `/validity/${unit}/${category}`)),
+  )
+  const common = {
+    link: phrase(source.common.link, anyMail, '/common/link'),
+    footer: phrase(source.common.footer, anyMail, '/common/footer'),
+  }
+  const mail = new Map(Object.keys(source.mail).map(name => [name, mailPhrases(name)]))
+  const sms = new Map(
+    Object.entries(source.sms).map(([name, words]) => {
+      const known = namesForWords('sms', kindNamed('sms', name))
+      const variants = typeof words === 'string' ? [words] : words
+      return [
+        name,
+        variants.map((words, i) => {
+          const pointer = typeof source.sms[name] === 'string' ? `/sms/${name}` : `/sms/${name}/${i}`
+          return {
+            written: phrase(words, known, pointer),
+            plain: phrase(transliterate(words), known, pointer),
+          }
+        }),
+      ]
+    }),
+  )
+
+  function mailPhrases(name: string) {
+    const entry = source.mail[name]
+    const from = typeof entry === 'string' ? entry : name
+    const words = source.mail[from] as MailWordsSource
+    const kind = kindNamed('email', name)
+    const known = namesForWords('email', kind)
+    const at = `/mail/${from}`
+    for (const key of Object.keys(words.details ?? {})) {
+      if (!known.has(key))
+        throw new TemplateFault(
+          `${at}/details: unknown parameter: ${key}`,
+          lineFor(lines, `${at}/details/${key}`),
+        )
+    }
+    return {
+      heading: phrase(words.heading, known, `${at}/heading`),
+      preheader: phrase(words.preheader, known, `${at}/preheader`),
+      before: phrases(words.before, known, `${at}/before`),
+      after: phrases(words.after, known, `${at}/after`),
+      button: words.button === undefined ? null : phrase(words.button, known, `${at}/button`),
+      details: Object.entries(words.details ?? {}).map(([key, label]) => ({
+        key,
+        label: phrase(label, known, `${at}/details/${key}`),
+      })),
+      showsCode: kind?.needed.includes('code') ?? false,
+    }
+  }
+
+  return {
+    tag,
+    language: source.language,
+    dir: source.dir,
+    has: new Set([
+      ...[...mail.keys()].map(name => `email/${name}`),
+      ...[...sms.keys()].map(name => `sms/${name}`),
+    ]),
+    validity(ms) {
+      const { n, unit } = inPeoplesUnits(ms)
+      const forms = units[unit]
+      const form = forms?.[plurals.select(n)] ?? forms?.['other']
+      return form ? form({ n }) : ''
+    },
+    mail(name, scope) {
+      const words = mail.get(name)
+      if (!words) throw new Error(`${tag} has no words for mail ${name}`)
+      const said = (list: readonly Phrase[]) => list.map(one => one(scope).trim()).filter(text => text !== '')
+      return {
+        heading: words.heading(scope).trim(),
+        preheader: cut(words.preheader(scope)),
+        before: said(words.before),
+        text: name === PLAIN_KIND && typeof scope['plain_email'] === 'string' ? scope['plain_email'] : null,
+        shows_code: words.showsCode,
+        details: words.details.flatMap(({ key, label }) => {
+          const value = scope[key]
+          return typeof value === 'string' ? [{ label: label(scope), value }] : []
+        }),
+        button: words.button?.(scope) ?? null,
+        link: words.button ? common.link(scope) : null,
+        after: said(words.after),
+        footer: common.footer(scope),
+      }
+    },
+    *sms(name, scope) {
+      const variants = sms.get(name)
+      if (!variants) throw new Error(`${tag} has no words for SMS ${name}`)
+      const validity = scope['validity']
+      const plainScope =
+        typeof validity === 'string' ? { ...scope, validity: transliterate(validity) } : scope
+      for (const { written, plain } of variants) {
+        yield written(scope)
+        yield plain(plainScope)
+      }
+    },
+  }
+}
+
+/** One line, short enough for a preheader, cut between words where there are any. */
+function cut(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  const chars = Array.from(line)
+  if (chars.length <= PREHEADER_MAX) return line
+  const short = chars.slice(0, PREHEADER_MAX - 1).join('')
+  const space = short.lastIndexOf(' ')
+  return `${space > PREHEADER_MAX / 2 ? short.slice(0, space) : short}…`
+}
+
+function mapValues<T, U>(
+  record: Readonly<Record<string, T>>,
+  change: (value: T, key: string) => U,
+): Record<string, U> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]))
+}

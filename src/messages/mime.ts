@@ -1,0 +1,124 @@
+import * as base64 from 'nodemailer/lib/base64'
+import * as mimeFuncs from 'nodemailer/lib/mime-funcs'
+import MimeNode from 'nodemailer/lib/mime-node'
+import * as qp from 'nodemailer/lib/qp'
+
+export interface ComposerOptions {
+  /** `Name <a@b>` or `a@b`. */
+  readonly from: string
+  readonly replyTo?: string
+  /** The right side of every Message-ID. */
+  readonly messageIdDomain: string
+}
+
+export interface MailParts {
+  /** The left side of the Message-ID: 32 hex digits. */
+  readonly id: string
+  /** One bare address. */
+  readonly to: string
+  readonly subject: string
+  /** The Date, ms since the epoch. */
+  readonly arrivedAt: number
+  readonly text: string
+  readonly html: string
+  /** Encoded lines of the html that are not of this message alone; see `encodedLines`. */
+  readonly known?: ReadonlyMap<string, string>
+}
+
+/** No line of quoted-printable can hold `=_`, and base64 has no `_`, so no body can end its part early. */
+const BOUNDARY = '=_callback-courier'
+/** RFC 5322 dot-atom less the finer rules; ASCII, so that nothing can end a header or begin another recipient. */
+const BARE_ADDRESS = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d.-]+$/i
+const CRLF = '\r\n'
+const ALTERNATIVE = `Content-Type: multipart/alternative;${CRLF} boundary="${BOUNDARY}"`
+const NEXT_PART = `${CRLF}--${BOUNDARY}${CRLF}Content-Type: text/`
+const LAST_LINE = `${CRLF}--${BOUNDARY}--${CRLF}`
+
+/**
+ * Composes finished mails (RFC 5322, RFC 2046 multipart/alternative, text first). Encodes with nodemailer's own encoders;
+ * what it does for every mail anew (fixed headers, boundaries, lines of the layout) is done once here.
+ * @throws TypeError at once when `from`, `replyTo` or `messageIdDomain` cannot stand in a header
+ */
+export function createComposer({
+  from,
+  replyTo,
+  messageIdDomain,
+}: ComposerOptions): (mail: MailParts) => Buffer {
+  if (!/^[a-z\d](?:[a-z\d.-]*[a-z\d])?$/i.test(messageIdDomain))
+    throw new TypeError('messageIdDomain is not a domain')
+  const sender = addressHeader('From', from)
+  // RFC 3834, 5: tells auto-responders to keep still; Exchange reads only the second.
+  const fixed = [
+    ...(replyTo === undefined ? [] : [addressHeader('Reply-To', replyTo)]),
+    'Auto-Submitted: auto-generated',
+    'X-Auto-Response-Suppress: OOF, AutoReply',
+    'MIME-Version: 1.0',
+    ALTERNATIVE,
+    '',
+  ].join(CRLF)
+  return mail => {
+    if (!/^[\da-f]{32}$/.test(mail.id)) throw new TypeError('id is not 32 hex digits')
+    // Recipients were parsed strictly long before. A header must not depend on that.
+    if (!BARE_ADDRESS.test(mail.to)) throw new TypeError('to is not a bare address')
+    const head = [
+      sender,
+      `To: ${mail.to}`,
+      subjectHeader(mail.subject),
+      `Date: ${new Date(mail.arrivedAt).toUTCString().replace('GMT', '+0000')}`,
+      `Message-ID: <${mail.id}@${messageIdDomain}>`,
+      fixed,
+    ].join(CRLF)
+    return Buffer.from(
+      `${head}${NEXT_PART}plain${body(mail.text)}${NEXT_PART}html${body(mail.html, mail.known)}${LAST_LINE}`,
+      'latin1',
+    )
+  }
+}
+
+/**
+ * Encodes once the lines that two mails of one kind and language share: they come from layout and words, not from
+ * the message. @param one @param other html of two messages that have every value different
+ */
+export function encodedLines(one: string, other: string): ReadonlyMap<string, string> {
+  const shared = new Set(other.split(/\r?\n/))
+  return new Map(
+    one
+      .split(/\r?\n/)
+      .filter(line => shared.has(line))
+      .map(line => [line, encodeLine(line)]),
+  )
+}
+
+/** A part after its media type: charset, encoding, empty line, content. Line ends become CRLF. */
+function body(text: string, known?: ReadonlyMap<string, string>): string {
+  const head = '; charset=utf-8\r\nContent-Transfer-Encoding: '
+  const bytes = Buffer.byteLength(text)
+  // Quoted-printable takes 3 for each byte that is not ASCII, base64 4 for each 3 of all.
+  if ((bytes - text.length) * 2.5 > bytes / 2) {
+    const encoded = base64.wrap(base64.encode(text.replace(/\r\n?|\n/g, CRLF)), 76)
+    return `${head}base64${CRLF}${CRLF}${encoded}`
+  }
+  const lines = text.split(/\r\n?|\n/)
+  let encoded = ''
+  for (const line of lines) encoded += CRLF + (known?.get(line) ?? encodeLine(line))
+  return `${head}quoted-printable${CRLF}${encoded}`
+}
+
+function encodeLine(line: string): string {
+  return qp.wrap(qp.encode(line), 76)
+}
+
+/** RFC 2047 where needed. Whoever calls has refused control characters; they would be encoded here, never written. */
+function subjectHeader(subject: string): string {
+  // Folding needs white space: a longer word could make a line of over 998 octets (RFC 5322, 2.1.1).
+  const value = /\S{70}/.test(subject)
+    ? mimeFuncs.encodeWord(subject, 'Q', 52)
+    : MimeNode.encodeHeaderValue('Subject', subject)
+  return mimeFuncs.foldLines(`Subject: ${value}`, 76)
+}
+
+function addressHeader(key: 'From' | 'Reply-To', value: string): string {
+  const encoded = MimeNode.encodeHeaderValue(key, value)
+  if (/[\r\n]/.test(value) || !/@/.test(encoded)) throw new TypeError(`${key} is not an address`)
+  return mimeFuncs.foldLines(`${key}: ${encoded}`, 76)
+}

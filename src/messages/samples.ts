@@ -1,0 +1,90 @@
+import type { Kind } from './kind.ts'
+import type { Channel, Content, NewMessage } from './message.ts'
+import { kinds, PLAIN_KIND } from './registry.ts'
+
+/** A message that could have come from the platform: for trials, the gallery and the console. */
+export interface Sample {
+  readonly channel: Channel
+  /** Name of the kind, or `plain`. */
+  readonly name: string
+  readonly kind: Kind | undefined
+  readonly content: Content
+}
+
+const PLAIN: Readonly<Record<Channel, Content>> = {
+  email: {
+    params: {},
+    subject: 'Your maintenance window',
+    plain:
+      'Hello,\n\nyour devices will be updated on Sunday between 02:00 and 04:00. Nothing is needed from you.\n\n' +
+      'Details: https://console.example.com/#!notices/81?lang=en&ref=mail',
+    words: 'plain',
+  },
+  sms: {
+    params: {},
+    plain: 'Your devices will be updated on Sunday between 02:00 and 04:00.',
+    words: 'plain',
+  },
+}
+
+/** One sample of every kind of both channels, and of plain text. */
+export const samples: readonly Sample[] = [
+  ...kinds.map(kind => sampleOf(kind)),
+  ...(['email', 'sms'] as const).map(channel => ({
+    channel,
+    name: PLAIN_KIND,
+    kind: undefined,
+    content: PLAIN[channel],
+  })),
+]
+
+export function sampleOf(kind: Kind): Sample {
+  const { subject, params } = kind.sample
+  const content: Content = { params, words: 'ours', ...(subject !== undefined && { subject }) }
+  return { channel: kind.channel, name: kind.name, kind, content }
+}
+
+/** The sample with nothing but what its kind cannot do without. */
+export function sparse(sample: Sample): Sample {
+  const needed = Object.entries(sample.content.params).filter(([key]) => sample.kind?.needed.includes(key))
+  return { ...sample, content: { ...sample.content, params: Object.fromEntries(needed) } }
+}
+
+/** The same kind with every value another: what two such mails share does not depend on the message. */
+export function otherwise(sample: Sample): Sample {
+  const { content, kind } = sample
+  const other = (key: string, value: string) =>
+    key === kind?.life
+      ? '17'
+      : key === kind?.link
+        ? `https://other.invalid/${'q'.repeat(40)}`
+        : `~${value.length}~${key}~`
+  return {
+    ...sample,
+    content: {
+      ...content,
+      params: Object.fromEntries(
+        Object.entries(content.params).map(([key, value]) => [key, other(key, value)]),
+      ),
+      ...(content.subject !== undefined && { subject: '~subject~' }),
+      ...(content.plain !== undefined && { plain: '~plain~' }),
+    },
+  }
+}
+
+/** A sample as a message on its way, to somebody who does not exist (RFC 2606, ITU-T E.164 tests in +1 555 01xx). */
+export function sampleMessage(sample: Sample, locale: string): NewMessage {
+  const arrivedAt = Date.UTC(2026, 10, 20, 14, 32, 5)
+  const recipient = sample.channel === 'email' ? 'lin.wei@example.com' : '+12025550123'
+  return {
+    id: '00000000000000000000000000000000',
+    channel: sample.channel,
+    kind: sample.name,
+    purpose: sample.kind?.purpose ?? 'plain',
+    recipient,
+    masked: recipient,
+    content: { ...sample.content, locale },
+    arrivedAt,
+    expiresAt: arrivedAt + 600_000,
+  }
+}

@@ -1,0 +1,41 @@
+import type { Content } from './message.ts'
+import { segments } from './segments.ts'
+
+/** What the origin-bound one-time code format takes: anything else would not be read by a browser. */
+const WEBOTP_CODE = /^[\w-]{1,64}$/
+
+/**
+ * Chooses what an SMS says so that it is paid for once: the first variant that fits one segment, with the line that
+ * lets a browser fill the code in if at all possible; when none fits, the one with the fewest segments.
+ * The line is `@domain #code`, last of the message (WICG, "Origin-bound one-time codes delivered via SMS").
+ * @param variants from the fullest to the shortest, at least one
+ */
+export function chooseText(
+  variants: Iterable<string>,
+  content: Content,
+  webotpDomain: string | undefined,
+): string {
+  const texts = [...variants].map(tidy)
+  const code = content.params['code']
+  const line =
+    webotpDomain !== undefined && code !== undefined && WEBOTP_CODE.test(code)
+      ? `\n@${webotpDomain} #${code}`
+      : ''
+  const candidates = line === '' ? texts : [...texts.map(text => text + line), ...texts]
+  let best = ''
+  let fewest = Number.POSITIVE_INFINITY
+  for (const text of candidates) {
+    const count = segments(text).segments
+    if (count === 1) return text
+    if (count < fewest) {
+      best = text
+      fewest = count
+    }
+  }
+  return best
+}
+
+/** Conditions in the words leave blanks behind. Lines stay as they are. */
+function tidy(text: string): string {
+  return text.replace(/[ \t]+$/gm, '').trim()
+}
