@@ -63,14 +63,10 @@ function isGsm7(text: string): boolean {
 }
 
 /** The resource as Twilio answers it: https://www.twilio.com/docs/messaging/api/message-resource */
-export function messageResource(
-  accountSid: string,
-  form: Readonly<Record<string, string>>,
-  message: TwilioMessage,
-): Record<string, unknown> {
+export function messageResource(accountSid: string, message: TwilioMessage): Record<string, unknown> {
   const uri = `/2010-04-01/Accounts/${accountSid}/Messages/${message.sid}`
   const date = rfc2822(message.at)
-  const service = form['MessagingServiceSid'] ?? null
+  const service = message.messagingServiceSid
   return {
     account_sid: accountSid,
     api_version: '2010-04-01',
@@ -81,7 +77,7 @@ export function messageResource(
     direction: 'outbound-api',
     error_code: null,
     error_message: null,
-    from: form['From'] ?? null,
+    from: message.from === service ? null : message.from,
     messaging_service_sid: service,
     num_media: '0',
     // A messaging service chooses the sender later, and Twilio counts only then.
@@ -94,6 +90,22 @@ export function messageResource(
     to: message.to,
     uri: `${uri}.json`,
   }
+}
+
+/** The newest message only, as a page of the list: enough to see that the list may be read. */
+export function messagePage(accountSid: string, messages: readonly TwilioMessage[]): Record<string, unknown> {
+  const uri = `/2010-04-01/Accounts/${accountSid}/Messages.json?PageSize=1&Page=0`
+  const page = {
+    page: 0,
+    page_size: 1,
+    start: 0,
+    end: 0,
+    uri,
+    first_page_uri: uri,
+    next_page_uri: null,
+    previous_page_uri: null,
+  }
+  return { messages: messages.slice(-1).map(message => messageResource(accountSid, message)), ...page }
 }
 
 export function accountResource(sid: string, at: number): Record<string, unknown> {

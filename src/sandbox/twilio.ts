@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { accountResource, messageResource, type TwilioError, verdictOnMessage } from './twilio-answers.ts'
+import {
+  accountResource,
+  messagePage,
+  messageResource,
+  type TwilioError,
+  verdictOnMessage,
+} from './twilio-answers.ts'
 
 /** A request as it came in. The password is compared, never kept. */
 export interface TwilioRequest {
@@ -24,6 +30,7 @@ export interface TwilioMessage {
   readonly to: string
   /** A number, an alphanumeric sender or a messaging service's SID. */
   readonly from: string
+  readonly messagingServiceSid: string | null
   readonly body: string
   /** Seconds; null when the request named none. */
   readonly validityPeriod: number | null
@@ -130,13 +137,15 @@ export function createTwilioStandIn(options: {
         message: `The requested resource ${request.url} was not found`,
       })
     if (!account[2]) return { status: 200, body: JSON.stringify(accountResource(accountSid, request.at)) }
+    if (request.method === 'GET')
+      return { status: 200, body: JSON.stringify(messagePage(accountSid, messages)) }
     if (request.method !== 'POST') return failure({ status: 405, code: 20004, message: 'Method not allowed' })
     const refusal = verdictOnMessage(request.form)
     if (refusal) return failure(refusal)
     const message = acceptedMessage(request)
     remember(messages, message, keep)
     onMessage?.(message)
-    return { status: 201, body: JSON.stringify(messageResource(accountSid, request.form, message)) }
+    return { status: 201, body: JSON.stringify(messageResource(accountSid, message)) }
   }
 
   return {
@@ -183,7 +192,8 @@ function acceptedMessage({ form, at }: TwilioRequest): TwilioMessage {
   return {
     sid: `SM${randomBytes(16).toString('hex')}`,
     to: form['To'] ?? '',
-    from: form['MessagingServiceSid'] ?? form['From'] ?? '',
+    from: form['From'] ?? form['MessagingServiceSid'] ?? '',
+    messagingServiceSid: form['MessagingServiceSid'] ?? null,
     body: form['Body'] ?? '',
     validityPeriod: form['ValidityPeriod'] === undefined ? null : Number(form['ValidityPeriod']),
     statusCallback: form['StatusCallback'] ?? null,

@@ -1,0 +1,90 @@
+import type { Clock } from '../clock.ts'
+import type { Outcome, Provider } from './provider.ts'
+
+/** When the primary is left alone. */
+export interface FallbackPolicy {
+  /** After so many attempts in a row that could not begin, or met silence… */
+  readonly failures: number
+  /** …it is not asked for this long, ms; then one message tries it. */
+  readonly restMs: number
+}
+
+/**
+ * Two providers of one channel as one: when the primary did not take a message (a retry, of whatever kind), the fallback is asked
+ * in the same attempt. Never after an ambiguous outcome, which might send it twice, nor after a rejection.
+ *
+ * An unreachable primary costs its connect limit for each message, so after some failures it is left alone for a
+ * while. The outcome's reply names who gave it.
+ */
+export function withFallback(
+  primary: Provider,
+  fallback: Provider,
+  clock: Clock,
+  { failures, restMs }: FallbackPolicy = { failures: 3, restMs: 30_000 },
+): Provider {
+  if (primary.channel !== fallback.channel) throw new TypeError('a fallback serves the same channel')
+  let inARow = 0
+  let restsUntil = 0
+
+  /** Whether to ask the primary now; while it rests nobody does, and afterwards one message at a time. */
+  function admits(): boolean {
+    if (inARow < failures) return true
+    if (clock.now() < restsUntil) return false
+    restsUntil = clock.now() + restMs
+    return true
+  }
+
+  function note(outcome: Outcome): void {
+    if (!isUnreachable(outcome)) inARow = 0
+    else if (++inARow >= failures) restsUntil = clock.now() + restMs
+  }
+
+  return {
+    name: primary.name,
+    channel: primary.channel,
+    concurrency: Math.max(primary.concurrency, fallback.concurrency),
+    async send(message, signal) {
+      if (!admits()) return named(fallback.name, await fallback.send(message, signal))
+      const first = await primary.send(message, signal)
+      note(first)
+      if (first.is !== 'retry' || signal.aborted) return named(primary.name, first)
+      const second = named(fallback.name, await fallback.send(message, signal))
+      return both(primary.name, first, second)
+    },
+    async verify() {
+      const [first, second] = await Promise.all([primary.verify(), fallback.verify()])
+      return {
+        ok: first.ok && second.ok,
+        detail: `${primary.name}: ${first.detail}; ${fallback.name}: ${second.detail}`,
+      }
+    },
+    async close() {
+      await Promise.all([primary.close(), fallback.close()])
+    },
+  }
+}
+
+/** It could not be reached or is silent; a refusal of this one message says nothing of the next. */
+function isUnreachable(outcome: Outcome): boolean {
+  if (outcome.is !== 'retry' || outcome.code === 'aborted') return false
+  return outcome.untouched === true || outcome.code.endsWith('-limit')
+}
+
+function named(name: string, outcome: Outcome): Outcome {
+  return { ...outcome, reply: `${name}: ${outcome.reply}`.slice(0, 200) }
+}
+
+/** The fallback's outcome; when it is a retry as well, whatever either has to say to the operator. */
+function both(primary: string, first: Outcome & { is: 'retry' }, second: Outcome): Outcome {
+  if (second.is !== 'retry') return second
+  const { retryAfterMs: _waits, untouched: _begun, ...outcome } = second
+  const waits = [first.retryAfterMs, second.retryAfterMs].filter(ms => ms !== undefined)
+  return {
+    ...outcome,
+    whose: first.whose === 'ours' ? 'ours' : second.whose,
+    code: first.whose === 'ours' ? first.code : second.code,
+    reply: `${`${primary}: ${first.reply}`.slice(0, 99)}; ${second.reply}`.slice(0, 200),
+    ...(waits.length === 2 && { retryAfterMs: Math.min(...waits) }),
+    ...(first.untouched && second.untouched && { untouched: true as const }),
+  }
+}
