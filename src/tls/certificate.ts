@@ -1,0 +1,134 @@
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { type Chain, followChain, readCertificates } from './chain.ts'
+
+/** A certificate and its key, ready to be served, and what is to be said about it. */
+export interface Certificate {
+  /** PEM, with whatever intermediates the file has. */
+  readonly cert: string
+  /** PEM. */
+  readonly key: string
+  /** Host names and addresses that it is for. */
+  readonly names: readonly string[]
+  /** ms since the epoch. */
+  readonly expiresAt: number
+  readonly chain: Chain
+  /** What clients may stumble over, a sentence each; it can be served nevertheless. */
+  readonly problems: readonly string[]
+  /** Whether a client that asks for this host name or address accepts it. */
+  covers(host: string): boolean
+}
+
+export interface CertificateFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** A pair of files that cannot be served, and why. The message says what to do and holds no key. */
+export class CertificateUnusable extends Error {
+  override readonly name = 'CertificateUnusable'
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Certificates of 90 days are usually renewed 30 days before their end: two weeks before it something is wrong. */
+const RENEWAL_OVERDUE_DAYS = 14
+const LEAST_RSA_BITS = 2048
+
+/**
+ * Reads a certificate (PEM, leaf first) and its private key (PEM, without passphrase).
+ * @param now ms since the epoch.
+ * @throws CertificateUnusable when a file cannot be read, is not PEM, or key and certificate are not a pair.
+ */
+export function loadCertificate(files: CertificateFiles, now: number = Date.now()): Certificate {
+  const { cert, key } = readPair(files)
+  return parseCertificate(cert, key, now)
+}
+
+/** The two files' texts. @throws CertificateUnusable when one cannot be read. */
+export function readPair(files: CertificateFiles): { readonly cert: string; readonly key: string } {
+  return { cert: textOf(files.certFile, 'TLS_CERT_FILE'), key: textOf(files.keyFile, 'TLS_KEY_FILE') }
+}
+
+/** The same from PEM texts. */
+export function parseCertificate(cert: string, key: string, now: number): Certificate {
+  const [leaf, ...others] = certificatesOf(cert)
+  if (leaf === undefined)
+    throw new CertificateUnusable('TLS_CERT_FILE holds no certificate (-----BEGIN CERTIFICATE-----)')
+  if (!leaf.checkPrivateKey(privateKeyOf(key)))
+    throw new CertificateUnusable('TLS_KEY_FILE is not the key of the first certificate in TLS_CERT_FILE')
+  const { chain, problems } = followChain(leaf, others)
+  return {
+    cert,
+    key,
+    names: namesOf(leaf),
+    expiresAt: Date.parse(leaf.validTo),
+    chain,
+    problems: [...timeProblems([leaf, ...others], now), ...keyProblems(leaf), ...problems],
+    covers: host => (isIP(host) === 0 ? leaf.checkHost(host) : leaf.checkIP(host)) !== undefined,
+  }
+}
+
+function textOf(path: string, setting: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const message = `${setting}: ${path} cannot be read (${code}): look at the path, and at who may read it`
+    throw new CertificateUnusable(message, { cause: error })
+  }
+}
+
+function certificatesOf(pem: string): readonly X509Certificate[] {
+  try {
+    return readCertificates(pem)
+  } catch (error) {
+    throw new CertificateUnusable('TLS_CERT_FILE holds a damaged certificate', { cause: error })
+  }
+}
+
+function privateKeyOf(pem: string): KeyObject {
+  if (/-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
+    throw new CertificateUnusable('TLS_KEY_FILE has a passphrase: give a key without one')
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    // Without the cause: nobody knows what an OpenSSL message quotes.
+    throw new CertificateUnusable('TLS_KEY_FILE holds no private key in PEM (-----BEGIN PRIVATE KEY-----)')
+  }
+}
+
+/** `DNS:a.example.com, IP Address:192.0.2.1` as Node prints it. */
+function namesOf(leaf: X509Certificate): readonly string[] {
+  const names = leaf.subjectAltName?.split(', ') ?? []
+  return names.flatMap(name => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? [])
+}
+
+function timeProblems(certificates: readonly X509Certificate[], now: number): readonly string[] {
+  return certificates.flatMap((certificate, at) => {
+    const which = at === 0 ? 'the certificate' : 'a certificate of the chain'
+    const until = Date.parse(certificate.validTo)
+    const days = Math.floor((until - now) / DAY_MS)
+    if (now >= until) return [`${which} expired on ${dayOf(until)}: renew it`]
+    if (now < Date.parse(certificate.validFrom))
+      return [
+        `${which} is valid only from ${dayOf(Date.parse(certificate.validFrom))}: look at this machine's clock`,
+      ]
+    return days < RENEWAL_OVERDUE_DAYS
+      ? [`${which} expires in ${days} days, on ${dayOf(until)}: renew it`]
+      : []
+  })
+}
+
+function keyProblems(leaf: X509Certificate): readonly string[] {
+  const bits = leaf.publicKey.asymmetricKeyDetails?.modulusLength
+  const weak = bits !== undefined && bits < LEAST_RSA_BITS
+  return [
+    ...(weak ? [`its RSA key has only ${bits} bits: clients want ${LEAST_RSA_BITS} or more`] : []),
+    ...(namesOf(leaf).length === 0 ? ['it names no host (subjectAltName), so no client accepts it'] : []),
+  ]
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}

@@ -1,0 +1,102 @@
+import { X509Certificate } from 'node:crypto'
+import { rootCertificates } from 'node:tls'
+
+/**
+ * Whether a client that knows only the public authorities can follow a certificate to one of them.
+ *
+ * - `complete`     the file leads to an authority: a public one, or one that is in the file itself
+ * - `incomplete`   an intermediate is missing; browsers fetch or remember it, Java clients refuse
+ * - `self-signed`  it vouches for itself
+ */
+export type Chain = 'complete' | 'incomplete' | 'self-signed'
+
+export interface ChainReport {
+  readonly chain: Chain
+  readonly problems: readonly string[]
+}
+
+/** Every certificate of a PEM file, in its order. @throws when one of them cannot be read. */
+export function readCertificates(pem: string): readonly X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  return blocks.map(block => new X509Certificate(block))
+}
+
+/**
+ * Follows `leaf` through the other certificates of its file. Nothing is fetched.
+ * @param authorities the public ones; those that come with Node (Mozilla's list) when not given.
+ */
+export function followChain(
+  leaf: X509Certificate,
+  others: readonly X509Certificate[],
+  authorities: readonly X509Certificate[] = publicAuthorities(),
+): ChainReport {
+  if (isSelfSigned(leaf))
+    return {
+      chain: 'self-signed',
+      problems: ['the certificate is self-signed: only whoever is told to trust it will'],
+    }
+  const followed = [leaf]
+  for (let top = leaf; ; ) {
+    const reached = authorities.some(root => root.fingerprint256 === top.fingerprint256 || signs(root, top))
+    if (reached) return { chain: 'complete', problems: orderProblems(followed, others) }
+    const issuer = others.find(other => !followed.includes(other) && signs(other, top))
+    if (issuer === undefined) return unfinished(top, followed, others)
+    followed.push(issuer)
+    top = issuer
+  }
+}
+
+function unfinished(
+  top: X509Certificate,
+  followed: readonly X509Certificate[],
+  others: readonly X509Certificate[],
+): ChainReport {
+  if (isSelfSigned(top))
+    return {
+      chain: 'complete',
+      problems: [
+        `its authority (${nameOf(top.subject)}) is not a public one: the platform has to be told to trust it`,
+        ...orderProblems(followed, others),
+      ],
+    }
+  return {
+    chain: 'incomplete',
+    problems: [
+      `the certificate of its issuer (${nameOf(top.issuer)}) is missing in the file, so Java clients will refuse the URL: use the full chain, such as fullchain.pem instead of cert.pem`,
+    ],
+  }
+}
+
+/** TLS 1.2 wants each certificate to certify the one before it (RFC 5246 7.4.2); strict clients insist. */
+function orderProblems(
+  followed: readonly X509Certificate[],
+  others: readonly X509Certificate[],
+): readonly string[] {
+  const inOrder = followed.slice(1).every((certificate, at) => certificate === others[at])
+  return inOrder
+    ? []
+    : ['the certificates of the file are not in order: first your own, then each one followed by its issuer']
+}
+
+let publicOnes: readonly X509Certificate[] | undefined
+
+/** Read once, when first asked for: it takes some 10 ms. */
+function publicAuthorities(): readonly X509Certificate[] {
+  publicOnes ??= rootCertificates.map(pem => new X509Certificate(pem))
+  return publicOnes
+}
+
+/** Also when its key usage does not allow it to sign: a host's certificate that vouches for itself. */
+function isSelfSigned(certificate: X509Certificate): boolean {
+  return certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey)
+}
+
+function signs(issuer: X509Certificate, certificate: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
+}
+
+/** The common name of a distinguished name as Node prints it, or its organisation, or all of it. */
+function nameOf(distinguished: string): string {
+  const part = (key: string) => new RegExp(`^${key}=(.+)$`, 'm').exec(distinguished)?.[1]
+  return part('CN') ?? part('O') ?? distinguished.replaceAll('\n', ', ')
+}
