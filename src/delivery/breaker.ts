@@ -43,7 +43,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       return true
     },
     record(outcome, now) {
-      if (outcome.is === 'retry' && outcome.code === 'ABORTED') {
+      if (outcome.is === 'retry' && outcome.code === 'aborted') {
         trial = false
         return
       }

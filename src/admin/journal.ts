@@ -1,0 +1,157 @@
+import type { Logger } from 'pino'
+import type { ReceiverObserver } from '../callback/receive.ts'
+import type { RouteObserver } from '../callback/routes.ts'
+import type { DeliveryObserver } from '../delivery/deliver.ts'
+
+/** Everything that the parts tell about what they do; logs, metrics and the console's figures are made from it. */
+export interface Observer extends RouteObserver, Omit<ReceiverObserver, 'storeFailed'>, DeliveryObserver {}
+
+/** How often a condition that every request could report is logged, ms. */
+const REPEAT_MS = 60_000
+
+/**
+ * Writes the log: one line for every callback that was let in and one for every final state, tied by the message's id.
+ * Refused strangers, quotas and a store that fails are counted and said once a minute, so that nobody can make the log
+ * grow by a line a request. No line holds a recipient in full, a code, a link, a key or a URL.
+ */
+export function createJournal(log: Logger, now: () => number): Observer {
+  const repeated = createRepeater(now)
+
+  return {
+    callback({ channel, method, kind, answer, admission, ids, tookMs }) {
+      const line = {
+        event: 'callback',
+        channel,
+        method,
+        kind,
+        err_code: answer.err_code,
+        ms: Math.round(tookMs * 10) / 10,
+        ids,
+        signature: admission.signature,
+      }
+      if (!admission.ok) {
+        repeated(`refused/${channel}/${method}/${admission.reason}`, times => {
+          log.warn({ ...line, reason: admission.reason, times }, `${method} refused: ${answer.err_msg}`)
+        })
+      } else if (answer.err_code === 0) log.info(line, answer.err_msg === '' ? 'accepted' : answer.err_msg)
+      else if (answer.err_code === 4291001 || answer.err_code === 5031002) {
+        repeated(`held/${channel}/${answer.err_code}`, times => log.warn({ ...line, times }, answer.err_msg))
+      } else log.warn(line, answer.err_msg)
+    },
+    stray({ answer }) {
+      repeated(`stray/${answer.err_code}`, times => {
+        log.info({ event: 'stray', err_code: answer.err_code, times }, 'asked for something that is not here')
+      })
+    },
+    fault({ error }) {
+      log.error({ event: 'fault', err: plainError(error) }, 'an unexpected fault')
+    },
+    overQuota({ channel, kind, quota }) {
+      repeated(`quota/${channel}/${quota}`, times => {
+        log.warn({ event: 'over-quota', channel, kind, quota, times }, 'a quota holds messages back')
+      })
+    },
+    twin({ channel, kind, is }) {
+      log.debug({ event: 'twin', channel, kind, is }, 'the same message again: nothing new is sent')
+    },
+    superseded({ id, channel, kind }) {
+      log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code')
+    },
+    unrenderable({ channel, kind, error }) {
+      repeated(`unrenderable/${channel}/${kind}`, times => {
+        log.error(
+          { event: 'unrenderable', channel, kind, err: plainError(error), times },
+          'look at the templates',
+        )
+      })
+    },
+    attempt({ message, provider, outcome, attempts, tookMs }) {
+      const line = {
+        event: 'attempt',
+        id: message.id,
+        channel: message.channel,
+        kind: message.kind,
+        to: message.masked,
+        provider,
+        outcome: outcome.is,
+        attempts,
+        ms: Math.round(tookMs),
+        reply: outcome.reply,
+        ...(outcome.is === 'sent' ? {} : { code: outcome.code }),
+      }
+      if (outcome.is === 'sent') log.debug(line, 'sent')
+      else if (outcome.is === 'retry' && outcome.whose === 'ours') {
+        // Loud, and once: what has to be mended is the same for every message.
+        repeated(`mend/${provider}/${outcome.code}`, times =>
+          log.error({ ...line, times }, 'the provider refuses us: mend this'),
+        )
+      } else if (outcome.is === 'rejected') log.info(line, 'refused by the provider')
+      else
+        repeated(`later/${provider}/${outcome.is}/${outcome.code}`, times =>
+          log.warn({ ...line, times }, 'not sent yet'),
+        )
+    },
+    final({ id, channel, kind, state, answer, tookMs, providerId }) {
+      const line = {
+        event: 'final',
+        id,
+        channel,
+        kind,
+        state,
+        ...(answer === null ? {} : { why: answer }),
+        ...(tookMs === undefined ? {} : { ms: Math.round(tookMs) }),
+        ...(providerId === undefined ? {} : { provider_id: providerId }),
+      }
+      if (state === 'expired' || state === 'unknown') log.warn(line, state)
+      else log.info(line, state)
+    },
+    breaker({ channel, provider, state, reason }) {
+      if (state === 'open')
+        log.error(
+          { event: 'breaker', channel, provider, state, reason },
+          'left alone for a while: it keeps failing',
+        )
+      else log.info({ event: 'breaker', channel, provider, state }, 'works again')
+    },
+    storeFailed({ doing, error }) {
+      repeated(`store/${doing}`, times => {
+        log.error({ event: 'store', doing, err: plainError(error), times }, 'the store cannot take it now')
+      })
+    },
+  }
+}
+
+/** Says a thing at once, then at most once a minute, with how many times it happened since. */
+function createRepeater(now: () => number): (what: string, say: (times: number) => void) => void {
+  const said = new Map<string, { at: number; times: number }>()
+  return (what, say) => {
+    const last = said.get(what)
+    if (last === undefined) {
+      said.set(what, { at: now(), times: 0 })
+      say(1)
+      return
+    }
+    last.times += 1
+    if (now() - last.at < REPEAT_MS) return
+    say(last.times)
+    said.set(what, { at: now(), times: 0 })
+  }
+}
+
+/** Name, code and stack without the message: a library's message may quote what it was given. */
+function plainError(error: Error): {
+  readonly type: string
+  readonly code?: string
+  readonly stack?: string
+  readonly message?: string
+} {
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
+  const frames = error.stack
+    ?.split('\n')
+    .filter(line => /^\s+at /.test(line))
+    .slice(0, 8)
+    .join('\n')
+  const own =
+    error.name === 'StoreUnavailable' || error.name === 'BacklogFull' ? { message: error.message } : {}
+  return { type: error.name, ...code, ...own, ...(frames === undefined ? {} : { stack: frames }) }
+}

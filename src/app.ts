@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto'
+import fastifyEnv from '@fastify/env'
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { createJournal, type Observer } from './admin/journal.ts'
+import { createAdminListener } from './admin/listener.ts'
+import {
+  channelSecrets,
+  openOutbox,
+  openProviders,
+  openRenderer,
+  openSealer,
+  phoneRules,
+  quotaLimits,
+} from './assembly.ts'
+import { createGate } from './callback/gate.ts'
+import { createPhoneParser } from './callback/phone.ts'
+import { createQuotas } from './callback/quotas.ts'
+import { createReceiver } from './callback/receive.ts'
+import { createRecipientReader } from './callback/recipients.ts'
+import { callbackRoutes } from './callback/routes.ts'
+import { createSources } from './callback/sources.ts'
+import type { Clock } from './clock.ts'
+import { type Config, envSchemaOptions } from './config.ts'
+import { createBreaker } from './delivery/breaker.ts'
+import { createDelivery, type Delivery } from './delivery/deliver.ts'
+import { createVerdicts } from './delivery/verdicts.ts'
+import { createInterpreter } from './messages/interpret.ts'
+import { createLinkPolicy } from './messages/links.ts'
+import type { Renderer } from './messages/render.ts'
+import { emailBodySchema, smsBodySchema } from './messages/schemas.ts'
+
+/** What the composition is made from. */
+export interface AppOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  readonly random: () => number
+  /** Wall time, ms since the epoch. */
+  readonly wall: () => number
+  /** What Node's HTTPS server is made with; undefined: plain HTTP, behind a proxy that ends TLS. */
+  readonly tls?: object
+}
+
+export interface App {
+  readonly publicListener: FastifyInstance
+  readonly adminListener: FastifyInstance
+  readonly delivery: Delivery
+  readonly renderer: Renderer
+  /** From now on `/readyz` is 503 and every answer closes its connection. */
+  beginDraining(): void
+  /** Ends delivery, then lets go of providers and store. */
+  stop(graceMs: number, abortMs: number): Promise<void>
+}
+
+/** SMTP may wait 300 s for the reply after the dot, after 30 s of connecting and 60 s of dialogue. */
+const ATTEMPT_LIMIT_MS = 400_000
+const LEASE_MS = ATTEMPT_LIMIT_MS + 120_000
+/** Slow clients: Node ends a stalled head or body only when all of these are set. ms. */
+const READ_LIMIT_MS = 5000
+const KEEP_ALIVE_MS = 75_000
+
+/** Wires everything, in the order of the road. */
+export async function createApp(options: AppOptions): Promise<App> {
+  const { config, log, clock, random, wall } = options
+  const journal: Observer = createJournal(log, clock.now)
+
+  const sealer = await openSealer(config)
+  const renderer = openRenderer(config, log)
+  const providers = openProviders(config, clock)
+  const outbox = await openOutbox(config, clock, sealer, log)
+  const verdicts = createVerdicts()
+  const delivery = createDelivery({
+    outbox,
+    clock,
+    random,
+    verdicts,
+    observer: journal,
+    lanes: providers.map(provider => ({
+      provider,
+      render: renderer.render,
+      breaker: createBreaker({ random }),
+    })),
+    leaseMs: LEASE_MS,
+    attemptLimitMs: ATTEMPT_LIMIT_MS,
+    pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
+    leaseToken: createLeaseTokens(),
+  })
+
+  let draining = false
+  const receive = createReceiver({
+    outbox,
+    courier: delivery,
+    verdicts,
+    interpret: createInterpreter({
+      emailWords: config.EMAIL_WORDS,
+      smsWords: config.SMS_WORDS,
+      linkPolicy: createLinkPolicy({ httpsOnly: config.LINKS_HTTPS_ONLY, hosts: config.LINK_HOSTS }),
+      ...(config.SMS_MAX_SEGMENTS === undefined ? {} : { smsMaxSegments: config.SMS_MAX_SEGMENTS }),
+    }),
+    recipients: createRecipientReader(createPhoneParser(phoneRules(config))),
+    render: renderer.render,
+    keys: {
+      twin: fields => sealer.twinKey(fields),
+      group: (...fields) => sealer.groupKey(...fields),
+      recipient: (channel, recipient) => sealer.recipientHash(channel, recipient),
+    },
+    charges: createQuotas(quotaLimits(config), (...fields) => sealer.bucketHash(...fields)),
+    clock,
+    maxRecipients: config.MAX_RECIPIENTS,
+    answerWithinMs: config.ANSWER_WITHIN_MS,
+    observer: journal,
+  })
+
+  const publicListener = createPublicListener(options.tls)
+  await publicListener.register(fastifyEnv, envSchemaOptions(config))
+  publicListener.addHook('onRequest', (_request, reply, next) => {
+    if (draining) reply.header('connection', 'close')
+    next()
+  })
+  callbackRoutes(publicListener, {
+    gate: createGate({
+      corpId: config.CORP_ID,
+      channels: channelSecrets(config),
+      sources: createSources(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
+      postSignature: config.POST_SIGNATURE,
+      signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
+      wall,
+    }),
+    receive,
+    schemas: { email: emailBodySchema, sms: smsBodySchema },
+    errorStatus: config.ERROR_STATUS,
+    headers: answerHeaders(options.tls !== undefined),
+    observer: journal,
+  })
+
+  const adminListener = createAdminListener({
+    async ready() {
+      if (draining) return { ready: false, reason: 'ending' }
+      return (await outbox.desk.probe())
+        ? { ready: true, reason: '' }
+        : { ready: false, reason: 'the store cannot commit' }
+    },
+  })
+
+  return {
+    publicListener,
+    adminListener,
+    delivery,
+    renderer,
+    beginDraining() {
+      draining = true
+    },
+    async stop(graceMs, abortMs) {
+      await delivery.stop(graceMs, abortMs)
+      await Promise.all(providers.map(provider => provider.close()))
+      renderer.close()
+      await outbox.close()
+    },
+  }
+}
+
+function createPublicListener(tls: object | undefined): FastifyInstance {
+  const server = {
+    connectionsCheckingInterval: 1000,
+    headersTimeout: READ_LIMIT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  }
+  const app = Fastify({
+    ...(tls === undefined
+      ? { http: server }
+      : { https: { ...server, handshakeTimeout: READ_LIMIT_MS, ...tls } }),
+    // Ours instead: the default log prints the URL, with the key in it.
+    logger: false,
+    requestTimeout: READ_LIMIT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: 256,
+      // The query is read raw: how its `+` is decoded is a question of the signature's.
+      querystringParser: () => ({}),
+    },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: false,
+        allowUnionTypes: true,
+      },
+    },
+  } as object)
+  return app as unknown as FastifyInstance
+}
+
+function answerHeaders(https: boolean): Record<string, string> {
+  return {
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    ...(https ? { 'strict-transport-security': 'max-age=63072000; includeSubDomains' } : {}),
+  }
+}
+
+/** Names every claim ever made: a process's random name and a counter. */
+function createLeaseTokens(): () => string {
+  const owner = randomBytes(8).toString('hex')
+  let count = 0
+  return () => `${owner}.${((count += 1)).toString(36)}`
+}

@@ -1,0 +1,213 @@
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { type DestinationStream, type Logger, pino } from 'pino'
+import { type App, createApp } from './app.ts'
+import { callbackKeys } from './callback/key.ts'
+import { createClock } from './clock.ts'
+import { type Config, ConfigError, loadConfig } from './config.ts'
+import { StoreUnusable } from './outbox/outbox.ts'
+import { loadCertificate, tlsServerOptions, watchCertificate } from './tls.ts'
+
+/** A running service. */
+export interface Service {
+  /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
+  readonly publicUrl: string
+  readonly adminUrl: string
+  /** What to paste into the platform's console; a channel that is off has none. */
+  readonly urls: { readonly email?: string; readonly sms?: string }
+  readonly config: Config
+  readonly log: Logger
+  /** Looks for a renewed certificate now. */
+  reloadCertificate(): void
+  /**
+   * Ends: `/readyz` 503 and serves on for `drainMs`, then stops accepting, finishes or gives back what is in flight.
+   */
+  close(drainMs?: number): Promise<void>
+}
+
+/** In all 15 s (with DRAIN_SECONDS at 5): what is in flight may finish, then is aborted, then settled. */
+const GRACE_MS = 6000
+const ABORT_MS = 2000
+const CERTIFICATE_CHECK_MS = 30_000
+
+/**
+ * Starts the service.
+ * @param env settings by name; the dotenv file named in `dotenvPath`, if any, fills in what is not there.
+ * @throws ConfigError with all faults; StoreUnusable, with what to do; a listener's error (EADDRINUSE).
+ */
+export async function startService(
+  env: Readonly<Record<string, string | undefined>>,
+  options: { readonly log?: DestinationStream; readonly dotenvPath?: string } = {},
+): Promise<Service> {
+  const { dotenvPath } = options
+  const config = loadConfig({
+    env,
+    ...(dotenvPath === undefined ? {} : { dotenvPath }),
+    readFile: path => readFileSync(path, 'utf8'),
+  })
+  const log = pino(
+    { level: config.LOG_LEVEL, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' },
+    options.log ?? pino.destination({ dest: 1, sync: false }),
+  )
+  for (const warning of config.warnings) log.warn({ event: 'setting' }, warning)
+
+  const certificate = config.TLS
+    ? loadCertificate({ certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' })
+    : undefined
+  const app = await createApp({
+    config,
+    log,
+    clock: createClock(),
+    random: Math.random,
+    wall: Date.now,
+    ...(certificate === undefined
+      ? {}
+      : { tls: { ...tlsServerOptions, cert: certificate.cert, key: certificate.key } }),
+  })
+  try {
+    await app.publicListener.listen({ host: config.HOST, port: config.PORT, backlog: 1024 })
+    await app.adminListener.listen({ host: config.ADMIN_HOST, port: config.ADMIN_PORT })
+  } catch (error) {
+    await Promise.all([app.publicListener.close(), app.adminListener.close()])
+    await app.stop(0, 0)
+    throw error
+  }
+  app.delivery.start()
+
+  const watch =
+    certificate === undefined
+      ? undefined
+      : watchCertificate({
+          server: app.publicListener.server,
+          certFile: config.TLS_CERT_FILE ?? '',
+          keyFile: config.TLS_KEY_FILE ?? '',
+          current: certificate,
+          everyMs: CERTIFICATE_CHECK_MS,
+          log,
+        })
+  const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(app.publicListener)}`
+  log.info(
+    {
+      event: 'started',
+      public: publicUrl,
+      admin: `http://${hostAndPort(app.adminListener)}`,
+      pid: process.pid,
+    },
+    'started',
+  )
+
+  return {
+    publicUrl,
+    adminUrl: `http://${hostAndPort(app.adminListener)}`,
+    urls: urlsOf(config, config.PUBLIC_URL ?? publicUrl),
+    config,
+    log,
+    reloadCertificate: () => watch?.check(),
+    close: once(async (drainMs = 0) => {
+      watch?.close()
+      await drain(app, drainMs, log)
+    }),
+  }
+}
+
+async function drain(app: App, drainMs: number, log: Logger): Promise<void> {
+  log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
+  app.beginDraining()
+  // Load balancers need a moment to notice; until then nothing is refused.
+  if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
+  const closed = app.publicListener.close()
+  await app.stop(GRACE_MS, ABORT_MS)
+  await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])
+  app.publicListener.server.closeAllConnections()
+  await app.adminListener.close()
+  log.info({ event: 'ended' }, 'ended')
+}
+
+/**
+ * What to paste into the platform's console, by channel.
+ * @param base scheme, host and port as the platform reaches them.
+ */
+export function urlsOf(config: Config, base: string): { readonly email?: string; readonly sms?: string } {
+  const corpId = config.CORP_ID
+  const path = (channel: 'email' | 'sms', token: string, ownKey: string | undefined) =>
+    `${base.replace(/\/$/, '')}/callback/${encodeURIComponent(corpId)}/${callbackKeys(channel, { corpId, token, ownKey }).current}/${channel}`
+  return {
+    ...(config.EMAIL_TOKEN === undefined
+      ? {}
+      : { email: path('email', config.EMAIL_TOKEN, config.EMAIL_CALLBACK_KEY) }),
+    ...(config.SMS_TOKEN === undefined
+      ? {}
+      : { sms: path('sms', config.SMS_TOKEN, config.SMS_CALLBACK_KEY) }),
+  }
+}
+
+/** The `serve` command: settings from environment and `.env`, signals, exit codes. Resolves when the process may end. */
+export async function serve(): Promise<number> {
+  let service: Service
+  try {
+    service = await startService(process.env, { dotenvPath: '.env' })
+  } catch (error) {
+    process.stderr.write(`${startFault(error)}\n`)
+    return 1
+  }
+  return new Promise(resolve => {
+    let ending = false
+    const end = (signal: string) => {
+      // A second signal ends at once.
+      if (ending) process.exit(1)
+      ending = true
+      service.log.info({ event: 'signal', signal }, 'told to end')
+      service.close(service.config.DRAIN_SECONDS * 1000).then(
+        () => resolve(0),
+        (error: unknown) => {
+          service.log.fatal({ event: 'fault', err: nameOf(error) }, 'could not end in order')
+          resolve(1)
+        },
+      )
+    }
+    process.on('SIGTERM', () => end('SIGTERM'))
+    process.on('SIGINT', () => end('SIGINT'))
+    process.on('SIGHUP', () => service.reloadCertificate())
+    const crash = (error: unknown) => {
+      service.log.fatal(
+        { event: 'fault', err: nameOf(error) },
+        'an unexpected fault: ending, to be started again',
+      )
+      service.log.flush(() => process.exit(70))
+      setTimeout(() => process.exit(70), 1000).unref()
+    }
+    process.on('uncaughtException', crash)
+    process.on('unhandledRejection', crash)
+  })
+}
+
+function startFault(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof StoreUnusable) return error.message
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    return `${error.message.replace(/^listen /, '')}: something else listens there; set PORT or ADMIN_PORT to another one, or end it`
+  }
+  return error instanceof Error ? error.message : 'an unknown fault'
+}
+
+/** What a crash may say: no message, since a library's may quote what it was given. */
+function nameOf(error: unknown): { readonly type: string; readonly stack?: string | undefined } {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const stack = error.stack
+    ?.split('\n')
+    .filter(line => /^\s+at /.test(line))
+    .slice(0, 12)
+    .join('\n')
+  return { type: error.name, stack }
+}
+
+function hostAndPort(app: FastifyInstance): string {
+  const address = app.server.address() as AddressInfo
+  const host = address.address === '0.0.0.0' || address.address === '::' ? '127.0.0.1' : address.address
+  return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
+}
+
+function once<A extends readonly unknown[], T>(act: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+  let result: Promise<T> | undefined
+  return (...args) => (result ??= act(...args))
+}
