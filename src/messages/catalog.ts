@@ -5,7 +5,7 @@ import { checkLanguage, merge, readJson } from './language-file.ts'
 import { kindNamed, PLAIN_KIND } from './registry.ts'
 import { samples, sparse } from './samples.ts'
 import { type Problem, readTemplates } from './template-files.ts'
-import { lifeIn, namesForLayouts, scopeOf } from './vocabulary.ts'
+import { fixedNames, lifeIn, namesForLayouts, scopeOf } from './vocabulary.ts'
 
 /** The language whose words are complete by definition; what another one lacks is said in it. */
 export const FALLBACK = 'en'
@@ -85,8 +85,7 @@ export function createCatalogLoader(
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
       for (const [tag, language] of languages) problems.push(...lacking(tag, language, english))
 
-      const parts: Record<'html' | 'txt', Compiled> = { html: missing, txt: missing }
-      const own = new Map<string, Compiled>()
+      const sources = new Map<string, { readonly source: string; readonly engine: Engine }>()
       for (const part of ['html', 'txt'] as const) {
         const layout = `layout.${part}`
         const source = take(layout, text => {
@@ -99,29 +98,40 @@ export function createCatalogLoader(
         })
         if (source === undefined) throw new Error(`the built-in ${layout} is missing`)
         const engine = createEngine(part === 'html' ? 'html' : 'none', { [layout]: source })
-        parts[part] = engine.compile(source, namesForLayouts)
+        sources.set(layout, { source, engine })
         for (const file of filesIn('messages/', ours, read.texts)) {
           if (!file.endsWith(`.${part}`)) continue
           const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
-          const compiled = take(file, text => ownMail(text, name, tag, engine, languages, brand))
-          if (compiled) own.set(file, compiled)
+          const source = take(file, text => ownMail(text, name, tag, engine, languages, brand))
+          if (source !== undefined) sources.set(file, { source, engine })
         }
       }
-      return {
-        catalog: {
-          languages,
-          overridden,
-          mail: (part, name, tag) =>
-            own.get(`messages/${name}.${tag}.${part}`) ?? own.get(`messages/${name}.${part}`) ?? parts[part],
-        },
-        problems,
-      }
+      return { catalog: { languages, overridden, mail: compileOnce(sources, languages, brand) }, problems }
     },
   }
 }
 
-const missing: Compiled = () => {
-  throw new Error('no layout was loaded')
+/** Finds a kind's template and compiles it for a language, with all that never changes printed in, when first asked. */
+function compileOnce(
+  sources: ReadonlyMap<string, { readonly source: string; readonly engine: Engine }>,
+  languages: ReadonlyMap<string, Language>,
+  brand: Brand,
+): Catalog['mail'] {
+  const compiled = new Map<string, Compiled>()
+  return (part, name, tag) => {
+    const file =
+      [`messages/${name}.${tag}.${part}`, `messages/${name}.${part}`].find(own => sources.has(own)) ??
+      `layout.${part}`
+    const key = `${tag}/${file}`
+    const before = compiled.get(key)
+    if (before) return before
+    const found = sources.get(file)
+    const language = languages.get(tag)
+    if (!found || !language) throw new Error(`no ${file} for ${tag}`)
+    const template = found.engine.compile(found.source, namesForLayouts, fixedNames(brand, language))
+    compiled.set(key, template)
+    return template
+  }
 }
 
 function languageFrom(
@@ -156,13 +166,12 @@ function ownMail(
   engine: Engine,
   languages: ReadonlyMap<string, Language>,
   brand: Brand,
-): Compiled {
+): string {
   if (name !== PLAIN_KIND && !kindNamed('email', name)) throw new Error(`no kind of mail is called ${name}`)
   const language = languages.get(tag ?? FALLBACK)
   if (!language) throw new Error(`no language is called ${tag}`)
-  const compiled = engine.compile(text, namesForLayouts)
-  tryMail(compiled, language, brand, name)
-  return compiled
+  tryMail(engine.compile(text, namesForLayouts), language, brand, name)
+  return text
 }
 
 /** Renders the samples, full and sparse, so that what would fail for a reader fails here. */

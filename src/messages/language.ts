@@ -51,7 +51,8 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
   const phrase = (words: string, known: ReadonlySet<string>, pointer: string): Phrase => {
     if (!/\{[{%]/.test(words)) return () => words
     try {
-      return engine.compile(words, known)
+      const compiled = engine.compile(words, known)
+      return engine.namesIn(words).every(name => SHARED.test(name)) ? remembered(compiled) : compiled
     } catch (error) {
       throw new TemplateFault(`${pointer}: ${(error as Error).message}`, lineFor(lines, pointer), {
         cause: error,
@@ -69,6 +70,7 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
         ? [phrase(words, known, pointer)]
         : words.map((one, i) => phrase(one, known, `${pointer}/${i}`))
 
+  const validities = new Map<number, string>()
   const plurals = new Intl.PluralRules(tag)
   const anyMail = namesForWords('email', undefined)
   const units = mapValues(source.validity, (forms, unit) =>
@@ -133,10 +135,14 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
       ...[...sms.keys()].map(name => `sms/${name}`),
     ]),
     validity(ms) {
+      const known = validities.get(ms)
+      if (known !== undefined) return known
       const { n, unit } = inPeoplesUnits(ms)
       const forms = units[unit]
       const form = forms?.[plurals.select(n)] ?? forms?.['other']
-      return form ? form({ n }) : ''
+      const said = form ? form({ n }) : ''
+      if (validities.size < OUTCOMES) validities.set(ms, said)
+      return said
     },
     mail(name, scope) {
       const words = mail.get(name)
@@ -169,6 +175,22 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
         yield plain(plainScope)
       }
     },
+  }
+}
+
+/** Names whose values many messages share; with nothing else in it, a phrase has few different outcomes. */
+const SHARED = /^(?:validity|brand\.\w+|locale\.\w+)$/
+const OUTCOMES = 100
+
+/** Renders once for each validity. Nothing that belongs to one message is ever kept. */
+function remembered(compiled: Phrase): Phrase {
+  const outcomes = new Map<unknown, string>()
+  return scope => {
+    const known = outcomes.get(scope['validity'])
+    if (known !== undefined) return known
+    const said = compiled(scope)
+    if (outcomes.size < OUTCOMES) outcomes.set(scope['validity'], said)
+    return said
   }
 }
 

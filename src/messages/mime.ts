@@ -108,13 +108,16 @@ function encodeLine(line: string): string {
   return qp.wrap(qp.encode(line), 76)
 }
 
-/** RFC 2047 where needed. Whoever calls has refused control characters; they would be encoded here, never written. */
+/**
+ * RFC 2047 where needed: for what is not printable ASCII, for what would be read as an encoded word, and for a word so
+ * long that folding, which needs white space, could leave a line of over 998 octets (RFC 5322, 2.1.1).
+ */
 function subjectHeader(subject: string): string {
-  // Folding needs white space: a longer word could make a line of over 998 octets (RFC 5322, 2.1.1).
-  const value = /\S{70}/.test(subject)
-    ? mimeFuncs.encodeWord(subject, 'Q', 52)
-    : MimeNode.encodeHeaderValue('Subject', subject)
-  return mimeFuncs.foldLines(`Subject: ${value}`, 76)
+  const asItIs = /^[ -~]*$/.test(subject) && !subject.includes('=?') && !/\S{70}/.test(subject)
+  if (asItIs) return mimeFuncs.foldLines(`Subject: ${subject}`, 76)
+  const latin = subject.replace(/[^a-z]/gi, '').length
+  const encoded = mimeFuncs.encodeWord(subject, latin * 2 > subject.length ? 'Q' : 'B', 52)
+  return mimeFuncs.foldLines(`Subject: ${encoded}`, 76)
 }
 
 function addressHeader(key: 'From' | 'Reply-To', value: string): string {

@@ -94,6 +94,15 @@ export function scopeOf(
   }
 }
 
+/** What is the same in every message of one language, by name: brand and locale. */
+export function fixedNames(brand: Brand, { tag, language, dir }: LocaleView): ReadonlyMap<string, string> {
+  const fixed = new Map<string, string>()
+  for (const [key, value] of Object.entries(brand))
+    if (typeof value === 'string') fixed.set(`brand.${key}`, value)
+  for (const [key, value] of Object.entries({ tag, language, dir })) fixed.set(`locale.${key}`, value)
+  return fixed
+}
+
 /** The stated life of a message's parameters in ms; null when the platform stated none. */
 export function lifeIn(channel: Channel, content: Content): number | null {
   const unit = channel === 'email' ? 'hour' : 'minute'
