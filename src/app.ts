@@ -192,7 +192,7 @@ function createPublicListener(tls: object | undefined): FastifyInstance {
       },
     },
   } as object)
-  return app as unknown as FastifyInstance
+  return app
 }
 
 function answerHeaders(https: boolean): Record<string, string> {
