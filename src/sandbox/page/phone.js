@@ -1,0 +1,46 @@
+import { byId, clock, h } from './dom.js'
+
+let last = null
+
+/** SMS as a phone shows them, and below each what it costs: its segments. */
+export function showPhone({ sms }) {
+  const newest = sms.at(-1)
+  if (last === (newest?.sid ?? '')) return
+  last = newest?.sid ?? ''
+  byId('phone-from').textContent = newest?.from ?? 'No messages yet'
+  byId('phone-time').textContent = newest ? clock(newest.at, false) : '9:41'
+  const thread = byId('thread')
+  if (!newest) {
+    thread.replaceChildren(h('li', { class: 'empty' }, 'SMS arrive here, with what each of them costs.'))
+    return
+  }
+  thread.replaceChildren(...sms.map((message, at) => bubble(message, sms[at - 1])))
+  thread.scrollTop = thread.scrollHeight
+}
+
+function bubble(message, before) {
+  const alone = message.encoding === 'GSM-7' ? 160 : 70
+  const each = message.encoding === 'GSM-7' ? 153 : 67
+  const limit = message.segments === 1 ? alone : message.segments * each
+  const life = message.validityPeriod
+  return h(
+    'li',
+    {},
+    before?.to === message.to ? null : h('p', { class: 'recipient' }, `to ${message.to}`),
+    h('p', { class: 'bubble' }, ...withCodes(message.body)),
+    h(
+      'p',
+      { class: message.segments > 1 ? 'cost more' : 'cost' },
+      h('b', {}, message.segments === 1 ? '1 segment' : `${message.segments} segments`),
+      ` ${message.encoding}, ${message.units} of ${limit}`,
+      life === null ? '' : `, valid ${life >= 120 ? `${Math.round(life / 60)} min` : `${life} s`}`,
+    ),
+  )
+}
+
+/** Phones underline what looks like a code. */
+function withCodes(text) {
+  return text
+    .split(/(?<!\d)(\d{4,8})(?!\d)/)
+    .map((part, at) => (at % 2 === 1 ? h('span', { class: 'code' }, part) : part))
+}

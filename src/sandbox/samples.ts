@@ -1,0 +1,135 @@
+import type { Kind } from '../messages/kind.ts'
+import type { Channel } from '../messages/message.ts'
+import { kinds, PLAIN_KIND } from '../messages/registry.ts'
+
+/** A kind of message as the platform can be made to send it. */
+export interface SampleKind {
+  readonly channel: Channel
+  readonly kind: string
+  /** The contract's number; for `plain` one that the contract does not list. */
+  readonly type: number
+  /** For people: `Registration activation`. */
+  readonly title: string
+  /** E-mail only. */
+  readonly subject: string
+  readonly params: Readonly<Record<string, string>>
+  /** The parameter that makes one message differ from the next: the code, the link, a name. Empty for `plain`. */
+  readonly carrier: string
+}
+
+export interface SampleOptions {
+  /** Recipients, separated by commas; SMS in E.164. Default: one that belongs to nobody. */
+  readonly to?: string
+  /** Which of the platform's layouts: its numbers also come as strings, an area code in four forms. Default 0. */
+  readonly round?: number
+  /** Six digits that make this message unlike any other: the code, a part of the link, a part of the words. */
+  readonly mark?: string
+}
+
+/** A callback's body, and what must reach the reader word for word. */
+export interface Sample {
+  readonly body: Readonly<Record<string, unknown>>
+  readonly words: string
+  readonly subject: string | null
+}
+
+const PLAIN = 'Your maintenance window is tonight from 22:00 to 23:00.'
+
+/** Every kind of the registry, and after each channel's a type that no version knows, with the platform's own text. */
+export const SAMPLE_KINDS: readonly SampleKind[] = [
+  ...kinds.filter(kind => kind.channel === 'email').map(sampleKind),
+  unknownType('email', 4),
+  ...kinds.filter(kind => kind.channel === 'sms').map(sampleKind),
+  unknownType('sms', 99),
+]
+
+export const SAMPLE_RECIPIENT: Readonly<Record<Channel, string>> = {
+  email: 'lin.wei@example.com',
+  sms: '+8613800138000',
+}
+
+export function findSampleKind(channel: Channel, kind: string): SampleKind | undefined {
+  return SAMPLE_KINDS.find(sample => sample.channel === channel && sample.kind === kind)
+}
+
+/**
+ * The body of a callback as the platform would post it.
+ * @param kind a kind's name in the registry, or `plain`; undefined comes back for any other.
+ */
+export function sampleBody(
+  channel: Channel,
+  kind: string,
+  options?: SampleOptions,
+): Sample['body'] | undefined {
+  const found = findSampleKind(channel, kind)
+  return found && sampleOf(found, options).body
+}
+
+/** The same, with what must reach the reader. */
+export function sampleOf(kind: SampleKind, options: SampleOptions = {}): Sample {
+  const { to = SAMPLE_RECIPIENT[kind.channel], round = 0, mark } = options
+  const { params, words } = marked(kind, mark)
+  const plain = kind.kind === PLAIN_KIND ? words : null
+  const laidOut = { type: round % 2 === 0 ? kind.type : String(kind.type), ...numbered(params, round) }
+  if (kind.channel === 'sms')
+    return {
+      body: { sms_param: laidOut, ...addressed(to, round), plain_sms: plain, plugin_id: null },
+      words,
+      subject: null,
+    }
+  const { subject } = kind
+  return { body: { subject, to, email_param: laidOut, plain_email: plain }, words, subject }
+}
+
+function sampleKind({ channel, name, type, link, sample }: Kind): SampleKind {
+  const { subject = titled(name), params } = sample
+  const carrier =
+    ['code', link, 'productName', Object.keys(params)[0]].find(key => key && key in params) ?? ''
+  return { channel, kind: name, type, title: titled(name), subject, params, carrier }
+}
+
+function unknownType(channel: Channel, type: number): SampleKind {
+  const title = 'Unknown type'
+  return { channel, kind: PLAIN_KIND, type, title, subject: 'Maintenance', params: {}, carrier: '' }
+}
+
+function titled(name: string): string {
+  const words = name.replaceAll('-', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** Puts the mark into the parameter that the reader needs most, and gives back its value. */
+function marked(kind: SampleKind, mark?: string): { params: Record<string, string>; words: string } {
+  if (kind.kind === PLAIN_KIND)
+    return { params: {}, words: mark === undefined ? PLAIN : `${PLAIN} Reference ${mark}.` }
+  const value = kind.params[kind.carrier] ?? ''
+  const words = mark === undefined ? value : kind.carrier === 'code' ? mark : withMark(value, mark)
+  return { params: { ...kind.params, [kind.carrier]: words }, words }
+}
+
+function withMark(value: string, mark: string): string {
+  if (!URL.canParse(value)) return `${value} ${mark}`
+  return `${value}${value.includes('?') ? '&' : '?'}t=${mark}`
+}
+
+/** Durations and codes come as text or as numbers, depending on which of the platform's clients wrote them. */
+function numbered(params: Record<string, string>, round: number): Record<string, unknown> {
+  const numeric = round % 2 === 0 ? ['code'] : ['hour', 'minute']
+  return Object.fromEntries(
+    Object.entries(params).map(([key, value]) => [key, numeric.includes(key) ? Number(value) : value]),
+  )
+}
+
+/** A single mainland number comes in national form with an area code, in any of its forms; others as they are. */
+function addressed(to: string, round: number): { to: unknown; area_code: unknown } {
+  const national = /^\+86(\d{11})$/.exec(to)?.[1]
+  if (national === undefined) return { to, area_code: null }
+  const forms = [
+    { to: national, area_code: '86' },
+    { to: national, area_code: '+86' },
+    { to: Number(national), area_code: 86 },
+    { to: national, area_code: '0086' },
+    { to, area_code: null },
+  ] as const
+  return forms[round % forms.length] ?? forms[0]
+}

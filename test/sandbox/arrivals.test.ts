@@ -1,0 +1,93 @@
+import t from 'tap'
+import { isAnswered, judgeMails, judgeSms } from '../../src/sandbox/arrivals.ts'
+import type { ReceivedMail } from '../../src/sandbox/inbox.ts'
+import { ENVELOPE_SENDER, SMTP_USER } from '../../src/sandbox/peers.ts'
+import type { Sample } from '../../src/sandbox/samples.ts'
+import type { TwilioMessage } from '../../src/sandbox/twilio.ts'
+
+const link = 'https://iot.example.com/#!/a?x=1&y=2'
+const sample: Sample = { body: {}, words: link, subject: 'Activate' }
+const mail: ReceivedMail = {
+  id: 1,
+  at: 0,
+  envelope: { from: ENVELOPE_SENDER, to: ['a@example.com'] },
+  tls: true,
+  user: SMTP_USER,
+  subject: 'Activate',
+  messageId: '<1@example.com>',
+  from: '',
+  to: '',
+  headers: [],
+  text: `Open ${link} now`,
+  html: '<a href="https://iot.example.com/#!/a?x=1&amp;y=2">Open</a>',
+  raw: Buffer.from('raw'),
+}
+const sms: TwilioMessage = {
+  sid: 'SM1',
+  to: '+8613800138000',
+  from: '+15005550006',
+  messagingServiceSid: null,
+  body: `Open ${link}`,
+  validityPeriod: 600,
+  statusCallback: null,
+  at: 0,
+}
+
+t.test('one mail with its words is as it should be', async t => {
+  const other = { ...mail, envelope: { from: ENVELOPE_SENDER, to: ['b@example.com'] } }
+  t.same(judgeMails([other, mail], 'a@example.com', sample), {
+    arrived: 1,
+    faults: [],
+    kept: { eml: mail.raw, html: mail.html, txt: mail.text },
+  })
+  const wrapped = {
+    ...mail,
+    text: 'A window tonight\nfrom 22:00',
+    html: '<p>A window tonight\n  from 22:00</p>',
+  }
+  t.same(
+    judgeMails([wrapped], 'a@example.com', { ...sample, words: 'A window tonight from 22:00' }).faults,
+    [],
+  )
+})
+
+t.test('whatever is wrong with a mail is said', async t => {
+  const faults = (...mails: readonly Partial<ReceivedMail>[]) =>
+    judgeMails(
+      mails.map(change => ({ ...mail, ...change })),
+      'a@example.com',
+      sample,
+    ).faults.join()
+  t.equal(faults(), 'no mail arrived')
+  t.equal(faults({}, {}), 'arrived 2 times')
+  t.match(faults({ envelope: { from: ENVELOPE_SENDER, to: ['a@example.com', 'b@example.com'] } }), /shares/)
+  t.match(faults({ envelope: { from: 'x@example.com', to: ['a@example.com'] } }), /came from <x@example.com>/)
+  t.match(faults({ subject: 'Other' }), /subject "Other"/)
+  t.equal(faults({ text: 'Open it' }), 'lacks its words in the text part')
+  t.equal(faults({ html: '' }), 'lacks its words in the HTML part')
+  t.equal(
+    faults({ html: '<a href="https://iot.example.com/#!/a?x=1&amp;amp;y=2">' }),
+    'lacks its words in the HTML part',
+  )
+  t.equal(faults({ tls: false }), 'came without TLS')
+  t.equal(faults({ user: null }), 'came without a login')
+  t.equal(faults({ messageId: '' }), 'has no Message-ID')
+})
+
+t.test('an SMS is judged by its number, its words and its life', async t => {
+  const judge = (...messages: readonly TwilioMessage[]) => judgeSms(messages, sms.to, sample)
+  t.match(judge(sms), { arrived: 1, faults: [], kept: { txt: sms.body } })
+  t.same(judge({ ...sms, to: '+8613800138001' }).faults, ['no SMS arrived'])
+  t.same(judge(sms, sms).faults, ['arrived 2 times'])
+  t.same(judge({ ...sms, body: 'Open' }).faults, ['lacks its words'])
+  t.same(judge({ ...sms, validityPeriod: null }).faults, ['has no validity period'])
+})
+
+t.test('only HTTP 200 with err_code 0 is a success', async t => {
+  const answered = { is: 'answered', status: 200, errCode: 0, errMsg: '', body: '', ms: 1 } as const
+  t.same(isAnswered(answered), [])
+  t.match(isAnswered({ ...answered, status: 500 })[0], /HTTP 500/)
+  t.match(isAnswered({ ...answered, errCode: 4_002_012, errMsg: 'nobody' })[0], /4002012: nobody/)
+  t.match(isAnswered({ ...answered, errCode: null })[0], /missing/)
+  t.match(isAnswered({ is: 'unreachable', why: 'refused', ms: 1 })[0], /no answer: refused/)
+})

@@ -1,0 +1,46 @@
+import t from 'tap'
+import { readOptions } from '../../src/sandbox/options.ts'
+
+t.test('without options the usual ports are taken and nothing is set', async t => {
+  t.same(readOptions([]), {
+    is: 'run',
+    options: { once: false, save: 'data/sandbox', ports: {}, settings: {} },
+  })
+})
+
+t.test('ports, settings and the place to save are read', async t => {
+  const argv = [
+    '--once',
+    '--save',
+    'out',
+    '--port',
+    '0',
+    '--page-port=8026',
+    '--set',
+    'BRAND_NAME=A=B',
+    '--set',
+    'LOCALE=zh-CN',
+  ]
+  t.same(readOptions(argv), {
+    is: 'run',
+    options: {
+      once: true,
+      save: 'out',
+      ports: { callbacks: 0, page: 8026 },
+      settings: { BRAND_NAME: 'A=B', LOCALE: 'zh-CN' },
+    },
+  })
+})
+
+t.test('what cannot be read is a sentence', async t => {
+  for (const [argv, fault] of [
+    [['--port', 'x'], /--port must be a port number/],
+    [['--admin-port', '70000'], /--admin-port must be a port number/],
+    [['--set', 'LOCALE'], /NAME=VALUE/],
+    [['--set', '=x'], /NAME=VALUE/],
+    [['--twice'], /--twice/],
+    [['once'], /once/],
+  ] as const)
+    t.match(readOptions(argv), { is: 'fault', fault })
+  t.same(readOptions(['-h']), { is: 'help' })
+})
