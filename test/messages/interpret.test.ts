@@ -1,0 +1,252 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  createInterpreter,
+  type Interpretation,
+  type InterpreterOptions,
+} from '../../src/messages/interpret.ts'
+import { createLinkPolicy } from '../../src/messages/links.ts'
+import { kinds } from '../../src/messages/registry.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const linkPolicy = createLinkPolicy({ httpsOnly: false, hosts: [] })
+const reader = (options: Partial<InterpreterOptions> = {}) =>
+  createInterpreter({ emailWords: 'ours', smsWords: 'ours', linkPolicy, ...options })
+const interpret = reader()
+const email = (email_param: object, rest: object = {}) => ({
+  subject: 'S',
+  to: 'a@b.test',
+  email_param,
+  ...rest,
+})
+const sms = (sms_param: object, rest: object = {}) => ({ to: '13800138000', sms_param, ...rest })
+
+function read(result: Interpretation) {
+  if (!result.ok) throw new Error(`${result.pointer} ${result.why}`)
+  return result
+}
+function refused(result: Interpretation) {
+  if (result.ok) throw new Error(`taken as ${result.kind}`)
+  return result
+}
+
+t.test('every kind is known by its type, as a number or as text', async t => {
+  for (const kind of kinds) {
+    for (const type of [kind.type, String(kind.type), ` ${kind.type} `]) {
+      const params = { ...kind.sample.params, type }
+      const body = kind.channel === 'email' ? email(params) : sms(params)
+      const result = read(interpret(kind.channel, body))
+      t.equal(result.kind, kind.name)
+      t.equal(result.purpose, kind.purpose)
+      t.equal(result.known, true)
+      t.equal(result.content.words, 'ours')
+      t.same(result.content.params, kind.sample.params)
+    }
+  }
+})
+
+t.test('hour and code are as good as numbers', async t => {
+  const result = read(interpret('email', email({ type: 5, code: 123456, hour: 2 })))
+  t.same(result.content.params, { code: '123456', hour: '2' })
+  t.equal(result.lifeMs, 2 * HOUR)
+})
+
+t.test('null, empty and blank mean absent', async t => {
+  for (const nothing of [null, '', '  \t']) {
+    const result = read(
+      interpret('email', email({ type: 8, username: nothing, time: 'noon' }, { plain_email: nothing })),
+    )
+    t.same(result.content.params, { time: 'noon' })
+    t.notOk('plain' in result.content)
+    t.match(refused(interpret('email', email({ type: 1, url: nothing }))), { pointer: '/email_param/url' })
+    t.match(refused(interpret('sms', sms({ type: 1, code: nothing }))), { pointer: '/sms_param/code' })
+  }
+})
+
+t.test('a subject is needed, on one line, and keeps its own direction', async t => {
+  for (const subject of [
+    null,
+    '',
+    ' ',
+    'a\nb',
+    'a\u0000b',
+    'a\u2028b',
+    'a\u202eb',
+    'a\u0085b',
+    true,
+    ['a'],
+    'a\ud800',
+  ]) {
+    t.match(refused(interpret('email', { ...email({ type: 5, code: '1' }), subject })), {
+      pointer: '/subject',
+    })
+  }
+  t.equal(read(interpret('email', { ...email({ type: 5, code: '1' }), subject: 42 })).content.subject, '42')
+  t.match(refused(interpret('email', { to: 'a@b.test', email_param: { type: 5, code: '1' } })), {
+    pointer: '/subject',
+  })
+})
+
+t.test('a needed key that is missing or unusable falls back to the plain text', async t => {
+  const plain = 'Your link: https://example.com/x'
+  for (const url of [undefined, null, 'javascript:alert(1)', 'https://u:p@example.com/', 17, {}]) {
+    const result = read(interpret('email', email({ type: 1, url, hour: 3 }, { plain_email: plain })))
+    t.equal(result.kind, 'registration-activation')
+    t.equal(result.known, true)
+    t.equal(result.content.words, 'plain')
+    t.equal(result.content.plain, plain)
+    t.same(result.content.params, { hour: '3' })
+    t.equal(result.lifeMs, 3 * HOUR)
+    t.match(refused(interpret('email', email({ type: 1, url }))), { pointer: '/email_param/url' })
+  }
+  const lost = read(interpret('sms', sms({ type: 4, minute: 5 }, { plain_sms: 'Code 1234' })))
+  t.match(lost, {
+    kind: 'login-code',
+    purpose: 'code',
+    content: { words: 'plain', plain: 'Code 1234' },
+    lifeMs: 5 * MINUTE,
+  })
+  t.match(read(interpret('email', email({ type: 6, hour: '1' }, { plain_email: 'Code 1234' }))), {
+    kind: 'recovery-code',
+    content: { words: 'plain' },
+  })
+})
+
+t.test('an unknown type is delivered as plain text, or refused without any', async t => {
+  for (const type of [4, '99', 'alert', null, undefined, true, {}, '__proto__', 'constructor']) {
+    const result = read(interpret('email', email({ type }, { plain_email: 'Hello' })))
+    t.match(result, { kind: 'plain', known: false, purpose: 'plain', lifeMs: 24 * HOUR })
+    t.match(result.content, { words: 'plain', plain: 'Hello', params: {} })
+    t.match(refused(interpret('email', email({ type }))), { pointer: '/email_param/type' })
+    t.match(refused(interpret('sms', sms({ type: type === 4 ? 5 : type }))), { pointer: '/sms_param/type' })
+  }
+  t.equal(read(interpret('sms', sms({ type: 9, code: '1' }, { plain_sms: 'Code 1' }))).lifeMs, 10 * MINUTE)
+})
+
+t.test("the platform's words are said where the settings prefer them", async t => {
+  const platform = reader({ emailWords: 'platform', smsWords: 'platform' })
+  t.equal(read(platform('email', email({ type: 5, code: '1' }, { plain_email: 'P' }))).content.words, 'plain')
+  t.equal(read(platform('email', email({ type: 5, code: '1' }))).content.words, 'ours')
+  t.equal(read(platform('sms', sms({ type: 1, code: '1' }, { plain_sms: 'P' }))).content.words, 'plain')
+  t.same(read(platform('sms', sms({ type: 1, code: '1' }, { plain_sms: 'P' }))).content.params, { code: '1' })
+  const ours = read(interpret('email', email({ type: 5, code: '1' }, { plain_email: 'P' })))
+  t.match(ours.content, { words: 'ours', plain: 'P' })
+})
+
+t.test('optional keys cost a word, not the mail', async t => {
+  const result = read(
+    interpret('email', email({ type: 8, username: 'a\u202eb', time: {}, email: 'x\ny', productName: 'T2' })),
+  )
+  t.same(result.content.params, { productName: 'T2' })
+})
+
+t.test('unknown keys, inherited ones and odd shapes are harmless', async t => {
+  const result = read(
+    interpret('email', email({ type: 5, code: '1', url: 'javascript:1', extra: { deep: [1] } }, { more: 1 })),
+  )
+  t.same(result.content.params, { code: '1' })
+  t.match(refused(interpret('email', email(Object.create({ type: 5, code: '1' })))), {
+    pointer: '/email_param/type',
+  })
+  for (const odd of [null, [], 'x', 1]) {
+    t.match(refused(interpret('email', { ...email({}), email_param: odd })), { pointer: '/email_param' })
+  }
+})
+
+t.test('validity: decimals count, nonsense is the default of the purpose', async t => {
+  const life = (type: number, hour: unknown) =>
+    read(
+      interpret(
+        'email',
+        email({ type, url: 'https://e.test/', download_url: 'https://e.test/', code: '1', hour }),
+      ),
+    ).lifeMs
+  t.equal(life(1, '0.5'), HOUR / 2)
+  t.equal(life(1, 720), 720 * HOUR)
+  for (const nonsense of [undefined, '', 'soon', 0, '0', -1, 720.1, '1,5', 'NaN', '0x10', true, '1e2']) {
+    t.equal(life(1, nonsense), 24 * HOUR)
+    t.equal(life(7, nonsense), 24 * HOUR)
+    t.equal(life(8, nonsense), 24 * HOUR)
+    t.equal(life(5, nonsense), 10 * MINUTE)
+  }
+  const minute = read(interpret('sms', sms({ type: 1, code: '1', minute: '2.5' })))
+  t.equal(minute.lifeMs, 150_000)
+  const stated = read(interpret('sms', sms({ type: 1, code: '1', minute: 'soon' })))
+  t.same(stated.content.params, { code: '1' }, 'a life that was not stated is not told')
+})
+
+t.test('a code is opaque, but stays on its line and exact', async t => {
+  t.equal(read(interpret('sms', sms({ type: 1, code: ' a-B/+=9 ' }))).content.params['code'], 'a-B/+=9')
+  for (const code of ['12\n34', '12\u000034', '1\u202e2', '\ud800', 2 ** 60, true, [], 'x'.repeat(1025)]) {
+    t.match(refused(interpret('sms', sms({ type: 1, code }))), { pointer: '/sms_param/code' })
+  }
+})
+
+t.test('plain text keeps its lines; control characters make it unusable', async t => {
+  const text = 'a\r\n\tb\u2028c'
+  t.equal(read(interpret('email', email({ type: 99 }, { plain_email: text }))).content.plain, text)
+  t.match(refused(interpret('email', email({ type: 99 }, { plain_email: 'a\u0007b' }))), {
+    pointer: '/plain_email',
+  })
+  const ours = read(interpret('email', email({ type: 5, code: '1' }, { plain_email: 'a\u0007b' })))
+  t.notOk('plain' in ours.content)
+})
+
+t.test('links in plain text are held to the same rules', async t => {
+  const strict = reader({ linkPolicy: createLinkPolicy({ httpsOnly: true, hosts: ['*.example.com'] }) })
+  const said = (text: string) => strict('email', email({ type: 99 }, { plain_email: text }))
+  t.ok(read(said('See https://a.example.com/x?y=1, or (https://b.example.com).')))
+  t.ok(read(said('请打开 https://a.example.com/激活，谢谢')))
+  for (const bad of [
+    'http://a.example.com/',
+    'https://evil.test/',
+    'HTTPS://evil.test',
+    'https://a.example.com@evil.test/',
+  ]) {
+    t.match(refused(said(`Go to ${bad} now`)), { pointer: '/plain_email' })
+  }
+})
+
+t.test('plain SMS longer than the operator pays for is unusable', async t => {
+  const one = reader({ smsMaxSegments: 1 })
+  t.match(refused(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(161) }))), { pointer: '/plain_sms' })
+  t.ok(read(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(160) }))))
+})
+
+t.test('plugin_id is text or a number, and absent when blank or odd', async t => {
+  const plugin = (plugin_id: unknown) =>
+    read(interpret('sms', sms({ type: 1, code: '1' }, { plugin_id }))).content.pluginId
+  t.equal(plugin('p1'), 'p1')
+  t.equal(plugin(7), '7')
+  for (const nothing of [null, '', ' ', {}, 'a\nb']) t.equal(plugin(nothing), undefined)
+})
+
+t.test('no body makes it throw, and no reason repeats a value', async () => {
+  const value = fc.oneof(fc.jsonValue(), fc.string(), fc.constantFrom(1, '5', null, 'https://e.test/'))
+  const keys = ['type', 'url', 'code', 'hour', 'minute', 'username', '__proto__', 'download_url']
+  const params = fc.dictionary(fc.constantFrom(...keys), value)
+  fc.assert(
+    fc.property(
+      fc.constantFrom('email' as const, 'sms' as const),
+      params,
+      value,
+      value,
+      (channel, param, subject, plain) => {
+        const result = interpret(channel, {
+          subject,
+          email_param: param,
+          sms_param: param,
+          plain_email: plain,
+          plain_sms: plain,
+        })
+        if (result.ok)
+          return (
+            result.lifeMs > 0 && Object.values(result.content.params).every(text => typeof text === 'string')
+          )
+        return result.pointer.startsWith('/') && result.why.length < 120
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
