@@ -1,0 +1,138 @@
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { createClock } from '../clock.ts'
+import { startService } from '../server.ts'
+import type { SandboxOptions } from './options.ts'
+import { type Ends, type Peers, secret, startPeers } from './peers.ts'
+import { createPlatform } from './platform.ts'
+import { createPlayer, type Player } from './player.ts'
+import type { About } from './state.ts'
+
+/** The service, and everybody it talks to, up and running on this machine. */
+export interface Stage {
+  readonly about: About
+  readonly peers: Peers
+  readonly player: Player
+  /** The last lines of the service's log, newest last. */
+  log(): readonly string[]
+  close(): Promise<void>
+}
+
+const LOG_LINES = 500
+
+/**
+ * Sets the stage: a certificate, an SMTP server, Twilio's stand-in, the service with settings that point at them,
+ * and a platform that trusts the certificate.
+ *
+ * @param changed called whenever there is something new to see.
+ * @throws what stopped one of them from starting; whatever was started by then is ended again.
+ */
+export async function setStage(
+  options: Pick<SandboxOptions, 'ports' | 'settings'>,
+  changed: () => void = () => {},
+): Promise<Stage> {
+  const ends: Ends = []
+  // In the reverse order of the start: the service lets go of its connections before its peers go away.
+  const close = async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+  }
+  try {
+    return { ...(await raise(options, ends, changed)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function raise(
+  options: Pick<SandboxOptions, 'ports' | 'settings'>,
+  ends: Ends,
+  changed: () => void,
+): Promise<Omit<Stage, 'close'>> {
+  const clock = createClock()
+  const directory = await mkdtemp(join(tmpdir(), 'callback-courier-'))
+  ends.push(() => rm(directory, { recursive: true, force: true }))
+  const peers = await startPeers(clock, directory, ends, changed)
+
+  const settings = {
+    ...(await ownSettings(directory, options.ports)),
+    ...peers.settings,
+    ...options.settings,
+  }
+  const log: string[] = []
+  const service = await startService(settings, {
+    log: {
+      write(line) {
+        log.push(line.trimEnd())
+        if (log.length > LOG_LINES) log.shift()
+        changed()
+      },
+    },
+  })
+  ends.push(() => service.close())
+
+  const platform = createPlatform({ ca: peers.cert, now: () => clock.now() })
+  ends.push(() => platform.close())
+  const { CORP_ID: corpId, EMAIL_TOKEN: email, SMS_TOKEN: sms } = settings
+  const urls = { email: service.urls.email ?? '', sms: service.urls.sms ?? '' }
+  const player = createPlayer({
+    platform,
+    urls,
+    credentials: { email: { corpId, token: email }, sms: { corpId, token: sms } },
+    clock,
+    randomInt,
+    onPlayed: changed,
+  })
+  const about: About = {
+    corpId,
+    urls,
+    tokens: { email, sms },
+    certFile: peers.certFile,
+    adminUrl: service.adminUrl,
+    consoleUrl: await consoleOf(service.adminUrl),
+    smtp: peers.smtp,
+    twilio: peers.twilio,
+  }
+  return { about, peers, player, log: () => log }
+}
+
+async function ownSettings(directory: string, ports: SandboxOptions['ports']) {
+  return {
+    CORP_ID: 'sandbox',
+    EMAIL_TOKEN: secret(),
+    SMS_TOKEN: secret(),
+    HOST: '127.0.0.1',
+    PORT: String(ports.callbacks ?? (await usualOrFree(8443))),
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: String(ports.admin ?? (await usualOrFree(9090))),
+    DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
+    STORE_SECRET: secret(),
+    DEFAULT_AREA_CODE: '86',
+    SMS_COUNTRIES: '*',
+    BRAND_NAME: 'Example IoT',
+    // One person presses one button many times here.
+    QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
+    QUOTA_RECIPIENT_PER_DAY: 'off',
+    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+  }
+}
+
+/** `port` when nobody listens there, else 0: any free one. */
+export function usualOrFree(port: number): Promise<number> {
+  return new Promise(resolve => {
+    const probe = createServer()
+    probe.once('error', () => resolve(0))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(port)))
+  })
+}
+
+async function consoleOf(adminUrl: string): Promise<string | null> {
+  const url = `${adminUrl}/console`
+  const { statusCode, body } = await request(url)
+  await body.dump()
+  return statusCode === 200 ? url : null
+}
