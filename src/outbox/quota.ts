@@ -1,0 +1,33 @@
+/**
+ * A sliding estimate over two fixed windows: what was counted in the current window, plus the share of the previous
+ * one that a window ending now still overlaps, as if that had come evenly spread. Two counters a bucket, whatever
+ * the limit; off by what was not evenly spread, which evens out over the next window.
+ */
+
+/** Start of the fixed window that `now` is in, ms since the epoch. */
+export function windowStart(now: number, windowMs: number): number {
+  return Math.floor(now / windowMs) * windowMs
+}
+
+/**
+ * Whether one more fits.
+ *
+ * @param previous counted in the window before the current one.
+ * @param current counted in the current window.
+ * @returns 0 when it fits, else after how many ms it would, if nothing else comes.
+ */
+export function waitForRoom(
+  previous: number,
+  current: number,
+  limit: number,
+  windowMs: number,
+  now: number,
+): number {
+  const elapsed = now - windowStart(now, windowMs)
+  if (current + previous * (1 - elapsed / windowMs) + 1 <= limit) return 0
+  if (limit < 1) return windowMs
+  const room = limit - 1
+  // Either enough of the previous window slides out within this one, or the current one must do so as the previous.
+  if (current <= room) return Math.max(1, Math.ceil(windowMs * (1 - (room - current) / previous) - elapsed))
+  return Math.max(1, Math.ceil(windowMs - elapsed + windowMs * (1 - room / current)))
+}

@@ -1,0 +1,26 @@
+/**
+ * The order in which Twilio's statuses of an outgoing message come about
+ * (https://www.twilio.com/docs/messaging/guides/outbound-message-status-in-status-callbacks). Callbacks arrive in any
+ * order; a status counts only if it is later than the known one.
+ */
+const STAGES: Readonly<Record<string, number>> = {
+  accepted: 1,
+  scheduled: 1,
+  queued: 2,
+  sending: 3,
+  sent: 4,
+  delivered: 5,
+  undelivered: 5,
+  failed: 5,
+  canceled: 5,
+  partially_delivered: 5,
+  read: 6,
+}
+
+/**
+ * Whether a status takes the place of the known one.
+ * @param known null when there is none. A status that is not listed counts as the earliest.
+ */
+export function supersedesReceipt(known: string | null, next: string): boolean {
+  return known === null || (STAGES[next] ?? 0) > (STAGES[known] ?? 0)
+}

@@ -1,0 +1,94 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import type { Channel, Content } from '../messages/message.ts'
+
+/** What is unreadable in the store: to whom, and what. */
+export interface Letter {
+  readonly recipient: string
+  readonly content: Content
+}
+
+/** Keyed names: equal for equal fields, and meaningless without the secret. 22 characters of base64url (128 bits). */
+export interface Keys {
+  /** Names a message's twins. `fields`: everything that two messages must share to be the same, in a fixed order. */
+  twinKey(fields: readonly string[]): string
+  /** Names the group within which a newer code supersedes older ones. */
+  groupKey(channel: Channel, recipient: string, kind: string, pluginId: string): string
+  /** Names a recipient, so that its messages are found without the store knowing it. */
+  recipientHash(channel: Channel, recipient: string): string
+  /** Names a quota's bucket. */
+  bucketHash(...fields: readonly string[]): string
+}
+
+export interface Sealer extends Keys {
+  /** The key that letters are sealed with. A KeyObject shows its bytes to no log and may cross to a thread. */
+  readonly letterKey: KeyObject
+  seal(id: string, letter: Letter): Buffer
+  /** @throws when it was changed, sealed with another secret, or belongs to another row. */
+  unseal(id: string, sealed: Uint8Array): Letter
+}
+
+/**
+ * Derives all of the store's keys from one secret, each for one purpose (HKDF-SHA256, RFC 5869).
+ *
+ * @param secret STORE_SECRET, or the bytes made at first start; at least 16 bytes of it should be random.
+ */
+export function createSealer(secret: string | Uint8Array): Sealer {
+  const master = typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret
+  const derive = (purpose: string) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `callback-courier/${purpose}`, 32)))
+  const letterKey = derive('letter')
+  const name = (purpose: string) => {
+    const key = derive(purpose)
+    // As JSON, since joined with any separator `a|b`,`c` and `a`,`b|c` would be the same.
+    return (fields: readonly string[]) =>
+      createHmac('sha256', key).update(JSON.stringify(fields)).digest().subarray(0, 16).toString('base64url')
+  }
+  const [twin, group, recipient, bucket] = [name('twin'), name('group'), name('recipient'), name('bucket')]
+  return {
+    letterKey,
+    seal: (id, letter) => sealLetter(letterKey, id, letter),
+    unseal: (id, sealed) => unsealLetter(letterKey, id, sealed),
+    twinKey: fields => twin(fields),
+    groupKey: (...fields) => group(fields),
+    recipientHash: (...fields) => recipient(fields),
+    bucketHash: (...fields) => bucket(fields),
+  }
+}
+
+const VERSION = 1
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/**
+ * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce; the row's id is authenticated too, so that no row can be
+ * given another's content. Version byte, nonce, ciphertext, tag.
+ */
+export function sealLetter(key: KeyObject, id: string, letter: Letter): Buffer {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  cipher.setAAD(Buffer.from(id, 'latin1'))
+  const head = cipher.update(JSON.stringify([letter.recipient, letter.content]), 'utf8')
+  return Buffer.concat([Buffer.of(VERSION), nonce, head, cipher.final(), cipher.getAuthTag()])
+}
+
+/** @throws when it was changed, sealed with another key, or belongs to another row. */
+export function unsealLetter(key: KeyObject, id: string, sealed: Uint8Array): Letter {
+  if (sealed[0] !== VERSION || sealed.length < 1 + NONCE_BYTES + TAG_BYTES) {
+    throw new Error('a sealed letter of an unknown form')
+  }
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, 1 + NONCE_BYTES))
+  decipher.setAAD(Buffer.from(id, 'latin1'))
+  decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))
+  const head = decipher.update(sealed.subarray(1 + NONCE_BYTES, sealed.length - TAG_BYTES))
+  const text = Buffer.concat([head, decipher.final()]).toString('utf8')
+  const [recipient, content] = JSON.parse(text) as [string, Content]
+  return { recipient, content }
+}

@@ -1,0 +1,127 @@
+import type { KeyObject } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import { type Acceptance, type Accepted, BacklogFull, type FinalAnswer, type FinalState } from '../outbox.ts'
+import { sealLetter } from '../seal.ts'
+import { endOfLife, judgeTwin, rankOf } from '../states.ts'
+import type { Aside } from './aside.ts'
+import type { Takes } from './calls.ts'
+import { type Ending, LIVE_COLUMNS, liveRow } from './ending.ts'
+import type { Counters, Quotas } from './quotas.ts'
+import type { Tally } from './tally.ts'
+
+export interface AcceptDeps {
+  readonly db: DatabaseSync
+  readonly letterKey: KeyObject
+  readonly ending: Ending
+  readonly quotas: Quotas
+  readonly tally: Tally
+  readonly aside: Aside
+  readonly maxBacklog: number
+}
+
+/** Stores the messages of one callback, each judged by itself: twin, quota, backlog. */
+export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => readonly Accepted[] {
+  const { db, letterKey, ending, quotas, tally, aside, maxBacklog } = deps
+  const newestTwin = db.prepare(
+    `SELECT ${LIVE_COLUMNS}, answer, final_at FROM messages WHERE twin = ? ORDER BY seq DESC LIMIT 1`,
+  )
+  const newestOfGroup = db.prepare(
+    `SELECT ${LIVE_COLUMNS} FROM messages WHERE recipient = ? AND code_group = ? ORDER BY seq DESC LIMIT 1`,
+  )
+  const insert = db.prepare(
+    `INSERT INTO messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at,
+       due_at, lease_until, lease_token, twin, recipient, code_group, masked, charges, sealed)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+
+  /** The newest message that said the same, and what it means for this one. */
+  function twinOf({ twinKey }: Acceptance, now: number) {
+    const row = newestTwin.get(twinKey)
+    if (row === undefined) return null
+    const twin = liveRow(row)
+    const finalAt = row['final_at'] as number | null
+    const means = judgeTwin({ state: twin.state, finalAt, expiresAt: twin.expiresAt }, now)
+    return { twin, means, answer: row['answer'] as FinalAnswer }
+  }
+
+  /** What its twin answers for it; null: it is new. */
+  function answerOfTwin(acceptance: Acceptance, now: number): Accepted | null {
+    const found = twinOf(acceptance, now)
+    if (found === null || found.means === 'past') return null
+    const { twin, means, answer } = found
+    const { id, channel, kind } = twin
+    if (means === 'live') return { is: 'joined', id }
+    if (means === 'recent') return { is: 'repeated', id, state: twin.state as FinalState, answer }
+    const state = endOfLife(twin.ambiguous)
+    ending.end(twin, state, now)
+    aside.ended({ id, state, channel, kind })
+    return null
+  }
+
+  /**
+   * Ends the older code of its group that waits. There is at most one, the newest: each that came before it ended
+   * when it came, and one that comes back from an attempt ends then.
+   */
+  function supersede({ recipientHash, groupKey }: Acceptance, now: number): readonly string[] {
+    if (groupKey === undefined) return []
+    const row = newestOfGroup.get(recipientHash, groupKey)
+    if (row?.['state'] !== 'queued') return []
+    const older = liveRow(row)
+    ending.end(older, 'superseded', now)
+    return [older.id]
+  }
+
+  function store(acceptance: Acceptance, counters: Counters, now: number): void {
+    const { message, twinKey, recipientHash, groupKey, lease } = acceptance
+    const { id, channel, kind, purpose, recipient, masked, content, arrivedAt, expiresAt } = message
+    const state = lease === undefined ? 'queued' : 'sending'
+    insert.run(
+      id,
+      channel,
+      kind,
+      purpose,
+      rankOf(purpose),
+      state,
+      lease === undefined ? 1 : null,
+      lease === undefined ? 0 : 1,
+      arrivedAt,
+      expiresAt,
+      lease === undefined ? now : null,
+      lease?.until ?? null,
+      lease?.token ?? null,
+      twinKey,
+      recipientHash,
+      groupKey ?? null,
+      masked,
+      counters.length === 0 ? null : JSON.stringify(counters),
+      sealLetter(letterKey, id, { recipient, content }),
+    )
+    tally.moved(message, 'new', state)
+  }
+
+  function accept(acceptance: Acceptance, now: number): Accepted {
+    const same = answerOfTwin(acceptance, now)
+    if (same !== null) return same
+    const taken = quotas.take(acceptance.charges, now)
+    if ('full' in taken) {
+      return { is: 'over-quota', quota: taken.full, retryAfterSeconds: Math.ceil(taken.waitMs / 1000) }
+    }
+    const superseded = supersede(acceptance, now)
+    store(acceptance, taken, now)
+    return { is: 'stored', superseded }
+  }
+
+  /** Before anything is written, so that a full backlog costs no rollback of the calls beside it. */
+  function refuseOverBacklog(messages: readonly Acceptance[], now: number): void {
+    const room = maxBacklog - tally.backlog()
+    if (messages.length <= room) return
+    const known = messages.filter(each => ['live', 'recent'].includes(twinOf(each, now)?.means ?? 'new'))
+    const added = messages.length - known.length
+    if (added > room) throw new BacklogFull(`${maxBacklog} messages are waiting already`)
+  }
+
+  return ({ messages, now }) => {
+    refuseOverBacklog(messages, now)
+    return messages.map(each => accept(each, now))
+  }
+}

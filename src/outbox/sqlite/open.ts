@@ -1,0 +1,106 @@
+import { DatabaseSync } from 'node:sqlite'
+import { StoreUnusable } from '../outbox.ts'
+import { faultOf } from './faults.ts'
+import { MIGRATIONS } from './schema.ts'
+
+/** A whole check of a store of this size takes about half a second; a larger one is checked where it is used. */
+const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
+
+/**
+ * Opens the embedded store for the process's life, or says why it cannot be used and what to do.
+ *
+ * @param path of the database file; its directory exists.
+ * @throws StoreUnusable
+ */
+export function openStore(path: string): DatabaseSync {
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(path, { timeout: 1000 })
+    prepare(db)
+    migrate(db, path)
+    check(db, path)
+    return db
+  } catch (error) {
+    closeQuietly(db)
+    if (error instanceof StoreUnusable) throw error
+    throw new StoreUnusable(whatToDo(error, path), { cause: error })
+  }
+}
+
+/** Closes what may be broken already; what it was broken by is being reported. */
+export function closeQuietly(db: DatabaseSync | undefined): void {
+  try {
+    db?.close()
+  } catch {
+    // It was not open.
+  }
+}
+
+function prepare(db: DatabaseSync): void {
+  // Before anything is read: a WAL that is opened in exclusive mode keeps its index in memory and the lock for good.
+  db.exec('PRAGMA locking_mode = EXCLUSIVE')
+  db.exec('PRAGMA journal_mode = WAL')
+  // FULL syncs the WAL at every commit: what is answered 0 survives a power loss, not only a crash.
+  db.exec('PRAGMA synchronous = FULL')
+  db.exec('PRAGMA fullfsync = ON')
+  // What is removed is overwritten, not only unlinked.
+  db.exec('PRAGMA secure_delete = ON')
+  db.exec('PRAGMA cell_size_check = ON')
+  db.exec('PRAGMA temp_store = MEMORY')
+  db.exec('PRAGMA cache_size = -32768')
+  // Checkpoints are run between commits, when nobody waits for one (upkeep.ts).
+  db.exec('PRAGMA wal_autocheckpoint = 0')
+}
+
+function migrate(db: DatabaseSync, path: string): void {
+  db.exec('BEGIN IMMEDIATE')
+  db.exec('CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID')
+  const version = Number(readMeta(db, 'schema') ?? 0)
+  if (version > MIGRATIONS.length) {
+    throw new StoreUnusable(
+      `the store ${path} was written by a newer version of this service: start that one, or restore the backup that was made before it`,
+    )
+  }
+  for (const sql of MIGRATIONS.slice(version)) db.exec(sql)
+  if (version < MIGRATIONS.length) writeMeta(db, 'schema', MIGRATIONS.length)
+  db.exec('COMMIT')
+}
+
+/** Reads one of the store's own notes. */
+export function readMeta(db: DatabaseSync, key: string): unknown {
+  return db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value']
+}
+
+export function writeMeta(db: DatabaseSync, key: string, value: string | number | Uint8Array): void {
+  db.prepare('INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
+    key,
+    value,
+  )
+}
+
+function check(db: DatabaseSync, path: string): void {
+  const pages = Number(db.prepare('PRAGMA page_count').get()?.['page_count'])
+  const pageSize = Number(db.prepare('PRAGMA page_size').get()?.['page_size'])
+  if (pages * pageSize > CHECKED_WHOLE_BYTES) return
+  const found = db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
+  if (found !== 'ok') throw new StoreUnusable(corrupt(path), { cause: new Error(String(found)) })
+}
+
+function whatToDo(error: unknown, path: string): string {
+  switch (faultOf(error)) {
+    case 'locked':
+      return `the store ${path} is in use by another process: end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)`
+    case 'corrupt':
+      return corrupt(path)
+    default:
+      return `the store ${path} cannot be opened: its directory must exist, be writable for the service's user and have room left`
+  }
+}
+
+/** What an operator can do about a damaged file. */
+export function corrupt(path: string): string {
+  return (
+    `the store ${path} is damaged: stop the service, keep a copy of the file and of ${path}-wal, look after the disk, ` +
+    `then restore a backup, or save what can be read with "sqlite3 ${path} .recover | sqlite3 recovered.db" and put that in its place`
+  )
+}

@@ -1,0 +1,38 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Settled } from '../outbox.ts'
+import { supersedesReceipt } from '../receipts.ts'
+import { afterSettlement } from '../states.ts'
+import type { Gives, Takes } from './calls.ts'
+import { type Ending, LIVE_COLUMNS, liveRow } from './ending.ts'
+
+/** Writes the end of an attempt, if the lease is still the current one. */
+export function createSettle(db: DatabaseSync, ending: Ending): (call: Takes<'settle'>) => Settled {
+  const claimed = db.prepare(
+    `SELECT ${LIVE_COLUMNS} FROM messages WHERE id = ? AND state = 'sending' AND lease_token = ?`,
+  )
+  return ({ id, token, settlement, now }) => {
+    const found = claimed.get(id, token)
+    if (found === undefined) return { state: 'lost' }
+    const row = liveRow(found)
+    const standing = afterSettlement(row, settlement, () => ending.newer(row))
+    const providerId = settlement.to === 'final' ? settlement.providerId : undefined
+    ending.put(row, standing, now, settlement.record, providerId)
+    return { state: standing.state, answer: standing.answer }
+  }
+}
+
+/** Writes a provider's later word about a sent message, unless it is an older one that came late. */
+export function createReceipt(db: DatabaseSync): (call: Takes<'receipt'>) => Gives<'receipt'> {
+  const sent = db.prepare(
+    'SELECT seq, receipt FROM messages WHERE provider_id = ? AND channel = ? ORDER BY seq DESC LIMIT 1',
+  )
+  const write = db.prepare('UPDATE messages SET receipt = ? WHERE seq = ?')
+  return ({ channel, providerId, status, errorCode, at }) => {
+    const row = sent.get(providerId, channel)
+    if (row === undefined) return 'unknown'
+    const known = row['receipt'] === null ? null : (JSON.parse(String(row['receipt'])) as { status: string })
+    if (!supersedesReceipt(known?.status ?? null, status)) return 'stale'
+    write.run(JSON.stringify({ status, errorCode, at }), row['seq'] ?? null)
+    return 'recorded'
+  }
+}

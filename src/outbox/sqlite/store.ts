@@ -1,0 +1,150 @@
+import type { KeyObject } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import { StoreUnusable } from '../outbox.ts'
+import { sealLetter, unsealLetter } from '../seal.ts'
+import { createAccept } from './accept.ts'
+import { createAside } from './aside.ts'
+import { createBatch } from './batch.ts'
+import type { Replied, Sent } from './calls.ts'
+import { createClaim } from './claim.ts'
+import { createDesk, createHand } from './desk.ts'
+import { createEnding } from './ending.ts'
+import { readMeta, writeMeta } from './open.ts'
+import { createQuotas } from './quotas.ts'
+import { createReceipt, createSettle } from './settle.ts'
+import { createSummary } from './summary.ts'
+import { createTally } from './tally.ts'
+import { createUpkeep, type Upkeep } from './upkeep.ts'
+
+export interface StoreDeps {
+  readonly path: string
+  readonly letterKey: KeyObject
+  readonly maxBacklog: number
+  readonly retentionMs: number
+  /** ms since the epoch, at the start. */
+  readonly now: number
+  readonly damaged: string
+  readonly leaseToken: () => string
+}
+
+/** The embedded store behind its thread's port. */
+export interface Store {
+  /** Runs calls with one commit. */
+  run(calls: readonly Sent[]): readonly Replied[]
+  /** Prunes a step, and shortens a long WAL. */
+  tend(): void
+  readonly upkeep: Upkeep
+}
+
+/**
+ * @param db from openStore.
+ * @throws StoreUnusable when messages wait that were sealed with another secret.
+ */
+export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
+  const tally = createTally(db)
+  const aside = createAside()
+  const quotas = createQuotas(db)
+  const ending = createEnding(db, quotas, tally)
+  const shared = { ...deps, db, tally, aside, quotas, ending }
+  const accept = createAccept(shared)
+  const claim = createClaim(shared)
+  const settle = createSettle(db, ending)
+  const receipt = createReceipt(db)
+  const hand = createHand(db, ending)
+  const desk = createDesk(db)
+  const summary = createSummary(db, tally, deps.path)
+  const upkeep = createUpkeep(db, deps.retentionMs)
+  let now = deps.now
+
+  knowSecret(db, deps, tally.backlog())
+  // Nobody but us can hold the file, so whoever was sending is dead: their leases are over.
+  db.exec("UPDATE messages SET lease_until = 0 WHERE state = 'sending'")
+
+  function run(call: Sent): unknown {
+    const takes = call[2]
+    if ('now' in takes) now = takes.now
+    switch (call[1]) {
+      case 'accept':
+        return accept(call[2])
+      case 'claim':
+        return claim(call[2])
+      case 'settle':
+        return settle(call[2])
+      case 'receipt':
+        return receipt(call[2])
+      case 'retry':
+        return hand.retry(call[2])
+      case 'cancel':
+        return hand.cancel(call[2])
+      case 'probe':
+        writeMeta(db, 'probed', call[2].now)
+        return true
+      case 'tend':
+        return null
+      case 'summary':
+        return summary(call[2])
+      case 'list':
+        return desk.list(call[2])
+      case 'find':
+        return desk.find(call[2])
+    }
+  }
+
+  const transaction = {
+    db,
+    run,
+    reads: (call: Sent) => READS.has(call[1]),
+    beforeCommit: () => tally.flush(),
+    afterCommit: () => {
+      tally.committed()
+      aside.committed()
+    },
+    afterRollback: () => {
+      tally.undone()
+      aside.undone()
+    },
+    damaged: deps.damaged,
+  }
+
+  return {
+    run: createBatch(transaction),
+    tend() {
+      if (upkeep.due(now)) inTransaction(db, () => upkeep.prune(now))
+      upkeep.shortenWal()
+    },
+    upkeep,
+  }
+}
+
+const READS: ReadonlySet<string> = new Set(['summary', 'list', 'find', 'tend'])
+
+function inTransaction(db: DatabaseSync, work: () => void): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    work()
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** Notes with which secret the store is written, or refuses one with which what waits could not be read. */
+function knowSecret(db: DatabaseSync, { letterKey, path }: StoreDeps, waiting: number): void {
+  const mark = { recipient: '', content: { params: {}, words: 'ours' } } as const
+  const known = readMeta(db, 'mark')
+  if (known instanceof Uint8Array) {
+    try {
+      unsealLetter(letterKey, 'mark', known)
+      return
+    } catch (error) {
+      if (waiting > 0) {
+        throw new StoreUnusable(
+          `${waiting} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was`,
+          { cause: error },
+        )
+      }
+    }
+  }
+  writeMeta(db, 'mark', sealLetter(letterKey, 'mark', mark))
+}

@@ -1,0 +1,99 @@
+import type { KeyObject } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { StoreUnusable } from '../outbox.ts'
+import type { FromStore, Sent, ToStore } from './calls.ts'
+import { closeQuietly, corrupt, openStore } from './open.ts'
+import { createStore, type Store } from './store.ts'
+
+/** What the store's thread is started with. */
+export interface StoreSettings {
+  readonly path: string
+  readonly letterKey: KeyObject
+  readonly maxBacklog: number
+  readonly retentionDays: number
+  /** ms since the epoch, by the service's clock, at the start. */
+  readonly now: number
+  /** Between two times that the WAL is emptied, ms. */
+  readonly emptyWalEveryMs: number
+}
+
+/** Messages in one transaction, so that those who came first do not wait for all who came after. */
+const MOST_TOGETHER = 1000
+
+/**
+ * The store's thread: it alone touches the file, so that an fsync never holds up the service's event loop. While a
+ * commit runs, calls gather in the port; the next transaction takes all of them.
+ */
+function serve(settings: StoreSettings): void {
+  const port = parentPort
+  if (port === null) throw new Error('runs as a worker thread only')
+  const tell = (message: FromStore) => port.postMessage(message)
+  let db: DatabaseSync
+  let store: Store
+  try {
+    db = openStore(settings.path)
+    store = createStore(db, {
+      ...settings,
+      retentionMs: settings.retentionDays * 24 * 3600 * 1000,
+      damaged: corrupt(settings.path),
+      leaseToken: tokens(),
+    })
+  } catch (error) {
+    const message =
+      error instanceof StoreUnusable ? error.message : `the store ${settings.path} cannot be opened`
+    tell({ is: 'unusable', message, cause: (error as Error).cause ?? error })
+    port.close()
+    return
+  }
+
+  const tend = (doing: string, chore: () => void) => {
+    try {
+      chore()
+    } catch (error) {
+      tell({ is: 'trouble', doing, message: error instanceof Error ? error.message : 'unknown fault' })
+    }
+  }
+  const emptyWal = () => tend('checkpoint', () => store.upkeep.emptyWal())
+  const timer = setInterval(emptyWal, settings.emptyWalEveryMs)
+  emptyWal()
+  tell({ is: 'open' })
+
+  port.on('message', (first: ToStore) => {
+    const { calls, close } = gather(first, () => receiveMessageOnPort(port)?.message as ToStore | undefined)
+    for (let at = 0; at < calls.length; at += MOST_TOGETHER) {
+      tell({ is: 'replies', replies: store.run(calls.slice(at, at + MOST_TOGETHER)) })
+    }
+    tend('prune', () => store.tend())
+    if (!close) return
+    clearInterval(timer)
+    emptyWal()
+    closeQuietly(db)
+    tell({ is: 'closed' })
+    port.close()
+  })
+}
+
+/** Everything that has arrived by now. */
+function gather(first: ToStore, next: () => ToStore | undefined): { calls: Sent[]; close: boolean } {
+  const calls: Sent[] = []
+  let close = false
+  for (let message: ToStore | undefined = first; message !== undefined; message = next()) {
+    if (message === 'close') close = true
+    else calls.push(...message)
+  }
+  return { calls, close }
+}
+
+/** Names for leases: 64 random bits for this run, and a number. */
+function tokens(): () => string {
+  const run = randomBytes(8).toString('hex')
+  let n = 0
+  return () => {
+    n += 1
+    return `${run}.${n.toString(36)}`
+  }
+}
+
+serve(workerData as StoreSettings)

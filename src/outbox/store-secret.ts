@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, mkdir, open, readFile, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { StoreUnusable } from './outbox.ts'
+
+/** Characters of a secret that is made here: 32 random bytes as base64url. */
+const MADE_LENGTH = 43
+
+/**
+ * The secret that the store's keys come from: the one that was set, or the one in a file beside the embedded store,
+ * made at the first start. Without it what waits in the store cannot be read, so it is on disk before it is used.
+ *
+ * @param options.secret STORE_SECRET, when it is set.
+ * @param options.file where to keep one that is made; only the service's own user may read it.
+ * @throws StoreUnusable when the file can be neither read nor made, or holds no secret.
+ */
+export async function loadStoreSecret(options: {
+  readonly secret?: string | undefined
+  readonly file: string
+}): Promise<string> {
+  const { secret, file } = options
+  if (secret !== undefined && secret !== '') return secret
+  try {
+    return (await read(file)) ?? (await make(file))
+  } catch (error) {
+    if (error instanceof StoreUnusable) throw error
+    throw new StoreUnusable(
+      `the store's secret ${file} can be neither read nor made: make its directory writable for the service's user, or set STORE_SECRET`,
+      { cause: error },
+    )
+  }
+}
+
+async function read(file: string): Promise<string | null> {
+  let text: string
+  try {
+    text = (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  if (text.length >= MADE_LENGTH) return text
+  throw new StoreUnusable(
+    `the store's secret ${file} is cut short: restore it from a backup, or remove it if nothing that waits in the store matters`,
+  )
+}
+
+async function make(file: string): Promise<string> {
+  await mkdir(dirname(file), { recursive: true })
+  const made = randomBytes(32).toString('base64url')
+  let handle: FileHandle
+  try {
+    // 'wx' is O_EXCL: of two processes that start together, one makes it and the other reads it.
+    handle = await open(file, 'wx', 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return await madeByAnother(file)
+  }
+  try {
+    await handle.writeFile(`${made}\n`)
+    await handle.sync()
+  } catch (error) {
+    await unlink(file).catch(() => {})
+    throw error
+  } finally {
+    await handle.close()
+  }
+  await syncDirectory(dirname(file))
+  return made
+}
+
+/** Waits for the other process to have written what it has just made; a whole second is plenty. */
+async function madeByAnother(file: string): Promise<string> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const text = await read(file)
+      if (text !== null) return text
+    } catch (error) {
+      if (tries >= 20) throw error
+    }
+    if (tries >= 20)
+      throw new StoreUnusable(`the store's secret ${file} was made and removed again: start once more`)
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}
+
+/** A new file survives a power loss only once its directory is on disk too. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,36 @@
+import type { Test } from 'tap'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { accepting } from './contract/accepting.ts'
+import { claiming } from './contract/claiming.ts'
+import { desk } from './contract/desk.ts'
+import { interleavings } from './contract/interleavings.ts'
+import { quotas } from './contract/quotas.ts'
+import { settling } from './contract/settling.ts'
+import { walk } from './contract/walk.ts'
+
+export interface StoreOptions {
+  readonly clock: { now(): number }
+  readonly maxBacklog?: number
+  readonly retentionDays?: number
+}
+
+/** A store under test, empty at first. */
+export interface Opened {
+  readonly outbox: Outbox
+  /** Another process on the same messages; for a store that only one may hold, the same one. */
+  peer(): Promise<Outbox>
+  /** Ends the process that held the store, without giving anything back, and opens it again. */
+  reopen(): Promise<Outbox>
+  /** Everything that lies on disk, once what was removed is gone from there too. */
+  bytes(): Promise<Buffer>
+  close(): Promise<void>
+}
+
+export type Create = (options: StoreOptions) => Promise<Opened>
+
+/** Every promise of the outbox's port; each store passes all of it. */
+export async function outboxContract(t: Test, name: string, create: Create): Promise<void> {
+  for (const suite of [accepting, claiming, settling, interleavings, quotas, desk, walk]) {
+    await t.test(`${name}: ${suite.name}`, async t => await suite(t, create))
+  }
+}

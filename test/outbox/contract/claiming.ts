@@ -1,0 +1,203 @@
+import type { Test } from 'tap'
+import type { Create } from '../contract.ts'
+import { lease, sample } from '../samples.ts'
+import { claimOne, fresh } from './store.ts'
+
+export async function claiming(t: Test, create: Create): Promise<void> {
+  await t.test('codes before everything else, newest first', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const order: string[] = []
+    for (const [purpose, name] of [
+      ['code', 'old-code'],
+      ['link', 'old-link'],
+      ['alarm', 'alarm'],
+      ['link', 'new-link'],
+      ['code', 'new-code'],
+    ] as const) {
+      await outbox.accept([sample(clock, { purpose, recipient: `${name}@example.com` })])
+      clock.advance(10)
+    }
+    for (let n = 0; n < 5; n += 1) {
+      const { messages } = await outbox.claim('email', 1, 60_000)
+      order.push(messages[0]?.recipient.split('@')[0] ?? 'nothing')
+    }
+    t.same(order, ['new-code', 'old-code', 'new-link', 'alarm', 'old-link'])
+  })
+
+  await t.test(
+    'one claim gives them in that order too, no more than asked for, of its channel only',
+    async t => {
+      const { outbox, clock } = await fresh(t, create)
+      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l@example.com' })])
+      await outbox.accept([sample(clock, { channel: 'sms' })])
+      await outbox.accept([sample(clock, { recipient: 'c1@example.com' })])
+      await outbox.accept([sample(clock, { recipient: 'c2@example.com' })])
+      const first = await outbox.claim('email', 2, 60_000)
+      t.same(
+        first.messages.map(each => each.recipient),
+        ['c2@example.com', 'c1@example.com'],
+      )
+      t.equal(first.nextDueAt, clock.now(), 'more is due')
+      const second = await outbox.claim('email', 2, 60_000)
+      t.same(
+        second.messages.map(each => each.recipient),
+        ['l@example.com'],
+      )
+      t.equal((await outbox.claim('sms', 2, 60_000)).messages.length, 1)
+    },
+  )
+
+  await t.test('nothing is claimed before it is due, and it is said when that is', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    t.equal((await outbox.claim('email', 1, 1000)).nextDueAt, null, 'nothing waits')
+    await outbox.accept([sample(clock)])
+    const claimed = await claimOne(outbox)
+    await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() + 30_000 })
+    const early = await outbox.claim('email', 1, 1000)
+    t.same(early.messages, [])
+    t.equal(early.nextDueAt, clock.now() + 30_000)
+    clock.advance(29_999)
+    t.same((await outbox.claim('email', 1, 1000)).messages, [])
+    clock.advance(1)
+    t.match(await claimOne(outbox), { attempts: 2 })
+  })
+
+  await t.test('a claim holds: no second one gets the message while the lease lasts', async t => {
+    const { outbox, clock, peer } = await fresh(t, create)
+    const other = await peer()
+    await outbox.accept(
+      Array.from({ length: 40 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` })),
+    )
+    const claims = await Promise.all(
+      [outbox, other, outbox, other].map(each => each.claim('email', 15, 60_000)),
+    )
+    const ids = claims.flatMap(each => each.messages.map(message => message.id))
+    t.equal(new Set(ids).size, ids.length, 'each once')
+    const rest = await outbox.claim('email', 40, 60_000)
+    t.equal(ids.length + rest.messages.length, 40)
+    const tokens = [...claims, rest].flatMap(each => each.messages.map(message => message.lease.token))
+    t.equal(new Set(tokens).size, tokens.length, 'each claim has a name of its own')
+    t.equal(
+      (await outbox.claim('email', 1, 1)).nextDueAt,
+      clock.now() + 60_000,
+      'asked again when a lease runs out',
+    )
+  })
+
+  await t.test('what has expired is never given out: it is settled without an attempt', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const given = sample(clock, { lifeMs: 5000 })
+    await outbox.accept([given])
+    clock.advance(5000)
+    const { messages, settled, nextDueAt } = await outbox.claim('email', 10, 1000)
+    t.same(messages, [])
+    t.same(settled, [{ id: given.message.id, state: 'expired', channel: 'email', kind: 'activation-code' }])
+    t.equal(nextDueAt, null)
+    t.match(await view(given.message.id), {
+      state: 'expired',
+      attempts: 0,
+      finalAt: clock.now(),
+      dueAt: null,
+    })
+  })
+
+  await t.test('what waits for a later moment expires all the same', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock, { lifeMs: 5000 })])
+    const claimed = await claimOne(outbox)
+    await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() + 4999 })
+    clock.advance(5000)
+    t.match(await outbox.claim('email', 10, 1000), { messages: [], settled: [{ state: 'expired' }] })
+  })
+
+  await t.test('many expired ones are settled in steps, and none of them is given out', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const old = Array.from({ length: 1300 }, (_, n) =>
+      sample(clock, { recipient: `r${n}@example.com`, lifeMs: 1000 }),
+    )
+    await outbox.accept(old)
+    clock.advance(1000)
+    const ended = new Set<string>()
+    for (let turn = 0; turn < 10; turn += 1) {
+      const { messages, settled, nextDueAt } = await outbox.claim('email', 50, 1000)
+      t.same(messages, [])
+      for (const each of settled) ended.add(each.id)
+      if (nextDueAt === null) break
+      t.equal(nextDueAt, clock.now(), 'more remain')
+    }
+    t.equal(ended.size, 1300)
+  })
+
+  await t.test('a lost lease is an ambiguous attempt, tried once more', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const first = await claimOne(outbox, 5000)
+    clock.advance(4999)
+    t.same((await outbox.claim('email', 1, 5000)).messages, [], 'not while it lasts')
+    clock.advance(1)
+    const second = await claimOne(outbox, 5000)
+    t.match(second, { id: first.id, attempts: 2, ambiguous: 1 })
+    t.not(second.lease.token, first.lease.token)
+    t.match((await view(first.id)).timeline, [{ outcome: 'lease-lost', at: clock.now() }])
+  })
+
+  await t.test('a lease lost twice makes it unknown, for good', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const { id } = await claimOne(outbox, 1000)
+    clock.advance(1000)
+    await claimOne(outbox, 1000)
+    clock.advance(1000)
+    const { messages, settled } = await outbox.claim('email', 1, 1000)
+    t.same(messages, [])
+    t.match(settled, [{ id, state: 'unknown' }])
+    t.match(await view(id), { state: 'unknown', attempts: 2, ambiguous: 2 })
+  })
+
+  await t.test(
+    'a lost lease on a message whose life is over: unknown, since it may have been sent',
+    async t => {
+      const { outbox, clock, view } = await fresh(t, create)
+      await outbox.accept([sample(clock, { lifeMs: 1000 })])
+      const { id } = await claimOne(outbox, 1000)
+      clock.advance(1000)
+      t.match(await outbox.claim('email', 1, 1000), { messages: [], settled: [{ id, state: 'unknown' }] })
+      t.match(await view(id), { state: 'unknown' })
+    },
+  )
+
+  await t.test('what a dead process left is taken over, as ambiguous, once its lease is over', async t => {
+    const { outbox, clock, reopen } = await fresh(t, create)
+    const handed = sample(clock, { lease: lease(clock, 5000) })
+    await outbox.accept([handed])
+    const again = await reopen()
+    clock.advance(5000)
+    t.match(await claimOne(again), {
+      id: handed.message.id,
+      attempts: 2,
+      ambiguous: 1,
+      content: handed.message.content,
+    })
+  })
+
+  await t.test('a thousand that become due together are all claimed', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const many = Array.from({ length: 1000 }, (_, n) =>
+      sample(clock, { recipient: `r${n}@example.com`, lease: lease(clock) }),
+    )
+    await outbox.accept(many)
+    const dueAt = clock.now() + 1000
+    await Promise.all(
+      many.map(({ message, lease: held }) => {
+        if (held === undefined) throw new Error('handed over without a lease')
+        return outbox.settle(message.id, held, { to: 'queued', dueAt })
+      }),
+    )
+    clock.advance(1000)
+    const claimed = new Set<string>()
+    for (let turn = 0; turn < 30 && claimed.size < 1000; turn += 1) {
+      for (const each of (await outbox.claim('email', 100, 60_000)).messages) claimed.add(each.id)
+    }
+    t.equal(claimed.size, 1000)
+  })
+}

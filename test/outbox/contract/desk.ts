@@ -1,0 +1,136 @@
+import type { Test } from 'tap'
+import type { Create } from '../contract.ts'
+import { lease, NOON, recipientHashOf, sample } from '../samples.ts'
+import { claimOne, fresh } from './store.ts'
+
+const DAY = 86_400_000
+
+export async function desk(t: Test, create: Create): Promise<void> {
+  await t.test('lists newest first, filtered, a page at a time', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const ids: string[] = []
+    for (let n = 0; n < 6; n += 1) {
+      const held = lease(clock)
+      const given = sample(clock, {
+        channel: n % 2 === 0 ? 'email' : 'sms',
+        kind: n < 3 ? 'login-code' : 'activation-code',
+        code: `${n}`,
+        ...(n === 5 ? { lease: held } : {}),
+      })
+      await outbox.accept([given])
+      ids.push(given.message.id)
+      if (n === 5) await outbox.settle(given.message.id, held, { to: 'final', state: 'sent', answer: null })
+      clock.advance(1000)
+    }
+    const list = async (filter: object) =>
+      (await outbox.desk.list({ limit: 10, ...filter })).map(each => ids.indexOf(each.id))
+    t.same(await list({}), [5, 4, 3, 2, 1, 0])
+    t.same(await list({ limit: 2 }), [5, 4])
+    t.same(await list({ limit: 2, before: NOON + 4000 }), [3, 2])
+    t.same(await list({ channel: 'sms' }), [5, 3, 1])
+    t.same(await list({ state: 'sent' }), [5])
+    t.same(await list({ state: 'superseded' }), [3, 0])
+    t.same(await list({ kind: 'login-code', channel: 'email' }), [2, 0])
+    t.same(await list({ recipientHash: recipientHashOf('sms', '+8613800138000') }), [5, 3, 1])
+    t.same(await list({ recipientHash: recipientHashOf('sms', '+8613800138000'), before: NOON + 3000 }), [1])
+    t.same(await list({ recipientHash: 'nobody' }), [])
+  })
+
+  await t.test('counts what arrived since a moment, what waits, and since when', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock, { purpose: 'alarm', code: 'old' })])
+    clock.advance(120_000)
+    const held = lease(clock)
+    const sent = sample(clock, { code: 'sent', lease: held })
+    await outbox.accept([sent, sample(clock, { channel: 'sms' })])
+    await outbox.settle(sent.message.id, held, { to: 'final', state: 'sent', answer: null })
+    clock.advance(60_000)
+    await outbox.accept([sample(clock, { purpose: 'alarm', code: 'new' })])
+    const { backlog, oldest, counts, series, bytes } = await outbox.desk.summary(NOON + 120_000, 60_000)
+    t.same(backlog, { email: 2, sms: 1 })
+    t.same(oldest, { email: NOON, sms: NOON + 120_000 })
+    t.same(counts.map(each => `${each.channel} ${each.kind} ${each.state} ${each.count}`).toSorted(), [
+      'email activation-code sent 1',
+      'email member-alarm queued 1',
+      'sms activation-code queued 1',
+    ])
+    t.same(series.map(each => `${each.at - NOON} ${each.state} ${each.count}`).toSorted(), [
+      '120000 queued 1',
+      '120000 sent 1',
+      '180000 queued 1',
+    ])
+    t.ok(bytes === null || bytes > 0)
+    const coarse = await outbox.desk.summary(NOON, 600_000)
+    t.same(coarse.series.map(each => `${each.at - NOON} ${each.state} ${each.count}`).toSorted(), [
+      '0 queued 3',
+      '0 sent 1',
+    ])
+  })
+
+  await t.test('an empty store has an empty summary', async t => {
+    const { outbox } = await fresh(t, create)
+    t.match(await outbox.desk.summary(NOON, 60_000), {
+      backlog: { email: 0, sms: 0 },
+      oldest: { email: null, sms: null },
+      counts: [],
+      series: [],
+    })
+    t.equal(await outbox.desk.find('0'.repeat(32)), null)
+  })
+
+  await t.test('retry makes a waiting message due now', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const claimed = await claimOne(outbox)
+    t.equal(await outbox.desk.retry(claimed.id), false, 'it is being sent')
+    await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() + 60_000 })
+    t.equal(await outbox.desk.retry(claimed.id), true)
+    t.match(await claimOne(outbox), { id: claimed.id, attempts: 2 })
+    t.equal(await outbox.desk.retry('0'.repeat(32)), false)
+  })
+
+  await t.test('cancel ends a waiting message', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const given = sample(clock)
+    await outbox.accept([given])
+    t.equal(await outbox.desk.cancel(given.message.id), true)
+    t.match(await view(given.message.id), { state: 'superseded', timeline: [{ outcome: 'cancelled' }] })
+    t.same((await outbox.claim('email', 1, 1000)).messages, [])
+    t.equal(await outbox.desk.cancel(given.message.id), false, 'it does not wait any more')
+  })
+
+  await t.test('neither brings back a message whose life is over', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const given = sample(clock, { lifeMs: 1000 })
+    await outbox.accept([given])
+    clock.advance(1000)
+    t.equal(await outbox.desk.retry(given.message.id), false)
+    t.equal(await outbox.desk.cancel(given.message.id), false)
+  })
+
+  await t.test('probe commits', async t => {
+    const { outbox } = await fresh(t, create)
+    t.equal(await outbox.desk.probe(), true)
+  })
+
+  await t.test(
+    'the facts of a final message stay for the retention, a live one for as long as it lives',
+    async t => {
+      const { outbox, clock } = await fresh(t, create, { retentionDays: 3 })
+      const held = lease(clock)
+      const sent = sample(clock, { code: '1', lease: held })
+      const waiting = sample(clock, { purpose: 'link', lifeMs: 20 * DAY })
+      await outbox.accept([sent, waiting])
+      await outbox.settle(sent.message.id, held, { to: 'final', state: 'sent', answer: null })
+      const later = async (ms: number) => {
+        clock.advance(ms)
+        await outbox.claim('sms', 1, 1000)
+        await outbox.claim('sms', 1, 1000)
+        return (await outbox.desk.find(sent.message.id)) !== null
+      }
+      t.equal(await later(3 * DAY - 1000), true)
+      t.equal(await later(120_000), false)
+      t.not(await outbox.desk.find(waiting.message.id), null)
+    },
+  )
+}

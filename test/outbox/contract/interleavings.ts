@@ -1,0 +1,175 @@
+import type { Test } from 'tap'
+import type { Create } from '../contract.ts'
+import { lease, record, sample } from '../samples.ts'
+import { claimOne, fresh, kinds } from './store.ts'
+
+export async function interleavings(t: Test, create: Create): Promise<void> {
+  await t.test(
+    'code A waits, code B supersedes it, the platform says A again: answered, nothing changes',
+    async t => {
+      const { outbox, clock, view } = await fresh(t, create)
+      const a = sample(clock, { code: '111111' })
+      await outbox.accept([a])
+      const b = sample(clock, { code: '222222' })
+      t.same(await outbox.accept([b]), [{ is: 'stored', superseded: [a.message.id] }])
+      t.match(await view(a.message.id), { state: 'superseded', attempts: 0 })
+      clock.advance(300_000)
+      const again = await outbox.accept([sample(clock, { code: '111111' })])
+      t.same(
+        again,
+        [{ is: 'repeated', id: a.message.id, state: 'superseded', answer: null }],
+        'long after the 45 s',
+      )
+      t.match(await view(b.message.id), { state: 'queued' }, 'and B is not superseded by it')
+      t.equal((await claimOne(outbox)).id, b.message.id)
+      clock.advance(300_000)
+      t.same(
+        kinds(await outbox.accept([sample(clock, { code: '111111' })])),
+        ['stored'],
+        'after A’s life it is new',
+      )
+    },
+  )
+
+  await t.test('A is being sent and stalls, B is sent, A comes back for retry: superseded', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const [heldA, heldB] = [lease(clock), lease(clock)]
+    const a = sample(clock, { code: '111111', lease: heldA })
+    const b = sample(clock, { code: '222222', lease: heldB })
+    await outbox.accept([a])
+    t.same(await outbox.accept([b]), [{ is: 'stored', superseded: [] }], 'what is being sent is left alone')
+    await outbox.settle(b.message.id, heldB, { to: 'final', state: 'sent', answer: null })
+    const settled = await outbox.settle(a.message.id, heldA, {
+      to: 'queued',
+      dueAt: clock.now() + 1000,
+      record: record(clock, 'retry'),
+    })
+    t.same(settled, { state: 'superseded', answer: null })
+    t.match(await view(a.message.id), { state: 'superseded', timeline: [{ outcome: 'retry' }] })
+  })
+
+  await t.test('A is being sent while B comes, and is sent: both are sent', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const held = lease(clock)
+    const a = sample(clock, { code: '111111', lease: held })
+    await outbox.accept([a])
+    await outbox.accept([sample(clock, { code: '222222' })])
+    t.match(await outbox.settle(a.message.id, held, { to: 'final', state: 'sent', answer: null }), {
+      state: 'sent',
+    })
+  })
+
+  await t.test('A lost its lease while B came: taken over, A is superseded', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const a = sample(clock, { code: '111111', lease: lease(clock, 1000) })
+    const b = sample(clock, { code: '222222' })
+    await outbox.accept([a])
+    await outbox.accept([b])
+    clock.advance(1000)
+    const { messages, settled } = await outbox.claim('email', 10, 1000)
+    t.match(settled, [{ id: a.message.id, state: 'superseded' }])
+    t.match(messages, [{ id: b.message.id }])
+    t.match(await view(a.message.id), { ambiguous: 1, timeline: [{ outcome: 'lease-lost' }] })
+  })
+
+  await t.test('three codes one after the other: only the newest is left', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const codes = ['111111', '222222', '333333'].map(code => sample(clock, { code }))
+    await outbox.accept(codes.slice(0, 1))
+    t.match(await outbox.accept(codes.slice(1, 2)), [{ superseded: [codes[0]?.message.id] }])
+    t.match(await outbox.accept(codes.slice(2, 3)), [{ superseded: [codes[1]?.message.id] }])
+    t.equal((await claimOne(outbox)).id, codes[2]?.message.id)
+  })
+
+  await t.test('groups are apart: another plugin, recipient, kind or channel supersedes nothing', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    for (const given of [
+      { pluginId: '1' },
+      { pluginId: '2' },
+      { recipient: 'bob@example.com' },
+      { kind: 'recovery-code' },
+      { channel: 'sms' },
+    ] as const) {
+      t.same(await outbox.accept([sample(clock, given)]), [{ is: 'stored', superseded: [] }])
+    }
+    t.equal((await outbox.claim('email', 10, 1000)).messages.length, 4)
+  })
+
+  await t.test('links and alarms supersede nothing', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock, { purpose: 'link', code: 'a' })])
+    t.same(await outbox.accept([sample(clock, { purpose: 'link', code: 'b' })]), [
+      { is: 'stored', superseded: [] },
+    ])
+    t.equal((await outbox.claim('email', 10, 1000)).messages.length, 2)
+  })
+
+  await t.test('the same code asked for again after 46 s is sent again', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const held = lease(clock)
+    const first = sample(clock, { lease: held })
+    await outbox.accept([first])
+    await outbox.settle(first.message.id, held, { to: 'final', state: 'sent', answer: null })
+    clock.advance(46_000)
+    t.same(await outbox.accept([sample(clock)]), [{ is: 'stored', superseded: [] }])
+    t.match(await claimOne(outbox), { attempts: 1 })
+  })
+
+  await t.test('the same body given twice at once, to two processes: one message', async t => {
+    const { outbox, clock, peer } = await fresh(t, create)
+    const other = await peer()
+    for (let n = 0; n < 20; n += 1) {
+      const pair = [0, 1].map(() =>
+        sample(clock, { code: String(100_000 + n), recipient: `r${n}@example.com` }),
+      )
+      const answers = await Promise.all(pair.map((each, at) => (at === 0 ? outbox : other).accept([each])))
+      t.same(answers.flatMap(kinds).toSorted(), ['joined', 'stored'])
+    }
+    t.equal((await outbox.claim('email', 100, 1000)).messages.length, 20)
+  })
+
+  await t.test('two codes of a group at once, in two processes: one is left', async t => {
+    const { outbox, clock, peer } = await fresh(t, create)
+    const other = await peer()
+    for (let n = 0; n < 20; n += 1) {
+      const pair = [1, 2].map(code => sample(clock, { code: `${code}${n}`, recipient: `r${n}@example.com` }))
+      const answers = await Promise.all(pair.map((each, at) => (at === 0 ? outbox : other).accept([each])))
+      const superseded = answers.flat().flatMap(each => (each.is === 'stored' ? each.superseded : []))
+      t.equal(superseded.length, 1)
+    }
+    t.equal((await outbox.claim('email', 100, 1000)).messages.length, 20)
+  })
+
+  await t.test(
+    'many callbacks with the same recipients in any order, in two processes: all end well',
+    async t => {
+      const { outbox, clock, peer } = await fresh(t, create)
+      const other = await peer()
+      const names = Array.from({ length: 12 }, (_, n) => `r${n}@example.com`)
+      const calls = Array.from({ length: 24 }, (_, n) => {
+        const order = n % 2 === 0 ? names : names.toReversed()
+        return (n % 3 === 0 ? outbox : other).accept(
+          order.map(recipient => sample(clock, { recipient, code: `c${n}` })),
+        )
+      })
+      const answers = await Promise.all(calls)
+      t.ok(answers.flat().every(each => each.is === 'stored'))
+      t.equal((await outbox.claim('email', 100, 1000)).messages.length, 12, 'one code each')
+    },
+  )
+
+  await t.test('a lease runs out while the reply after the dot is on its way', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const slow = await claimOne(outbox, 1000)
+    clock.advance(1000)
+    const second = await claimOne(outbox, 1000)
+    t.same(await outbox.settle(slow.id, slow.lease, { to: 'final', state: 'sent', answer: null }), {
+      state: 'lost',
+    })
+    t.match(await view(slow.id), { state: 'sending', ambiguous: 1 }, 'the copy is on record as ambiguous')
+    t.match(await outbox.settle(second.id, second.lease, { to: 'final', state: 'sent', answer: null }), {
+      state: 'sent',
+    })
+  })
+}

@@ -1,0 +1,152 @@
+import type { Test } from 'tap'
+import type { Charge } from '../../../src/outbox/outbox.ts'
+import type { Create } from '../contract.ts'
+import { lease, sample } from '../samples.ts'
+import { claimOne, fresh, kinds } from './store.ts'
+
+const TEN_MINUTES = 600_000
+
+const charge = (limit: number, more: Partial<Charge> = {}): Charge => ({
+  quota: 'recipient-10m',
+  bucket: 'ann',
+  windowMs: TEN_MINUTES,
+  limit,
+  ...more,
+})
+
+export async function quotas(t: Test, create: Create): Promise<void> {
+  await t.test('over a quota nothing is stored, and it is said when there is room', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const ask = (code: string) => sample(clock, { code, purpose: 'link', charges: [charge(2)] })
+    t.same(kinds(await outbox.accept([ask('1')])), ['stored'])
+    t.same(kinds(await outbox.accept([ask('2')])), ['stored'])
+    clock.advance(60_000)
+    const refused = ask('3')
+    const [answer] = await outbox.accept([refused])
+    t.match(answer, { is: 'over-quota', quota: 'recipient-10m' })
+    t.equal(await outbox.desk.find(refused.message.id), null)
+    const wait = answer?.is === 'over-quota' ? answer.retryAfterSeconds : 0
+    t.ok(wait > 0 && wait <= 1200, `${wait} s`)
+    clock.advance((wait - 2) * 1000)
+    t.same(kinds(await outbox.accept([ask('3')])), ['over-quota'], 'not before')
+    clock.advance(2000)
+    t.same(kinds(await outbox.accept([ask('3')])), ['stored'], 'then there is')
+  })
+
+  await t.test('buckets, quotas and windows count apart', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const ask = (code: string, it: Charge) =>
+      outbox.accept([sample(clock, { code, purpose: 'link', charges: [it] })])
+    t.same(kinds(await ask('1', charge(1))), ['stored'])
+    t.same(kinds(await ask('2', charge(1, { bucket: 'bob' }))), ['stored'])
+    t.same(kinds(await ask('3', charge(1, { quota: 'other' }))), ['stored'])
+    t.same(kinds(await ask('4', charge(1, { windowMs: 86_400_000 }))), ['stored'])
+    t.same(kinds(await ask('5', charge(1))), ['over-quota'])
+  })
+
+  await t.test('several charges: all are counted or none', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const day = charge(1, { quota: 'recipient-day', windowMs: 86_400_000 })
+    await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: [day] })])
+    const both = [charge(1), day]
+    t.match(await outbox.accept([sample(clock, { code: '2', purpose: 'link', charges: both })]), [
+      { quota: 'recipient-day' },
+    ])
+    t.same(
+      kinds(await outbox.accept([sample(clock, { code: '3', purpose: 'link', charges: [charge(1)] })])),
+      ['stored'],
+    )
+  })
+
+  await t.test('the recipients of one callback are counted one by one', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const all = ['a', 'b', 'c'].map(name =>
+      sample(clock, { recipient: `${name}@example.com`, charges: [charge(2)] }),
+    )
+    t.same(kinds(await outbox.accept(all)), ['stored', 'stored', 'over-quota'])
+  })
+
+  await t.test('a limit holds however many processes are asked at once', async t => {
+    const { outbox, clock, peer } = await fresh(t, create)
+    const stores = [outbox, await peer()]
+    const calls = Array.from({ length: 30 }, (_, n) =>
+      (stores[n % 2] ?? outbox).accept([sample(clock, { code: `${n}`, purpose: 'link', charges: [charge(7)] })]),
+    )
+    const answers = (await Promise.all(calls)).flatMap(each => kinds(each))
+    t.equal(answers.filter(each => each === 'stored').length, 7)
+  })
+
+  await t.test('twins do not count', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const ask = (code: string) =>
+      outbox.accept([sample(clock, { code, purpose: 'link', charges: [charge(2)] })])
+    t.same([await ask('1'), await ask('1'), await ask('1'), await ask('2')].flatMap(kinds), [
+      'stored',
+      'joined',
+      'joined',
+      'stored',
+    ])
+  })
+
+  await t.test('what was not sent is given back: expired, superseded, refused', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const one = [charge(1)]
+    await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: one, lifeMs: 1000 })])
+    clock.advance(1000)
+    await outbox.claim('email', 1, 1000)
+    const held = lease(clock)
+    const second = sample(clock, { code: '2', purpose: 'link', charges: one, lease: held })
+    t.same(kinds(await outbox.accept([second])), ['stored'], 'after one that expired')
+    await outbox.settle(second.message.id, held, { to: 'final', state: 'refused', answer: 'recipient' })
+    t.same(
+      kinds(await outbox.accept([sample(clock, { code: '3', charges: one })])),
+      ['stored'],
+      'after a refused one',
+    )
+    const cancelled = await claimOne(outbox)
+    await outbox.settle(cancelled.id, cancelled.lease, { to: 'queued', dueAt: clock.now() + 1000 })
+    await outbox.desk.cancel(cancelled.id)
+    t.same(
+      kinds(await outbox.accept([sample(clock, { code: '4', charges: one })])),
+      ['stored'],
+      'after a cancelled one',
+    )
+  })
+
+  await t.test('a superseded code gives back what it took', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const ask = (code: string) => outbox.accept([sample(clock, { code, charges: [charge(2)] })])
+    t.same(kinds(await ask('1')), ['stored'])
+    t.same(kinds(await ask('2')), ['stored'])
+    t.same(kinds(await ask('3')), ['stored'], 'the first one was superseded by the second')
+  })
+
+  await t.test('what was sent, or may have been, stays counted', async t => {
+    for (const state of ['sent', 'unknown'] as const) {
+      const { outbox, clock } = await fresh(t, create)
+      const held = lease(clock)
+      const first = sample(clock, { code: '1', charges: [charge(1)], lease: held })
+      await outbox.accept([first])
+      await outbox.settle(first.message.id, held, { to: 'final', state, answer: null })
+      t.same(
+        kinds(await outbox.accept([sample(clock, { code: '2', charges: [charge(1)] })])),
+        ['over-quota'],
+        state,
+      )
+    }
+  })
+
+  await t.test('what was counted is counted after the process has ended', async t => {
+    const { outbox, clock, reopen } = await fresh(t, create)
+    await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: [charge(1)] })])
+    const again = await reopen()
+    t.same(kinds(await again.accept([sample(clock, { code: '2', purpose: 'link', charges: [charge(1)] })])), [
+      'over-quota',
+    ])
+  })
+
+  await t.test('a limit of nothing lets nothing through', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    t.same(kinds(await outbox.accept([sample(clock, { charges: [charge(0)] })])), ['over-quota'])
+  })
+}

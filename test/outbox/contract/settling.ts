@@ -1,0 +1,214 @@
+import type { Test } from 'tap'
+import { FINAL_STATES, type FinalAnswer } from '../../../src/outbox/outbox.ts'
+import type { Create } from '../contract.ts'
+import { lease, record, sample } from '../samples.ts'
+import { claimOne, fresh } from './store.ts'
+
+export async function settling(t: Test, create: Create): Promise<void> {
+  await t.test('every final state is kept, with its answer, its attempt and the provider’s id', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    for (const state of FINAL_STATES) {
+      const held = lease(clock)
+      const given = sample(clock, { recipient: `${state}@example.com`, lease: held })
+      await outbox.accept([given])
+      const answer: FinalAnswer = state === 'refused' ? 'content' : null
+      const line = record(clock, state === 'sent' ? 'sent' : 'rejected')
+      const providerId = `SM-${state}`
+      const settled = await outbox.settle(given.message.id, held, {
+        to: 'final',
+        state,
+        answer,
+        providerId,
+        record: line,
+      })
+      t.same(settled, { state, answer })
+      t.match(await view(given.message.id), {
+        state,
+        answer,
+        providerId,
+        attempts: 1,
+        finalAt: clock.now(),
+        dueAt: null,
+        timeline: [line],
+      })
+    }
+  })
+
+  await t.test('nothing leaves a final state', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const held = lease(clock)
+    const given = sample(clock, { lease: held })
+    const { id } = given.message
+    await outbox.accept([given])
+    await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null })
+    t.same(await outbox.settle(id, held, { to: 'queued', dueAt: clock.now() }), { state: 'lost' })
+    t.same(await outbox.settle(id, held, { to: 'final', state: 'refused', answer: 'content' }), {
+      state: 'lost',
+    })
+    t.equal(await outbox.desk.retry(id), false)
+    t.equal(await outbox.desk.cancel(id), false)
+    clock.advance(3_600_000)
+    t.match(await outbox.claim('email', 1, 1000), { messages: [], settled: [], nextDueAt: null })
+    t.match(await view(id), { state: 'sent', answer: null, timeline: [] })
+  })
+
+  await t.test('only the current lease settles', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const first = await claimOne(outbox, 1000)
+    const lost = { state: 'lost' }
+    t.same(
+      await outbox.settle(first.id, lease(clock), { to: 'final', state: 'sent', answer: null }),
+      lost,
+      'another’s',
+    )
+    t.same(
+      await outbox.settle('0'.repeat(32), first.lease, { to: 'final', state: 'sent', answer: null }),
+      lost,
+      'no such',
+    )
+    clock.advance(1000)
+    const second = await claimOne(outbox, 1000)
+    t.same(
+      await outbox.settle(first.id, first.lease, { to: 'final', state: 'refused', answer: 'content' }),
+      lost,
+      'an old one',
+    )
+    t.match(await view(first.id), { state: 'sending' })
+    t.match(await outbox.settle(second.id, second.lease, { to: 'final', state: 'sent', answer: null }), {
+      state: 'sent',
+    })
+  })
+
+  await t.test('a lease that ran out but was not taken over still settles', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const claimed = await claimOne(outbox, 1000)
+    clock.advance(5000)
+    t.match(await outbox.settle(claimed.id, claimed.lease, { to: 'final', state: 'sent', answer: null }), {
+      state: 'sent',
+    })
+    t.same((await outbox.claim('email', 1, 1000)).messages, [])
+  })
+
+  await t.test('a retry waits until it is due, with its attempt in the timeline', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const claimed = await claimOne(outbox)
+    const line = record(clock, 'retry', '451 try again later')
+    const dueAt = clock.now() + 4000
+    t.same(await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt, record: line }), {
+      state: 'queued',
+      answer: null,
+    })
+    t.match(await view(claimed.id), { state: 'queued', attempts: 1, ambiguous: 0, dueAt, timeline: [line] })
+  })
+
+  await t.test('a retry that would come after the end of its life ends it', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock, { lifeMs: 10_000 })])
+    const claimed = await claimOne(outbox)
+    const settled = await outbox.settle(claimed.id, claimed.lease, {
+      to: 'queued',
+      dueAt: clock.now() + 10_000,
+    })
+    t.same(settled, { state: 'expired', answer: null })
+  })
+
+  await t.test('an ambiguous attempt is remembered; a second one makes it unknown', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const first = await claimOne(outbox)
+    await outbox.settle(first.id, first.lease, { to: 'queued', dueAt: clock.now(), ambiguous: true })
+    const second = await claimOne(outbox)
+    t.match(second, { attempts: 2, ambiguous: 1 })
+    const settled = await outbox.settle(second.id, second.lease, {
+      to: 'queued',
+      dueAt: clock.now(),
+      ambiguous: true,
+    })
+    t.same(settled, { state: 'unknown', answer: null })
+  })
+
+  await t.test('the end of its life after an ambiguous attempt is unknown, not expired', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock, { lifeMs: 5000 })])
+    const first = await claimOne(outbox)
+    await outbox.settle(first.id, first.lease, { to: 'queued', dueAt: clock.now() + 1000, ambiguous: true })
+    clock.advance(5000)
+    t.match(await outbox.claim('email', 1, 1000), {
+      messages: [],
+      settled: [{ id: first.id, state: 'unknown' }],
+    })
+  })
+
+  await t.test('an attempt that never began does not count', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock)])
+    const first = await claimOne(outbox)
+    const line = record(clock, 'released', '')
+    await outbox.settle(first.id, first.lease, {
+      to: 'queued',
+      dueAt: clock.now(),
+      uncounted: true,
+      record: line,
+    })
+    t.match(await claimOne(outbox), { attempts: 1, ambiguous: 0 })
+  })
+
+  await t.test('a timeline keeps its last 20 lines', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const given = sample(clock)
+    await outbox.accept([given])
+    for (let n = 0; n < 25; n += 1) {
+      const claimed = await claimOne(outbox)
+      await outbox.settle(claimed.id, claimed.lease, {
+        to: 'queued',
+        dueAt: clock.now(),
+        record: record(clock, 'retry', `try ${n}`),
+      })
+    }
+    const { timeline, attempts } = await view(given.message.id)
+    t.equal(attempts, 25)
+    t.equal(timeline.length, 20)
+    t.match(timeline.at(-1), { reply: 'try 24' })
+  })
+
+  await t.test(
+    'content and recipient are gone from the disk with the final state, and unreadable before',
+    async t => {
+      const { outbox, clock, bytes } = await fresh(t, create)
+      const given = sample(clock, { recipient: 'canary@example.com', code: 'canary-817263' })
+      const traces = ['canary@example.com', 'canary-817263', 'activate#!canary', 'canary']
+      await outbox.accept([given])
+      const found = async () => {
+        const disk = await bytes()
+        return traces.filter(each => disk.includes(each))
+      }
+      t.same(await found(), [], 'while it waits')
+      const claimed = await claimOne(outbox)
+      t.equal(claimed.recipient, 'canary@example.com')
+      await outbox.settle(claimed.id, claimed.lease, { to: 'final', state: 'sent', answer: null })
+      t.same(await found(), [], 'when it is sent')
+      t.ok((await bytes()).includes(given.recipientHash), 'its hash stays')
+    },
+  )
+
+  await t.test('receipts: the later status counts, whatever comes first', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const held = lease(clock)
+    const given = sample(clock, { channel: 'sms', lease: held })
+    const { id } = given.message
+    await outbox.accept([given])
+    await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null, providerId: 'SM1' })
+    const at = clock.now()
+    t.equal(await outbox.receipt('sms', 'SM1', 'queued', null, at), 'recorded')
+    t.equal(await outbox.receipt('sms', 'SM1', 'undelivered', '30005', at + 5), 'recorded')
+    t.equal(await outbox.receipt('sms', 'SM1', 'sent', null, at + 9), 'stale')
+    t.equal(await outbox.receipt('sms', 'SM1', 'undelivered', '30005', at + 9), 'stale', 'the same again')
+    t.same((await view(id)).receipt, { status: 'undelivered', errorCode: '30005', at: at + 5 })
+    t.equal((await view(id)).state, 'sent', 'the state stays')
+    t.equal(await outbox.receipt('sms', 'SM2', 'delivered', null, at), 'unknown')
+    t.equal(await outbox.receipt('email', 'SM1', 'delivered', null, at), 'unknown', 'of the other channel')
+  })
+}

@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Channel, Purpose } from '../../src/messages/message.ts'
+import type { Acceptance, AttemptRecord, Charge, Lease } from '../../src/outbox/outbox.ts'
+
+/** A moment at the start of a minute, an hour and a day, so that windows and steps begin with a test. */
+export const NOON = Date.UTC(2026, 10, 20)
+
+/** A clock that stands still until it is set. */
+export interface TestClock {
+  now(): number
+  set(at: number): void
+  advance(ms: number): void
+}
+
+export function testClock(at = NOON): TestClock {
+  let now = at
+  return {
+    now: () => now,
+    set: to => {
+      now = to
+    },
+    advance: ms => {
+      now += ms
+    },
+  }
+}
+
+export interface Sample {
+  readonly channel?: Channel
+  readonly kind?: string
+  readonly purpose?: Purpose
+  readonly recipient?: string
+  readonly code?: string
+  readonly pluginId?: string
+  readonly arrivedAt?: number
+  readonly lifeMs?: number
+  readonly charges?: readonly Charge[]
+  readonly lease?: Lease
+  /** Overrides what is derived from the rest. */
+  readonly twinKey?: string
+}
+
+const keyed = (...fields: readonly string[]) =>
+  createHash('sha256').update(JSON.stringify(fields)).digest('base64url').slice(0, 22)
+
+export const recipientHashOf = (channel: Channel, recipient: string) => keyed('recipient', channel, recipient)
+
+/** A code by e-mail, unless told otherwise; twins and groups follow from what it says, as in the service. */
+export function sample(clock: { now(): number }, given: Sample = {}): Acceptance {
+  const { channel = 'email', purpose = 'code', code = '135790', pluginId = '' } = given
+  const kind = given.kind ?? (purpose === 'code' ? 'activation-code' : 'member-alarm')
+  const recipient = given.recipient ?? (channel === 'email' ? 'ann@example.com' : '+8613800138000')
+  const arrivedAt = given.arrivedAt ?? clock.now()
+  return {
+    message: {
+      id: randomBytes(16).toString('hex'),
+      channel,
+      kind,
+      purpose,
+      recipient,
+      masked: channel === 'email' ? 'a***@example.com' : '+86*******8000',
+      content: {
+        params: { code, url: `https://example.com/activate#!${code}` },
+        words: 'ours',
+        ...(pluginId === '' ? {} : { pluginId }),
+      },
+      arrivedAt,
+      expiresAt: arrivedAt + (given.lifeMs ?? 600_000),
+    },
+    twinKey: given.twinKey ?? keyed('twin', channel, recipient, kind, code, pluginId),
+    recipientHash: recipientHashOf(channel, recipient),
+    charges: given.charges ?? [],
+    ...(purpose === 'code' ? { groupKey: keyed('group', channel, recipient, kind, pluginId) } : {}),
+    ...(given.lease === undefined ? {} : { lease: given.lease }),
+  }
+}
+
+let leases = 0
+
+/** A lease as the delivery loop makes them, for a message that is handed over from memory. */
+export function lease(clock: { now(): number }, ms = 60_000): Lease {
+  leases += 1
+  return { token: `${randomBytes(8).toString('hex')}.${leases}`, until: clock.now() + ms }
+}
+
+/** A line of a timeline. */
+export function record(clock: { now(): number }, outcome: string, reply = '250 ok'): AttemptRecord {
+  return { at: clock.now(), tookMs: 12, provider: 'smtp', outcome, code: '250', reply }
+}

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
+import { type Create, outboxContract } from './contract.ts'
+
+const sealer = createSealer('a secret of the tests, long enough')
+let stores = 0
+
+const create: Create = async ({ clock, maxBacklog = 1_000_000, retentionDays = 30 }) => {
+  stores += 1
+  const path = join(t.testdirName, `${stores}`, 'outbox.db')
+  const open = () =>
+    createSqliteOutbox({ path, clock, sealer, maxBacklog, retentionDays, emptyWalEveryMs: 20 })
+  let outbox = await open()
+  return {
+    outbox,
+    peer: () => Promise.resolve(outbox),
+    async reopen() {
+      await outbox.close()
+      outbox = await open()
+      return outbox
+    },
+    async bytes() {
+      // The WAL is emptied every 20 ms here, every minute in the service.
+      await new Promise(resolve => setTimeout(resolve, 80))
+      const files = [path, `${path}-wal`].map(file => readFile(file).catch(() => Buffer.alloc(0)))
+      return Buffer.concat(await Promise.all(files))
+    },
+    close: () => outbox.close(),
+  }
+}
+
+t.testdir({})
+await outboxContract(t, 'sqlite', create)
