@@ -5,9 +5,10 @@ export type Sender = { readonly from: string } | { readonly messagingServiceSid:
 
 /** What a plugin_id chooses; either may be left out. */
 export interface PluginSender {
-  /** Stands at the head of the SMS instead of the brand's name. */
+  /** Stands in the SMS where the brand's name would. */
   readonly signature?: string
-  readonly sender?: Sender
+  readonly from?: string
+  readonly messagingServiceSid?: string
 }
 
 const NUMBER = /^\+[1-9]\d{6,14}$/
@@ -75,7 +76,7 @@ export function readSenders(text: string): Reading<ReadonlyMap<string, PluginSen
     if (who === null || !signatureFits || Object.keys(more).length > 0) return { fault: PLUGINS }
     senders.set(pluginId, {
       ...(typeof signature === 'string' ? { signature } : {}),
-      ...(who === undefined ? {} : { sender: who }),
+      ...who,
     })
   }
   return { value: senders }

@@ -144,8 +144,8 @@ t.test('senders of SMS', t => {
     {
       [`{"p1": {"signature": "甲", "from": "+15005550006"}, "2": {"from": "${service}"}, "3": {"signature": "C"}}`]:
         new Map<string, unknown>([
-          ['p1', { signature: '甲', sender: { from: '+15005550006' } }],
-          ['2', { sender: { messagingServiceSid: service } }],
+          ['p1', { signature: '甲', from: '+15005550006' }],
+          ['2', { messagingServiceSid: service }],
           ['3', { signature: 'C' }],
         ]),
     },

@@ -1,0 +1,128 @@
+import { resolveTxt } from 'node:dns/promises'
+import { pino } from 'pino'
+import { openOutbox, openProviders, openRenderer, openSealer } from '../assembly.ts'
+import { createClock } from '../clock.ts'
+import { adminAddress } from '../config/admin-address.ts'
+import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { createPlatform } from '../sandbox/platform.ts'
+import { lookAtCallbacks } from './check/callbacks.ts'
+import { lookAtCertificate } from './check/certificate.ts'
+import { lookAtDkim, lookAtProviders, type ResolveTxt } from './check/delivery.ts'
+import { asJson, asText, type Finding, fail } from './check/finding.ts'
+import { lookAtSettings } from './check/settings.ts'
+import { lookAtStore, type Running } from './check/store.ts'
+import { lookAtWords } from './check/words.ts'
+import { type Command, type Io, readArguments } from './command.ts'
+import { ask } from './health.ts'
+import { consoleEntries } from './urls.ts'
+
+export const check: Command = {
+  usage: `callback-courier check [--json]
+
+  Looks at everything that can be found out from here without sending a message: settings, certificate, mail server,
+  Twilio account, DKIM, store, templates, and whether the callback URLs validate. Each line is ok, warn or fail, and
+  says what to do. Exit code 1 when something failed.
+
+  --json  as JSON
+`,
+  async run(argv, io) {
+    const { values } = readArguments(argv, { json: { type: 'boolean' } })
+    const findings = await look(io)
+    io.stdout.write(values.json === true ? asJson(findings) : asText(findings))
+    return findings.some(({ is }) => is === 'fail') ? 1 : 0
+  },
+}
+
+/**
+ * @param dns how TXT records are found; the system's way unless given.
+ * @returns findings in the order of the road: settings, certificate, providers, store, words, URLs.
+ */
+export async function look(io: Io, dns: ResolveTxt = resolveTxt): Promise<readonly Finding[]> {
+  let config: Config
+  try {
+    config = loadConfig(io)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.faults.map(({ name, problem }) => {
+      const [what = problem, next = 'see .env.example'] = problem.split(/: (.*)/)
+      return fail(name, what, next)
+    })
+  }
+  const clock = createClock()
+  const looks = [
+    attempt('settings', () => lookAtSettings(config)),
+    attempt('certificate', () => lookAtCertificate(config, clock.now())),
+    attempt('providers', () => providersOf(config, clock)),
+    attempt('DKIM', () => lookAtDkim(config, io.readFile, dns)),
+    attempt('store', () => storeOf(config, io, clock)),
+    attempt('templates', () => wordsOf(config)),
+    attempt('URLs', () => callbacksOf(config)),
+  ]
+  return (await Promise.all(looks)).flat()
+}
+
+/** A look that fails in a way nobody foresaw is a finding, too: the other looks go on. */
+async function attempt(
+  about: string,
+  act: () => readonly Finding[] | Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  try {
+    return await act()
+  } catch (error) {
+    return [
+      fail(
+        about,
+        error instanceof Error ? error.message : String(error),
+        'this was not foreseen: please report it',
+      ),
+    ]
+  }
+}
+
+const silent = pino({ level: 'silent' })
+
+async function providersOf(
+  config: Config,
+  clock: ReturnType<typeof createClock>,
+): Promise<readonly Finding[]> {
+  const providers = openProviders(config, clock)
+  try {
+    return await lookAtProviders(providers)
+  } finally {
+    await Promise.all(providers.map(provider => provider.close()))
+  }
+}
+
+async function storeOf(
+  config: Config,
+  io: Io,
+  clock: ReturnType<typeof createClock>,
+): Promise<readonly Finding[]> {
+  const address = adminAddress(io)
+  const running = async (): Promise<Running> => {
+    if ((await ask(`${address}/healthz`)) !== null) return { is: 'absent' }
+    const reason = await ask(`${address}/readyz`)
+    return reason === null ? { is: 'ready' } : { is: 'unready', reason }
+  }
+  const open = async () => openOutbox(config, clock, await openSealer(config), silent)
+  return await lookAtStore(config, open, running)
+}
+
+function wordsOf(config: Config): readonly Finding[] {
+  const renderer = openRenderer(config, silent)
+  try {
+    return lookAtWords(config, renderer)
+  } finally {
+    renderer.close()
+  }
+}
+
+async function callbacksOf(config: Config): Promise<readonly Finding[]> {
+  if (config.PUBLIC_URL === undefined) return []
+  const platform = createPlatform({ timeoutMs: 5000 })
+  try {
+    return await lookAtCallbacks(consoleEntries(config, config.PUBLIC_URL), config.CORP_ID, platform)
+  } finally {
+    await platform.close()
+  }
+}

@@ -1,0 +1,34 @@
+import type { Platform } from '../../sandbox/platform.ts'
+import type { ConsoleEntry } from '../urls.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/**
+ * Presses the console's "validate" through PUBLIC_URL, from here: name, certificate with its whole chain, proxy, key
+ * and Token in one. Nothing is sent. Like a Java client, this one fetches no missing intermediate.
+ */
+export async function lookAtCallbacks(
+  entries: readonly ConsoleEntry[],
+  corpId: string,
+  platform: Platform,
+): Promise<readonly Finding[]> {
+  return await Promise.all(
+    entries.map(async ({ channel, url, token }) => {
+      const about = `${channel} URL`
+      const answer = await platform.validate(url, { corpId, token })
+      if (answer.is === 'unreachable')
+        return warn(
+          about,
+          `nobody answers at PUBLIC_URL from here: ${answer.why}`,
+          'start the service; or the way to it is not open from this machine; or its certificate is refused (see above)',
+        )
+      if (answer.status === 200 && answer.errCode === 0) return ok(about, `validates, in ${answer.ms} ms`)
+      return fail(
+        about,
+        `HTTP ${answer.status}, err_code ${answer.errCode ?? 'none'} ${answer.errMsg}`.trimEnd(),
+        answer.errCode === null
+          ? 'something else answers at PUBLIC_URL: look at the proxy in front'
+          : 'the running service has other settings than these: restart it, or run check with its settings',
+      )
+    }),
+  )
+}

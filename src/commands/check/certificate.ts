@@ -1,0 +1,43 @@
+import type { Config } from '../../config.ts'
+import { CertificateUnusable, loadCertificate } from '../../tls.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const ABOUT = 'certificate'
+
+/**
+ * The certificate that is served: key, names, chain, end.
+ * @param now ms since the epoch.
+ */
+export function lookAtCertificate(config: Config, now: number): readonly Finding[] {
+  if (!config.TLS)
+    return [ok(ABOUT, 'TLS=off: a proxy in front has to end TLS, the platform calls https only')]
+  try {
+    return served(config, now)
+  } catch (error) {
+    if (!(error instanceof CertificateUnusable)) throw error
+    return [fail(ABOUT, error.message, 'the service does not start without a certificate and its key')]
+  }
+}
+
+function served(config: Config, now: number): readonly Finding[] {
+  const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
+  const certificate = loadCertificate(files, now)
+  const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
+  const findings: Finding[] = [ok(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`)]
+  const host = config.PUBLIC_URL === undefined ? undefined : new URL(config.PUBLIC_URL).hostname
+  if (host !== undefined && !certificate.covers(host.replace(/^\[|\]$/g, '')))
+    findings.push(
+      fail(
+        ABOUT,
+        `is not for ${host}, the host in PUBLIC_URL`,
+        'get one for that name, or correct PUBLIC_URL',
+      ),
+    )
+  const broken = certificate.chain === 'incomplete' || certificate.expiresAt <= now
+  for (const problem of certificate.problems) {
+    const [what = problem, next = 'see that a certificate of a public authority is served'] =
+      problem.split(/: (.*)/)
+    findings.push(broken ? fail(ABOUT, what, next) : warn(ABOUT, what, next))
+  }
+  return findings
+}

@@ -1,0 +1,62 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import type { Config } from '../../config.ts'
+import type { Provider } from '../../providers/provider.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** Logs in at each provider, without sending anything. */
+export async function lookAtProviders(providers: readonly Provider[]): Promise<readonly Finding[]> {
+  return await Promise.all(
+    providers.map(async provider => {
+      const { ok: works, detail } = await provider.verify()
+      if (works) return ok(provider.name, detail)
+      return fail(provider.name, detail, NEXT[provider.channel])
+    }),
+  )
+}
+
+const NEXT = {
+  email:
+    'look at host, port, user and password in SMTP_URL (and SMTP_FALLBACK_URL), and at the firewall on the way',
+  sms: 'look at TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN or the API key, and at https://console.twilio.com',
+} as const
+
+/** Finds the texts of a DNS name's TXT records; rejects as node:dns does. */
+export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
+
+/** DKIM: the key can be read, and the DNS shows its other half. */
+export async function lookAtDkim(
+  config: Config,
+  readFile: (path: string) => string,
+  resolveTxt: ResolveTxt,
+): Promise<readonly Finding[]> {
+  const { DKIM_KEY_FILE: path, DKIM_DOMAIN: domain, DKIM_SELECTOR: selector } = config
+  if (path === undefined || domain === undefined || selector === undefined) return []
+  let published: string
+  try {
+    const key = createPublicKey(createPrivateKey(readFile(path)))
+    published = key.export({ type: 'spki', format: 'der' }).toString('base64')
+  } catch {
+    // Without the cause: nobody knows what an OpenSSL message quotes.
+    return [fail('DKIM', `${path} cannot be read as a private key`, 'give a PEM file without a passphrase')]
+  }
+  const name = `${selector}._domainkey.${domain}`
+  const records = await resolveTxt(name).catch(() => [])
+  const found = records.map(parts => parts.join('').replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
+  if (found === undefined)
+    return [
+      warn(
+        'DKIM',
+        `there is no key under ${name}`,
+        `publish TXT "v=DKIM1; k=rsa; p=${published.slice(0, 16)}…"`,
+      ),
+    ]
+  if (!found.includes(published))
+    return [
+      fail(
+        'DKIM',
+        `the key under ${name} is another one`,
+        'publish the public half of DKIM_KEY_FILE, or change DKIM_SELECTOR',
+      ),
+    ]
+  return [ok('DKIM', `signs for ${domain}; the DNS has the same key`)]
+}

@@ -1,0 +1,89 @@
+import type { Config } from '../../config.ts'
+import { fingerprint } from '../fingerprint.ts'
+import { type Finding, ok, warn } from './finding.ts'
+
+const CHANNELS = [
+  ['email', 'EMAIL_TOKEN'],
+  ['sms', 'SMS_TOKEN'],
+] as const
+
+/** What can be said about settings by looking at them alone. */
+export function lookAtSettings(config: Config): readonly Finding[] {
+  return [
+    ok(
+      'settings',
+      `read; ${CHANNELS.map(([name, token]) => `${name} is ${config[token] ? 'on' : 'off'}`).join(', ')}`,
+    ),
+    ...config.warnings.map(warning => warningOf(warning)),
+    ...CHANNELS.flatMap(([, name]) => {
+      const token = config[name]
+      return token === undefined ? [] : [ok(name, fingerprint(token))]
+    }),
+    ...lookAtCallers(config),
+    ...lookAtLinks(config),
+    ...lookAtBrakes(config),
+  ]
+}
+
+/** A warning of the settings begins with a setting's name and says after a colon what to do. */
+function warningOf(warning: string): Finding {
+  const name = /^[A-Z_0-9]+/.exec(warning)?.[0] ?? 'settings'
+  const colon = warning.lastIndexOf(': ')
+  if (colon < 0) return warn(name, warning, 'see .env.example')
+  return warn(name, warning.slice(0, colon), warning.slice(colon + 2))
+}
+
+function lookAtCallers(config: Config): readonly Finding[] {
+  const findings: Finding[] = []
+  if (config.PUBLIC_URL === undefined)
+    findings.push(
+      warn(
+        'PUBLIC_URL',
+        'is not set',
+        'set it, so that `urls` can print what to paste and Twilio can report delivery',
+      ),
+    )
+  const guards = [
+    'the key in the URL',
+    ...(config.ALLOWED_SOURCES.length > 0 ? [`${config.ALLOWED_SOURCES.length} allowed networks`] : []),
+    ...(config.POST_SIGNATURE === 'required' ? ['a signature on every POST'] : []),
+  ]
+  const next =
+    config.POST_SIGNATURE === 'observe'
+      ? 'once the console or the metrics show that POSTs come signed, set POST_SIGNATURE=required'
+      : undefined
+  findings.push(ok('callers', `let in by ${guards.join(', ')}`, next))
+  return findings
+}
+
+function lookAtLinks(config: Config): readonly Finding[] {
+  const hosts = config.LINK_HOSTS.length > 0 ? `to ${config.LINK_HOSTS.join(', ')}` : 'to any host'
+  const schemes = config.LINKS_HTTPS_ONLY ? 'https only' : 'http too'
+  const next =
+    config.LINKS_HTTPS_ONLY && config.LINK_HOSTS.length > 0
+      ? undefined
+      : 'when you know what links the platform sends, set LINK_HOSTS and LINKS_HTTPS_ONLY=on'
+  return [ok('links', `${hosts}, ${schemes}`, next)]
+}
+
+/** The brakes for a whole account are off until the operator names a figure. */
+function lookAtBrakes(config: Config): readonly Finding[] {
+  const findings: Finding[] = []
+  if (config.SMS_TOKEN !== undefined && config.QUOTA_SMS_PER_DAY === 0)
+    findings.push(
+      warn(
+        'quotas',
+        'nothing limits all SMS of a day',
+        'set QUOTA_SMS_PER_DAY to what you are willing to pay',
+      ),
+    )
+  if (config.EMAIL_TOKEN !== undefined && config.QUOTA_EMAIL_PER_DAY === 0)
+    findings.push(
+      ok(
+        'quotas',
+        'nothing limits all mails of a day',
+        'QUOTA_EMAIL_PER_DAY would protect your reputation as a sender',
+      ),
+    )
+  return findings
+}

@@ -1,0 +1,20 @@
+import type { Config } from '../../config.ts'
+import type { Renderer } from '../../messages/render.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** Templates, built in and the operator's own: every one is tried on every kind when they are read. */
+export function lookAtWords(config: Config, renderer: Renderer): readonly Finding[] {
+  const problems = renderer.problems().map(({ file, line, reason, is }) => {
+    const where = line === undefined ? file : `${file}:${line}`
+    return is === 'refused'
+      ? fail(
+          'templates',
+          `${where}: ${reason}`,
+          'mend the file in TEMPLATES_DIR; until then the built-in words are used',
+        )
+      : warn('templates', `${where}: ${reason}`, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
+  })
+  if (problems.length > 0) return problems
+  const own = config.TEMPLATES_DIR === undefined ? '' : ` and ${config.TEMPLATES_DIR}`
+  return [ok('templates', `${config.LOCALE} (there are ${renderer.locales.join(', ')}); built in${own}`)]
+}

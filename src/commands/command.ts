@@ -1,0 +1,58 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { type Config, ConfigError, loadConfig } from '../config.ts'
+
+/** What a command may touch: never the process itself. */
+export interface Io {
+  readonly stdout: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown }
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Reads a text file; throws as node:fs does. */
+  readonly readFile: (path: string) => string
+  /** The dotenv file. */
+  readonly dotenvPath: string
+  /** Aborts when the command is to end early. */
+  readonly signal?: AbortSignal
+}
+
+/** Exit codes: 0 all is well; 1 it is not; 2 the command line was wrong. */
+export type ExitCode = 0 | 1 | 2
+
+export interface Command {
+  /** What `--help` prints. */
+  readonly usage: string
+  run(argv: readonly string[], io: Io): Promise<number>
+}
+
+/** A wrong command line: its message says what is wrong, and the usage is printed with it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Reads a command's arguments strictly. @throws UsageError for an unknown option or one without its value. */
+export function readArguments<T extends NonNullable<ParseArgsConfig['options']>>(
+  argv: readonly string[],
+  options: T,
+  positionals: { readonly least: number; readonly most: number } = { least: 0, most: 0 },
+) {
+  try {
+    const parsed = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
+    const count = parsed.positionals.length
+    if (count < positionals.least) throw new UsageError('something is missing')
+    if (count > positionals.most) throw new UsageError(`what is "${parsed.positionals[positionals.most]}"?`)
+    return parsed
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new UsageError(error.message)
+  }
+}
+
+/** The settings, or null after having said on stderr what is wrong with them. */
+export function settingsFor(io: Io): Config | null {
+  try {
+    return loadConfig(io)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    io.stderr.write(`${error.message}\n`)
+    return null
+  }
+}

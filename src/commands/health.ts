@@ -1,0 +1,39 @@
+import { get } from 'node:http'
+import { adminAddress } from '../config/admin-address.ts'
+import { type Command, readArguments } from './command.ts'
+
+const WITHIN_MS = 3000
+
+export const health: Command = {
+  usage: `callback-courier health [--ready]
+
+  Asks the private listener (ADMIN_HOST, ADMIN_PORT) of a service on this machine, for a container's HEALTHCHECK.
+  Exit code 0 when it is well, else 1 with the reason.
+
+  --ready  ask whether a callback would be accepted now, not only whether the process answers
+`,
+  async run(argv, io) {
+    const { values } = readArguments(argv, { ready: { type: 'boolean' } })
+    const answer = await ask(`${adminAddress(io)}/${values.ready === true ? 'readyz' : 'healthz'}`)
+    if (answer === null) return 0
+    io.stderr.write(`not well: ${answer}\n`)
+    return 1
+  },
+}
+
+/** Null when it is well, else the reason. */
+export function ask(url: string): Promise<string | null> {
+  return new Promise(resolve => {
+    const request = get(url, { timeout: WITHIN_MS, agent: false }, response => {
+      let body = ''
+      response.setEncoding('utf8').on('data', (text: string) => {
+        body = (body + text).slice(0, 300)
+      })
+      response.on('end', () =>
+        resolve(response.statusCode === 200 ? null : `HTTP ${response.statusCode} ${body}`),
+      )
+    })
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${WITHIN_MS / 1000} s`)))
+    request.on('error', error => resolve(`${url}: ${error.message || error.name}`))
+  })
+}

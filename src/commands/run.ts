@@ -1,0 +1,81 @@
+import { type Command, type Io, UsageError } from './command.ts'
+
+interface Entry {
+  readonly summary: string
+  /** Loaded only when asked for, so that `health` and `serve` start fast. */
+  readonly load: () => Promise<Command>
+}
+
+const commands: Readonly<Record<string, Entry>> = {
+  serve: {
+    summary: 'serve the callbacks (settings from the environment and .env)',
+    load: () => import('./serve.ts').then(it => it.serve),
+  },
+  check: {
+    summary: 'look at settings, mail server, Twilio, certificate, store and templates; say what to mend',
+    load: () => import('./check.ts').then(it => it.check),
+  },
+  urls: {
+    summary: "print what to paste into the platform's console",
+    load: () => import('./urls.ts').then(it => it.urls),
+  },
+  token: { summary: 'make a good Token', load: () => import('./token.ts').then(it => it.token) },
+  send: {
+    summary: 'play the platform: send an e-mail or SMS callback to a running service',
+    load: () => import('./send.ts').then(it => it.send),
+  },
+  preview: {
+    summary: 'write every mail and SMS in every language into a folder, to look at',
+    load: () => import('./preview.ts').then(it => it.preview),
+  },
+  health: {
+    summary: 'ask a running service whether it is well',
+    load: () => import('./health.ts').then(it => it.health),
+  },
+  sandbox: {
+    summary: 'try everything without accounts: a mail server, a Twilio and a platform on this machine',
+    load: () => import('./sandbox.ts').then(it => it.sandbox),
+  },
+}
+
+const width = Math.max(...Object.keys(commands).map(name => name.length))
+
+/** What `callback-courier --help` prints. */
+export const usage = `callback-courier COMMAND [options]
+
+  Delivers an IoT platform's e-mail and SMS callbacks through your own SMTP server and Twilio account.
+
+${Object.entries(commands)
+  .map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
+  .join('\n')}
+
+  callback-courier COMMAND --help says more about each.
+`
+
+/**
+ * Runs a command line.
+ * @param argv without node and script.
+ * @returns the exit code: 0 well, 1 not well, 2 a wrong command line.
+ */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const [name, ...rest] = argv
+  if (name === undefined || !Object.hasOwn(commands, name)) {
+    const asked = name === '--help' || name === '-h' || name === 'help'
+    if (!asked && name !== undefined) io.stderr.write(`There is no command "${name}".\n\n`)
+    io[asked ? 'stdout' : 'stderr'].write(usage)
+    return asked ? 0 : 2
+  }
+  const command = await commands[name]?.load()
+  if (command === undefined) return 2
+  if (rest.includes('--help') || rest.includes('-h')) {
+    io.stdout.write(command.usage)
+    return 0
+  }
+  try {
+    return await command.run(rest, io)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    io.stderr.write(`callback-courier ${name}: ${error.message}\n\n${command.usage}`)
+    return 2
+  }
+}

@@ -1,0 +1,149 @@
+import { randomInt } from 'node:crypto'
+import { reachable } from '../config/admin-address.ts'
+import type { Config } from '../config.ts'
+import { createPlatform, type Platform, type PlatformAnswer, sampleBody } from '../sandbox/platform.ts'
+import { SAMPLE_KINDS } from '../sandbox/samples.ts'
+import { type Command, type ExitCode, type Io, readArguments, settingsFor, UsageError } from './command.ts'
+import { consoleEntries } from './urls.ts'
+
+const types = (channel: 'email' | 'sms') =>
+  SAMPLE_KINDS.filter(sample => sample.channel === channel && sample.kind !== 'plain')
+    .map(({ type, kind }) => `    ${channel.padEnd(5)} ${type}  ${kind}`)
+    .join('\n')
+
+const usage = `callback-courier send email|sms --to RECIPIENT [options]
+
+  Plays the platform against a running service: a validation of the URL, then one callback, both signed with the
+  channel's Token. A real message goes out. Prints HTTP status, err_code and milliseconds; exit code 0 when both were
+  answered 0.
+
+  --to RECIPIENT   an address, or a number in international form (+8613800138000); several separated by commas
+  --type TYPE      the kind, as number or name (default 1):
+${types('email')}
+${types('sms')}
+  --param KEY=VAL  a parameter of the kind (code, url, hour …) instead of the sample's; may be repeated
+  --subject TEXT   e-mail: the subject
+  --plain TEXT     plain_email or plain_sms; with an unknown type it is all there is
+  --area-code N    SMS: area_code, for a number in national form
+  --plugin ID      SMS: plugin_id
+  --base URL       where the service is, instead of PUBLIC_URL
+  --local          the listener on this machine (HOST, PORT), whatever its certificate says
+  --insecure       take any certificate
+  --ca FILE        PEM of the authority to trust
+  --unsigned       send the callback without a signature
+  --validate-only  only the validation; nothing is sent
+`
+
+const options = {
+  to: { type: 'string' },
+  type: { type: 'string', default: '1' },
+  param: { type: 'string', multiple: true, default: [] as string[] },
+  subject: { type: 'string' },
+  plain: { type: 'string' },
+  'area-code': { type: 'string' },
+  plugin: { type: 'string' },
+  base: { type: 'string' },
+  local: { type: 'boolean', default: false },
+  insecure: { type: 'boolean', default: false },
+  ca: { type: 'string' },
+  unsigned: { type: 'boolean', default: false },
+  'validate-only': { type: 'boolean', default: false },
+} as const
+
+type Wishes = ReturnType<typeof readArguments<typeof options>>['values']
+
+export const send: Command = {
+  usage,
+  async run(argv, io) {
+    const { values, positionals } = readArguments(argv, options, { least: 1, most: 1 })
+    const [channel] = positionals
+    if (channel !== 'email' && channel !== 'sms') throw new UsageError('say email or sms')
+    const body = values['validate-only'] ? null : bodyOf(channel, values)
+    const config = settingsFor(io)
+    if (config === null) return 1
+    const entry = consoleEntries(config, baseOf(config, values)).find(each => each.channel === channel)
+    if (entry === undefined) {
+      io.stderr.write(`${channel} is off: ${channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'} is not set\n`)
+      return 1
+    }
+    const platform = createPlatform({
+      insecure: values.insecure || values.local,
+      ...(values.ca === undefined ? {} : { ca: io.readFile(values.ca) }),
+    })
+    const credentials = { corpId: config.CORP_ID, token: entry.token }
+    try {
+      return await play(platform, { ...entry, credentials, body, signed: !values.unsigned }, io)
+    } finally {
+      await platform.close()
+    }
+  },
+}
+
+interface Play {
+  readonly url: string
+  readonly credentials: { readonly corpId: string; readonly token: string }
+  readonly body: object | null
+  readonly signed: boolean
+}
+
+async function play(platform: Platform, { url, credentials, body, signed }: Play, io: Io): Promise<ExitCode> {
+  const validated = await platform.validate(url, credentials)
+  io.stdout.write(`validate  ${told(validated)}\n`)
+  if (!isWell(validated)) return 1
+  if (body === null) return 0
+  const answered = await platform.post(url, body, ...(signed ? [credentials] : []))
+  io.stdout.write(`send      ${told(answered)}\n`)
+  return isWell(answered) ? 0 : 1
+}
+
+function isWell(answer: PlatformAnswer): boolean {
+  return answer.is === 'answered' && answer.status === 200 && answer.errCode === 0
+}
+
+function told(answer: PlatformAnswer): string {
+  if (answer.is === 'unreachable') return `no answer: ${answer.why} (${answer.ms} ms)`
+  const { status, errCode, errMsg, body, ms } = answer
+  const said = errCode === null ? `no err_code in: ${body.slice(0, 200)}` : `err_code ${errCode}`
+  return `HTTP ${status}  ${said}  ${ms} ms${errMsg === '' ? '' : `  ${errMsg}`}`
+}
+
+/** Where the service is: as the platform reaches it, or on this machine when nobody said. */
+function baseOf(config: Config, { base, local }: Wishes): string {
+  const here = `${config.TLS ? 'https' : 'http'}://${reachable(config.HOST)}:${config.PORT}`
+  return local ? here : (base ?? config.PUBLIC_URL ?? here)
+}
+
+/** The callback's body: a sample of the kind with what was wished put in its place. */
+function bodyOf(channel: 'email' | 'sms', wishes: Wishes): object {
+  if (wishes.to === undefined) throw new UsageError('--to is missing')
+  const params = Object.fromEntries(wishes.param.map(keyAndValue))
+  const known = SAMPLE_KINDS.find(
+    sample =>
+      sample.channel === channel &&
+      sample.kind !== 'plain' &&
+      (String(sample.type) === wishes.type || sample.kind === wishes.type),
+  )
+  if (known === undefined && wishes.plain === undefined)
+    throw new UsageError(`type ${wishes.type} is not known: name another, or give its text with --plain`)
+  // Unlike the last one, which would be its twin.
+  const mark = String(randomInt(100_000, 1_000_000))
+  const sample = known === undefined ? {} : (sampleBody(channel, known.kind, { to: wishes.to, mark }) ?? {})
+  const own = channel === 'email' ? 'email_param' : 'sms_param'
+  const type = known?.type ?? wishes.type
+  const given: Record<string, unknown> = { ...sample, to: wishes.to }
+  given[own] = { ...(given[own] as object | undefined), type, ...params }
+  const { plain, subject, plugin, 'area-code': area } = wishes
+  return channel === 'email'
+    ? { subject: 'Test', ...given, ...defined('subject', subject), ...defined('plain_email', plain) }
+    : { ...given, area_code: area ?? null, plugin_id: plugin ?? null, ...defined('plain_sms', plain) }
+}
+
+function defined(key: string, value: string | undefined): Record<string, string> {
+  return value === undefined ? {} : { [key]: value }
+}
+
+function keyAndValue(text: string): readonly [string, string] {
+  const at = text.indexOf('=')
+  if (at < 1) throw new UsageError(`--param ${text}: write it as KEY=VALUE`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}

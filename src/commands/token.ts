@@ -1,0 +1,31 @@
+import { randomInt } from 'node:crypto'
+import { type Command, readArguments } from './command.ts'
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const LENGTH = 32
+
+/**
+ * A Token of 190 random bits. Letters and digits only: #, quotes, $ and spaces read differently in a dotenv file, in
+ * a container's env file and in a shell. It ends in a letter: the platform signs Token and timestamp without
+ * anything between them.
+ * @param below gives a whole random number from 0 to below its argument.
+ */
+export function makeToken(below: (limit: number) => number = randomInt): string {
+  const characters = `${LETTERS}0123456789`
+  const pick = (from: string) => from.charAt(below(from.length))
+  return Array.from({ length: LENGTH }, (_, at) => pick(at === LENGTH - 1 ? LETTERS : characters)).join('')
+}
+
+export const token: Command = {
+  usage: `callback-courier token
+
+  Prints a new Token: 32 letters and digits, ending in a letter. Make one for e-mail and another for SMS; enter each
+  in the platform's console and in EMAIL_TOKEN or SMS_TOKEN. It also serves as EMAIL_CALLBACK_KEY, SMS_CALLBACK_KEY,
+  ADMIN_TOKEN or STORE_SECRET.
+`,
+  async run(argv, io) {
+    readArguments(argv, {})
+    io.stdout.write(`${makeToken()}\n`)
+    return 0
+  },
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { run } from './commands/run.ts'
+
+const ending = new AbortController()
+const argv = process.argv.slice(2)
+// The sandbox has things to put away. `serve` sees to its own signals, and the rest may just be interrupted.
+if (argv[0] === 'sandbox')
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
+// `callback-courier urls | head -1` is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+const code = await run(argv, {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  readFile: path => readFileSync(path, 'utf8'),
+  dotenvPath: '.env',
+  signal: ending.signal,
+})
+process.exit(code)
