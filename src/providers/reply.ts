@@ -8,10 +8,12 @@ const MAX_LENGTH = 200
  *
  * @param text what the provider said.
  * @param recipient the address or number of the message.
+ * @param secrets passwords and the like that the provider knows of us.
  */
-export function presentableReply(text: string, recipient: string): string {
+export function presentableReply(text: string, recipient: string, secrets: readonly string[] = []): string {
   const line = text.slice(0, 2000).replace(/[\p{C}\p{Z}]+/gu, ' ')
-  return replaceAll(line, recipient)
+  const hidden = secrets.reduce((rest, secret) => replaceAll(rest, secret, '…'), line)
+  return replaceAll(hidden, recipient, '<recipient>')
     .replace(/(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/gi, '<link>')
     .replace(/<?[^\s<>()[\]"',;]+@[^\s<>()[\]"',;]+>?/g, '<address>')
     .replace(/[^\s<>()[\]"',;:]+/g, word => (mayBeCode(word) ? '…' : word))
@@ -26,9 +28,8 @@ function mayBeCode(word: string): boolean {
     : /\d/.test(word) && /\p{L}/u.test(word) && word.length >= 4
 }
 
-function replaceAll(text: string, recipient: string): string {
-  if (recipient.length < 3) return text
-  const bare = recipient.replace(/^\+/, '')
-  const pattern = bare.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-  return text.replace(new RegExp(String.raw`<?\+?${pattern}>?`, 'gi'), '<recipient>')
+function replaceAll(text: string, found: string, by: string): string {
+  if (found.length < 3) return text
+  const pattern = found.replace(/^\+/, '').replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+  return text.replace(new RegExp(String.raw`<?\+?${pattern}>?`, 'gi'), by)
 }

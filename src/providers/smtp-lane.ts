@@ -59,6 +59,7 @@ export function createLane({ address, limits, ehloName, bounceTo, dkim, tls }: L
   let current: Attempt | undefined
   let socket: net.Socket | undefined
   let timer: NodeJS.Timeout | undefined
+  const secrets = address.auth ? [address.auth.pass] : []
   const setUpMs = limits.connectMs + limits.greetingMs + limits.commandMs
 
   const options: SMTPPoolOptions & { pool: true } = {
@@ -109,6 +110,7 @@ export function createLane({ address, limits, ehloName, bounceTo, dkim, tls }: L
       clearTimeout(limit)
       opened.off('error', failed)
       opened.on('error', () => {})
+      arm('set-up-limit', limits.greetingMs + limits.commandMs)
       done(null, { connection: opened })
     })
     opened.on('timeout', () => stop('command-limit'))
@@ -185,9 +187,9 @@ export function createLane({ address, limits, ehloName, bounceTo, dkim, tls }: L
         },
         signal: attempt.abort.signal,
       })
-      return accepted(info.response, mail.to)
+      return accepted(info.response, mail.to, secrets)
     } catch (error) {
-      return smtpFailure(asSmtpError(error), attempt, mail.to)
+      return smtpFailure(asSmtpError(error), attempt, mail.to, secrets)
     } finally {
       clearTimeout(timer)
       socket?.setTimeout(0)
@@ -205,7 +207,7 @@ export function createLane({ address, limits, ehloName, bounceTo, dkim, tls }: L
         detail: address.auth ? 'connected and logged in' : 'connected; no login is configured',
       }
     } catch (error) {
-      const outcome = smtpFailure(asSmtpError(error), { begun: false, dotted: false }, '')
+      const outcome = smtpFailure(asSmtpError(error), { begun: false, dotted: false }, '', secrets)
       return { ok: false, detail: outcome.reply }
     } finally {
       clearTimeout(overall)
@@ -236,9 +238,9 @@ function oneShot(raw: Buffer): Readable {
   })
 }
 
-function accepted(response: string, recipient: string): Outcome {
+function accepted(response: string, recipient: string, secrets: readonly string[]): Outcome {
   const queueId = /\bqueued as ([\w.-]{4,64})/i.exec(response)?.[1]
-  const reply = presentableReply(oneLine(response), recipient)
+  const reply = presentableReply(oneLine(response), recipient, secrets)
   return queueId ? { is: 'sent', reply, providerId: queueId } : { is: 'sent', reply }
 }
 

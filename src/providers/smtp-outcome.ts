@@ -32,28 +32,40 @@ type Verdict =
   | { readonly is: 'rejected'; readonly why: 'recipient' | 'content' }
   | { readonly is: 'retry'; readonly whose: 'ours' | 'later' }
 
-/** What a failed attempt came to. */
-export function smtpFailure(error: SmtpError, progress: Progress, recipient: string): Outcome {
+/**
+ * What a failed attempt came to.
+ *
+ * @param secrets must not show up in the reply, wherever the server has them from.
+ */
+export function smtpFailure(
+  error: SmtpError,
+  progress: Progress,
+  recipient: string,
+  secrets: readonly string[] = [],
+): Outcome {
   const reply = error.response ? readReply(error.response) : undefined
   const untouched = progress.begun ? {} : { untouched: true as const }
   if (reply && !progress.stopped) {
     const code = reply.enhanced ? `${reply.status} ${reply.enhanced}` : String(reply.status)
-    const text = presentableReply(oneLine(error.response ?? ''), recipient)
+    const text = presentableReply(oneLine(error.response ?? ''), recipient, secrets)
     const verdict = judge(error.code ?? '', error.command ?? '', reply)
     return verdict.is === 'rejected'
       ? { is: 'rejected', why: verdict.why, code, reply: text }
       : { is: 'retry', whose: verdict.whose, code, reply: text, ...untouched }
   }
   const cause = progress.stopped ?? error.originalCode ?? error.code ?? 'connection-lost'
+  const words = error.response
+    ? `no SMTP reply: ${presentableReply(error.response, recipient, secrets)}`.slice(0, 160)
+    : explain(error, cause, progress)
   if (progress.dotted)
     return {
       is: 'ambiguous',
       code: cause,
-      reply: `no reply after the end of the message: ${words(error, progress)}`.slice(0, 200),
+      reply: `no reply after the end of the message: ${words}`.slice(0, 200),
     }
   // A certificate does not mend itself, so somebody has to hear of it; the rest passes, or is for the server's side.
   const whose = isCertificateError(cause) ? 'ours' : 'later'
-  return { is: 'retry', whose, code: cause, reply: words(error, progress), ...untouched }
+  return { is: 'retry', whose, code: cause, reply: words, ...untouched }
 }
 
 /** What a reply of 4xx or 5xx means, by the command that it answers (RFC 5321 4.2, RFC 3463). */
@@ -96,10 +108,10 @@ export function oneLine(response: string): string {
   return response.replace(/\r?\n\d{3}(?:[ -]|$)(?:\d\.\d{1,3}\.\d{1,3} )?/g, ' ').replace(/^(\d{3})-/, '$1 ')
 }
 
-function words(error: SmtpError, { stopped }: Progress): string {
+/** The network's words, not the server's: they name at most the host. */
+function explain(error: SmtpError, cause: string, { stopped }: Progress): string {
   if (stopped) return STOPPED[stopped] ?? stopped
-  const cause = error.originalCode ?? error.code ?? ''
-  const text = error.message.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, 160)
+  const text = error.message.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, 150) || cause
   return isCertificateError(cause) ? `the server's certificate was not accepted: ${text}` : text
 }
 

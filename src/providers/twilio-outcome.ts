@@ -16,16 +16,18 @@ export interface TwilioFailure {
  *
  * @param recipient is taken out of the words.
  * @param now ms since the epoch: what a Retry-After date counts from.
+ * @param secrets must not show up in the reply, wherever Twilio has them from.
  */
 export function twilioFailure(
   { error, exchange, stopped }: TwilioFailure,
   recipient: string,
   now: number,
+  secrets: readonly string[] = [],
 ): Outcome {
   const { status, code, message } = fields(error)
   const { answer, written } = exchange
   if (answer && status !== undefined) {
-    const refusal = refused(status, code, presentableReply(message || `HTTP ${status}`, recipient))
+    const refusal = refused(status, code, presentableReply(message || `HTTP ${status}`, recipient, secrets))
     const retryAfterMs = readRetryAfter(answer.retryAfter, now)
     return refusal.is === 'retry' && retryAfterMs !== undefined ? { ...refusal, retryAfterMs } : refusal
   }

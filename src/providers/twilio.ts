@@ -52,6 +52,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
   const limits = { ...TWILIO_LIMITS, ...settings.limits }
   const running = new Set<AbortController>()
   let sdk: Promise<Sdk> | undefined
+  const secrets = ['authToken' in settings.login ? settings.login.authToken : settings.login.apiKeySecret]
   let closed = false
 
   async function loaded(): Promise<Sdk> {
@@ -117,7 +118,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
       return { is: 'sent', reply: `accepted, ${result.value.status}`, providerId: result.value.sid }
     if ('value' in result)
       return { is: 'ambiguous', code: 'no-sid', reply: 'accepted, but the answer names no message' }
-    return twilioFailure(result, message.to, clock.now())
+    return twilioFailure(result, message.to, clock.now(), secrets)
   }
 
   return {
@@ -135,7 +136,8 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
         await client.messages.page({ pageSize: 1 })
         return 'active'
       })
-      if (!('value' in result)) return { ok: false, detail: twilioFailure(result, '', clock.now()).reply }
+      if (!('value' in result))
+        return { ok: false, detail: twilioFailure(result, '', clock.now(), secrets).reply }
       if (result.value === 'active') return { ok: true, detail: 'the account is active' }
       return { ok: false, detail: `the account is ${result.value}` }
     },

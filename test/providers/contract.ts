@@ -1,0 +1,203 @@
+import type { Test } from 'tap'
+import type { Outgoing } from '../../src/messages/message.ts'
+import type { Outcome, Provider } from '../../src/providers/provider.ts'
+
+/** A provider with the other side of its wire, which can be told how to behave. */
+export interface ContractRig {
+  /** Two at once. */
+  readonly provider: Provider
+  /** The same with a wrong password or token. */
+  readonly wrongLogin: Provider
+  /** A new message to `recipient` of the rig, holding `secrets`. */
+  readonly message: () => Outgoing
+  /** A message of the other channel. */
+  readonly foreign: Outgoing
+  readonly recipient: string
+  /** What must not show up in any outcome: passwords, tokens, codes, links, the recipient. */
+  readonly secrets: readonly string[]
+  /** Ids of the messages that arrived, in order. */
+  readonly arrived: () => readonly string[]
+  /** Connections that the other side has open. */
+  readonly sockets: () => number
+  readonly behave: (how: Behaviour) => void
+  /** Stops listening: from now on connecting is refused. */
+  readonly goDown: () => Promise<void>
+  readonly end: () => Promise<void>
+}
+
+export type Behaviour =
+  | 'well'
+  /** Refuses for good, repeating recipient, code and link. */
+  | 'refuse-recipient'
+  | 'refuse-content'
+  | 'refuse-for-now'
+  /** Reads the whole message and never answers. */
+  | 'stall-after-message'
+  /** Accepts the whole message and drops the connection instead of answering. */
+  | 'drop-after-message'
+  /** Answers something that is none. */
+  | 'garbage'
+
+/** What every provider promises: see provider.ts. */
+export async function providerContract(t: Test, start: () => Promise<ContractRig>): Promise<void> {
+  // Most of them wait for a limit, so they wait together.
+  t.jobs = 8
+  const tests: Promise<unknown>[] = []
+  const test = (name: string, body: (t: Test, rig: ContractRig) => Promise<void>): void => {
+    const running = t.test(name, { buffered: true }, async t => {
+      const rig = await start()
+      t.teardown(async () => rig.end())
+      await body(t, rig)
+    })
+    tests.push(running)
+  }
+  const send = async (rig: ContractRig, signal = new AbortController().signal): Promise<Outcome> =>
+    rig.provider.send(rig.message(), signal)
+
+  test('what is accepted is sent, once', async (t, rig) => {
+    const message = rig.message()
+    const outcome = await rig.provider.send(message, new AbortController().signal)
+    t.match(outcome, { is: 'sent', reply: String, providerId: /./ })
+    t.strictSame(rig.arrived(), [message.id])
+  })
+
+  test('as many at once as it says, each arrives once', async (t, rig) => {
+    t.ok(rig.provider.concurrency >= 1)
+    const messages = Array.from({ length: rig.provider.concurrency * 5 }, rig.message)
+    const outcomes = await Promise.all(
+      messages.map(async message => rig.provider.send(message, new AbortController().signal)),
+    )
+    t.ok(outcomes.every(({ is }) => is === 'sent'))
+    t.strictSame([...rig.arrived()].sort(), messages.map(({ id }) => id).sort())
+    t.ok(rig.sockets() <= rig.provider.concurrency, 'no more connections than messages at once')
+  })
+
+  test('a refused recipient is final, and the next message is not', async (t, rig) => {
+    rig.behave('refuse-recipient')
+    t.match(await send(rig), { is: 'rejected', why: 'recipient' })
+    rig.behave('well')
+    t.match(await send(rig), { is: 'sent' })
+  })
+
+  test('refused content is final', async (t, rig) => {
+    rig.behave('refuse-content')
+    t.match(await send(rig), { is: 'rejected', why: 'content' })
+  })
+
+  test('a refusal for now may be tried again', async (t, rig) => {
+    rig.behave('refuse-for-now')
+    t.match(await send(rig), { is: 'retry', whose: 'later' })
+    rig.behave('well')
+    t.match(await send(rig), { is: 'sent' })
+    t.equal(rig.arrived().length, 1)
+  })
+
+  test('nobody there: to be tried again, and untouched', async (t, rig) => {
+    await rig.goDown()
+    t.match(await send(rig), { is: 'retry', whose: 'later', untouched: true })
+  })
+
+  test('a wrong login is ours to mend', async (t, rig) => {
+    const outcome = await rig.wrongLogin.send(rig.message(), new AbortController().signal)
+    t.match(outcome, { is: 'retry', whose: 'ours' })
+    t.strictSame(rig.arrived(), [])
+  })
+
+  for (const how of ['stall-after-message', 'drop-after-message'] as const)
+    test(`${how}: nobody knows`, async (t, rig) => {
+      rig.behave(how)
+      t.match(await send(rig), { is: 'ambiguous' })
+      t.ok(rig.arrived().length <= 1, 'and it is not sent a second time')
+      rig.behave('well')
+      t.match(await send(rig), { is: 'sent' }, 'the next one goes out')
+    })
+
+  test('garbage is an outcome', async (t, rig) => {
+    rig.behave('garbage')
+    const outcome = await send(rig)
+    t.ok(outcome.is === 'retry' || outcome.is === 'ambiguous', outcome.is)
+  })
+
+  test('aborted before it began: untouched, and nothing arrives', async (t, rig) => {
+    t.match(await send(rig, AbortSignal.abort()), { is: 'retry', untouched: true })
+    t.strictSame(rig.arrived(), [])
+  })
+
+  test('aborted while it waits for a connection: untouched', async (t, rig) => {
+    rig.behave('stall-after-message')
+    const busy = Array.from({ length: rig.provider.concurrency }, async () => send(rig))
+    const controller = new AbortController()
+    const waiting = send(rig, controller.signal)
+    setTimeout(() => controller.abort(), 30)
+    t.match(await waiting, { is: 'retry', untouched: true })
+    t.ok((await Promise.all(busy)).every(({ is }) => is === 'ambiguous'))
+  })
+
+  test('aborted once it was written: ambiguous', async (t, rig) => {
+    rig.behave('stall-after-message')
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 100)
+    t.match(await send(rig, controller.signal), { is: 'ambiguous', code: 'aborted' })
+  })
+
+  test('verify says whether the account works, and sends nothing', async (t, rig) => {
+    t.match(await rig.provider.verify(), { ok: true })
+    t.match(await rig.wrongLogin.verify(), { ok: false, detail: /./ })
+    await rig.goDown()
+    t.match(await rig.provider.verify(), { ok: false, detail: /./ })
+    t.strictSame(rig.arrived(), [])
+  })
+
+  test('closing ends its connections; afterwards it takes nothing', async (t, rig) => {
+    await send(rig)
+    t.ok(rig.sockets() > 0)
+    await rig.provider.close()
+    await until(() => rig.sockets() === 0)
+    t.equal(rig.sockets(), 0)
+    t.match(await send(rig), { is: 'retry', untouched: true })
+  })
+
+  test('closing ends what is in flight', async (t, rig) => {
+    rig.behave('stall-after-message')
+    const inFlight = send(rig)
+    await until(() => rig.sockets() > 0)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    await rig.provider.close()
+    t.match(await inFlight, { is: 'ambiguous' })
+  })
+
+  test('no outcome tells a secret', async (t, rig) => {
+    const behaviours: readonly Behaviour[] = [
+      'well',
+      'refuse-recipient',
+      'refuse-content',
+      'refuse-for-now',
+      'drop-after-message',
+      'garbage',
+    ]
+    const told: unknown[] = [await rig.wrongLogin.send(rig.message(), new AbortController().signal)]
+    told.push(await rig.wrongLogin.verify())
+    for (const how of behaviours) {
+      rig.behave(how)
+      told.push(await send(rig))
+    }
+    await rig.goDown()
+    told.push(await send(rig), await rig.provider.verify())
+    const text = JSON.stringify(told)
+    for (const secret of rig.secrets) t.notOk(text.includes(secret), `${secret.slice(0, 6)}…`)
+    for (const outcome of told) {
+      const { reply = '' } = outcome as { reply?: string }
+      t.ok(reply.length <= 200)
+      t.notMatch(reply, /[\p{C}]/u, 'one line')
+    }
+  })
+
+  test('a message of another channel is a bug', async (t, rig) => {
+    await t.rejects(rig.provider.send(rig.foreign, new AbortController().signal), TypeError)
+  })
+  await Promise.all(tests)
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let left = 200; left > 0 && !condition(); left--) await new Promise(resolve => setTimeout(resolve, 10))
+}
