@@ -86,6 +86,7 @@ function fields(error: unknown): {
 export function readRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined
   if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000
-  const date = Date.parse(value)
+  // Date.parse makes a date of `-5`, too.
+  const date = /^\s*[a-z]{3}/i.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }

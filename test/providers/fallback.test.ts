@@ -1,0 +1,209 @@
+import t from 'tap'
+import { withFallback } from '../../src/providers/fallback.ts'
+import type { Outcome, Provider } from '../../src/providers/provider.ts'
+import { createSmtpProvider } from '../../src/providers/smtp.ts'
+import { providerContract } from './contract.ts'
+import { createSmtpServer, LOGIN, mail, SHORT, smtpSide, urlOf } from './smtp-rig.ts'
+
+await t.test('a primary with a dead fallback keeps the contract', async t =>
+  providerContract(t, async () => {
+    const server = createSmtpServer({ login: LOGIN })
+    const { port } = await server.listen()
+    const open = (url: string, name: 'smtp' | 'smtp-fallback'): Provider =>
+      createSmtpProvider({
+        name,
+        url: `${url}?ignoreTLS=true`,
+        connections: 2,
+        ehloName: 'courier.example.com',
+        bounceTo: 'bounce@example.com',
+        limits: SHORT,
+      })
+    const side = smtpSide(server)
+    const join = (url: string): Provider =>
+      withFallback(open(url, 'smtp'), open('smtp://127.0.0.1:1', 'smtp-fallback'), { now: () => 0 })
+    const provider = join(urlOf(port))
+    const wrongLogin = join(urlOf(port, { user: LOGIN.user, pass: 'canary-wrong-pass' }))
+    return {
+      ...side,
+      // Its verify wants both to work, so for that the live one stands on both sides.
+      provider: {
+        ...provider,
+        async verify() {
+          const both = withFallback(open(urlOf(port), 'smtp'), open(urlOf(port), 'smtp-fallback'), {
+            now: () => 0,
+          })
+          try {
+            return await both.verify()
+          } finally {
+            await both.close()
+          }
+        },
+      },
+      wrongLogin,
+      async end() {
+        await Promise.all([provider.close(), wrongLogin.close(), server.close()])
+      },
+    }
+  }),
+)
+
+/** A provider that answers what it is told, and counts. */
+function scripted(name: string, outcomes: Outcome[]): Provider & { readonly asked: () => number } {
+  let asked = 0
+  return {
+    name,
+    channel: 'email',
+    concurrency: 3,
+    asked: () => asked,
+    async send() {
+      asked++
+      return outcomes.length > 1 ? (outcomes.shift() as Outcome) : (outcomes[0] as Outcome)
+    },
+    verify: async () => ({ ok: name === 'a', detail: 'detail' }),
+    close: async () => {},
+  }
+}
+
+const sent: Outcome = { is: 'sent', reply: '250 ok' }
+const later: Outcome = { is: 'retry', whose: 'later', code: '451', reply: '451 later' }
+const dead: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: 'refused', untouched: true }
+const login: Outcome = { is: 'retry', whose: 'ours', code: '535', reply: '535 wrong', untouched: true }
+const ambiguous: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: 'no reply' }
+const rejected: Outcome = { is: 'rejected', why: 'recipient', code: '550', reply: '550 no' }
+const never = new AbortController().signal
+
+await t.test('the fallback is asked when the primary did not take the message, and only then', async t => {
+  for (const [first, second, outcome, asked] of [
+    [sent, sent, { is: 'sent', reply: 'a: 250 ok' }, 0],
+    [rejected, sent, { is: 'rejected', reply: 'a: 550 no' }, 0],
+    [ambiguous, sent, { is: 'ambiguous', reply: 'a: no reply' }, 0],
+    [later, sent, { is: 'sent', reply: 'b: 250 ok' }, 1],
+    [dead, sent, { is: 'sent', reply: 'b: 250 ok' }, 1],
+    [login, rejected, { is: 'rejected', reply: 'b: 550 no' }, 1],
+    [dead, ambiguous, { is: 'ambiguous', reply: 'b: no reply' }, 1],
+    [dead, later, { is: 'retry', whose: 'later', code: '451', reply: 'a: refused; b: 451 later' }, 1],
+    [dead, login, { is: 'retry', whose: 'ours', code: '535' }, 1],
+    [
+      login,
+      dead,
+      { is: 'retry', whose: 'ours', code: '535', reply: 'a: 535 wrong; b: refused', untouched: true },
+      1,
+    ],
+  ] as const) {
+    const fallback = scripted('b', [second])
+    const both = withFallback(scripted('a', [first]), fallback, { now: () => 0 })
+    t.match(await both.send(mail(), never), outcome)
+    t.equal(fallback.asked(), asked)
+  }
+})
+
+await t.test('untouched and Retry-After hold for both together', async t => {
+  const join = async (first: Outcome, second: Outcome): Promise<Outcome> =>
+    withFallback(scripted('a', [first]), scripted('b', [second]), { now: () => 0 }).send(mail(), never)
+  t.match(await join(dead, dead), { untouched: true })
+  t.notOk('untouched' in (await join(later, dead)))
+  t.notOk('untouched' in (await join(dead, later)))
+  t.match(await join({ ...later, retryAfterMs: 5 }, { ...later, retryAfterMs: 3 }), { retryAfterMs: 3 })
+  t.notOk(
+    'retryAfterMs' in (await join({ ...later, retryAfterMs: 5 }, later)),
+    'the other may be asked before',
+  )
+})
+
+await t.test('nothing is handed to the fallback once the attempt is aborted', async t => {
+  const controller = new AbortController()
+  const primary = scripted('a', [dead])
+  const fallback = scripted('b', [sent])
+  const both = withFallback(
+    {
+      ...primary,
+      async send(message, signal) {
+        controller.abort()
+        return primary.send(message, signal)
+      },
+    },
+    fallback,
+    { now: () => 0 },
+  )
+  t.match(await both.send(mail(), controller.signal), { is: 'retry' })
+  t.equal(fallback.asked(), 0)
+})
+
+await t.test('a dead primary is left alone for a while, then tried by one message', async t => {
+  let now = 0
+  const primary = scripted('a', [dead])
+  const both = withFallback(
+    primary,
+    scripted('b', [sent]),
+    { now: () => now },
+    { failures: 3, restMs: 1_000 },
+  )
+  const send = async (): Promise<Outcome> => both.send(mail(), never)
+  for (let i = 0; i < 10; i++) t.match(await send(), { is: 'sent', reply: /^b: / })
+  t.equal(primary.asked(), 3)
+  now = 999
+  await send()
+  t.equal(primary.asked(), 3)
+  now = 1_000
+  await Promise.all([send(), send(), send()])
+  t.equal(primary.asked(), 4, 'one of the three')
+  now = 2_000
+  await send()
+  t.equal(primary.asked(), 5)
+})
+
+await t.test('a primary that works again is used again', async t => {
+  let now = 0
+  const primary = scripted('a', [dead, dead, sent])
+  const both = withFallback(
+    primary,
+    scripted('b', [sent]),
+    { now: () => now },
+    { failures: 2, restMs: 1_000 },
+  )
+  const names = async (): Promise<string> => (await both.send(mail(), never)).reply.slice(0, 1)
+  t.strictSame([await names(), await names(), await names()], ['b', 'b', 'b'])
+  now = 1_000
+  t.strictSame([await names(), await names()], ['a', 'a'])
+})
+
+await t.test('refusals of single messages do not count as its end', async t => {
+  const primary = scripted('a', [later])
+  const both = withFallback(primary, scripted('b', [sent]), { now: () => 0 }, { failures: 2, restMs: 1_000 })
+  for (let i = 0; i < 5; i++) await both.send(mail(), never)
+  t.equal(primary.asked(), 5)
+})
+
+await t.test('verify asks both', async t => {
+  const both = withFallback(scripted('a', [sent]), scripted('b', [sent]), { now: () => 0 })
+  t.strictSame(await both.verify(), { ok: false, detail: 'a: detail; b: detail' })
+})
+
+await t.test('two channels are a bug', async t => {
+  t.throws(() =>
+    withFallback(scripted('a', [sent]), { ...scripted('b', [sent]), channel: 'sms' }, { now: () => 0 }),
+  )
+})
+
+await t.test('through real servers: the fallback takes what the dead primary could not', async t => {
+  const [first, second] = [createSmtpServer(), createSmtpServer()]
+  const ports = [await first.listen(), await second.listen()]
+  const [a, b] = (['smtp', 'smtp-fallback'] as const).map((name, i) =>
+    createSmtpProvider({
+      name,
+      url: `smtp://127.0.0.1:${ports[i]?.port}?ignoreTLS=true`,
+      ehloName: 'courier.example.com',
+      bounceTo: 'bounce@example.com',
+      limits: SHORT,
+    }),
+  ) as [Provider, Provider]
+  const both = withFallback(a, b, { now: () => performance.now() })
+  t.teardown(async () => Promise.all([both.close(), second.close()]))
+  t.match(await both.send(mail(), never), { is: 'sent', reply: /^smtp: 250/ })
+  first.act = moment => (moment.step === 'dot' ? { is: 'drop', accept: true } : undefined)
+  t.match(await both.send(mail(), never), { is: 'ambiguous', reply: /^smtp: / })
+  t.equal(second.mails.length, 0)
+  await first.close()
+  t.match(await both.send(mail(), never), { is: 'sent', reply: /^smtp-fallback: 250/ })
+  t.strictSame([first.mails.length, second.mails.length], [2, 1])
+})
