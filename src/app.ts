@@ -2,8 +2,11 @@ import { randomBytes } from 'node:crypto'
 import fastifyEnv from '@fastify/env'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { createJournal, type Observer } from './admin/journal.ts'
-import { createAdminListener } from './admin/listener.ts'
+import { openAdmin } from './admin/admin.ts'
+import { createJournal } from './admin/journal.ts'
+import { createMetrics } from './admin/metrics.ts'
+import { observeAll } from './admin/observers.ts'
+import { createStanding } from './admin/standing.ts'
 import {
   channelSecrets,
   openOutbox,
@@ -12,6 +15,7 @@ import {
   openSealer,
   phoneRules,
   quotaLimits,
+  receiptsUrl,
 } from './assembly.ts'
 import { createGate } from './callback/gate.ts'
 import { createPhoneParser } from './callback/phone.ts'
@@ -29,6 +33,7 @@ import { createInterpreter } from './messages/interpret.ts'
 import { createLinkPolicy } from './messages/links.ts'
 import type { Renderer } from './messages/render.ts'
 import { emailBodySchema, smsBodySchema } from './messages/schemas.ts'
+import type { Certificate } from './tls.ts'
 
 /** What the composition is made from. */
 export interface AppOptions {
@@ -40,6 +45,10 @@ export interface AppOptions {
   readonly wall: () => number
   /** What Node's HTTPS server is made with; undefined: plain HTTP, behind a proxy that ends TLS. */
   readonly tls?: object
+  /** The certificate that is being served, for people to look at; null without one. */
+  readonly certificate?: () => Certificate | null
+  /** What to paste into the platform's console, by channel. */
+  readonly urls: { readonly email?: string; readonly sms?: string }
 }
 
 export interface App {
@@ -63,7 +72,19 @@ const KEEP_ALIVE_MS = 75_000
 /** Wires everything, in the order of the road. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, log, clock, random, wall } = options
-  const journal: Observer = createJournal(log, clock.now)
+  const startedAt = clock.now()
+  const certificate = options.certificate ?? (() => null)
+  const standing = createStanding(clock.now)
+  const metrics = createMetrics({
+    now: clock.now,
+    lanes: () => delivery.status(),
+    backlog: () => outbox.desk.summary(clock.now(), 60_000).catch(() => null),
+    certificateDays: () => {
+      const served = certificate()
+      return served === null ? null : (served.expiresAt - wall()) / 86_400_000
+    },
+  })
+  const journal = observeAll([createJournal(log, clock.now), metrics.observer, standing.observer])
 
   const sealer = await openSealer(config)
   const renderer = openRenderer(config, log)
@@ -118,29 +139,61 @@ export async function createApp(options: AppOptions): Promise<App> {
     if (draining) reply.header('connection', 'close')
     next()
   })
+  const gate = createGate({
+    corpId: config.CORP_ID,
+    channels: channelSecrets(config),
+    sources: createSources(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
+    postSignature: config.POST_SIGNATURE,
+    signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
+    wall,
+  })
+  const headers = answerHeaders(options.tls !== undefined)
   callbackRoutes(publicListener, {
-    gate: createGate({
-      corpId: config.CORP_ID,
-      channels: channelSecrets(config),
-      sources: createSources(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
-      postSignature: config.POST_SIGNATURE,
-      signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
-      wall,
-    }),
+    gate,
     receive,
     schemas: { email: emailBodySchema, sms: smsBodySchema },
     errorStatus: config.ERROR_STATUS,
-    headers: answerHeaders(options.tls !== undefined),
+    headers,
     observer: journal,
   })
+  const receiptUrl = receiptsUrl(config)
+  if (receiptUrl !== null) {
+    const { receiptRoutes } = await import('./callback/receipts.ts')
+    await publicListener.register(receiptRoutes, {
+      publicUrl: config.PUBLIC_URL ?? '',
+      authToken: config.TWILIO_AUTH_TOKEN ?? '',
+      outbox,
+      headers,
+      now: clock.now,
+      heard: event => {
+        metrics.receipt(event)
+        if (event.result === 'recorded') {
+          log.info(
+            { event: 'receipt', provider_id: event.providerId, status: event.status, code: event.errorCode },
+            event.status,
+          )
+        }
+      },
+    })
+  }
 
-  const adminListener = createAdminListener({
-    async ready() {
-      if (draining) return { ready: false, reason: 'ending' }
-      return (await outbox.desk.probe())
-        ? { ready: true, reason: '' }
-        : { ready: false, reason: 'the store cannot commit' }
+  const adminListener = await openAdmin({
+    config,
+    outbox,
+    delivery,
+    standing,
+    metrics,
+    renderer,
+    certificate,
+    recipientHash: sealer.recipientHash,
+    urls: options.urls,
+    testSend: async (channel, body) => {
+      const { answer, ids } = await receive(gate.operator(channel), body)
+      return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
     },
+    draining: () => draining,
+    startedAt,
+    now: clock.now,
   })
 
   return {

@@ -6,6 +6,7 @@ import type { ChannelSecrets } from './callback/gate.ts'
 import { callbackKeys } from './callback/key.ts'
 import { countryOfAreaCode, type PhoneRules } from './callback/phone.ts'
 import type { QuotaLimits } from './callback/quotas.ts'
+import { RECEIPT_PATH } from './callback/receipt-path.ts'
 import type { Clock } from './clock.ts'
 import type { Config, Mailbox } from './config.ts'
 import type { Channel } from './messages/message.ts'
@@ -160,9 +161,24 @@ function openMail(config: Config, url: string, clock: Clock): Provider {
       )
 }
 
+/**
+ * Where Twilio shall report what becomes of an SMS; null when it cannot: without PUBLIC_URL there is no address to
+ * give, and without the Auth Token its signature cannot be checked (an API key does not sign).
+ */
+export function receiptsUrl(config: Config): string | null {
+  if (
+    config.SMS_TOKEN === undefined ||
+    config.PUBLIC_URL === undefined ||
+    config.TWILIO_AUTH_TOKEN === undefined
+  )
+    return null
+  return `${config.PUBLIC_URL}${RECEIPT_PATH}`
+}
+
 function openTwilio(config: Config, clock: Clock): Provider {
   const { TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret, TWILIO_FROM: from } = config
   const { TWILIO_MESSAGING_SERVICE_SID: messagingServiceSid } = config
+  const receipts = receiptsUrl(config)
   const sender = from === undefined ? messagingServiceSid && { messagingServiceSid } : { from }
   return createTwilioProvider({
     accountSid: config.TWILIO_ACCOUNT_SID ?? '',
@@ -173,6 +189,7 @@ function openTwilio(config: Config, clock: Clock): Provider {
     ...(sender ? { sender } : {}),
     apiUrl: config.TWILIO_API_URL,
     concurrency: config.TWILIO_CONCURRENCY,
+    ...(receipts === null ? {} : { statusCallback: () => receipts }),
     clock,
   })
 }

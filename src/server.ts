@@ -7,7 +7,7 @@ import { callbackKeys } from './callback/key.ts'
 import { createClock } from './clock.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { StoreUnusable } from './outbox/outbox.ts'
-import { loadCertificate, tlsServerOptions, watchCertificate } from './tls.ts'
+import { type CertificateWatch, loadCertificate, tlsServerOptions, watchCertificate } from './tls.ts'
 
 /** A running service. */
 export interface Service {
@@ -55,12 +55,15 @@ export async function startService(
   const certificate = config.TLS
     ? loadCertificate({ certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' })
     : undefined
+  let watch: CertificateWatch | undefined
   const app = await createApp({
     config,
     log,
     clock: createClock(),
     random: Math.random,
     wall: Date.now,
+    certificate: () => watch?.current() ?? certificate ?? null,
+    urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),
     ...(certificate === undefined
       ? {}
       : { tls: { ...tlsServerOptions, cert: certificate.cert, key: certificate.key } }),
@@ -75,7 +78,7 @@ export async function startService(
   }
   app.delivery.start()
 
-  const watch =
+  watch =
     certificate === undefined
       ? undefined
       : watchCertificate({

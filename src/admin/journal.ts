@@ -2,12 +2,10 @@ import type { Logger } from 'pino'
 import type { ReceiverObserver } from '../callback/receive.ts'
 import type { RouteObserver } from '../callback/routes.ts'
 import type { DeliveryObserver } from '../delivery/deliver.ts'
+import { createRepeater } from './repeater.ts'
 
 /** Everything that the parts tell about what they do; logs, metrics and the console's figures are made from it. */
 export interface Observer extends RouteObserver, Omit<ReceiverObserver, 'storeFailed'>, DeliveryObserver {}
-
-/** How often a condition that every request could report is logged, ms. */
-const REPEAT_MS = 60_000
 
 /**
  * Writes the log: one line for every callback that was let in and one for every final state, tied by the message's id.
@@ -118,23 +116,6 @@ export function createJournal(log: Logger, now: () => number): Observer {
         log.error({ event: 'store', doing, err: plainError(error), times }, 'the store cannot take it now')
       })
     },
-  }
-}
-
-/** Says a thing at once, then at most once a minute, with how many times it happened since. */
-function createRepeater(now: () => number): (what: string, say: (times: number) => void) => void {
-  const said = new Map<string, { at: number; times: number }>()
-  return (what, say) => {
-    const last = said.get(what)
-    if (last === undefined) {
-      said.set(what, { at: now(), times: 0 })
-      say(1)
-      return
-    }
-    last.times += 1
-    if (now() - last.at < REPEAT_MS) return
-    say(last.times)
-    said.set(what, { at: now(), times: 0 })
   }
 }
 

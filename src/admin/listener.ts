@@ -1,4 +1,5 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { type AdminGuardOptions, guardAdmin } from './guard.ts'
 
 /** What the open health routes ask. */
 export interface Health {
@@ -6,25 +7,51 @@ export interface Health {
   ready(): Promise<{ readonly ready: boolean; readonly reason: string }>
 }
 
+/** Slow clients, ms; open connections; octets of a form. */
+const HEAD_LIMIT_MS = 5000
+const READ_LIMIT_MS = 10_000
+const KEEP_ALIVE_MS = 10_000
+const MOST_CONNECTIONS = 500
+const BODY_LIMIT = 64 * 1024
+
 /**
- * The private listener: health open and without detail; everything else is registered on it by others.
+ * The private listener: health open and without detail; everything else is registered on it by others, and passes the
+ * guard.
  *
  * - `/healthz` 200 while the process answers at all
  * - `/readyz` 200 while a callback would be accepted, else 503
  */
-export function createAdminListener(health: Health): FastifyInstance {
+export function createAdminListener(health: Health, guard?: AdminGuardOptions): FastifyInstance {
   const app = Fastify({
+    http: { connectionsCheckingInterval: 1000, headersTimeout: HEAD_LIMIT_MS },
     logger: false,
     forceCloseConnections: true,
+    requestTimeout: READ_LIMIT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    bodyLimit: BODY_LIMIT,
     routerOptions: { ignoreTrailingSlash: true },
+    // Fastify's own answers repeat the URL.
+    frameworkErrors: (_error: Error, _request: unknown, reply: FastifyReply) => noSuchPage(reply),
+  } as object)
+  app.server.maxConnections = MOST_CONNECTIONS
+  if (guard !== undefined) guardAdmin(app, guard)
+  app.setNotFoundHandler((_request, reply) => noSuchPage(reply))
+  app.setErrorHandler((error, _request, reply) => {
+    const status = (error as { readonly statusCode?: number }).statusCode ?? 500
+    const known = status >= 400 && status < 500
+    return reply
+      .code(known ? status : 500)
+      .type('text/plain')
+      .send(known ? 'this cannot be read\n' : 'an unexpected fault\n')
   })
-  app.get('/healthz', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }))
+  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
     const { ready, reason } = await health.ready()
-    return reply
-      .code(ready ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send({ status: ready ? 'ready' : 'not ready', reason })
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', reason })
   })
   return app
+}
+
+function noSuchPage(reply: FastifyReply): FastifyReply {
+  return reply.code(404).type('text/plain').send('no such page\n')
 }

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify'
+import { parseAddress } from '../callback/address.ts'
+import { createPhoneParser } from '../callback/phone.ts'
+import type { Config } from '../config.ts'
+import type { Delivery } from '../delivery/deliver.ts'
+import type { Channel } from '../messages/message.ts'
+import { preview } from '../messages/preview.ts'
+import { kinds, PLAIN_KIND } from '../messages/registry.ts'
+import type { Renderer } from '../messages/render.ts'
+import type { Problem } from '../messages/template-files.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { Certificate } from '../tls.ts'
+import { type ConsoleOptions, consoleRoutes, type Shown } from './console/routes.ts'
+import { createAdminListener } from './listener.ts'
+import type { Metrics } from './metrics.ts'
+import type { Standing } from './standing.ts'
+
+export interface AdminOptions {
+  readonly config: Config
+  readonly outbox: Outbox
+  readonly delivery: Delivery
+  readonly standing: Standing
+  readonly metrics: Metrics
+  readonly renderer: Renderer
+  readonly certificate: () => Certificate | null
+  readonly recipientHash: (channel: Channel, recipient: string) => string
+  readonly urls: { readonly email?: string; readonly sms?: string }
+  readonly testSend: ConsoleOptions['testSend']
+  readonly draining: () => boolean
+  readonly startedAt: number
+  /** ms since the epoch. */
+  readonly now: () => number
+}
+
+/** The private listener with all that is on it: health, metrics, console. */
+export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
+  const { config, outbox, delivery, standing, metrics, renderer, draining } = options
+  const app = createAdminListener(
+    {
+      async ready() {
+        if (draining()) return { ready: false, reason: 'ending' }
+        return (await outbox.desk.probe())
+          ? { ready: true, reason: '' }
+          : { ready: false, reason: 'the store cannot commit' }
+      },
+    },
+    {
+      host: config.ADMIN_HOST,
+      token: config.ADMIN_TOKEN,
+      names: config.ADMIN_NAMES,
+      now: options.now,
+      refused: reason => metrics.adminRefused(reason),
+    },
+  )
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
+  const channels = delivery.status().map(lane => lane.channel)
+  await app.register(consoleRoutes, {
+    desk: outbox.desk,
+    standing,
+    lanes: () => delivery.status(),
+    channels,
+    kinds,
+    kindNames: [...new Set([...kinds.map(kind => kind.name), PLAIN_KIND])],
+    certificate: options.certificate,
+    templateProblems: () => renderer.problems().map(problemLine),
+    locales: () => renderer.locales,
+    show: (channel, kind, locale) => shown(renderer, channel, kind, locale),
+    urls: options.urls,
+    recipientHash: typed => hashOf(typed, options.recipientHash),
+    testSend: options.testSend,
+    nudge: channel => delivery.nudge(channel),
+    postSignature: config.POST_SIGNATURE,
+    requiredIsSafe: () => channels.filter(channel => standing.requiredIsSafe(channel)),
+    draining,
+    startedAt: options.startedAt,
+    now: options.now,
+  })
+  return app
+}
+
+function problemLine({ file, line, reason }: Problem): string {
+  return `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`
+}
+
+/** A recipient that an operator typed in full, as the store knows it; null: neither an address nor a number. */
+function hashOf(typed: string, hash: AdminOptions['recipientHash']): string | null {
+  const address = parseAddress(typed)
+  if (address !== null) return hash('email', address)
+  const number = createPhoneParser({ countries: '*' })(typed, undefined)
+  return number.ok ? hash('sms', number.number) : null
+}
+
+function shown(renderer: Renderer, channel: Channel, kind: string, locale: string): Shown | null {
+  if (!renderer.locales.includes(locale)) return null
+  const found = preview(renderer, channel, kind, locale)
+  if (found === null) return null
+  if (found.channel === 'sms')
+    return { channel, kind, locale, text: found.text, segments: found.size.segments }
+  const { subject, html, text } = found.mail
+  return { channel, kind, locale, subject, html, text }
+}

@@ -1,0 +1,89 @@
+import type { LaneStatus } from '../../delivery/deliver.ts'
+import type { Channel } from '../../messages/message.ts'
+import type { Summary } from '../../outbox/outbox.ts'
+import type { ProviderStanding, Standing } from '../standing.ts'
+import { clockTime, span } from './frame.ts'
+
+/** One line that says what is wrong, since when, and what to do. */
+export interface Cause {
+  readonly level: 'fail' | 'warn' | 'ok'
+  readonly text: string
+}
+
+export interface CauseSources {
+  readonly now: number
+  /** null when the store does not answer. */
+  readonly summary: Summary | null
+  readonly standing: Pick<Standing, 'providers' | 'validation' | 'storeFailure' | 'signatures'>
+  readonly lanes: readonly LaneStatus[]
+  readonly channels: readonly Channel[]
+  readonly certificate: { readonly expiresAt: number; readonly problems: readonly string[] } | null
+  readonly templateProblems: readonly string[]
+  readonly draining: boolean
+}
+
+/** A code that waits this long is one that somebody gave up on. */
+const OLD_MS = 60_000
+const DAY = 86_400_000
+
+/** What an operator has to know first, the worst first; one line that all is well when it is. */
+export function causesOf(sources: CauseSources): readonly Cause[] {
+  const { now, summary, standing, lanes, channels, certificate } = sources
+  const causes: Cause[] = []
+  const fail = (text: string) => causes.push({ level: 'fail', text })
+  const warn = (text: string) => causes.push({ level: 'warn', text })
+
+  if (sources.draining)
+    warn('This process is ending: it finishes what is in flight and takes nothing new soon.')
+  const failure = standing.storeFailure()
+  if (summary === null)
+    fail(
+      'The store does not answer. Callbacks are answered 503 until it does: look at disk space and permissions, then at the log.',
+    )
+  else if (failure !== null && now - failure.at < OLD_MS)
+    fail(
+      `The store could not ${failure.doing} at ${clockTime(failure.at)}: ${failure.message}. Callbacks are answered 503 meanwhile.`,
+    )
+  for (const provider of standing.providers()) if (!provider.up) fail(downLine(provider, lanes, now))
+  for (const channel of channels) {
+    const oldest = summary?.oldest[channel] ?? null
+    if (oldest !== null && now - oldest > OLD_MS) {
+      warn(
+        `${summary?.backlog[channel] ?? 0} ${channel === 'email' ? 'mails wait' : 'SMS wait'}, the oldest for ${span(now - oldest)}.`,
+      )
+    }
+    const validation = standing.validation(channel)
+    if (validation !== null && !validation.ok) {
+      warn(
+        `The last validation of the ${channel} URL failed at ${clockTime(validation.at)}: ${validation.reason}. Paste URL and Token again (URLs), and validate once more.`,
+      )
+    }
+  }
+  if (certificate !== null) {
+    const days = Math.floor((certificate.expiresAt - now) / DAY)
+    if (days < 0)
+      fail(
+        `The certificate expired on ${clockTime(certificate.expiresAt)}: the platform refuses it. Renew it; it is picked up without a restart.`,
+      )
+    else if (days < 14)
+      warn(`The certificate expires in ${days} days. Renew it; it is picked up without a restart.`)
+    for (const problem of certificate.problems) warn(`Certificate: ${problem}`)
+  }
+  for (const problem of sources.templateProblems) warn(`Words: ${problem}; the last good ones are used.`)
+  if (causes.length === 0) causes.push({ level: 'ok', text: 'All is well.' })
+  return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
+
+function downLine(
+  { provider, channel, since, lastError }: ProviderStanding,
+  lanes: readonly LaneStatus[],
+  now: number,
+): string {
+  const resting = lanes.some(lane => lane.channel === channel && lane.breaker !== 'closed')
+  const what = lastError === null ? 'does not answer' : `${lastError.code} ${lastError.reply}`.trim()
+  const whose =
+    lastError?.whose === 'ours'
+      ? 'This is ours to mend: look at its settings and account.'
+      : 'Messages wait and are tried until they expire.'
+  return `${provider} has failed for ${span(now - since)}: ${what}. ${whose}${resting ? ' It is tried by one message at a time.' : ''}`
+}

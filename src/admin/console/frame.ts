@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import { type Html, html } from './html.ts'
+
+/** What the browser may do with a mail shown in a frame: its own inline styles, no script, nothing from anywhere, no way out. */
+export const MAIL_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox"
+
+export const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8')
+export const SCRIPT = readFileSync(new URL('live.js', import.meta.url), 'utf8')
+
+const PLACES = [
+  ['/console', 'Overview'],
+  ['/console/messages', 'Messages'],
+  ['/console/templates', 'Words'],
+  ['/console/send', 'Test send'],
+  ['/console/urls', 'URLs'],
+] as const
+
+export interface Page {
+  readonly title: string
+  /** Path of the place in the menu that this page belongs to. */
+  readonly place: string
+  readonly content: Html
+  /** ms since the epoch. */
+  readonly now: number
+  /** How often a page with JavaScript looks again, ms; absent: never. */
+  readonly liveMs?: number
+}
+
+/** A whole page. */
+export function frame({ title, place, content, now, liveMs }: Page): string {
+  return `<!doctype html>${
+    html`<html lang="en" data-live="${liveMs ?? 0}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · callback-courier</title>
+<link rel="stylesheet" href="/console/style.css">
+<script src="/console/live.js" defer></script>
+</head>
+<body>
+<a class="skip" href="#content">To the content</a>
+<header><div class="in"><strong>callback-courier</strong>
+<nav aria-label="Console">${PLACES.map(([path, name]) => html`<a href="${path}"${path === place ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>
+<time id="clock">${clockTime(now)} UTC</time></div></header>
+<main id="content" tabindex="-1"><h1>${title}</h1>
+${content}
+</main>
+</body>
+</html>`.html
+  }`
+}
+
+/** `2026-11-21 02:04:01`, UTC. */
+export function clockTime(at: number): string {
+  return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** A moment, readable and exact. */
+export function moment(at: number | null): Html {
+  return at === null ? html`–` : html`<time datetime="${new Date(at).toISOString()}">${clockTime(at)}</time>`
+}
+
+/** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
+export function span(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
+}

@@ -1,0 +1,122 @@
+import type { LaneStatus } from '../../delivery/deliver.ts'
+import type { Channel } from '../../messages/message.ts'
+import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
+import type { Standing } from '../standing.ts'
+import { type Cause, type CauseSources, causesOf } from './causes.ts'
+import { moment, span } from './frame.ts'
+import { type Html, html } from './html.ts'
+import { plot } from './plot.ts'
+
+const HOUR = 3_600_000
+const CHANNEL_NAMES: Readonly<Record<Channel, string>> = { email: 'E-mail', sms: 'SMS' }
+const COLUMNS: readonly { readonly name: string; readonly states: readonly State[] }[] = [
+  { name: 'Sent', states: ['sent'] },
+  { name: 'Waiting', states: LIVE_STATES },
+  { name: 'Refused', states: ['refused'] },
+  { name: 'Expired', states: ['expired'] },
+  { name: 'Unknown', states: ['unknown'] },
+  { name: 'Superseded', states: ['superseded'] },
+]
+
+export interface OverviewSources extends Omit<CauseSources, 'summary'> {
+  readonly standing: Standing
+  readonly hour: Summary | null
+  readonly day: Summary | null
+  readonly certificate: {
+    readonly expiresAt: number
+    readonly problems: readonly string[]
+    readonly chain: string
+    readonly names: readonly string[]
+  } | null
+  readonly startedAt: number
+  readonly postSignature: string
+  readonly requiredIsSafe: readonly Channel[]
+}
+
+/** The whole picture on one page: first what is wrong, in a line each. */
+export function overview(sources: OverviewSources): Html {
+  const { hour, day, now, channels } = sources
+  const causes = causesOf({ ...sources, summary: hour })
+  return html`<ul class="causes" aria-label="Condition" aria-live="polite">${causes.map(causeLine)}</ul>
+<div class="cards">
+<section class="card">${plotOf(hour, 'Last hour', now - HOUR, now, 60_000)}</section>
+<section class="card">${plotOf(day, 'Last day', now - 24 * HOUR, now, 15 * 60_000)}</section>
+</div>
+<section class="card">${countsTable('Last hour', hour, channels)}</section>
+<section class="card">${countsTable('Last day', day, channels)}</section>
+<div class="cards">
+<section class="card">${providers(sources)}</section>
+<section class="card">${platform(sources)}</section>
+<section class="card">${house(sources)}</section>
+</div>`
+}
+
+function causeLine({ level, text }: Cause): Html {
+  return html`<li class="${level}">${level === 'fail' ? html`<strong>Failing:</strong> ` : level === 'warn' ? html`<strong>Look:</strong> ` : ''}${text}</li>`
+}
+
+function plotOf(summary: Summary | null, title: string, since: number, until: number, stepMs: number): Html {
+  return html`<h2>${title}</h2>${summary === null ? html`<p>The store does not answer.</p>` : plot(summary.series, since, until, stepMs, title)}`
+}
+
+function countsTable(title: string, summary: Summary | null, channels: readonly Channel[]): Html {
+  if (summary === null) return html`<h2>${title}</h2><p>The store does not answer.</p>`
+  const kinds = [...new Set(summary.counts.map(({ channel, kind }) => `${channel} ${kind}`))].sort()
+  const row = (name: Html | string, of: (count: Summary['counts'][number]) => boolean) =>
+    html`<tr><th scope="row">${name}</th>${COLUMNS.map(({ name: column, states }) => {
+      const total = summary.counts
+        .filter(each => of(each) && states.includes(each.state))
+        .reduce((sum, each) => sum + each.count, 0)
+      return html`<td class="n" data-l="${column}">${total === 0 ? html`<span class="soft">0</span>` : total}</td>`
+    })}</tr>`
+  return html`<table><caption>${title}</caption>
+<thead><tr><th scope="col">Channel and kind</th>${COLUMNS.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
+<tbody>${channels.map(channel => row(html`<strong>${CHANNEL_NAMES[channel]}</strong>`, each => each.channel === channel))}
+${kinds.map(name => row(name.replace(' ', ': '), each => `${each.channel} ${each.kind}` === name))}</tbody></table>`
+}
+
+function providers({ standing, lanes, now }: OverviewSources): Html {
+  const known = standing.providers()
+  return html`<h2>Providers</h2>${lanes.map(lane => {
+    const seen = known.filter(each => each.channel === lane.channel)
+    return html`${
+      seen.length === 0
+        ? html`<p>${lane.provider}: nothing sent yet.</p>`
+        : seen.map(
+            each => html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${each.up ? 'works' : 'fails'}</span> <strong>${each.provider}</strong> <span class="soft">for ${span(now - each.since)}</span></p>
+<dl class="small"><dt>Last accepted</dt><dd>${moment(each.lastSentAt)}</dd>
+<dt>Last error</dt><dd>${each.lastError === null ? 'none' : html`${moment(each.lastError.at)}<br>${each.lastError.code} ${each.lastError.reply}`}</dd></dl>`,
+          )
+    }
+<p class="small soft">${laneLine(lane, now)}</p>`
+  })}`
+}
+
+function laneLine(lane: LaneStatus, now: number): string {
+  const rest =
+    lane.breaker === 'closed'
+      ? ''
+      : `; left alone${lane.breakerUntil === null ? '' : ` for ${span(Math.max(0, lane.breakerUntil - now))}`}`
+  return `${lane.inFlight} in flight, ${lane.waiting} in memory${rest}`
+}
+
+function platform({ standing, channels, postSignature, requiredIsSafe }: OverviewSources): Html {
+  return html`<h2>The platform</h2><dl>${channels.map(channel => {
+    const validation = standing.validation(channel)
+    const { right, wrong, absent } = standing.signatures(channel)
+    return html`<dt>${CHANNEL_NAMES[channel]}: last validation</dt><dd>${validation === null ? 'none since the start' : html`${moment(validation.at)}: ${validation.ok ? 'right' : validation.reason}`}</dd>
+<dt>${CHANNEL_NAMES[channel]}: POSTs signed</dt><dd>${right} right, ${wrong} wrong, ${absent} not${requiredIsSafe.includes(channel) ? html`. <strong>POST_SIGNATURE=required would be safe.</strong>` : ''}</dd>`
+  })}<dt>POST_SIGNATURE</dt><dd>${postSignature}</dd></dl>`
+}
+
+function house({ hour, certificate, now, startedAt }: OverviewSources): Html {
+  return html`<h2>This service</h2><dl>
+<dt>Started</dt><dd>${moment(startedAt)} <span class="soft">(${span(now - startedAt)})</span></dd>
+<dt>Waiting</dt><dd>${hour === null ? '–' : `${hour.backlog.email} mails, ${hour.backlog.sms} SMS`}</dd>
+<dt>Store</dt><dd>${hour?.bytes === null || hour === null ? '–' : `${(hour.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
+<dt>Certificate</dt><dd>${
+    certificate === null
+      ? 'none: TLS ends in front of this service'
+      : html`${certificate.names.join(', ')}; until ${moment(certificate.expiresAt)}; chain ${certificate.chain}`
+  }</dd></dl>`
+}

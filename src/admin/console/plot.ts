@@ -1,0 +1,58 @@
+import type { Summary } from '../../outbox/outbox.ts'
+import { clockTime } from './frame.ts'
+import { type Html, html } from './html.ts'
+
+const WIDTH = 720
+const HEIGHT = 130
+const FOOT = 16
+
+/** What is drawn together, from the bottom up. */
+const BANDS = [
+  { name: 'sent', css: 'p-good', states: ['sent'] },
+  { name: 'waiting', css: 'p-wait', states: ['queued', 'sending'] },
+  { name: 'expired', css: 'p-warn', states: ['expired'] },
+  { name: 'refused or unknown', css: 'p-bad', states: ['refused', 'unknown'] },
+] as const
+
+/**
+ * Messages over time by what became of them, as stacked bars.
+ * @param since, until ms since the epoch; @param stepMs one bar.
+ */
+export function plot(
+  series: Summary['series'],
+  since: number,
+  until: number,
+  stepMs: number,
+  title: string,
+): Html {
+  const first = Math.floor(since / stepMs) * stepMs
+  const steps = Math.max(1, Math.ceil((until - first) / stepMs))
+  const bars = Array.from({ length: steps }, () => BANDS.map(() => 0))
+  for (const { at, state, count } of series) {
+    const bar = bars[Math.floor((at - first) / stepMs)]
+    const band = BANDS.findIndex(({ states }) => (states as readonly string[]).includes(state))
+    if (bar !== undefined && band >= 0) bar[band] = (bar[band] ?? 0) + count
+  }
+  const most = Math.max(1, ...bars.map(bar => bar.reduce((sum, each) => sum + each, 0)))
+  const width = WIDTH / steps
+  const scale = (HEIGHT - FOOT - 12) / most
+  const rects = bars.flatMap((bar, at) => {
+    let y = HEIGHT - FOOT
+    return bar.map((count, band) => {
+      if (count === 0) return ''
+      const height = Math.max(1, count * scale)
+      y -= height
+      return html`<rect class="${BANDS[band]?.css ?? ''}" x="${(at * width + 0.5).toFixed(1)}" y="${y.toFixed(1)}" width="${Math.max(1, width - 1).toFixed(1)}" height="${height.toFixed(1)}"/>`
+    })
+  })
+  const totals = BANDS.map((band, at) => ({
+    ...band,
+    total: bars.reduce((sum, bar) => sum + (bar[at] ?? 0), 0),
+  }))
+  const words = totals.map(({ name, total }) => `${total} ${name}`).join(', ')
+  return html`<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${words}">
+<line class="p-line" x1="0" x2="${WIDTH}" y1="${HEIGHT - FOOT}" y2="${HEIGHT - FOOT}"/>${rects}
+</svg>
+<p class="small soft">${clockTime(first).slice(11, 16)} to ${clockTime(until).slice(11, 16)} UTC, most in one bar: ${most}</p>
+<ul class="key">${totals.map(({ name, css, total }) => html`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${css}" width="10" height="10"/></svg>${name} ${total}</li>`)}</ul>`
+}

@@ -1,0 +1,290 @@
+import { parse } from 'node:querystring'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { LaneStatus } from '../../delivery/deliver.ts'
+import type { Kind } from '../../messages/kind.ts'
+import type { Channel } from '../../messages/message.ts'
+import { type Desk, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
+import { CONSOLE_POLICY } from '../guard.ts'
+import type { Standing } from '../standing.ts'
+import { frame, MAIL_POLICY, SCRIPT, STYLE } from './frame.ts'
+import { type Html, html } from './html.ts'
+import { filterOf, type ListQuery, messageDetail, messageList } from './messages.ts'
+import { overview } from './overview.ts'
+import { sendPage, type TestResult, testBody } from './send.ts'
+
+/** One message of the gallery. */
+export interface Shown {
+  readonly channel: Channel
+  readonly kind: string
+  readonly locale: string
+  readonly subject?: string
+  /** Mail: its HTML and its text; SMS: its text and how many segments it is. */
+  readonly html?: string
+  readonly text: string
+  readonly segments?: number
+}
+
+export interface ConsoleOptions {
+  readonly desk: Desk
+  readonly standing: Standing
+  readonly lanes: () => readonly LaneStatus[]
+  readonly channels: readonly Channel[]
+  readonly kinds: readonly Kind[]
+  readonly kindNames: readonly string[]
+  readonly certificate: () => {
+    readonly expiresAt: number
+    readonly problems: readonly string[]
+    readonly chain: string
+    readonly names: readonly string[]
+  } | null
+  readonly templateProblems: () => readonly string[]
+  readonly locales: () => readonly string[]
+  readonly show: (channel: Channel, kind: string, locale: string) => Shown | null
+  readonly urls: { readonly email?: string; readonly sms?: string }
+  /** Finds the hash of a recipient that an operator typed; null: it is neither an address nor a number. */
+  readonly recipientHash: (typed: string) => string | null
+  readonly testSend: (
+    channel: Channel,
+    body: Record<string, unknown> & { to: string },
+  ) => Promise<{ readonly err_code: number; readonly err_msg: string; readonly ids: readonly string[] }>
+  /** Something was made due: the delivery loop should look. */
+  readonly nudge: (channel: Channel) => void
+  readonly postSignature: string
+  readonly requiredIsSafe: () => readonly Channel[]
+  readonly draining: () => boolean
+  readonly startedAt: number
+  /** ms since the epoch. */
+  readonly now: () => number
+}
+
+const HOUR = 3_600_000
+const LIVE_MS = 5000
+
+/** The console: pages made here, that work without JavaScript. Who may see them is decided before they are reached. */
+export async function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
+  const { desk, now, kinds, kindNames } = options
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: 8192 },
+    (_request, body, done) => done(null, { ...parse(String(body), undefined, undefined, { maxKeys: 20 }) }),
+  )
+  app.addHook('onRequest', (_request, reply, next) => {
+    reply.headers({
+      'content-security-policy': CONSOLE_POLICY,
+      'cache-control': 'no-store',
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+    })
+    next()
+  })
+
+  const page = (reply: FastifyReply, title: string, place: string, content: Html, liveMs?: number) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .send(frame({ title, place, content, now: now(), ...(liveMs === undefined ? {} : { liveMs }) }))
+  const notFound = (reply: FastifyReply, what: string, place: string) =>
+    page(reply.code(404), 'Not here', place, html`<p>${what}</p>`)
+
+  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
+    if (error instanceof StoreUnavailable) {
+      return page(
+        reply.code(503),
+        'The store does not answer',
+        '',
+        html`<p>Look at disk space and permissions, then at the log. This page works again when the store does.</p>`,
+      )
+    }
+    const status = error.statusCode ?? 500
+    return page(
+      reply.code(status),
+      status < 500 ? 'That cannot be read' : 'An unexpected fault',
+      '',
+      html`<p>${status < 500 ? 'The form was not one of this page’s.' : 'The log says more.'}</p>`,
+    )
+  })
+
+  app.get('/console/style.css', (_request, reply) => reply.type('text/css; charset=utf-8').send(STYLE))
+  app.get('/console/live.js', (_request, reply) => reply.type('text/javascript; charset=utf-8').send(SCRIPT))
+
+  app.get('/console', async (_request, reply) => {
+    const at = now()
+    const [hour, day] = await Promise.all([
+      look(desk, at - HOUR, 60_000),
+      look(desk, at - 24 * HOUR, 15 * 60_000),
+    ])
+    const content = overview({
+      now: at,
+      hour,
+      day,
+      standing: options.standing,
+      lanes: options.lanes(),
+      channels: options.channels,
+      certificate: options.certificate(),
+      templateProblems: options.templateProblems(),
+      draining: options.draining(),
+      startedAt: options.startedAt,
+      postSignature: options.postSignature,
+      requiredIsSafe: options.requiredIsSafe(),
+    })
+    return page(reply, 'Overview', '/console', content, LIVE_MS)
+  })
+
+  app.get('/console/messages', async (request, reply) => {
+    const filter = filterOf(request.query as ListQuery, kindNames)
+    const rows = await desk.list(filter)
+    return page(
+      reply,
+      'Messages',
+      '/console/messages',
+      messageList(rows, filter, kindNames, now()),
+      filter.before === undefined ? LIVE_MS : undefined,
+    )
+  })
+  // The recipient is typed into a POST, so that it stands in no address bar, history or log; what follows is its hash.
+  app.post('/console/messages', async (request, reply) => {
+    const { recipient = '', ...rest } = fieldsOf(request.body)
+    const filter = filterOf(rest, kindNames)
+    const query = new URLSearchParams()
+    for (const [name, value] of [
+      ['channel', filter.channel],
+      ['state', filter.state],
+      ['kind', filter.kind],
+    ] as const) {
+      if (value !== undefined) query.set(name, value)
+    }
+    if (recipient.trim() !== '') {
+      const hash = options.recipientHash(recipient.trim())
+      if (hash === null)
+        return notFound(
+          reply,
+          'That is neither a mail address nor a phone number in full (+86…).',
+          '/console/messages',
+        )
+      query.set('who', hash)
+    }
+    return reply.redirect(`/console/messages?${query.toString()}`, 303)
+  })
+
+  app.get('/console/messages/:id', async (request, reply) => {
+    const row = await desk.find(idOf(request.params))
+    if (row === null)
+      return notFound(reply, 'There is no such message; it may have been pruned.', '/console/messages')
+    return page(
+      reply,
+      'Message',
+      '/console/messages',
+      messageDetail(row, now()),
+      row.finalAt === null ? LIVE_MS : undefined,
+    )
+  })
+  app.post('/console/messages/:id', async (request, reply) => {
+    const id = idOf(request.params)
+    const row = await desk.find(id)
+    if (row === null)
+      return notFound(reply, 'There is no such message; it may have been pruned.', '/console/messages')
+    const act = fieldsOf(request.body)['do']
+    if (act === 'retry' && (await desk.retry(id))) options.nudge(row.channel)
+    if (act === 'cancel') await desk.cancel(id)
+    return reply.redirect(`/console/messages/${id}`, 303)
+  })
+
+  app.get('/console/templates', (_request, reply) =>
+    page(reply, 'Words', '/console/templates', gallery(options)),
+  )
+  app.get('/console/templates/:channel/:kind/:locale', (request, reply) => {
+    const shown = shownOf(options, request.params)
+    if (shown === null) return notFound(reply, 'There are no such words.', '/console/templates')
+    return page(reply, `${shown.kind}, ${shown.locale}`, '/console/templates', showing(shown))
+  })
+  app.get('/console/templates/:channel/:kind/:locale/mail', (request, reply) => {
+    const shown = shownOf(options, request.params)
+    if (shown?.html === undefined) return notFound(reply, 'There is no such mail.', '/console/templates')
+    return reply
+      .header('content-security-policy', MAIL_POLICY)
+      .type('text/html; charset=utf-8')
+      .send(shown.html)
+  })
+
+  app.get('/console/send', (_request, reply) =>
+    page(reply, 'Test send', '/console/send', sendPage(sendable(), null, null)),
+  )
+  app.post('/console/send', async (request, reply) => {
+    const { kind: chosen, to = '' } = fieldsOf(request.body)
+    const kind = sendable().find(each => `${each.channel}/${each.name}` === chosen)
+    if (kind === undefined || to.trim() === '' || to.includes(',')) {
+      return page(
+        reply.code(400),
+        'Test send',
+        '/console/send',
+        sendPage(sendable(), null, 'Choose a kind and type one recipient.'),
+      )
+    }
+    const result: TestResult = {
+      kind: kind.name,
+      ...(await options.testSend(kind.channel, testBody(kind, to.trim(), now()))),
+    }
+    return page(reply, 'Test send', '/console/send', sendPage(sendable(), result, null))
+  })
+  const sendable = () => kinds.filter(kind => options.channels.includes(kind.channel))
+
+  app.get('/console/urls', (_request, reply) =>
+    page(
+      reply,
+      'URLs',
+      '/console/urls',
+      html`<section class="card"><p>Paste each into the platform’s console with that channel’s Token. Whoever knows a URL can send in your name: show it to nobody.</p>
+${options.channels.map(channel => html`<details><summary>${channel === 'email' ? 'E-mail' : 'SMS'}</summary><p><code>${options.urls[channel] ?? ''}</code></p></details>`)}</section>`,
+    ),
+  )
+}
+
+async function look(desk: Desk, since: number, stepMs: number): Promise<Summary | null> {
+  try {
+    return await desk.summary(since, stepMs)
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return null
+    throw error
+  }
+}
+
+function gallery(options: ConsoleOptions): Html {
+  const locales = options.locales()
+  const problems = options.templateProblems()
+  const rows = options.kinds.map(
+    kind =>
+      html`<tr><th scope="row">${kind.channel === 'email' ? 'E-mail' : 'SMS'}: ${kind.name}</th>${locales.map(
+        locale =>
+          html`<td><a href="/console/templates/${kind.channel}/${kind.name}/${locale}">${locale}</a></td>`,
+      )}</tr>`,
+  )
+  return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${problem}; the last good one is used.</li>`)}</ul>`}
+<section class="card"><table><caption>Every kind in every language</caption><tbody>${rows}</tbody></table></section>`
+}
+
+function showing(shown: Shown): Html {
+  if (shown.html === undefined) {
+    return html`<section class="card"><p class="bubble" lang="${shown.locale}" dir="auto">${shown.text}</p><p class="soft small">${shown.segments ?? 1} segment${shown.segments === 1 ? '' : 's'}</p></section>`
+  }
+  const src = `/console/templates/${shown.channel}/${shown.kind}/${shown.locale}/mail`
+  return html`<section class="card"><h2>${shown.subject ?? ''}</h2><iframe src="${src}" sandbox="" title="The mail as a reader sees it"></iframe></section>
+<section class="card"><h2>As text</h2><pre class="mono" dir="auto">${shown.text}</pre></section>`
+}
+
+function shownOf(options: ConsoleOptions, params: unknown): Shown | null {
+  const { channel, kind, locale } = params as { channel: string; kind: string; locale: string }
+  if (channel !== 'email' && channel !== 'sms') return null
+  return options.show(channel, kind, locale)
+}
+
+function idOf(params: unknown): string {
+  return (params as { id: string }).id
+}
+
+function fieldsOf(body: unknown): Record<string, string> {
+  if (typeof body !== 'object' || body === null) return {}
+  return Object.fromEntries(
+    Object.entries(body).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
