@@ -124,7 +124,7 @@ function autolink(value: unknown): string {
   for (const match of text.matchAll(LINK_IN_TEXT)) {
     const url = escapeHtml(match[0])
     html += escapeHtml(text.slice(done, match.index))
-    html += `<a href="${url}" target="_blank" rel="noopener noreferrer" style="color: inherit; word-break: break-all;">${url}</a>`
+    html += `<a href="${url}" target="_blank" rel="noopener noreferrer" style="color: inherit; word-break: break-word; overflow-wrap: anywhere;">${url}</a>`
     done = match.index + match[0].length
   }
   return (html + escapeHtml(text.slice(done))).replace(/\r\n?|\n/g, '<br>\n')

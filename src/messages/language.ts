@@ -130,6 +130,8 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
     tag,
     language: source.language,
     dir: source.dir,
+    start: source.dir === 'rtl' ? 'right' : 'left',
+    end: source.dir === 'rtl' ? 'left' : 'right',
     has: new Set([
       ...[...mail.keys()].map(name => `email/${name}`),
       ...[...sms.keys()].map(name => `sms/${name}`),

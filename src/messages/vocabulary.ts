@@ -15,12 +15,15 @@ export interface LocaleView {
   /** Its name in itself. */
   readonly language: string
   readonly dir: 'ltr' | 'rtl'
+  /** The sides on which its lines start and end: mail clients read `left` and `right` only. */
+  readonly start: 'left' | 'right'
+  readonly end: 'left' | 'right'
 }
 
 const BRAND = ['name', 'url', 'url_text', 'color', 'on_color', 'ink', 'ink_dark', 'edge'].map(
   field => `brand.${field}`,
 )
-const LOCALE = ['tag', 'language', 'dir'].map(field => `locale.${field}`)
+const LOCALE = ['tag', 'language', 'dir', 'start', 'end'].map(field => `locale.${field}`)
 const COMMON = [...BRAND, ...LOCALE, 'validity']
 const OF_CHANNEL: Readonly<Record<Channel, readonly string[]>> = {
   email: [...COMMON, 'subject', 'plain_email', 'link.url', 'link.host'],
@@ -95,11 +98,15 @@ export function scopeOf(
 }
 
 /** What is the same in every message of one language, by name: brand and locale. */
-export function fixedNames(brand: Brand, { tag, language, dir }: LocaleView): ReadonlyMap<string, string> {
+export function fixedNames(
+  brand: Brand,
+  { tag, language, dir, start, end }: LocaleView,
+): ReadonlyMap<string, string> {
   const fixed = new Map<string, string>()
   for (const [key, value] of Object.entries(brand))
     if (typeof value === 'string') fixed.set(`brand.${key}`, value)
-  for (const [key, value] of Object.entries({ tag, language, dir })) fixed.set(`locale.${key}`, value)
+  for (const [key, value] of Object.entries({ tag, language, dir, start, end }))
+    fixed.set(`locale.${key}`, value)
   return fixed
 }
 
