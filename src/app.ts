@@ -89,7 +89,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const sealer = await openSealer(config)
   const renderer = openRenderer(config, log)
   const providers = openProviders(config, clock)
-  const outbox = await openOutbox(config, clock, sealer, log)
+  const outbox = await openOutbox(config, clock, sealer, log, event => metrics.committed(event))
   const verdicts = createVerdicts()
   const delivery = createDelivery({
     outbox,

@@ -81,7 +81,13 @@ export async function openSealer(config: Config): Promise<Sealer> {
 }
 
 /** The store; each implementation is loaded only when it is the one. */
-export async function openOutbox(config: Config, clock: Clock, sealer: Sealer, log: Logger): Promise<Outbox> {
+export async function openOutbox(
+  config: Config,
+  clock: Clock,
+  sealer: Sealer,
+  log: Logger,
+  committed: (event: { readonly ms: number; readonly calls: number }) => void,
+): Promise<Outbox> {
   const { DATABASE_URL: store } = config
   const shared = {
     clock,
@@ -91,6 +97,7 @@ export async function openOutbox(config: Config, clock: Clock, sealer: Sealer, l
     log: ({ doing, message }: { readonly doing: string; readonly message: string }) => {
       log.warn({ event: 'store', doing }, message)
     },
+    committed,
   }
   if (store.kind === 'postgres') throw new Error('DATABASE_URL: Postgres is not served yet; use file:…')
   const { createSqliteOutbox } = await import('./outbox/sqlite.ts')

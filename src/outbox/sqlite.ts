@@ -19,6 +19,8 @@ export interface SqliteOutboxOptions {
   readonly retentionDays: number
   /** Hears of faults that concern no call, such as a checkpoint that failed. Never a secret or a recipient. */
   readonly log?: (event: { readonly doing: string; readonly message: string }) => void
+  /** Hears of every commit: how long it took, ms, and how many calls shared it. */
+  readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
   /** How often the WAL is emptied, ms; a minute unless given. */
   readonly emptyWalEveryMs?: number
 }
@@ -45,7 +47,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   }
   const worker = new Worker(new URL('./sqlite/worker.ts', import.meta.url), { workerData: settings })
   await opened(worker)
-  const calls = createCalls(worker, options.log ?? (() => {}))
+  const calls = createCalls(worker, options.log ?? (() => {}), options.committed)
   const { call } = calls
   const timer = setInterval(
     () => void call('tend', { now: clock.now() }).catch(() => {}),
@@ -113,7 +115,11 @@ interface Pending {
 }
 
 /** Calls into the store's thread. Those of one turn of the event loop travel in one message. */
-function createCalls(worker: Worker, log: NonNullable<SqliteOutboxOptions['log']>) {
+function createCalls(
+  worker: Worker,
+  log: NonNullable<SqliteOutboxOptions['log']>,
+  committed: SqliteOutboxOptions['committed'],
+) {
   const pending = new Map<number, Pending>()
   let queue: Sent[] = []
   let n = 0
@@ -153,8 +159,10 @@ function createCalls(worker: Worker, log: NonNullable<SqliteOutboxOptions['log']
   }
 
   worker.on('message', (message: FromStore) => {
-    if (message.is === 'replies') for (const reply of message.replies) answer(reply)
-    else if (message.is === 'trouble') log({ doing: message.doing, message: message.message })
+    if (message.is === 'replies') {
+      for (const reply of message.replies) answer(reply)
+      committed?.({ ms: message.ms, calls: message.replies.length })
+    } else if (message.is === 'trouble') log({ doing: message.doing, message: message.message })
   })
   worker.on('error', error =>
     end(new Error("the store's thread failed: restart the service", { cause: error })),

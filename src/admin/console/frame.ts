@@ -35,6 +35,7 @@ export function frame({ title, place, content, now, liveMs }: Page): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · callback-courier</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="/console/style.css">
 <script src="/console/live.js" defer></script>
 </head>

@@ -72,7 +72,7 @@ function countsTable(title: string, summary: Summary | null, channels: readonly 
   return html`<table><caption>${title}</caption>
 <thead><tr><th scope="col">Channel and kind</th>${COLUMNS.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
 <tbody>${channels.map(channel => row(html`<strong>${CHANNEL_NAMES[channel]}</strong>`, each => each.channel === channel))}
-${kinds.map(name => row(name.replace(' ', ': '), each => `${each.channel} ${each.kind}` === name))}</tbody></table>`
+${kinds.map(name => row(name.replace(/^email /, 'E-mail: ').replace(/^sms /, 'SMS: '), each => `${each.channel} ${each.kind}` === name))}</tbody></table>`
 }
 
 function providers({ standing, lanes, now }: OverviewSources): Html {
@@ -93,11 +93,14 @@ function providers({ standing, lanes, now }: OverviewSources): Html {
 }
 
 function laneLine(lane: LaneStatus, now: number): string {
-  const rest =
+  const rest = (lane.breakerUntil ?? now) - now
+  const breaker =
     lane.breaker === 'closed'
       ? ''
-      : `; left alone${lane.breakerUntil === null ? '' : ` for ${span(Math.max(0, lane.breakerUntil - now))}`}`
-  return `${lane.inFlight} in flight, ${lane.waiting} in memory${rest}`
+      : rest > 0
+        ? `; left alone for ${span(rest)}`
+        : '; being tried by one message'
+  return `${lane.inFlight} in flight, ${lane.waiting} in memory${breaker}`
 }
 
 function platform({ standing, channels, postSignature, requiredIsSafe }: OverviewSources): Html {

@@ -14,6 +14,11 @@ const BANDS = [
   { name: 'refused or unknown', css: 'p-bad', states: ['refused', 'unknown'] },
 ] as const
 
+/** `11-21 02:04`. */
+function edge(at: number): string {
+  return clockTime(at).slice(5, 16)
+}
+
 /**
  * Messages over time by what became of them, as stacked bars.
  * @param since, until ms since the epoch; @param stepMs one bar.
@@ -53,6 +58,6 @@ export function plot(
   return html`<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${words}">
 <line class="p-line" x1="0" x2="${WIDTH}" y1="${HEIGHT - FOOT}" y2="${HEIGHT - FOOT}"/>${rects}
 </svg>
-<p class="small soft">${clockTime(first).slice(11, 16)} to ${clockTime(until).slice(11, 16)} UTC, most in one bar: ${most}</p>
+<p class="small soft">${edge(first)} to ${edge(until)} UTC, most in one bar: ${most}</p>
 <ul class="key">${totals.map(({ name, css, total }) => html`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${css}" width="10" height="10"/></svg>${name} ${total}</li>`)}</ul>`
 }

@@ -60,7 +60,8 @@ export type ToStore = readonly Sent[] | 'close'
 export type FromStore =
   | { readonly is: 'open' }
   | { readonly is: 'unusable'; readonly message: string; readonly cause?: unknown }
-  | { readonly is: 'replies'; readonly replies: readonly Replied[] }
+  /** The replies to calls that shared a transaction, and how long it took with its commit, ms. */
+  | { readonly is: 'replies'; readonly replies: readonly Replied[]; readonly ms: number }
   /** A fault that concerns no call: a checkpoint or pruning that failed. */
   | { readonly is: 'trouble'; readonly doing: string; readonly message: string }
   | { readonly is: 'closed' }

@@ -63,7 +63,9 @@ function serve(settings: StoreSettings): void {
   port.on('message', (first: ToStore) => {
     const { calls, close } = gather(first, () => receiveMessageOnPort(port)?.message as ToStore | undefined)
     for (let at = 0; at < calls.length; at += MOST_TOGETHER) {
-      tell({ is: 'replies', replies: store.run(calls.slice(at, at + MOST_TOGETHER)) })
+      const started = performance.now()
+      const replies = store.run(calls.slice(at, at + MOST_TOGETHER))
+      tell({ is: 'replies', replies, ms: performance.now() - started })
     }
     tend('prune', () => store.tend())
     if (!close) return
