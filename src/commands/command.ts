@@ -1,5 +1,4 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { type Config, ConfigError, loadConfig } from '../config.ts'
 
 /** What a command may touch: never the process itself. */
 export interface Io {
@@ -43,16 +42,5 @@ export function readArguments<T extends NonNullable<ParseArgsConfig['options']>>
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw new UsageError(error.message)
-  }
-}
-
-/** The settings, or null after having said on stderr what is wrong with them. */
-export function settingsFor(io: Io): Config | null {
-  try {
-    return loadConfig(io)
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    io.stderr.write(`${error.message}\n`)
-    return null
   }
 }

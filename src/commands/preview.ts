@@ -4,8 +4,9 @@ import { pino } from 'pino'
 import { openRenderer } from '../assembly.ts'
 import { asText } from './check/finding.ts'
 import { lookAtWords } from './check/words.ts'
-import { type Command, type Io, readArguments, settingsFor, UsageError } from './command.ts'
+import { type Command, type Io, readArguments, UsageError } from './command.ts'
 import { galleryFiles, pictures } from './gallery.ts'
+import { settingsFor } from './settings-for.ts'
 
 export const preview: Command = {
   usage: `callback-courier preview --out DIR | --lint

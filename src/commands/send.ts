@@ -3,7 +3,8 @@ import { reachable } from '../config/admin-address.ts'
 import type { Config } from '../config.ts'
 import { createPlatform, type Platform, type PlatformAnswer, sampleBody } from '../sandbox/platform.ts'
 import { SAMPLE_KINDS } from '../sandbox/samples.ts'
-import { type Command, type ExitCode, type Io, readArguments, settingsFor, UsageError } from './command.ts'
+import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
+import { settingsFor } from './settings-for.ts'
 import { consoleEntries } from './urls.ts'
 
 const types = (channel: 'email' | 'sms') =>

@@ -1,7 +1,8 @@
 import { callbackKeys } from '../callback/key.ts'
 import type { Config } from '../config.ts'
-import { type Command, readArguments, settingsFor } from './command.ts'
+import { type Command, readArguments } from './command.ts'
 import { fingerprint } from './fingerprint.ts'
+import { settingsFor } from './settings-for.ts'
 
 export interface ConsoleEntry {
   readonly channel: 'email' | 'sms'

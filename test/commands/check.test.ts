@@ -1,0 +1,175 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { ResolveTxt } from '../../src/commands/check/delivery.ts'
+import type { Finding } from '../../src/commands/check/finding.ts'
+import { look } from '../../src/commands/check.ts'
+import { makeChain } from '../tls/authority.ts'
+import { command, type Env, peersFor, running } from './stage.ts'
+
+/** Findings as lines, without going to the terminal. */
+async function found(env: Env, dns?: ResolveTxt): Promise<readonly string[]> {
+  const write = () => {}
+  const io = {
+    stdout: { write },
+    stderr: { write },
+    env,
+    readFile: (path: string) => readFileSync(path, 'utf8'),
+    dotenvPath: '/nowhere/.env',
+  }
+  const findings = await look(io, dns)
+  return findings.map(
+    ({ is, about, what, next }) => `${is} ${about}: ${what}${next === undefined ? '' : ` → ${next}`}`,
+  )
+}
+
+const only = (lines: readonly string[], is: Finding['is']) => lines.filter(line => line.startsWith(is))
+
+async function stage(t: Test): Promise<{ env: Record<string, string> }> {
+  const { env } = await peersFor(t)
+  return { env: { ...env, PORT: '8443', ADMIN_PORT: '9' } }
+}
+
+t.test('a running service is well from end to end', async t => {
+  const { peers, env } = await running(t)
+  const lines = await found(env)
+  t.same(only(lines, 'fail'), [])
+  t.match(only(lines, 'warn'), [/certificate.*self-signed/])
+  for (const good of [
+    'ok settings: read; email is on, sms is on',
+    'ok smtp: ',
+    'ok twilio: the account is active',
+    'ok store: the running service says that it commits',
+    'ok templates: en',
+    'ok email URL: validates',
+    'ok sms URL: validates',
+    'ok EMAIL_TOKEN: 20 characters, fingerprint ',
+  ])
+    t.ok(
+      lines.some(line => line.startsWith(good)),
+      good,
+    )
+  t.equal(peers.inbox.mails().length + peers.sms().length, 0, 'nothing was sent')
+  t.notMatch(lines.join('\n'), env['EMAIL_TOKEN'] ?? '')
+
+  const text = await command(['check'], env)
+  t.equal(text.code, 0)
+  t.match(text.out, /^ok {4}settings /)
+  t.match(text.out, /\n\d+ ok, 1 to look at, 0 failed\n$/)
+  const json = await command(['check', '--json'], env)
+  t.match(JSON.parse(json.out), { ok: true, findings: [{ about: 'settings', is: 'ok' }] })
+})
+
+t.test('settings that cannot be used are all told, and nothing else is tried', async t => {
+  const lines = await found({ CORP_ID: 'c', EMAIL_TOKEN: 'short' })
+  t.equal(only(lines, 'fail').length, lines.length)
+  t.match(lines.join('\n'), /fail SMTP_URL: is missing → e-mail is on/)
+  t.equal((await command(['check', '--json'], {})).code, 1)
+})
+
+t.test('before the start: the store is to be made, and is not made by looking', async t => {
+  const { env } = await stage(t)
+  const lines = await found(env)
+  t.same(only(lines, 'fail'), [])
+  t.match(lines.join('\n'), /ok store: .*outbox\.db will be made at the first start/)
+  t.match(lines.join('\n'), /warn PUBLIC_URL: is not set/)
+  t.notOk(existsSync(dirname((env['DATABASE_URL'] ?? '').slice(5))))
+})
+
+t.test('a store that is there is opened and made to commit, unless a running service holds it', async t => {
+  const { env, close } = await running(t)
+  const elsewhere = { ...env, ADMIN_PORT: '9' }
+  const store = async () => (await found(elsewhere)).filter(line => line.includes(' store: '))
+  t.match(await store(), [/^fail store: .*(another|held)/])
+  await close()
+  t.match(await store(), [/^ok store: opens and commits/])
+})
+
+t.test('a damaged store says what to do', async t => {
+  const { env } = await stage(t)
+  const path = (env['DATABASE_URL'] ?? '').slice(5)
+  mkdirSync(dirname(path))
+  writeFileSync(path, 'this is no database, whatever its name says '.repeat(200))
+  t.match((await found(env)).join('\n'), /fail store: .*→/)
+})
+
+t.test('a wrong password, a wrong account, and servers that are not there', async t => {
+  const { env } = await stage(t)
+  const wrong = await found({
+    ...env,
+    SMTP_URL: (env['SMTP_URL'] ?? '').replace(/:[^:@]+@/, ':wrong@'),
+    TWILIO_AUTH_TOKEN: 'wrong',
+  })
+  t.match(only(wrong, 'fail'), [/^fail smtp: .*535.*→ .*SMTP_URL/, /^fail twilio: .*→ .*TWILIO_AUTH_TOKEN/])
+  const gone = await found({ ...env, SMTP_URL: 'smtp://127.0.0.1:9', TWILIO_API_URL: 'http://127.0.0.1:9' })
+  t.match(only(gone, 'fail'), [/^fail smtp: .*ECONNREFUSED/, /^fail twilio: /])
+  t.notMatch([...wrong, ...gone].join('\n'), /:wrong@/)
+})
+
+t.test('a certificate that clients will refuse', async t => {
+  const { env } = await stage(t)
+  const { intermediate, leaf } = await makeChain()
+  const certFile = join(t.testdir(), 'cert.pem')
+  const served = { ...env, TLS_CERT_FILE: certFile, TLS_KEY_FILE: `${certFile}.key` }
+  writeFileSync(certFile, leaf.cert)
+  writeFileSync(served.TLS_KEY_FILE, leaf.key)
+  const about = async (settings: object) =>
+    (await found({ ...served, ...settings })).filter(line => line.includes(' certificate: '))
+
+  t.match(await about({}), [/^ok .*courier\.example\.com/, /^fail .*Example Intermediate\) is missing/])
+  const elsewhere = { PUBLIC_URL: 'https://localhost:9' }
+  t.match(await about(elsewhere), [/^ok/, /^fail certificate: is not for localhost/, /^fail .*is missing/])
+  writeFileSync(served.TLS_KEY_FILE, intermediate.key)
+  t.match(await about({}), [/^fail certificate: TLS_KEY_FILE is not the key/])
+  t.match(await about({ TLS: 'off' }), [/^ok certificate: TLS=off/])
+})
+
+t.test('nobody at PUBLIC_URL, or somebody else', async t => {
+  const { env } = await running(t)
+  const about = async (settings: object) =>
+    (await found({ ...env, ...settings })).filter(line => line.includes(' URL: '))
+  t.match(await about({ PUBLIC_URL: 'https://127.0.0.1:9' }), [
+    /^warn email URL: nobody answers at PUBLIC_URL/,
+    /^warn sms URL: nobody answers/,
+  ])
+  t.match(await about({ EMAIL_TOKEN: 'anotherTokenThanThat' }), [
+    /^fail email URL: HTTP 403, err_code 4031003 .*→ the running service has other settings/,
+    /^ok sms URL/,
+  ])
+})
+
+t.test('DKIM: the key and what the DNS has', async t => {
+  const { env } = await stage(t)
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const path = join(t.testdir(), 'dkim.pem')
+  writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const dkim = { ...env, DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 's1', DKIM_KEY_FILE: path }
+  const p = publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+  const about = async (dns: ResolveTxt) => (await found(dkim, dns)).filter(line => line.includes(' DKIM: '))
+
+  const asked: string[] = []
+  const right: ResolveTxt = async name => {
+    asked.push(name)
+    return [['v=DKIM1; k=rsa; ', `p=${p.slice(0, 200)}`, p.slice(200)]]
+  }
+  t.match(await about(right), [/^ok DKIM: signs for example\.com/])
+  t.same(asked, ['s1._domainkey.example.com'])
+  t.match(await about(async () => [['v=DKIM1; p=MIIB']]), [/^fail DKIM: the key under s1\._domainkey/])
+  t.match(await about(() => Promise.reject(new Error('ENOTFOUND'))), [/^warn DKIM: there is no key/])
+  writeFileSync(path, 'nonsense')
+  t.match(await about(right), [/^fail DKIM: .*cannot be read as a private key/])
+})
+
+t.test('money and links: what is open is said', async t => {
+  const { env } = await stage(t)
+  const lines = await found({
+    ...env,
+    QUOTA_SMS_PER_DAY: 'off',
+    QUOTA_EMAIL_PER_DAY: 'off',
+    SMS_COUNTRIES: '*',
+  })
+  t.match(lines.join('\n'), /warn quotas: nothing limits all SMS of a day → set QUOTA_SMS_PER_DAY/)
+  t.match(lines.join('\n'), /warn SMS_COUNTRIES: /)
+  t.match(lines.join('\n'), /ok links: to any host, http too → .*LINKS_HTTPS_ONLY=on/)
+})

@@ -1,0 +1,55 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { adminAddress } from '../../src/config/admin-address.ts'
+import { sourcesOf } from '../config/settings.ts'
+import { command, running } from './stage.ts'
+
+async function answering(t: Test, answer: (path: string) => readonly [number, string] | null) {
+  const server = createServer((request, response) => {
+    const said = answer(request.url ?? '')
+    if (said !== null) response.writeHead(said[0]).end(said[1])
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+}
+
+t.test('a running service is well and ready, without any other setting', async t => {
+  const { env, close } = await running(t)
+  const asked = { ADMIN_PORT: env['ADMIN_PORT'] }
+  t.same(await command(['health'], asked), { code: 0, out: '', err: '' })
+  t.same(await command(['health', '--ready'], asked), { code: 0, out: '', err: '' })
+  await close()
+  const gone = await command(['health'], asked)
+  t.equal(gone.code, 1)
+  t.match(gone.err, /^not well: http:\/\/127\.0\.0\.1:\d+\/healthz: .*ECONNREFUSED/)
+})
+
+t.test('not ready is told with the reason', async t => {
+  const env = await answering(t, path => (path === '/healthz' ? [200, ''] : [503, 'the store cannot commit']))
+  t.equal((await command(['health'], env)).code, 0)
+  const { code, err } = await command(['health', '--ready'], env)
+  t.equal(code, 1)
+  t.match(err, 'HTTP 503 the store cannot commit')
+})
+
+t.test('a service that does not answer is not well', async t => {
+  const { code, err } = await command(['health'], await answering(t, () => null))
+  t.equal(code, 1)
+  t.match(err, 'no answer within 3 s')
+})
+
+t.test('asks where the private listener is', t => {
+  const at = (env: Record<string, string>, files = {}) => adminAddress(sourcesOf(env, files))
+  t.equal(at({}), 'http://127.0.0.1:9090')
+  t.equal(at({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9191' }), 'http://127.0.0.1:9191')
+  t.equal(at({ ADMIN_HOST: '::' }), 'http://[::1]:9090')
+  t.equal(at({ ADMIN_HOST: '::1' }), 'http://[::1]:9090')
+  t.equal(at({ ADMIN_HOST: '192.0.2.1' }), 'http://192.0.2.1:9090')
+  t.equal(at({}, { '.env': 'ADMIN_PORT=9292' }), 'http://127.0.0.1:9292')
+  t.end()
+})

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { kinds } from '../../src/messages/registry.ts'
+import { enough } from '../config/settings.ts'
+import { command } from './stage.ts'
+
+t.test('writes every kind in every language, and an index', async t => {
+  const folder = t.testdir()
+  const out = join(folder, 'gallery')
+  const { code, out: said } = await command(['preview', '--out', out], enough)
+  t.equal(code, 0, said)
+  t.match(said, join(out, 'index.html'))
+  const files = new Set(readdirSync(out))
+  const index = readFileSync(join(out, 'index.html'), 'utf8')
+  for (const { channel, name } of kinds) {
+    for (const locale of ['en', 'zh-CN']) {
+      t.ok(files.has(`${channel}-${name}-${locale}.txt`))
+      t.match(index, `${channel}-${name}-${locale}.txt`)
+    }
+  }
+  t.match(readFileSync(join(out, 'email-phone-change-en.html'), 'utf8'), '<html')
+  t.match(readFileSync(join(out, 'sms-login-code-zh-CN.txt'), 'utf8'), 'Example')
+  t.match(index, /1 segment, \d+ GSM-7/)
+})
+
+t.test('one language, when asked for, and none that there is not', async t => {
+  const out = t.testdir()
+  t.equal((await command(['preview', '--out', out, '--locale', 'zh-CN'], enough)).code, 0)
+  const mails = readdirSync(out).filter(name => name.endsWith('.html') && name !== 'index.html')
+  t.ok(mails.length > 0 && mails.every(name => name.endsWith('-zh-CN.html')))
+  const { code, err } = await command(['preview', '--out', out, '--locale', 'tlh'], enough)
+  t.equal(code, 2)
+  t.match(err, /there is no tlh: there are .*zh-CN/)
+})
+
+t.test('tries the templates, and says file and reason', async t => {
+  t.equal((await command(['preview', '--lint'], enough)).code, 0)
+  const folder = t.testdir({ messages: {} })
+  writeFileSync(join(folder, 'messages/phone-change.html'), '<p>{{ code }</p>')
+  const { code, out } = await command(['preview', '--lint'], { ...enough, TEMPLATES_DIR: folder })
+  t.equal(code, 1)
+  t.match(out, /^fail {2}templates {7}messages\/phone-change\.html/m)
+  t.equal((await command(['preview'], enough)).code, 2, 'nothing was asked for')
+})

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { createClock } from '../../src/clock.ts'
+import type { Io } from '../../src/commands/command.ts'
+import { run } from '../../src/commands/run.ts'
+import { type Ends, type Peers, startPeers } from '../../src/sandbox/peers.ts'
+import { startService } from '../../src/server.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** Runs a command line and keeps what it said. */
+export async function command(argv: readonly string[], env: Env = {}) {
+  let out = ''
+  let err = ''
+  const io: Io = {
+    stdout: { write: text => (out += text) },
+    stderr: { write: text => (err += text) },
+    env,
+    readFile: path => readFileSync(path, 'utf8'),
+    dotenvPath: '/nowhere/.env',
+  }
+  const code = await run(argv, io)
+  return { code, out, err }
+}
+
+export interface Running {
+  readonly peers: Peers
+  /** Settings of the running service, with the ports that it got. */
+  readonly env: Record<string, string>
+  close(): Promise<void>
+}
+
+/** A mail server, a Twilio and settings that point at them; nothing else runs. */
+export async function peersFor(t: Test): Promise<{ peers: Peers; env: Record<string, string> }> {
+  const ends: Ends = []
+  t.teardown(async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+  })
+  const directory = t.testdir()
+  const peers = await startPeers(createClock(), directory, ends, () => {})
+  const env = {
+    ...peers.settings,
+    CORP_ID: '100fa4',
+    EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
+    SMS_TOKEN: 'pQwErTyUiOpAsDfGhJkL',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    DATABASE_URL: `file:${join(directory, 'data/outbox.db')}`,
+    DEFAULT_AREA_CODE: '86',
+    QUOTA_SMS_PER_DAY: '1000',
+    QUOTA_EMAIL_PER_DAY: '1000',
+    LOG_LEVEL: 'silent',
+  }
+  return { peers, env }
+}
+
+/** The whole service, as it would run. */
+export async function running(t: Test, settings: Record<string, string> = {}): Promise<Running> {
+  const { peers, env } = await peersFor(t)
+  const service = await startService({ ...env, ...settings })
+  // Before the teardown of its peers, which was registered earlier.
+  t.teardown(() => service.close())
+  const port = (url: string) => new URL(url).port
+  return {
+    peers,
+    env: {
+      ...env,
+      ...settings,
+      PORT: port(service.publicUrl),
+      ADMIN_PORT: port(service.adminUrl),
+      PUBLIC_URL: service.publicUrl,
+    },
+    close: () => service.close(),
+  }
+}

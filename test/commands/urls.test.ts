@@ -1,0 +1,44 @@
+import t from 'tap'
+import { callbackKey } from '../../src/callback/key.ts'
+import { enough } from '../config/settings.ts'
+import { command } from './stage.ts'
+
+const env = { ...enough, PUBLIC_URL: 'https://courier.example.com/iot/' }
+
+t.test('prints what to paste for each channel that is on', async t => {
+  const { code, out } = await command(['urls'], env)
+  t.equal(code, 0)
+  const key = callbackKey('email', enough.CORP_ID, enough.EMAIL_TOKEN)
+  t.match(out, `E-mail\n  URL    https://courier.example.com/iot/callback/100fa4b2/${key}/email\n`)
+  t.match(out, /SMS\n {2}URL {4}https:\/\/courier.example.com\/iot\/callback\/100fa4b2\/[0-9a-f]{32}\/sms\n/)
+  t.match(out, /the value of SMS_TOKEN \(20 characters, fingerprint [0-9a-f]{6}\)/)
+  t.notMatch(out, enough.EMAIL_TOKEN)
+  t.notMatch(out, enough.SMS_TOKEN)
+
+  const { SMS_TOKEN: _, ...mailOnly } = env
+  t.notMatch((await command(['urls'], mailOnly)).out, 'SMS')
+})
+
+t.test('an own key stands in the URL; the previous one does not', async t => {
+  const own = 'own-key-of-thirty-letters-more'
+  const { out } = await command(['urls', '--json'], {
+    ...env,
+    EMAIL_CALLBACK_KEY: own,
+    EMAIL_CALLBACK_KEY_PREVIOUS: 'previous-key-of-thirty-letters',
+  })
+  const [email, sms] = JSON.parse(out) as { channel: string; url: string; tokenSetting: string }[]
+  t.same(email, {
+    channel: 'email',
+    url: `https://courier.example.com/iot/callback/100fa4b2/${own}/email`,
+    tokenSetting: 'EMAIL_TOKEN',
+  })
+  t.equal(sms?.channel, 'sms')
+})
+
+t.test('asks for PUBLIC_URL, or takes another base', async t => {
+  const { code, err } = await command(['urls'], enough)
+  t.equal(code, 1)
+  t.match(err, 'PUBLIC_URL is missing')
+  const { out } = await command(['urls', '--base', 'https://other.example.com:8443'], enough)
+  t.match(out, 'https://other.example.com:8443/callback/100fa4b2/')
+})
