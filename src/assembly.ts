@@ -86,7 +86,7 @@ export async function openOutbox(
   clock: Clock,
   sealer: Sealer,
   log: Logger,
-  committed: (event: { readonly ms: number; readonly calls: number }) => void,
+  committed: (event: { readonly ms: number; readonly calls: number }) => void = () => undefined,
 ): Promise<Outbox> {
   const { DATABASE_URL: store } = config
   const shared = {
