@@ -75,24 +75,24 @@ export function endOfLife(ambiguous: number): FinalState {
 
 /**
  * What a settlement makes of a message that is being sent.
- * @param newer whether a newer message of its group exists, in whatever state; asked only when it matters.
+ * @param outdated whether a newer code of its group came since, whatever became of that one.
  */
-export function afterSettlement(tried: Tried, settlement: Settlement, newer: () => boolean): Standing {
+export function afterSettlement(tried: Tried, settlement: Settlement, outdated: boolean): Standing {
   const { attempts, ambiguous } = tried
   if (settlement.to === 'final') {
     return { state: settlement.state, answer: settlement.answer, attempts, ambiguous, dueAt: null }
   }
   const counted = settlement.uncounted === true ? attempts - 1 : attempts
   const unsure = settlement.ambiguous === true ? ambiguous + 1 : ambiguous
-  return backInQueue(tried.expiresAt, settlement.dueAt, counted, unsure, newer)
+  return backInQueue(tried.expiresAt, settlement.dueAt, counted, unsure, outdated)
 }
 
 /**
  * What becomes of a message whose lease ran out, or whose process died: nobody knows whether it was sent, so this
  * was an ambiguous attempt. Due at once, if it may be tried again at all.
  */
-export function afterLostLease(tried: Tried, now: number, newer: () => boolean): Standing {
-  return backInQueue(tried.expiresAt, now, tried.attempts, tried.ambiguous + 1, newer)
+export function afterLostLease(tried: Tried, now: number, outdated: boolean): Standing {
+  return backInQueue(tried.expiresAt, now, tried.attempts, tried.ambiguous + 1, outdated)
 }
 
 function backInQueue(
@@ -100,7 +100,7 @@ function backInQueue(
   dueAt: number,
   attempts: number,
   ambiguous: number,
-  newer: () => boolean,
+  outdated: boolean,
 ): Standing {
   const at = (state: State, due: number | null): Standing => ({
     state,
@@ -111,7 +111,7 @@ function backInQueue(
   })
   // Twice without knowing: a third attempt could make a third copy.
   if (ambiguous > 1) return at('unknown', null)
-  if (newer()) return at('superseded', null)
+  if (outdated) return at('superseded', null)
   if (dueAt >= expiresAt) return at(endOfLife(ambiguous), null)
   return at('queued', dueAt)
 }

@@ -23,11 +23,12 @@ export interface AcceptDeps {
 export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => readonly Accepted[] {
   const { db, letterKey, ending, quotas, tally, aside, maxBacklog } = deps
   const newestTwin = db.prepare(
-    `SELECT ${LIVE_COLUMNS}, answer, final_at FROM messages WHERE twin = ? ORDER BY seq DESC LIMIT 1`,
+    `SELECT ${LIVE_COLUMNS}, answer, final_at FROM messages WHERE recipient = ? AND twin = ? ORDER BY seq DESC LIMIT 1`,
   )
-  const newestOfGroup = db.prepare(
-    `SELECT ${LIVE_COLUMNS} FROM messages WHERE recipient = ? AND code_group = ? ORDER BY seq DESC LIMIT 1`,
+  const liveOfGroup = db.prepare(
+    `SELECT ${LIVE_COLUMNS} FROM messages WHERE code_group = ? AND final_at IS NULL`,
   )
+  const outdate = db.prepare('UPDATE messages SET outdated = 1 WHERE seq = ?')
   const insert = db.prepare(
     `INSERT INTO messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at,
        due_at, lease_until, lease_token, twin, recipient, code_group, masked, charges, sealed)
@@ -35,8 +36,8 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
   )
 
   /** The newest message that said the same, and what it means for this one. */
-  function twinOf({ twinKey }: Acceptance, now: number) {
-    const row = newestTwin.get(twinKey)
+  function twinOf({ recipientHash, twinKey }: Acceptance, now: number) {
+    const row = newestTwin.get(recipientHash, twinKey)
     if (row === undefined) return null
     const twin = liveRow(row)
     const finalAt = row['final_at'] as number | null
@@ -58,17 +59,19 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
     return null
   }
 
-  /**
-   * Ends the older code of its group that waits. There is at most one, the newest: each that came before it ended
-   * when it came, and one that comes back from an attempt ends then.
-   */
-  function supersede({ recipientHash, groupKey }: Acceptance, now: number): readonly string[] {
+  /** Ends the older codes of its group that wait; what is being sent just then ends when it would come back. */
+  function supersede({ groupKey }: Acceptance, now: number): readonly string[] {
     if (groupKey === undefined) return []
-    const row = newestOfGroup.get(recipientHash, groupKey)
-    if (row?.['state'] !== 'queued') return []
-    const older = liveRow(row)
-    ending.end(older, 'superseded', now)
-    return [older.id]
+    const ended: string[] = []
+    for (const found of liveOfGroup.all(groupKey)) {
+      const older = liveRow(found)
+      if (older.state === 'sending') outdate.run(older.seq)
+      else {
+        ending.end(older, 'superseded', now)
+        ended.push(older.id)
+      }
+    }
+    return ended
   }
 
   function store(acceptance: Acceptance, counters: Counters, now: number): void {

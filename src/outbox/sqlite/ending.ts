@@ -7,7 +7,7 @@ import type { Tally } from './tally.ts'
 
 /** The columns that are read of a message before its state changes. */
 export const LIVE_COLUMNS =
-  'seq, id, channel, kind, state, attempts, ambiguous, arrived_at, expires_at, recipient, code_group, charges, timeline'
+  'seq, id, channel, kind, state, attempts, ambiguous, arrived_at, expires_at, code_group, outdated, charges, timeline'
 
 /** A message before its state changes. */
 export interface LiveRow {
@@ -20,8 +20,9 @@ export interface LiveRow {
   readonly ambiguous: number
   readonly arrivedAt: number
   readonly expiresAt: number
-  readonly recipient: string
   readonly codeGroup: string | null
+  /** A newer code of its group came while it was being sent. */
+  readonly outdated: boolean
   readonly charges: string | null
   readonly timeline: string | null
 }
@@ -37,8 +38,8 @@ export function liveRow(row: Record<string, SQLOutputValue>): LiveRow {
     ambiguous: Number(row['ambiguous']),
     arrivedAt: Number(row['arrived_at']),
     expiresAt: Number(row['expires_at']),
-    recipient: String(row['recipient']),
     codeGroup: row['code_group'] as string | null,
+    outdated: row['outdated'] === 1,
     charges: row['charges'] as string | null,
     timeline: row['timeline'] as string | null,
   }
@@ -52,8 +53,6 @@ export interface Ending {
   end(row: LiveRow, state: FinalState, now: number, record?: AttemptRecord): void
   /** Takes over a message whose lease was lost; says where it stands now. */
   takeOver(row: LiveRow, now: number): Standing
-  /** Whether a newer message of its group exists, in whatever state. */
-  newer(row: LiveRow): boolean
 }
 
 export function createEnding(db: DatabaseSync, quotas: Quotas, tally: Tally): Ending {
@@ -65,7 +64,6 @@ export function createEnding(db: DatabaseSync, quotas: Quotas, tally: Tally): En
     `UPDATE messages SET state = ?, answer = ?, final_at = ?, attempts = ?, ambiguous = ?, timeline = ?, provider_id = ?,
        ready = NULL, due_at = NULL, lease_until = NULL, lease_token = NULL, charges = NULL, sealed = NULL WHERE seq = ?`,
   )
-  const newest = db.prepare('SELECT max(seq) AS seq FROM messages WHERE recipient = ? AND code_group = ?')
 
   function put(
     row: LiveRow,
@@ -90,19 +88,14 @@ export function createEnding(db: DatabaseSync, quotas: Quotas, tally: Tally): En
     tally.moved(row, row.state, state)
   }
 
-  function newer(row: LiveRow): boolean {
-    return row.codeGroup !== null && Number(newest.get(row.recipient, row.codeGroup)?.['seq'] ?? 0) > row.seq
-  }
-
   return {
     put,
-    newer,
     end(row, state, now, record) {
       const { attempts, ambiguous } = row
       put(row, { state, answer: null, attempts, ambiguous, dueAt: null }, now, record)
     },
     takeOver(row, now) {
-      const standing = afterLostLease(row, now, () => newer(row))
+      const standing = afterLostLease(row, now, row.outdated)
       put(row, standing, now, {
         at: now,
         tookMs: 0,

@@ -2,8 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Charge } from '../outbox.ts'
 import { waitForRoom, windowStart } from '../quota.ts'
 
-/** What a message was counted in: window's `gone_at` and name of each counter. Kept in its row, to be given back. */
-export type Counters = readonly (readonly [goneAt: number, name: string])[]
+/** What a message was counted in: counter's name and start of the window. Kept in its row, to be given back. */
+export type Counters = readonly (readonly [name: string, since: number])[]
 
 /** Counts messages against their quotas, in the transaction that stores them. */
 export interface Quotas {
@@ -12,30 +12,57 @@ export interface Quotas {
   giveBack(counters: Counters): void
 }
 
+interface Counter {
+  readonly name: string
+  readonly since: number
+  readonly used: number
+  readonly before: number
+  readonly goneAt: number
+}
+
 export function createQuotas(db: DatabaseSync): Quotas {
-  const used = db.prepare('SELECT used FROM buckets WHERE gone_at = ? AND name = ?')
-  const take = db.prepare('INSERT INTO buckets VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1')
-  const back = db.prepare('UPDATE buckets SET used = used - 1 WHERE gone_at = ? AND name = ? AND used > 0')
-  const read = (goneAt: number, name: string) => Number(used.get(goneAt, name)?.['used'] ?? 0)
+  const read = db.prepare('SELECT since, used, before FROM buckets WHERE name = ?')
+  const write = db.prepare(
+    `INSERT INTO buckets VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+       since = excluded.since, used = excluded.used, before = excluded.before, gone_at = excluded.gone_at`,
+  )
+  const back = db.prepare('UPDATE buckets SET used = used - 1 WHERE name = ? AND since = ? AND used > 0')
+  const backBefore = db.prepare(
+    'UPDATE buckets SET before = before - 1 WHERE name = ? AND since > ? AND before > 0',
+  )
+
+  /** A bucket's counter as it stands in the window of `now`. */
+  function counterOf({ quota, bucket, windowMs }: Charge, now: number): Counter {
+    const name = `${bucket} ${quota} ${windowMs}`
+    const since = windowStart(now, windowMs)
+    // Its counts weigh until the window after it is over.
+    const goneAt = since + 2 * windowMs
+    const row = read.get(name)
+    const known = Number(row?.['since'])
+    if (known === since)
+      return { name, since, used: Number(row?.['used']), before: Number(row?.['before']), goneAt }
+    const before = known === since - windowMs ? Number(row?.['used']) : 0
+    return { name, since, used: 0, before, goneAt }
+  }
 
   return {
     take(charges, now) {
       let full: { readonly full: string; readonly waitMs: number } | undefined
-      const counters: [number, string][] = []
-      for (const { quota, bucket, windowMs, limit } of charges) {
-        const name = `${quota} ${windowMs} ${bucket}`
-        // A window's counter is needed until the window after it has ended.
-        const goneAt = windowStart(now, windowMs) + 2 * windowMs
-        const waitMs = waitForRoom(read(goneAt - windowMs, name), read(goneAt, name), limit, windowMs, now)
-        if (waitMs > (full?.waitMs ?? 0)) full = { full: quota, waitMs }
-        counters.push([goneAt, name])
-      }
+      const counters = charges.map(charge => {
+        const counter = counterOf(charge, now)
+        const waitMs = waitForRoom(counter.before, counter.used, charge.limit, charge.windowMs, now)
+        if (waitMs > (full?.waitMs ?? 0)) full = { full: charge.quota, waitMs }
+        return counter
+      })
       if (full !== undefined) return full
-      for (const [goneAt, name] of counters) take.run(goneAt, name)
-      return counters
+      for (const { name, since, used, before, goneAt } of counters)
+        write.run(name, since, used + 1, before, goneAt)
+      return counters.map(({ name, since }) => [name, since])
     },
     giveBack(counters) {
-      for (const [goneAt, name] of counters) back.run(goneAt, name)
+      for (const [name, since] of counters) {
+        if (back.run(name, since).changes === 0) backBefore.run(name, since)
+      }
     },
   }
 }

@@ -4,6 +4,10 @@
  * `ready` is what keeps claiming quick with a million rows: 1 queued and due, 0 queued for later, NULL otherwise.
  * What is due is read newest first from one index, and what becomes due is moved there in bounded steps from
  * another, so that neither a long queue nor a long wait is ever walked through.
+ *
+ * An index whose keys are random costs a page of the WAL per row and commit, more than all the rest of the row. So
+ * there are few: twins are found through their recipient, and live codes in an index of live codes only.
+ * One thread writes, so a twin that was not found is not there: the lookup and the insert share a transaction.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -27,6 +31,7 @@ CREATE TABLE messages (
   twin TEXT NOT NULL,
   recipient TEXT NOT NULL,
   code_group TEXT,
+  outdated INTEGER NOT NULL DEFAULT 0,
   masked TEXT NOT NULL,
   answer TEXT,
   provider_id TEXT,
@@ -38,12 +43,10 @@ CREATE TABLE messages (
 
 -- one message by its id
 CREATE UNIQUE INDEX message_id ON messages (id);
--- the newest twin
-CREATE INDEX message_twin ON messages (twin);
--- never two live twins, whatever the code does
-CREATE UNIQUE INDEX message_live_twin ON messages (twin) WHERE state IN ('queued', 'sending');
--- a recipient's messages; the newest code of a group
-CREATE INDEX message_recipient ON messages (recipient, code_group);
+-- a recipient's messages, and among them the newest twin
+CREATE INDEX message_recipient ON messages (recipient, twin);
+-- the live codes of a group
+CREATE INDEX message_group ON messages (code_group) WHERE code_group IS NOT NULL AND final_at IS NULL;
 -- what to send next: codes first, newest first
 CREATE INDEX message_due ON messages (channel, rank, seq DESC) WHERE ready = 1;
 -- what becomes due, and when
@@ -61,12 +64,14 @@ CREATE INDEX message_provider ON messages (provider_id) WHERE provider_id IS NOT
 -- what may be forgotten
 CREATE INDEX message_final ON messages (final_at) WHERE final_at IS NOT NULL;
 
--- Counters of quotas, one a fixed window; needed until the window after it is over.
+-- Counters of quotas: what was counted in the window that began at "since", and in the one before it. The name
+-- begins with the bucket, so that all counters of a recipient lie on one page.
 CREATE TABLE buckets (
-  gone_at INTEGER NOT NULL,
-  name TEXT NOT NULL,
+  name TEXT PRIMARY KEY,
+  since INTEGER NOT NULL,
   used INTEGER NOT NULL,
-  PRIMARY KEY (gone_at, name)
+  before INTEGER NOT NULL,
+  gone_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- How many messages of a minute are in which state: what the console shows, without counting rows.

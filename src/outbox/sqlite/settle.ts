@@ -14,7 +14,7 @@ export function createSettle(db: DatabaseSync, ending: Ending): (call: Takes<'se
     const found = claimed.get(id, token)
     if (found === undefined) return { state: 'lost' }
     const row = liveRow(found)
-    const standing = afterSettlement(row, settlement, () => ending.newer(row))
+    const standing = afterSettlement(row, settlement, row.outdated)
     const providerId = settlement.to === 'final' ? settlement.providerId : undefined
     ending.put(row, standing, now, settlement.record, providerId)
     return { state: standing.state, answer: standing.answer }

@@ -70,7 +70,9 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     const { outbox, clock, peer } = await fresh(t, create)
     const stores = [outbox, await peer()]
     const calls = Array.from({ length: 30 }, (_, n) =>
-      (stores[n % 2] ?? outbox).accept([sample(clock, { code: `${n}`, purpose: 'link', charges: [charge(7)] })]),
+      (stores[n % 2] ?? outbox).accept([
+        sample(clock, { code: `${n}`, purpose: 'link', charges: [charge(7)] }),
+      ]),
     )
     const answers = (await Promise.all(calls)).flatMap(each => kinds(each))
     t.equal(answers.filter(each => each === 'stored').length, 7)

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClock } from '../src/clock.ts'
+import type { Acceptance, Lease, Outbox } from '../src/outbox/outbox.ts'
+import { createSealer } from '../src/outbox/seal.ts'
+import { createSqliteOutbox } from '../src/outbox/sqlite.ts'
+
+/**
+ * Messages a second that an outbox accepts and settles, every commit on disk: each message is a call of its own, as a
+ * callback is, and CALLBACKS of them are under way at any time.
+ *
+ *     node bench/outbox.ts [backlog ...]
+ */
+const CALLBACKS = 200
+const SECONDS = 4
+const BACKLOGS = [0, 10_000, 1_000_000]
+
+const clock = createClock()
+const sealer = createSealer(randomBytes(32))
+let made = 0
+
+/** A code by e-mail, as a callback makes it: every message distinct, with its quotas. */
+function message(lease?: Lease): Acceptance {
+  made += 1
+  const recipient = `person.${made}@example.com`
+  const now = clock.now()
+  return {
+    message: {
+      id: randomBytes(16).toString('hex'),
+      channel: 'email',
+      kind: 'activation-code',
+      purpose: 'code',
+      recipient,
+      masked: 'p***@example.com',
+      content: {
+        params: { code: '135790', hour: '1' },
+        subject: 'Your activation code',
+        plain: 'Your activation code is 135790. It is valid for an hour.',
+        words: 'ours',
+      },
+      arrivedAt: now,
+      expiresAt: now + 3_600_000,
+    },
+    twinKey: sealer.twinKey(['email', 'corp', '5', '135790', recipient]),
+    groupKey: sealer.groupKey('email', recipient, 'activation-code', ''),
+    recipientHash: sealer.recipientHash('email', recipient),
+    charges: [
+      { quota: 'recipient-10m', bucket: sealer.bucketHash('email', recipient), windowMs: 600_000, limit: 5 },
+      {
+        quota: 'recipient-day',
+        bucket: sealer.bucketHash('email', recipient),
+        windowMs: 86_400_000,
+        limit: 20,
+      },
+    ],
+    ...(lease === undefined ? {} : { lease }),
+  }
+}
+
+/** Fills the store with messages that wait. */
+async function fill(outbox: Outbox, count: number): Promise<void> {
+  for (let done = 0; done < count; done += 5000) {
+    const calls = Array.from({ length: Math.min(50, (count - done) / 100) }, () =>
+      outbox.accept(Array.from({ length: 100 }, () => message())),
+    )
+    await Promise.all(calls)
+  }
+}
+
+/** Handed over from memory: accepted with its lease, then settled. */
+async function handOver(outbox: Outbox): Promise<void> {
+  const lease = { token: randomBytes(12).toString('hex'), until: clock.now() + 60_000 }
+  const given = message(lease)
+  await outbox.accept([given])
+  await outbox.settle(given.message.id, lease, {
+    to: 'final',
+    state: 'sent',
+    answer: null,
+    record: {
+      at: clock.now(),
+      tookMs: 3,
+      provider: 'smtp',
+      outcome: 'sent',
+      code: '',
+      reply: '250 2.0.0 Ok: queued as 4XyZ',
+    },
+  })
+}
+
+interface Rate {
+  readonly perSecond: number
+  readonly p99Ms: number
+}
+
+async function measure(seconds: number, once: () => Promise<void>): Promise<Rate> {
+  const until = performance.now() + seconds * 1000
+  const times: number[] = []
+  const began = performance.now()
+  await Promise.all(
+    Array.from({ length: CALLBACKS }, async () => {
+      while (performance.now() < until) {
+        const at = performance.now()
+        await once()
+        times.push(performance.now() - at)
+      }
+    }),
+  )
+  times.sort((a, b) => a - b)
+  return {
+    perSecond: Math.round(times.length / ((performance.now() - began) / 1000)),
+    p99Ms: Math.round((times[Math.floor(times.length * 0.99)] ?? 0) * 10) / 10,
+  }
+}
+
+/** Claims and sends what waits, a hundred at a time. */
+async function drain(outbox: Outbox, seconds: number): Promise<Rate> {
+  const began = performance.now()
+  let sent = 0
+  while (performance.now() - began < seconds * 1000) {
+    const { messages } = await outbox.claim('email', 100, 60_000)
+    if (messages.length === 0) break
+    await Promise.all(
+      messages.map(({ id, lease }) => outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })),
+    )
+    sent += messages.length
+  }
+  return { perSecond: Math.round(sent / ((performance.now() - began) / 1000)), p99Ms: 0 }
+}
+
+export async function benchOutbox(
+  name: string,
+  open: () => Promise<Outbox>,
+  backlogs: readonly number[],
+  say: (line: string) => void,
+): Promise<void> {
+  const outbox = await open()
+  let waiting = 0
+  for (const backlog of backlogs) {
+    const began = performance.now()
+    await fill(outbox, backlog - waiting)
+    const filled = Math.round(backlog - waiting) / ((performance.now() - began) / 1000)
+    waiting = Math.max(waiting, backlog)
+    await measure(1, () => handOver(outbox))
+    const { perSecond, p99Ms } = await measure(SECONDS, () => handOver(outbox))
+    const parts = [`${name}  backlog ${backlog}`, `accepted and settled ${perSecond}/s`, `p99 ${p99Ms} ms`]
+    if (backlog > 0) {
+      const drained = await drain(outbox, 2)
+      parts.push(`filled ${Math.round(filled)}/s`, `claimed and settled ${drained.perSecond}/s`)
+    }
+    parts.push(`memory ${Math.round(process.memoryUsage.rss() / 1e6)} MB`)
+    say(parts.join('  '))
+  }
+  await outbox.close()
+}
+
+if (import.meta.main) {
+  const asked = process.argv.slice(2).map(Number)
+  const directory = await mkdtemp(join(tmpdir(), 'outbox-bench-'))
+  const path = join(directory, 'outbox.db')
+  const open = () => createSqliteOutbox({ path, clock, sealer, maxBacklog: 10_000_000, retentionDays: 30 })
+  try {
+    await benchOutbox('sqlite', open, asked.length > 0 ? asked : BACKLOGS, line =>
+      process.stdout.write(`${line}\n`),
+    )
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
