@@ -1,0 +1,99 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+
+const root = resolve(import.meta.dirname, '..')
+const text = (path: string) => readFileSync(resolve(root, path), 'utf8')
+
+/** Instructions of a Dockerfile, continued lines joined, comments left out. */
+function instructions(dockerfile: string): { name: string; rest: string }[] {
+  const lines = dockerfile
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+  return lines.flatMap(line => {
+    const [, name, rest] = /^([A-Z]+)\s+(.*)$/.exec(line.trim()) ?? []
+    return name === undefined || rest === undefined ? [] : [{ name, rest }]
+  })
+}
+
+const all = instructions(text('Dockerfile'))
+const lastFrom = all.findLastIndex(({ name }) => name === 'FROM')
+const final = all.slice(lastFrom)
+const one = (name: string) => final.filter(instruction => instruction.name === name).map(({ rest }) => rest)
+
+t.test('the image starts the service itself, as nobody special', t => {
+  t.same(
+    all.filter(({ name }) => name === 'FROM').map(({ rest }) => rest.split(' ')[0]),
+    ['node:24-bookworm-slim', 'node:24-bookworm-slim'],
+  )
+  t.same(JSON.parse(one('CMD').join()), ['node', '/app/src/main.ts', 'serve'])
+  t.ok(existsSync(resolve(root, 'src/main.ts')))
+  t.same(one('USER'), ['1000:1000'])
+  t.same(one('ENTRYPOINT'), [])
+  t.match(one('HEALTHCHECK').join(), /CMD \["callback-courier", "health"\]$/)
+  t.match(one('RUN').join(), 'ln -s /app/src/main.ts /usr/local/bin/callback-courier')
+  t.match(one('RUN').join(), /install -d -o 1000 -g 1000 -m 0700 \/data/)
+  t.same(one('VOLUME'), ['/data'])
+  t.same(one('WORKDIR'), ['/'], 'so that file:data/outbox.db is /data/outbox.db')
+  t.end()
+})
+
+t.test('only production dependencies get in, and none of their scripts runs', t => {
+  const installs = all.filter(({ name, rest }) => name === 'RUN' && /\bnpm (ci|i|install)\b/.test(rest))
+  t.equal(installs.length, 1)
+  for (const flag of ['--omit=dev', '--omit=optional', '--ignore-scripts']) t.match(installs[0]?.rest, flag)
+  t.notOk(final.some(({ rest }) => /\bnpm (ci|i|install|run)\b/.test(rest)))
+  t.end()
+})
+
+t.test('nothing else gets in', t => {
+  const copied = final.filter(({ name }) => name === 'COPY' || name === 'ADD').map(({ rest }) => rest)
+  t.same(copied, [
+    '--from=dependencies /app/node_modules /app/node_modules',
+    'package.json /app/',
+    'src /app/src',
+  ])
+  const ignored = text('.dockerignore')
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'))
+  t.same(ignored, ['*', '!package.json', '!package-lock.json', '!.npmrc', '!src'])
+  t.end()
+})
+
+t.test('builds with any engine', t => {
+  t.notMatch(text('Dockerfile'), /<<[-A-Z]/, 'no heredoc')
+  t.notMatch(text('Dockerfile'), '--link')
+  t.notMatch(text('Dockerfile'), '--mount')
+  t.end()
+})
+
+interface Service {
+  readonly [key: string]: unknown
+  readonly ports: readonly string[]
+  readonly volumes: readonly string[]
+}
+
+t.test('compose keeps it in its place', t => {
+  const { services, volumes } = parse(text('docker/compose.yaml')) as {
+    services: Record<string, Service>
+    volumes: Record<string, unknown>
+  }
+  const courier = services['courier']
+  t.match(courier, {
+    build: '..',
+    read_only: true,
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+    mem_limit: '256m',
+    env_file: '../.env',
+    stop_grace_period: '20s',
+  })
+  t.same(courier?.ports, ['8443:8443', '127.0.0.1:9090:9090'], 'the private listener is published here only')
+  t.ok(courier?.volumes.includes('data:/data'))
+  t.hasProp(volumes, 'data')
+  t.notHas(courier, { privileged: true })
+  t.notHas(courier, { user: 'root' })
+  t.end()
+})
