@@ -168,9 +168,9 @@ export function createMetrics(sources: MetricsSources): Metrics {
   gauge('in_flight', 'Attempts that are under way.', ['provider'], function () {
     for (const lane of sources.lanes()) this.set({ provider: lane.provider }, lane.inFlight)
   })
-  gauge('certificate_days', 'Days until the certificate expires.', [], function () {
+  gauge('certificate_remaining_seconds', 'Until the certificate expires.', [], function () {
     const days = sources.certificateDays()
-    if (days !== null) this.set(days)
+    if (days !== null) this.set(Math.round(days * 86_400))
   })
 
   const observer: Observer = {
