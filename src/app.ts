@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import fastifyEnv from '@fastify/env'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAdmin } from './admin/admin.ts'
-import { createJournal } from './admin/journal.ts'
+import { createJournal, sayOfSignatures } from './admin/journal.ts'
 import { createMetrics } from './admin/metrics.ts'
 import { observeAll } from './admin/observers.ts'
 import { createStanding } from './admin/standing.ts'
@@ -18,11 +18,12 @@ import {
   receiptsUrl,
 } from './assembly.ts'
 import { createGate } from './callback/gate.ts'
+import { createPublicListener } from './callback/listener.ts'
 import { createPhoneParser } from './callback/phone.ts'
 import { createQuotas } from './callback/quotas.ts'
 import { createReceiver } from './callback/receive.ts'
 import { createRecipientReader } from './callback/recipients.ts'
-import { callbackRoutes } from './callback/routes.ts'
+import { callbackRoutes, NOWHERE, sendAnswer } from './callback/routes.ts'
 import { createSources } from './callback/sources.ts'
 import type { Clock } from './clock.ts'
 import { type Config, envSchemaOptions } from './config.ts'
@@ -65,9 +66,6 @@ export interface App {
 /** SMTP may wait 300 s for the reply after the dot, after 30 s of connecting and 60 s of dialogue. */
 const ATTEMPT_LIMIT_MS = 400_000
 const LEASE_MS = ATTEMPT_LIMIT_MS + 120_000
-/** Slow clients: Node ends a stalled head or body only when all of these are set. ms. */
-const READ_LIMIT_MS = 5000
-const KEEP_ALIVE_MS = 75_000
 
 /** Wires everything, in the order of the road. */
 export async function createApp(options: AppOptions): Promise<App> {
@@ -133,7 +131,15 @@ export async function createApp(options: AppOptions): Promise<App> {
     observer: journal,
   })
 
-  const publicListener = createPublicListener(options.tls)
+  const headers = answerHeaders(options.tls !== undefined)
+  const { app: publicListener, strangers } = createPublicListener({
+    tls: options.tls,
+    notHttp: () => journal.stray({ answer: NOWHERE }),
+    nonsense: (_request, reply) => {
+      journal.stray({ answer: NOWHERE })
+      sendAnswer(reply, NOWHERE.status, NOWHERE, headers)
+    },
+  })
   await publicListener.register(fastifyEnv, envSchemaOptions(config))
   publicListener.addHook('onRequest', (_request, reply, next) => {
     if (draining) reply.header('connection', 'close')
@@ -146,8 +152,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     postSignature: config.POST_SIGNATURE,
     signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
     wall,
+    signatureNews: news => sayOfSignatures(log, news),
   })
-  const headers = answerHeaders(options.tls !== undefined)
   callbackRoutes(publicListener, {
     gate,
     receive,
@@ -155,6 +161,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     errorStatus: config.ERROR_STATUS,
     headers,
     observer: journal,
+    letIn: strangers.letIn,
   })
   const receiptUrl = receiptsUrl(config)
   if (receiptUrl !== null) {
@@ -185,6 +192,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     metrics,
     renderer,
     certificate,
+    requiredIsSafe: channel => gate.signatures(channel).requiredIsSafe,
     recipientHash: sealer.recipientHash,
     urls: options.urls,
     testSend: async (channel, body) => {
@@ -211,41 +219,6 @@ export async function createApp(options: AppOptions): Promise<App> {
       await outbox.close()
     },
   }
-}
-
-function createPublicListener(tls: object | undefined): FastifyInstance {
-  const server = {
-    connectionsCheckingInterval: 1000,
-    headersTimeout: READ_LIMIT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-  }
-  const app = Fastify({
-    ...(tls === undefined
-      ? { http: server }
-      : { https: { ...server, handshakeTimeout: READ_LIMIT_MS, ...tls } }),
-    // Ours instead: the default log prints the URL, with the key in it.
-    logger: false,
-    requestTimeout: READ_LIMIT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    forceCloseConnections: 'idle',
-    exposeHeadRoutes: false,
-    routerOptions: {
-      ignoreTrailingSlash: true,
-      maxParamLength: 256,
-      // The query is read raw: how its `+` is decoded is a question of the signature's.
-      querystringParser: () => ({}),
-    },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-        allowUnionTypes: true,
-      },
-    },
-  } as object)
-  return app
 }
 
 function answerHeaders(https: boolean): Record<string, string> {

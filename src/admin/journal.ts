@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { ReceiverObserver } from '../callback/receive.ts'
 import type { RouteObserver } from '../callback/routes.ts'
+import type { SignatureNews } from '../callback/signature-watch.ts'
 import type { DeliveryObserver } from '../delivery/deliver.ts'
 import { createRepeater } from './repeater.ts'
 
@@ -116,6 +117,26 @@ export function createJournal(log: Logger, now: () => number): Observer {
         log.error({ event: 'store', doing, err: plainError(error), times }, 'the store cannot take it now')
       })
     },
+  }
+}
+
+/** Tells the operator what the POSTs' signatures say about POST_SIGNATURE. */
+export function sayOfSignatures(log: Logger, news: SignatureNews): void {
+  if (news.is === 'required-is-safe') {
+    log.info(
+      { event: 'signatures', advice: 'required' },
+      'every POST came signed and right for a while: POST_SIGNATURE=required would be safe',
+    )
+  } else if (news.is === 'no-longer-safe') {
+    log.warn(
+      { event: 'signatures', advice: 'observe', channel: news.channel, signature: news.came },
+      'a POST came that POST_SIGNATURE=required would have refused: keep observe',
+    )
+  } else {
+    log.info(
+      { event: 'signatures', advice: 'observe', channel: news.channel },
+      'the platform does not sign its POSTs: keep observe, and name its networks in ALLOWED_SOURCES',
+    )
   }
 }
 

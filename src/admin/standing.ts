@@ -38,14 +38,9 @@ export interface Standing {
   providers(): readonly ProviderStanding[]
   validation(channel: Channel): Validation | null
   signatures(channel: Channel): SignatureCounts
-  /** Whether every POST so far came signed and right, and enough of them came to say so. */
-  requiredIsSafe(channel: Channel): boolean
   /** The store's last failure; null when it has not failed, or has worked since. */
   storeFailure(): { readonly at: number; readonly doing: string; readonly message: string } | null
 }
-
-/** So many signed POSTs, and none that was not, before anybody is told to insist on it. */
-const ENOUGH_SIGNED = 100
 
 /** @param now ms since the epoch. */
 export function createStanding(now: () => number): Standing {
@@ -107,10 +102,6 @@ export function createStanding(now: () => number): Standing {
     providers: () => [...providers.values()],
     validation: channel => validations.get(channel) ?? null,
     signatures: channel => signatures[channel],
-    requiredIsSafe: channel => {
-      const { right, wrong, absent } = signatures[channel]
-      return right >= ENOUGH_SIGNED && wrong === 0 && absent === 0
-    },
     storeFailure: () => storeFailure,
   }
 }

@@ -3,6 +3,7 @@ import type { Answer } from '../answers.ts'
 import { answer } from '../answers.ts'
 import type { Channel } from '../messages/message.ts'
 import { checkSignature, isFresh, type SignatureCheck } from './signature.ts'
+import { createSignatureWatch, type SignatureNews, type SignatureStatistics } from './signature-watch.ts'
 import type { Sources } from './sources.ts'
 
 declare const minted: unique symbol
@@ -41,6 +42,8 @@ export interface GateOptions {
   readonly signatureMaxAgeSeconds: number
   /** Wall time, ms since the epoch: the platform's timestamps are wall time. */
   readonly wall: () => number
+  /** With `observe`: hears when what POSTs look like says something about `required`. */
+  readonly signatureNews?: (news: SignatureNews) => void
 }
 
 export interface Knock {
@@ -61,6 +64,8 @@ export interface Gate {
   admit(knock: Knock): Admission
   /** A test send from the private listener, whose own guard has let its caller in. */
   operator(channel: Channel): Caller
+  /** How POSTs come signed; counted with `observe` only. */
+  signatures(channel: Channel): SignatureStatistics
 }
 
 export function createGate(options: GateOptions): Gate {
@@ -69,6 +74,8 @@ export function createGate(options: GateOptions): Gate {
     email: (channels.email?.keys ?? []).map(digestOf),
     sms: (channels.sms?.keys ?? []).map(digestOf),
   }
+  const on = (['email', 'sms'] as const).filter(channel => channels[channel] !== undefined)
+  const watch = createSignatureWatch(on, wall, options.signatureNews ?? (() => {}))
 
   function knockOn(knock: Knock): { readonly answer: Answer; readonly reason: GateReason } | null {
     const secrets = channels[knock.channel]
@@ -95,6 +102,7 @@ export function createGate(options: GateOptions): Gate {
 
   return {
     operator: channel => ({ channel, corpId }) as Caller,
+    signatures: channel => watch.statistics(channel),
     validate(knock) {
       const refused = knockOn(knock)
       if (refused !== null) return { ok: false, ...refused, signature: 'absent' }
@@ -108,7 +116,12 @@ export function createGate(options: GateOptions): Gate {
       if (refused !== null) return { ok: false, ...refused, signature: 'absent' }
       if (postSignature === 'off') return admitted(knock, 'absent')
       const { check, timestamp } = signatureOf(knock)
-      if (postSignature === 'observe') return admitted(knock, check)
+      if (postSignature === 'observe') {
+        const stale =
+          check === 'right' && timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)
+        watch.saw(knock.channel, stale ? 'stale' : check)
+        return admitted(knock, check)
+      }
       if (check !== 'right' || timestamp === undefined) {
         const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
         return { ok: false, answer: answer('credential', message), reason: 'signature', signature: check }

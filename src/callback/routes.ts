@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, answer, contentInvalid, postStatus } from '../answers.ts'
 import type { Channel } from '../messages/message.ts'
@@ -29,6 +30,8 @@ export interface CallbackRoutesOptions {
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>
   readonly observer: RouteObserver
+  /** Hears of each connection on which somebody showed the key. */
+  readonly letIn: (socket: Socket) => void
 }
 
 declare module 'fastify' {
@@ -44,12 +47,16 @@ const CHANNELS: readonly Channel[] = ['email', 'sms']
 const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'] as const
 const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
 
+/** What everything that is not a callback is answered. */
+export const NOWHERE: Answer = answer('path', 'no such path')
+const OTHER_METHOD: Answer = answer('method', 'GET validates, POST sends')
+
 /**
  * The public routes: validation (GET) and sending (POST) of each channel under `/callback/{corp_id}/{key}/`, and one
  * constant answer for everything else.
  */
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
-  const { gate, receive, schemas, errorStatus, headers, observer } = options
+  const { gate, receive, schemas, errorStatus, headers, observer, letIn } = options
 
   app.decorateRequest('admission', null)
   app.decorateRequest('startedAt', 0)
@@ -69,16 +76,8 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     }
   })
 
-  function send(reply: FastifyReply, status: number, given: Answer): FastifyReply {
-    if (given.retryAfter !== undefined) reply.header('retry-after', String(given.retryAfter))
-    return reply
-      .code(status)
-      .headers(headers)
-      .header('content-type', 'application/json; charset=utf-8')
-      .send(
-        `{"err_code":${given.err_code},"err_msg":${given.err_msg === '' ? '""' : JSON.stringify(given.err_msg)}}`,
-      )
-  }
+  const send = (reply: FastifyReply, status: number, given: Answer) =>
+    sendAnswer(reply, status, given, headers)
 
   function knockOf(channel: Channel, request: FastifyRequest): Knock {
     const { corpId, key } = request.params as Params
@@ -95,10 +94,13 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     }
   }
 
-  function closeAfter(request: FastifyRequest, reply: FastifyReply): void {
-    // A refused POST's body is not read: the connection cannot be used again.
-    if (request.method === 'POST') reply.header('connection', 'close')
-  }
+  // Before anything of it is read: a stranger's body would be parsed otherwise.
+  app.addHook('onRequest', (request, reply, next) => {
+    if (!request.is404) return next()
+    observer.stray({ answer: NOWHERE })
+    dropBody(request, reply)
+    send(reply, NOWHERE.status, NOWHERE)
+  })
 
   for (const channel of CHANNELS) {
     const url = `/callback/:corpId/:key/${channel}`
@@ -120,6 +122,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
       request.startedAt = performance.now()
       const admission = gate.validate(knockOf(channel, request))
       const given = admission.ok ? answer('ok', '') : admission.answer
+      if (admission.ok) letIn(request.raw.socket)
       tell(request, 'GET', admission, { answer: given, kind: 'none', ids: [] })
       return send(reply, given.status, given)
     })
@@ -130,9 +133,12 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
         request.startedAt = performance.now()
         const admission = gate.admit(knockOf(channel, request))
         request.admission = admission
-        if (admission.ok) return next()
+        if (admission.ok) {
+          letIn(request.raw.socket)
+          return next()
+        }
         tell(request, 'POST', admission, { answer: admission.answer, kind: 'none', ids: [] })
-        closeAfter(request, reply)
+        dropBody(request, reply)
         send(reply, postStatus(channel, admission.answer, errorStatus), admission.answer)
       },
       handler: async (request, reply) => {
@@ -147,7 +153,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
         const { admission } = request
         if (given.err_code === answer('fault', '').err_code) observer.fault({ error })
         if (admission !== null) tell(request, 'POST', admission, { answer: given, kind: 'none', ids: [] })
-        if (given.status === 413) closeAfter(request, reply)
+        if (given.status === 413) reply.header('connection', 'close')
         return send(reply, postStatus(channel, given, errorStatus), given)
       },
     })
@@ -155,26 +161,49 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     app.route({
       method: [...OTHER_METHODS],
       url,
-      handler: (_request, reply) => {
-        const given = answer('method', 'GET validates, POST sends')
-        observer.stray({ answer: given })
-        return send(reply, given.status, given)
+      onRequest: (request, reply) => {
+        observer.stray({ answer: OTHER_METHOD })
+        dropBody(request, reply)
+        send(reply, OTHER_METHOD.status, OTHER_METHOD)
       },
+      handler: () => undefined,
     })
   }
 
-  const nowhere = answer('path', 'no such path')
-  app.setNotFoundHandler((_request, reply) => {
-    observer.stray({ answer: nowhere })
-    return send(reply, nowhere.status, nowhere)
-  })
+  app.setNotFoundHandler((_request, reply) => send(reply, NOWHERE.status, NOWHERE))
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const status = error.statusCode ?? 500
     if (status >= 500) observer.fault({ error })
-    const given = status >= 500 ? answer('fault', 'an unexpected fault') : nowhere
+    const given = status >= 500 ? answer('fault', 'an unexpected fault') : NOWHERE
     observer.stray({ answer: given })
     return send(reply, given.status, given)
   })
+}
+
+/** Writes an answer. @param headers stand on every one. */
+export function sendAnswer(
+  reply: FastifyReply,
+  status: number,
+  given: Answer,
+  headers: Readonly<Record<string, string>>,
+): FastifyReply {
+  if (given.retryAfter !== undefined) reply.header('retry-after', String(given.retryAfter))
+  return reply
+    .code(status)
+    .headers(headers)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(
+      `{"err_code":${given.err_code},"err_msg":${given.err_msg === '' ? '""' : JSON.stringify(given.err_msg)}}`,
+    )
+}
+
+/**
+ * Keeps the connection of a refused request when what is left of it is small: Node reads it and throws it away, which
+ * costs less than another TLS handshake. Anything larger, or of unknown length, is not waited for.
+ */
+function dropBody(request: FastifyRequest, reply: FastifyReply): void {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+  if (coding !== undefined || Number(length ?? 0) > BODY_LIMIT) reply.header('connection', 'close')
 }
 
 /** What a body that is not read or not right is answered: the field by JSON pointer, never its value. */
