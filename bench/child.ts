@@ -1,0 +1,108 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** A process of the bench: a sink or a baseline. It answers one question at a time. */
+export interface Child {
+  readonly pid: number
+  ask<Answer>(question: Question): Promise<Answer>
+  stop(): Promise<void>
+}
+
+export type Question = { readonly is: string } & Readonly<Record<string, unknown>>
+
+/** Starts a module of this folder in a process of its own. @param module such as `./sinks/smtp.ts` */
+export async function startChild(module: string, env: Readonly<Record<string, string>> = {}): Promise<Child> {
+  const child = fork(fileURLToPath(new URL(module, import.meta.url)), {
+    env: { ...process.env, NODE_ENV: 'production', ...env },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  await nextMessage(child)
+  return {
+    pid: child.pid ?? 0,
+    async ask<Answer>(question: Question) {
+      const answer = nextMessage(child)
+      child.send(question)
+      return (await answer) as Answer
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      await new Promise(resolve => {
+        child.once('exit', resolve)
+        child.kill()
+      })
+    },
+  }
+}
+
+/** The child's side: says that it is ready, then answers. */
+export function answerParent(answer: (question: Question) => unknown): void {
+  process.on('message', (question: Question) => {
+    void Promise.resolve(answer(question)).then(answered => process.send?.(answered ?? null))
+  })
+  process.on('disconnect', () => process.exit(0))
+  process.send?.('ready')
+}
+
+async function nextMessage(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const ended = (): void => reject(new Error(`a process of the bench ended: ${child.spawnargs.at(-1)}`))
+    child.once('exit', ended)
+    child.once('message', message => {
+      child.off('exit', ended)
+      resolve(message)
+    })
+  })
+}
+
+/** What a process costs, from /proc; zeros where there is none. */
+export interface Usage {
+  /** The most resident memory since the last look, MB. */
+  readonly peakMb: number
+  /** Share of one core since the last look. */
+  readonly cpu: number
+}
+
+/** Watches a process's memory several times a second. */
+export function watchUsage(pid: number): { look(): Usage; stop(): void } {
+  let peakMb = 0
+  let since = { at: performance.now(), cpuMs: cpuMs(pid) }
+  const timer = setInterval(() => {
+    peakMb = Math.max(peakMb, residentMb(pid))
+  }, 100)
+  timer.unref()
+  return {
+    look() {
+      const now = { at: performance.now(), cpuMs: cpuMs(pid) }
+      const usage = {
+        peakMb: Math.max(peakMb, residentMb(pid)),
+        cpu: (now.cpuMs - since.cpuMs) / (now.at - since.at),
+      }
+      since = now
+      peakMb = 0
+      return usage
+    },
+    stop: () => clearInterval(timer),
+  }
+}
+
+function residentMb(pid: number): number {
+  const kb = /^VmRSS:\s+(\d+)/m.exec(readProc(pid, 'status'))?.[1]
+  return kb === undefined ? 0 : (Number(kb) * 1024) / 1e6
+}
+
+/** User and system time; /proc counts in hundredths of a second. */
+function cpuMs(pid: number): number {
+  const fields = readProc(pid, 'stat')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10
+}
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}

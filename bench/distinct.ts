@@ -1,0 +1,51 @@
+/**
+ * Callbacks that differ from each other, and how a sink knows each again. A callback's number goes into its recipient
+ * and its code, so that a sink can tell a message that was lost, doubled, or given to somebody else.
+ */
+export interface Callback {
+  readonly number: number
+  readonly body: string
+}
+
+/** Numbers fit the last eight digits of a mainland mobile number. */
+export const MOST = 100_000_000
+
+export function codeOf(number: number): string {
+  return String(MOST + number).slice(1)
+}
+
+export function addressOf(number: number): string {
+  return `reader.${codeOf(number)}@bench.example.com`
+}
+
+export function phoneOf(number: number): string {
+  return `+86138${codeOf(number)}`
+}
+
+export function emailCallback(number: number): Callback {
+  const email_param = { type: 5, code: codeOf(number), hour: '1' }
+  const body = { subject: 'Your activation code', to: addressOf(number), email_param, plain_email: null }
+  return { number, body: JSON.stringify(body) }
+}
+
+export function smsCallback(number: number): Callback {
+  const sms_param = { type: 1, code: codeOf(number), minute: '10' }
+  const to = phoneOf(number).slice(3)
+  return {
+    number,
+    body: JSON.stringify({ sms_param, to, area_code: '86', plain_sms: null, plugin_id: null }),
+  }
+}
+
+/** Counts upwards over all measures of a run. */
+export function createNumbers(): { next(): number; readonly taken: () => number } {
+  let taken = 0
+  return {
+    next() {
+      taken += 1
+      if (taken >= MOST) throw new Error('more messages than a run has numbers for')
+      return taken
+    },
+    taken: () => taken,
+  }
+}

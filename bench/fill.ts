@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { pino } from 'pino'
+import { openOutbox, openSealer } from '../src/assembly.ts'
+import { createClock } from '../src/clock.ts'
+import { loadConfig } from '../src/config.ts'
+import type { Acceptance, Lease } from '../src/outbox/outbox.ts'
+import { answerParent } from './child.ts'
+
+/**
+ * Fills the store of a service that is not running with messages that had one attempt each and wait an hour for the
+ * next, as after an outage of the mail server. Takes the service's own settings from its environment.
+ */
+const clock = createClock()
+const config = loadConfig({ env: process.env, readFile: path => readFileSync(path, 'utf8') })
+const sealer = await openSealer(config)
+const outbox = await openOutbox(config, clock, sealer, pino({ level: 'silent' }))
+const AT_ONCE = 1_000
+const HOUR_MS = 3_600_000
+
+answerParent(async question => {
+  const rows = question['rows'] as number
+  const began = performance.now()
+  for (let done = 0; done < rows; done += AT_ONCE)
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows - done) }, async (_, i) => wait(done + i)))
+  await outbox.close()
+  return (performance.now() - began) / 1000
+})
+
+async function wait(row: number): Promise<void> {
+  const lease = { token: randomBytes(12).toString('hex'), until: clock.now() + 60_000 }
+  const given = message(row, lease)
+  await outbox.accept([given])
+  await outbox.settle(given.message.id, lease, {
+    to: 'queued',
+    dueAt: clock.now() + HOUR_MS,
+    record: {
+      at: clock.now(),
+      tookMs: 5000,
+      provider: 'smtp',
+      outcome: 'retry',
+      code: '421',
+      reply: '421 4.3.2 closing',
+    },
+  })
+}
+
+function message(row: number, lease: Lease): Acceptance {
+  const recipient = `waiting.${row}@bench.example.com`
+  const url = `https://www.bench.example.com/activate/${row}`
+  const now = clock.now()
+  return {
+    message: {
+      id: randomBytes(16).toString('hex'),
+      channel: 'email',
+      kind: 'registration-activation',
+      purpose: 'link',
+      recipient,
+      masked: 'w***@bench.example.com',
+      content: { params: { url, hour: '24' }, subject: 'Activate your account', words: 'ours' },
+      arrivedAt: now,
+      expiresAt: now + 24 * HOUR_MS,
+    },
+    twinKey: sealer.twinKey(['email', 'bench-corp', '1', url, recipient]),
+    recipientHash: sealer.recipientHash('email', recipient),
+    charges: [
+      { quota: 'recipient-10m', bucket: sealer.bucketHash('email', recipient), windowMs: 600_000, limit: 5 },
+    ],
+    lease,
+  }
+}

@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { emailCallback, smsCallback } from '../distinct.ts'
+import { atMost, type Figure, figure } from '../figures.ts'
+import { mustBeZero, openClient, postOf } from '../https-client.ts'
+import { ended, freePort, PATHS, settings, spawnService } from '../service.ts'
+import type { Channel, Stage } from '../stage.ts'
+
+const REACH_SECONDS = 1
+
+/** From the start of the process to the first callback that is answered, its message delivered. */
+export async function measureColdStart(stage: Stage): Promise<Figure[]> {
+  const took: Record<Channel, number[]> = { email: [], sms: [] }
+  for (let round = 1; round <= stage.rounds; round++)
+    for (const channel of ['email', 'sms'] as const) {
+      const seconds = await start(stage, channel)
+      took[channel].push(seconds)
+      stage.say(`cold start ${round}: first ${channel} callback answered after ${seconds.toFixed(2)} s`)
+    }
+  return (['email', 'sms'] as const).map(channel =>
+    atMost(REACH_SECONDS, figure(`cold start to the first answered ${channel} callback`, 's', took[channel])),
+  )
+}
+
+async function start(stage: Stage, channel: Channel): Promise<number> {
+  const { certificate, ports } = stage
+  const directory = await mkdtemp(join(tmpdir(), 'courier-bench-'))
+  const port = await freePort()
+  const env = await settings({ certificate, smtpPort: ports.email, twilioPort: ports.sms }, directory, port)
+  const number = stage.numbers.next()
+  const { body } = channel === 'email' ? emailCallback(number) : smsCallback(number)
+  const began = performance.now()
+  const child = spawnService(env, directory, join(directory, 'log'))
+  try {
+    const client = await connected(port, certificate.cert, began)
+    await client.full(0.001, () => ({ request: postOf(PATHS[channel], body), check: mustBeZero }))
+    const seconds = (performance.now() - began) / 1000
+    client.close()
+    await stage.arrived(channel, number, number)
+    return seconds
+  } finally {
+    await ended(child)
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function connected(port: number, ca: string, began: number): ReturnType<typeof openClient> {
+  for (;;) {
+    try {
+      return await openClient({ port, ca, connections: 1 })
+    } catch (error) {
+      if (performance.now() - began > 20_000) throw new Error('the service does not listen', { cause: error })
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, totalmem } from 'node:os'
+import { parseArgs } from 'node:util'
+import { type Figure, table } from './figures.ts'
+import { measureBacklog } from './measures/backlog.ts'
+import { measureColdStart } from './measures/cold-start.ts'
+import { measureEmail, measureSms } from './measures/rates.ts'
+import { measureValidation } from './measures/validation.ts'
+import { openStage, type Stage } from './stage.ts'
+
+const USAGE = `npm run bench -- [--only email,sms,get,cold,backlog] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
+
+Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
+of the rounds. Ends with 1 when a message was lost, doubled or wrongly answered.`
+
+const MEASURES: Readonly<Record<string, (stage: Stage, backlogs: readonly number[]) => Promise<Figure[]>>> = {
+  email: measureEmail,
+  sms: measureSms,
+  get: measureValidation,
+  cold: measureColdStart,
+  backlog: measureBacklog,
+}
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: Object.keys(MEASURES).join(',') },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '5' },
+    backlogs: { type: 'string', default: '10000,1000000' },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+async function main(): Promise<number> {
+  const only = values.only.split(',')
+  const unknown = only.filter(name => !(name in MEASURES))
+  if (values.help || unknown.length) {
+    say(USAGE)
+    return values.help ? 0 : 2
+  }
+  const machine = `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 1e9)} GB, Node ${process.version}`
+  say(machine)
+  const { stage, close } = await openStage({
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    say,
+  })
+  const figures: Figure[] = []
+  try {
+    for (const name of only)
+      figures.push(...((await MEASURES[name]?.(stage, values.backlogs.split(',').map(Number))) ?? []))
+    say(`\n${table(figures)}\n\nEvery message arrived once, with its own code.`)
+    return 0
+  } catch (error) {
+    if (figures.length) say(`\n${table(figures)}`)
+    say(`\nFAILED: ${error instanceof Error ? error.message : String(error)}`)
+    return 1
+  } finally {
+    if (values.json !== undefined)
+      writeFileSync(values.json, `${JSON.stringify({ machine, figures }, null, 2)}\n`)
+    await close()
+  }
+}
+
+process.exit(await main())

@@ -1,0 +1,74 @@
+import net from 'node:net'
+import { answerParent } from '../child.ts'
+import { codeOf } from '../distinct.ts'
+import { createTally } from './tally.ts'
+
+/**
+ * Twilio's `POST …/Messages.json`, as fast as it can be answered: takes every message and counts. Not an HTTP server,
+ * just what the SDK's requests need. `LATENCY_MS`: what it waits before it answers.
+ */
+const latencyMs = Number(process.env['LATENCY_MS'] ?? 0)
+const tally = createTally()
+let made = 0
+
+const server = net.createServer({ noDelay: true }, socket => {
+  let held = ''
+  socket.on('error', () => {})
+  socket.on('data', (chunk: Buffer) => {
+    held += chunk.toString('latin1')
+    let answers = ''
+    for (;;) {
+      const head = held.indexOf('\r\n\r\n')
+      if (head < 0) break
+      const length = Number(/content-length: *(\d+)/i.exec(held.slice(0, head))?.[1] ?? 0)
+      if (held.length < head + 4 + length) break
+      const form = held.slice(head + 4, head + 4 + length)
+      held = held.slice(head + 4 + length)
+      answers += answer(form)
+    }
+    if (!answers) return
+    if (latencyMs > 0) setTimeout(() => socket.write(answers), latencyMs)
+    else socket.write(answers)
+  })
+})
+
+function answer(form: string): string {
+  const digits = /(?:^|&)To=%2B86138(\d{8})(?:&|$)/.exec(form)?.[1] ?? ''
+  const number = Number(digits)
+  const text = /(?:^|&)Body=([^&]*)/.exec(form)?.[1] ?? ''
+  tally.note(number, text.includes(codeOf(number)))
+  made += 1
+  const sid = `SM${made.toString(16).padStart(32, '0')}`
+  const body = JSON.stringify({
+    account_sid: 'AC00000000000000000000000000000000',
+    api_version: '2010-04-01',
+    body: 'your code',
+    date_created: 'Thu, 24 Aug 2023 05:01:45 +0000',
+    date_sent: null,
+    date_updated: 'Thu, 24 Aug 2023 05:01:45 +0000',
+    direction: 'outbound-api',
+    error_code: null,
+    error_message: null,
+    from: '+15005550006',
+    messaging_service_sid: null,
+    num_media: '0',
+    num_segments: '1',
+    price: null,
+    price_unit: 'USD',
+    sid,
+    status: 'queued',
+    subresource_uris: {
+      media: `/2010-04-01/Accounts/AC00000000000000000000000000000000/Messages/${sid}/Media.json`,
+    },
+    to: `+86138${digits}`,
+    uri: `/2010-04-01/Accounts/AC00000000000000000000000000000000/Messages/${sid}.json`,
+  })
+  return `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: keep-alive\r\n\r\n${body}`
+}
+
+server.listen(0, '127.0.0.1', () => {
+  answerParent(question => {
+    if (question.is === 'port') return (server.address() as net.AddressInfo).port
+    return tally.received(question['asked'] as [number, number][])
+  })
+})
