@@ -24,10 +24,11 @@ export function waitForRoom(
   now: number,
 ): number {
   const elapsed = now - windowStart(now, windowMs)
-  if (current + previous * (1 - elapsed / windowMs) + 1 <= limit) return 0
+  // In counts times milliseconds, so that no rounding makes room where there is none.
+  const room = (limit - 1 - current) * windowMs
+  if (previous * (windowMs - elapsed) <= room) return 0
   if (limit < 1) return windowMs
-  const room = limit - 1
   // Either enough of the previous window slides out within this one, or the current one must do so as the previous.
-  if (current <= room) return Math.max(1, Math.ceil(windowMs * (1 - (room - current) / previous) - elapsed))
-  return Math.max(1, Math.ceil(windowMs - elapsed + windowMs * (1 - room / current)))
+  if (room >= 0) return windowMs - Math.floor(room / previous) - elapsed
+  return windowMs - elapsed + windowMs - Math.floor(((limit - 1) * windowMs) / current)
 }

@@ -45,7 +45,10 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     now: clock.now(),
     emptyWalEveryMs,
   }
-  const worker = new Worker(new URL('./sqlite/worker.ts', import.meta.url), { workerData: settings, execArgv: [] })
+  const worker = new Worker(new URL('./sqlite/worker.ts', import.meta.url), {
+    workerData: settings,
+    execArgv: [],
+  })
   await opened(worker)
   const calls = createCalls(worker, options.log ?? (() => {}), options.committed)
   const { call } = calls

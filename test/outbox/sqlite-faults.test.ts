@@ -1,0 +1,357 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { openStore } from '../../src/outbox/sqlite/open.ts'
+import { createStore } from '../../src/outbox/sqlite/store.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
+import { lease, sample, testClock } from './samples.ts'
+
+const SECRET = 'a secret of the tests, long enough'
+const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url))
+const clock = testClock()
+
+const pathIn = (t: Test) => join(t.testdir({}), 'outbox.db')
+
+function openAt(path: string, secret = SECRET): Promise<Outbox> {
+  const sealer = createSealer(secret)
+  return createSqliteOutbox({ path, clock, sealer, maxBacklog: 1_000_000, retentionDays: 30 })
+}
+
+function childAt(t: Test, path: string, calls?: number): ChildProcess {
+  const more = calls === undefined ? [] : [String(calls)]
+  const child = spawn(process.execPath, [CHILD, path, SECRET, ...more], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return child
+}
+
+/** Reads what a child says, line by line, until `enough` or its end. */
+async function listen(child: ChildProcess, enough: (line: string) => boolean): Promise<void> {
+  if (child.stdout === null) throw new Error('the child has no stdout')
+  for await (const line of createInterface({ input: child.stdout })) if (enough(line)) return
+}
+
+t.test('SIGKILL at any moment: everything acknowledged is there, and what was sent stays sent', async t => {
+  const path = pathIn(t)
+  const acknowledged = new Map<string, string>()
+  for (let loop = 0; loop < 4; loop += 1) {
+    const child = childAt(t, path)
+    const until = 40 + loop * 170
+    let lines = 0
+    // Lines that were written before the end count, those read after the kill as well.
+    await listen(child, line => {
+      const [what = '', id = ''] = line.split(' ')
+      if (id.length === 32) acknowledged.set(id, what)
+      lines += 1
+      if (lines === until) child.kill('SIGKILL')
+      return false
+    })
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    t.equal(child.signalCode, 'SIGKILL')
+  }
+  const outbox = await openAt(path)
+  let lost = 0
+  for (const [id, what] of acknowledged) {
+    const view = await outbox.desk.find(id)
+    if (view === null || (what === 'sent' && view.state !== 'sent')) lost += 1
+  }
+  t.ok(acknowledged.size > 500, `${acknowledged.size} acknowledged`)
+  t.equal(lost, 0, 'none is lost')
+  await outbox.close()
+})
+
+t.test('what a dead process was sending is claimed again at once, as an ambiguous attempt', async t => {
+  const path = pathIn(t)
+  const first = await openAt(path)
+  const given = sample(clock, { lease: lease(clock, 3_600_000) })
+  await first.accept([given])
+  await first.close()
+  const second = await openAt(path)
+  const { messages } = await second.claim('email', 10, 1000)
+  t.match(messages, [{ id: given.message.id, attempts: 2, ambiguous: 1 }])
+  await second.close()
+})
+
+t.test(
+  'a second process on the same file is refused, and told what to do; after the first it may',
+  async t => {
+    const path = pathIn(t)
+    const child = childAt(t, path)
+    await listen(child, line => line.startsWith('stored'))
+    const error = await openAt(path).then(
+      () => null,
+      (reason: unknown) => reason,
+    )
+    t.ok(error instanceof StoreUnusable)
+    t.match((error as Error).message, /in use by another process: end that one first/)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const outbox = await openAt(path)
+    t.equal(await outbox.desk.probe(), true)
+    await t.rejects(openAt(path), StoreUnusable, 'nor twice in one process')
+    await outbox.close()
+  },
+)
+
+t.test('a damaged file refuses the start and says what to do', async t => {
+  const path = pathIn(t)
+  const outbox = await openAt(path)
+  for (let n = 0; n < 200; n += 1) await outbox.accept([sample(clock, { recipient: `r${n}@example.com` })])
+  await outbox.close()
+  const file = await open(path, 'r+')
+  // From the third page on; the first holds the header, so that the damage is found by reading, not by its name.
+  await file.write(Buffer.alloc(64 * 4096, 0xa5), 0, 64 * 4096, 2 * 4096)
+  await file.close()
+  await t.rejects(openAt(path), {
+    name: 'StoreUnusable',
+    message: /is damaged: stop the service, keep a copy/,
+  })
+})
+
+t.test('a file that is no store refuses the start', async t => {
+  const path = pathIn(t)
+  await writeFile(path, 'not a database, but long enough to be read as the header of one'.repeat(100))
+  await t.rejects(openAt(path), { name: 'StoreUnusable', message: /is damaged/ })
+})
+
+t.test('damage that is met later fails the calls, and says what to do', async t => {
+  const path = pathIn(t)
+  const db = openStore(path)
+  const letterKey = createSealer(SECRET).letterKey
+  const now = clock.now()
+  const settings = { path, letterKey, now, maxBacklog: 1000, retentionMs: 1e9, leaseToken: () => 'lease' }
+  const store = createStore(db, { ...settings, damaged: 'the store is damaged: restore it' })
+  const accept = (n: number) =>
+    store.run([[n, 'accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
+  for (let n = 0; n < 100; n += 1) accept(n)
+  store.upkeep.emptyWal()
+  // Nothing may be answered from memory.
+  db.exec('PRAGMA cache_size = 1; PRAGMA shrink_memory')
+  const file = await open(path, 'r+')
+  const { size } = await file.stat()
+  await file.write(Buffer.alloc(size - 4096, 0xa5), 0, size - 4096, 4096)
+  await file.close()
+  t.match(accept(100), [[100, null, { is: 'unavailable', message: 'the store is damaged: restore it' }]])
+  t.match(store.run([[1, 'find', { id: '0' }]]), [[1, null, { is: 'unavailable' }]])
+  db.close()
+})
+
+t.test('a store of a newer version is left alone', async t => {
+  const path = pathIn(t)
+  await (await openAt(path)).close()
+  const db = new DatabaseSync(path)
+  db.exec("UPDATE meta SET value = 999 WHERE key = 'schema'")
+  db.close()
+  await t.rejects(openAt(path), { name: 'StoreUnusable', message: /written by a newer version/ })
+})
+
+t.test('another secret is refused while messages wait, and taken when none does', async t => {
+  const path = pathIn(t)
+  const first = await openAt(path)
+  await first.accept([sample(clock)])
+  await first.close()
+  await t.rejects(openAt(path, 'another secret'), {
+    name: 'StoreUnusable',
+    message: /1 messages wait .*another secret/,
+  })
+  const again = await openAt(path)
+  const { messages } = await again.claim('email', 1, 1000)
+  for (const each of messages)
+    await again.settle(each.id, each.lease, { to: 'final', state: 'sent', answer: null })
+  await again.close()
+  const other = await openAt(path, 'another secret')
+  await other.accept([sample(clock, { recipient: 'bob@example.com' })])
+  await other.close()
+  await t.rejects(openAt(path), StoreUnusable)
+})
+
+t.test('what cannot be read any more is refused, and not in the way of the rest', async t => {
+  const path = pathIn(t)
+  const first = await openAt(path)
+  const [bad, good] = [
+    sample(clock, { code: '1', purpose: 'link' }),
+    sample(clock, { code: '2', purpose: 'link' }),
+  ]
+  await first.accept([bad, good])
+  await first.close()
+  const db = new DatabaseSync(path)
+  db.prepare('UPDATE messages SET sealed = (SELECT sealed FROM messages WHERE id = ?) WHERE id = ?').run(
+    good.message.id,
+    bad.message.id,
+  )
+  db.close()
+  const outbox = await openAt(path)
+  const { messages, settled } = await outbox.claim('email', 10, 1000)
+  t.match(messages, [{ id: good.message.id }])
+  t.match(settled, [{ id: bad.message.id, state: 'refused' }], 'another row’s content is not its own')
+  t.match((await outbox.desk.find(bad.message.id))?.timeline, [{ code: 'UNREADABLE' }])
+  await outbox.close()
+})
+
+const disk = await mkdtemp(join(tmpdir(), 'small-disk-'))
+const mounted =
+  process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', disk]).status === 0
+t.teardown(() => rm(disk, { recursive: true }))
+if (mounted) t.teardown(() => spawnSync('umount', ['-l', disk]))
+const noDisk = mounted ? false : 'only root may mount a small disk to fill'
+
+t.test('a full disk: 503 while it lasts, nothing half stored, and it recovers', { skip: noDisk }, async t => {
+  const path = join(disk, 'outbox.db')
+  const outbox = await openAt(path)
+  const before = sample(clock, { recipient: 'before@example.com', lease: lease(clock) })
+  await outbox.accept([before])
+  await writeFile(join(disk, 'filler'), Buffer.alloc(2_000_000))
+  const stored: string[] = []
+  const failed: string[] = []
+  for (let n = 0; n < 400 && failed.length < 10; n += 1) {
+    const given = sample(clock, { recipient: `full${n}@example.com` })
+    try {
+      await outbox.accept([given])
+      stored.push(given.message.id)
+    } catch (error) {
+      t.ok(error instanceof StoreUnavailable)
+      failed.push(given.message.id)
+    }
+  }
+  t.equal(failed.length, 10, 'it is full')
+  t.equal(await outbox.desk.probe(), false)
+  const settle = () =>
+    outbox.settle(before.message.id, before.lease ?? lease(clock), {
+      to: 'final',
+      state: 'sent',
+      answer: null,
+    })
+  await t.rejects(settle(), StoreUnavailable)
+  for (const id of failed) t.equal(await outbox.desk.find(id), null)
+  await rm(join(disk, 'filler'))
+  t.match(await settle(), { state: 'sent' }, 'it goes on when there is room')
+  t.equal(await outbox.desk.probe(), true)
+  await outbox.accept([sample(clock, { recipient: 'after@example.com' })])
+  await outbox.close()
+  const again = await openAt(path)
+  for (const id of stored) t.not(await again.desk.find(id), null)
+  t.equal((await again.desk.summary(0, 60_000)).backlog.email, stored.length + 1)
+  await again.close()
+})
+
+t.test('a call that fails for itself takes no other along', async t => {
+  const outbox = await openAt(pathIn(t))
+  const twice = sample(clock, { recipient: 'a@example.com' })
+  await outbox.accept([twice])
+  const sameId = {
+    ...sample(clock, { recipient: 'b@example.com' }),
+    message: { ...twice.message, recipient: 'b@example.com' },
+  }
+  const others = Array.from({ length: 20 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
+  const [bad, ...good] = await Promise.allSettled([
+    outbox.accept([sample(clock, { recipient: 'c@example.com' }), sameId]),
+    ...others.map(each => outbox.accept([each])),
+  ])
+  t.equal(bad?.status, 'rejected')
+  t.notOk(bad?.status === 'rejected' && bad.reason instanceof StoreUnavailable, 'it is a bug, not the store')
+  t.ok(good.every(each => each.status === 'fulfilled'))
+  t.equal((await outbox.desk.summary(0, 60_000)).backlog.email, 21, 'nothing of the bad call is stored')
+  await outbox.close()
+})
+
+t.test('after close, calls are refused; what was called before is committed', async t => {
+  const path = pathIn(t)
+  const outbox = await openAt(path)
+  const given = sample(clock)
+  const last = outbox.accept([given])
+  await outbox.close()
+  t.match(await last, [{ is: 'stored' }])
+  await t.rejects(outbox.accept([sample(clock)]), StoreUnavailable)
+  await outbox.close()
+  const again = await openAt(path)
+  t.not(await again.desk.find(given.message.id), null)
+  await again.close()
+})
+
+t.test('every commit is synced, removed content overwritten, and the file held', t => {
+  const db = openStore(pathIn(t))
+  const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+  t.equal(pragma('journal_mode'), 'wal')
+  t.equal(pragma('synchronous'), 2, 'FULL')
+  t.equal(pragma('secure_delete'), 1)
+  t.equal(pragma('locking_mode'), 'exclusive')
+  db.close()
+  t.end()
+})
+
+const noTrace =
+  spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0 ? false : 'strace cannot watch here'
+
+t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => {
+  const path = pathIn(t)
+  const trace = join(dirname(path), 'trace')
+  const calls = 12
+  // One after the other, so that no two share a commit.
+  const from = (module: string) => new URL(module, import.meta.url).href
+  const script = `
+    import { createSealer } from '${from('../../src/outbox/seal.ts')}'
+    import { createSqliteOutbox } from '${from('../../src/outbox/sqlite.ts')}'
+    import { sample } from '${from('./samples.ts')}'
+    const clock = { now: Date.now }
+    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, sealer: createSealer('s'), maxBacklog: 99, retentionDays: 1 })
+    for (let n = 0; n < ${calls}; n += 1) await outbox.accept([sample(clock, { code: String(n), purpose: 'link' })])
+    process.kill(process.pid, 'SIGKILL')`
+  const args = [
+    '-f',
+    '-e',
+    'trace=fdatasync,fsync',
+    '-o',
+    trace,
+    process.execPath,
+    '--input-type=module-typescript',
+    '-e',
+    script,
+  ]
+  spawnSync('strace', args, { stdio: 'ignore', timeout: 60_000 })
+  const syncs = await readFile(trace, 'utf8')
+  const wal = syncs.split('\n').filter(line => /f(data)?sync\(/.test(line)).length
+  t.ok(wal >= calls, `${wal} syncs for ${calls} commits`)
+})
+
+t.test('the sealed content itself is gone with the final state', async t => {
+  const path = pathIn(t)
+  const first = await openAt(path)
+  await first.accept([sample(clock)])
+  await first.close()
+  const db = new DatabaseSync(path)
+  const sealed = db.prepare('SELECT sealed FROM messages').get()?.['sealed']
+  db.close()
+  const disk = async () =>
+    Buffer.concat([await readFile(path), await readFile(`${path}-wal`).catch(() => Buffer.alloc(0))])
+  if (!(sealed instanceof Uint8Array)) throw new Error('nothing is sealed')
+  const bytes = Buffer.from(sealed)
+  t.ok((await disk()).includes(bytes))
+  const outbox = await openAt(path)
+  const { messages } = await outbox.claim('email', 1, 1000)
+  for (const each of messages)
+    await outbox.settle(each.id, each.lease, { to: 'final', state: 'sent', answer: null })
+  await outbox.close()
+  t.notOk((await disk()).includes(bytes))
+})
+
+t.test('makes its directory, and says so when it cannot', async t => {
+  const directory = t.testdir({ file: 'in the way' })
+  const outbox = await openAt(join(directory, 'new', 'deep', 'outbox.db'))
+  t.ok((await stat(join(directory, 'new', 'deep', 'outbox.db'))).size > 0)
+  await outbox.close()
+  await t.rejects(openAt(join(directory, 'file', 'outbox.db')), {
+    name: 'StoreUnusable',
+    message: /cannot be made or written/,
+  })
+  await mkdir(join(directory, 'taken.db'))
+  await t.rejects(openAt(join(directory, 'taken.db')), { name: 'StoreUnusable', message: /cannot be opened/ })
+})

@@ -1,0 +1,44 @@
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadStoreSecret } from '../../src/outbox/store-secret.ts'
+
+t.test('one that is set is used, and no file made', async t => {
+  const file = join(t.testdir({}), 'secret')
+  t.equal(await loadStoreSecret({ secret: 'set by the operator', file }), 'set by the operator')
+  await t.rejects(stat(file), { code: 'ENOENT' })
+})
+
+t.test('else it is made once, for the service’s user only', async t => {
+  const file = join(t.testdir({}), 'deep', 'secret')
+  const made = await loadStoreSecret({ file })
+  t.match(made, /^[\w-]{43}$/)
+  t.equal((await stat(file)).mode & 0o777, 0o600)
+  t.equal(await loadStoreSecret({ file, secret: '' }), made, 'read at the next start')
+  t.not(await loadStoreSecret({ file: `${file}2` }), made)
+})
+
+t.test('two that start together get the same', async t => {
+  const file = join(t.testdir({}), 'secret')
+  const secrets = await Promise.all(Array.from({ length: 6 }, () => loadStoreSecret({ file })))
+  t.equal(new Set(secrets).size, 1)
+  t.equal((await readFile(file, 'utf8')).trim(), secrets[0])
+})
+
+t.test('a file that is cut short is not taken for a secret', async t => {
+  const file = join(t.testdir({}), 'secret')
+  await writeFile(file, 'short')
+  await t.rejects(loadStoreSecret({ file }), { name: 'StoreUnusable', message: /cut short/ })
+})
+
+t.test('a place that cannot be written is named', async t => {
+  const directory = t.testdir({ file: 'in the way' })
+  await t.rejects(loadStoreSecret({ file: join(directory, 'file', 'secret') }), {
+    name: 'StoreUnusable',
+    message: /can be neither read nor made/,
+  })
+  if (process.getuid?.() === 0) return
+  await chmod(directory, 0o500)
+  await t.rejects(loadStoreSecret({ file: join(directory, 'secret') }), { name: 'StoreUnusable' })
+  await chmod(directory, 0o700)
+})
