@@ -1,19 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { type Answer, answer, contentInvalid, OK, refusal } from '../answers.ts'
+import { type Answer, answer, contentInvalid } from '../answers.ts'
 import type { Clock } from '../clock.ts'
 import type { Channel, Content, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
-import {
-  type Acceptance,
-  type Accepted,
-  BacklogFull,
-  type Charge,
-  type Lease,
-  type Outbox,
-  StoreUnavailable,
-} from '../outbox/outbox.ts'
+import { type Accepted, BacklogFull, type Lease, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import { answerForAll, refuseRecipients } from './answer-all.ts'
 import type { Caller } from './gate.ts'
-import type { Recipient, Recipients } from './recipients.ts'
-import { twinFields } from './twins.ts'
+import { createPreparer, type Prepared, type PreparerOptions } from './prepare.ts'
+import type { Recipients } from './recipients.ts'
+import { collectVerdicts, type Wait, type WaitVerdict } from './waiting.ts'
 
 /** The parts of a callback's body that every step needs; the rest is the interpreter's. */
 export interface CallbackBody {
@@ -36,7 +29,7 @@ export type Interpretation =
 
 /** What receiving needs of the delivery loop. */
 export interface Courier {
-  reserve(channel: Channel): Lease | undefined
+  reserve(channel: Channel, purpose: Purpose): Lease | undefined
   unreserve(channel: Channel): void
   resting(channel: Channel): boolean
   begin(handover: {
@@ -45,18 +38,10 @@ export interface Courier {
     readonly groupKey?: string
     readonly outgoing: Outgoing
   }): void
-  nudge(channel: Channel): void
+  nudge(channel: Channel, groupKey?: string): void
 }
 
-export type WaitVerdict =
-  | {
-      readonly is: 'final'
-      readonly state: string
-      readonly answer: 'recipient' | 'content' | 'country' | null
-    }
-  | { readonly is: 'pending' }
-
-export interface ReceiverOptions {
+export interface ReceiverOptions extends Pick<PreparerOptions, 'render' | 'keys' | 'charges'> {
   readonly outbox: Pick<Outbox, 'accept'>
   readonly courier: Courier
   readonly verdicts: {
@@ -68,15 +53,6 @@ export interface ReceiverOptions {
   }
   readonly interpret: (channel: Channel, body: CallbackBody) => Interpretation
   readonly recipients: (channel: Channel, to: string, areaCode: string | undefined) => Recipients
-  readonly render: (message: NewMessage) => Outgoing
-  readonly keys: {
-    /** HMAC that names a message's twins. */
-    twin(fields: readonly string[]): string
-    /** HMAC that names the group within which a newer code supersedes older ones. */
-    group(channel: Channel, recipient: string, kind: string, pluginId: string): string
-    recipient(channel: Channel, recipient: string): string
-  }
-  readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
   readonly clock: Clock
   readonly maxRecipients: number
   readonly answerWithinMs: number
@@ -111,7 +87,11 @@ const STORE_RETRY_AFTER = 5
 export function createReceiver(
   options: ReceiverOptions,
 ): (caller: Caller, body: CallbackBody) => Promise<Reception> {
-  const { outbox, courier, verdicts, interpret, recipients, keys, charges, clock, observer } = options
+  const { outbox, courier, verdicts, interpret, recipients, clock, observer } = options
+  const prepare = createPreparer({
+    ...options,
+    reserve: message => courier.reserve(message.channel, message.purpose),
+  })
 
   return async (caller, body) => {
     const { channel } = caller
@@ -125,10 +105,38 @@ export function createReceiver(
     const refused = refuseRecipients(channel, to, options.maxRecipients)
     if (refused !== null) return { answer: refused, kind, ids: [] }
 
-    const prepared = prepare(caller, body, said, to.valid, arrivedAt)
+    const prepared = prepare({ caller, body, said, recipients: to.valid, arrivedAt })
     if (prepared === null)
       return { answer: contentInvalid(channel, 'the message cannot be put into words'), kind, ids: [] }
 
+    const left = () => options.answerWithinMs - (clock.now() - arrivedAt)
+    const storing = store(channel, prepared)
+    const stored = await within(left(), storing)
+    const known = prepared.map(each => each.acceptance.message.id)
+    if (stored === undefined) {
+      // Nobody waits for it any more, but it must not fail unheard.
+      storing.catch((error: unknown) => observer.storeFailed({ doing: 'accept', error: error as Error }))
+      return { answer: unavailable('the store takes too long'), kind, ids: known }
+    }
+    if ('refused' in stored) return { answer: unavailable(stored.refused), kind, ids: [] }
+    const { accepted, waits } = stored
+    const heard = await collectVerdicts(waits, left(), verdicts.wait)
+    const ids = accepted.map((each, at) =>
+      each.is === 'joined' || each.is === 'repeated' ? each.id : (known[at] ?? ''),
+    )
+    return { answer: answerForAll(channel, to, accepted, heard), kind, ids }
+  }
+
+  /**
+   * Commits the messages of a callback and hands them over. That happens even when the callback was answered
+   * meanwhile: what is stored as being sent must be sent.
+   */
+  async function store(
+    channel: Channel,
+    prepared: readonly Prepared[],
+  ): Promise<
+    { readonly accepted: readonly Accepted[]; readonly waits: readonly Wait[] } | { readonly refused: string }
+  > {
     let accepted: readonly Accepted[]
     try {
       accepted = await outbox.accept(prepared.map(each => each.acceptance))
@@ -136,81 +144,16 @@ export function createReceiver(
       for (const { acceptance } of prepared) if (acceptance.lease !== undefined) courier.unreserve(channel)
       if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
       observer.storeFailed({ doing: 'accept', error })
-      const message =
-        error instanceof BacklogFull ? 'too many messages are waiting' : 'the message cannot be stored now'
-      return { answer: answer('unavailable', message, { retryAfter: STORE_RETRY_AFTER }), kind, ids: [] }
-    }
-
-    const waits = prepared.map((each, at) => handOver(each, accepted[at]))
-    const ids = prepared.map((each, at) => idOf(each, accepted[at]))
-    const heard = await collect(waits, options.answerWithinMs - (clock.now() - arrivedAt))
-    return { answer: sum(channel, to, accepted, heard), kind, ids }
-  }
-
-  interface Prepared {
-    readonly acceptance: Acceptance
-    readonly outgoing: Outgoing
-  }
-
-  function prepare(
-    caller: Caller,
-    body: CallbackBody,
-    said: Extract<Interpretation, { ok: true }>,
-    valid: readonly Recipient[],
-    arrivedAt: number,
-  ): Prepared[] | null {
-    const { channel } = caller
-    const { kind, purpose, content } = said
-    const fields = twinFields(channel, caller.corpId, body)
-    const rendered: {
-      readonly message: NewMessage
-      readonly outgoing: Outgoing
-      readonly country: string | undefined
-    }[] = []
-    for (const recipient of valid) {
-      const message: NewMessage = {
-        id: randomUUID().replaceAll('-', ''),
-        channel,
-        kind,
-        purpose,
-        recipient: recipient.to,
-        masked: recipient.masked,
-        content,
-        arrivedAt,
-        expiresAt: arrivedAt + said.lifeMs,
-      }
-      try {
-        rendered.push({ message, outgoing: options.render(message), country: recipient.country })
-      } catch (error) {
-        observer.unrenderable({
-          channel,
-          kind,
-          error: error instanceof Error ? error : new Error('unknown fault'),
-        })
-        return null
+      return {
+        refused:
+          error instanceof BacklogFull ? 'too many messages are waiting' : 'the message cannot be stored now',
       }
     }
-    return rendered.map(({ message, outgoing, country }) => {
-      const lease = courier.reserve(channel)
-      const groupKey =
-        purpose === 'code' ? keys.group(channel, message.recipient, kind, content.pluginId ?? '') : undefined
-      const acceptance: Acceptance = {
-        message,
-        twinKey: keys.twin([...fields, message.recipient]),
-        recipientHash: keys.recipient(channel, message.recipient),
-        charges: charges(message, country),
-        ...(groupKey === undefined ? {} : { groupKey }),
-        ...(lease === undefined ? {} : { lease }),
-      }
-      return { acceptance, outgoing }
-    })
+    return { accepted, waits: prepared.map((each, at) => handOver(each, accepted[at])) }
   }
 
   /** Hands a stored message over; says whose end to wait for, or what is known at once. */
-  function handOver(
-    { acceptance, outgoing }: Prepared,
-    became: Accepted | undefined,
-  ): { readonly id: string } | WaitVerdict | null {
+  function handOver({ acceptance, outgoing }: Prepared, became: Accepted | undefined): Wait {
     const { message, lease, groupKey } = acceptance
     const { id, channel, kind } = message
     if (became === undefined) throw new Error('the outbox answered fewer messages than it was given')
@@ -220,7 +163,7 @@ export function createReceiver(
         observer.superseded({ id: older, channel, kind })
       }
       if (lease === undefined) {
-        courier.nudge(channel)
+        courier.nudge(channel, groupKey)
         return courier.resting(channel) ? { is: 'pending' } : { id }
       }
       courier.begin({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })
@@ -236,99 +179,23 @@ export function createReceiver(
       ? { id: became.id }
       : { is: 'final', state: became.state, answer: became.answer }
   }
-
-  /** Waits for every verdict, at most `ms`; what is not known then is `pending`. */
-  function collect(
-    waits: readonly ({ readonly id: string } | WaitVerdict | null)[],
-    ms: number,
-  ): Promise<readonly (WaitVerdict | null)[]> {
-    return new Promise(resolve => {
-      const heard: (WaitVerdict | null)[] = waits.map(each =>
-        each !== null && 'id' in each ? { is: 'pending' } : each,
-      )
-      let missing = 0
-      const stops: (() => void)[] = []
-      const timer = setTimeout(
-        () => {
-          for (const stop of stops) stop()
-          resolve(heard)
-        },
-        Math.max(ms, 0),
-      )
-      const done = () => {
-        if (missing > 0) return
-        clearTimeout(timer)
-        resolve(heard)
-      }
-      // Counted before the first wait: one that is known already is heard at once.
-      for (const each of waits) if (each !== null && 'id' in each) missing += 1
-      waits.forEach((each, at) => {
-        if (each === null || !('id' in each)) return
-        stops.push(
-          verdicts.wait(each.id, verdict => {
-            heard[at] = verdict
-            missing -= 1
-            done()
-          }),
-        )
-      })
-      done()
-    })
-  }
 }
 
-function idOf(prepared: { readonly acceptance: Acceptance }, became: Accepted | undefined): string {
-  return became?.is === 'joined' || became?.is === 'repeated' ? became.id : prepared.acceptance.message.id
+function unavailable(why: string): Answer {
+  return answer('unavailable', why, { retryAfter: STORE_RETRY_AFTER })
 }
 
-function refuseRecipients(channel: Channel, to: Recipients, maxRecipients: number): Answer | null {
-  const given = to.valid.length + to.invalid
-  if (given > maxRecipients)
-    return refusal(channel, 'recipient', `/to: more than ${maxRecipients} recipients`)
-  if (to.valid.length > 0) return null
-  if (given === 0) return refusal(channel, 'recipient', '/to: no recipient')
-  const what =
-    channel === 'email'
-      ? 'an address'
-      : to.why === 'country'
-        ? 'a number of an allowed country'
-        : 'a mobile number'
-  return refusal(channel, to.why, given === 1 ? `/to: not ${what}` : `/to: none of ${given} is ${what}`)
-}
-
-/** The answer for all recipients together. */
-function sum(
-  channel: Channel,
-  to: Recipients,
-  accepted: readonly Accepted[],
-  heard: readonly (WaitVerdict | null)[],
-): Answer {
-  let refused = 0
-  let why: 'recipient' | 'content' | 'country' | undefined
-  let overQuota = 0
-  let retryAfter = 1
-  accepted.forEach((each, at) => {
-    const verdict = heard[at]
-    if (each.is === 'over-quota') {
-      overQuota += 1
-      retryAfter = Math.max(retryAfter, each.retryAfterSeconds)
-    } else if (verdict?.is === 'final' && verdict.answer !== null) {
-      refused += 1
-      why ??= verdict.answer
-    }
+/** A promise's value, or undefined when it takes longer than `ms`. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>(resolve => {
+    timer = setTimeout(() => resolve(undefined), Math.max(ms, 0))
   })
-  const total = accepted.length + to.invalid
-  if (overQuota === accepted.length)
-    return answer('quota', 'too many messages; nothing was sent', { retryAfter })
-  if (refused + overQuota === accepted.length) {
-    return refusal(
-      channel,
-      why ?? 'recipient',
-      total === 1 ? 'refused by the provider' : 'every recipient was refused',
-    )
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
   }
-  const lost = refused + overQuota + to.invalid
-  return lost === 0 ? OK : answer('ok', `${lost} of ${total} recipients refused`)
 }
 
 /** A scalar as text; null, blank and anything that is not a scalar mean absent. */

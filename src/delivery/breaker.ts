@@ -28,6 +28,9 @@ function isProviderFailure(outcome: Outcome): boolean {
   return outcome.is === 'retry' && (outcome.untouched === true || outcome.whose === 'ours')
 }
 
+/** Outcomes that come from this side, and say nothing of the provider: a trial that ended so is still to be made. */
+const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER'])
+
 export function createBreaker(options: BreakerOptions = {}): Breaker {
   const { threshold = 5, restMs = 2000, maxRestMs = 60_000, random = Math.random } = options
   let failures = 0
@@ -43,7 +46,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       return true
     },
     record(outcome, now) {
-      if (outcome.is === 'retry' && outcome.code === 'aborted') {
+      if (outcome.is === 'retry' && OURS.has(outcome.code)) {
         trial = false
         return
       }

@@ -13,72 +13,124 @@ export interface Job {
   readonly groupKey?: string
   /** The finished bytes, while the message is fresh; a claimed one is rendered again. */
   readonly outgoing?: Outgoing
-  /** A newer code of its group came while it waited here. */
-  superseded: boolean
+}
+
+/** What a lane stands on. */
+export interface LaneSpec {
+  readonly provider: Provider
+  readonly render: (message: NewMessage) => Outgoing
+  readonly breaker: Breaker
 }
 
 /** What one channel has in memory: codes before everything else, newest first. */
-export interface Lane {
-  readonly provider: Provider
-  readonly render: (message: NewMessage) => Outgoing
-  readonly breaker: Breaker
-  /** The most messages in memory: waiting, reserved and in flight. */
-  readonly memory: number
+export interface Lane extends LaneSpec {
   inFlight: number
+  /** Places kept for messages that are about to be accepted. */
   reserved: number
   claiming: boolean
+  /**
+   * What was claimed last may have been sent before, or nobody knows yet: then only what can begin at once is claimed,
+   * so that a process that dies now has not made messages ambiguous for a second time that it never began.
+   */
+  careful: boolean
   /** When the store has something for us; null: nothing that we know of. ms since the epoch. */
   dueAt: number | null
   timer: NodeJS.Timeout | undefined
+  /** The most messages in memory: waiting, reserved and in flight. */
+  places(): number
   room(): number
   waiting(): number
-  add(job: Job): void
+  /** Takes one in. @returns the older code of its group that it supersedes here, taken out. */
+  add(job: Job): Job | undefined
+  /** Takes out the next to be sent. */
   next(): Job | undefined
-  /** Marks an older job of the same group that still waits. */
-  supersede(newer: Job): void
+  /** Takes out the code of this group that waits. */
+  withdraw(groupKey: string): Job | undefined
+  /** Takes out every waiting one that `when` is true of; asked in the reverse order of sending. */
+  withdrawAll(when: (job: Job) => boolean): readonly Job[]
+  /** Takes out what waits beyond its places: what would be sent last. */
+  surplus(): readonly Job[]
+  /** Learns how long an attempt took, ms. */
+  paced(tookMs: number): void
 }
 
-/** Enough to keep every connection busy over one commit of the store, and no more: what waits here is not ordered. */
-const PLACES_PER_CONNECTION = 2
-const LEAST_PLACES = 256
+/**
+ * How much work waits in memory, ms. What waits here keeps its place before a newer code that had to go to the store,
+ * so it is little; and it is enough to keep every connection busy while the next ones are claimed.
+ */
+const AHEAD_MS = 100
+const MOST_WAITING = 256
+/** The weight of the latest attempt in the mean of their durations. */
+const LATEST = 0.2
 
-export function createLane(spec: {
-  readonly provider: Provider
-  readonly render: (message: NewMessage) => Outgoing
-  readonly breaker: Breaker
-}): Lane {
-  const codes: Job[] = []
-  const others: Job[] = []
+export function createLane(spec: LaneSpec): Lane {
+  const { concurrency } = spec.provider
+  let codes: Job[] = []
+  let others: Job[] = []
   const groups = new Map<string, Job>()
+  let paceMs: number | undefined
+
+  /** Nothing is known of a provider at first: it is taken for a quick one. */
+  function places(): number {
+    const wanted = paceMs === undefined ? MOST_WAITING : Math.ceil((concurrency * AHEAD_MS) / paceMs)
+    return concurrency + Math.min(Math.max(wanted, concurrency), Math.max(MOST_WAITING, concurrency))
+  }
+
+  function leave(job: Job | undefined): Job | undefined {
+    if (job?.groupKey !== undefined && groups.get(job.groupKey) === job) groups.delete(job.groupKey)
+    return job
+  }
+
+  function withdrawAll(when: (job: Job) => boolean): readonly Job[] {
+    const out = [...others, ...codes].filter(when)
+    if (out.length === 0) return out
+    const gone = new Set(out)
+    codes = codes.filter(each => !gone.has(each))
+    others = others.filter(each => !gone.has(each))
+    for (const job of out) leave(job)
+    return out
+  }
+
+  function withdraw(groupKey: string): Job | undefined {
+    const job = groups.get(groupKey)
+    return job === undefined ? undefined : withdrawAll(each => each === job)[0]
+  }
 
   const lane: Lane = {
     ...spec,
-    memory: Math.max(spec.provider.concurrency * PLACES_PER_CONNECTION, LEAST_PLACES),
     inFlight: 0,
     reserved: 0,
     claiming: false,
+    careful: true,
     dueAt: null,
     timer: undefined,
+    places,
     waiting: () => codes.length + others.length,
-    room: () => lane.memory - lane.waiting() - lane.inFlight - lane.reserved,
+    room: () => places() - lane.waiting() - lane.inFlight - lane.reserved,
     add(job) {
+      let older: Job | undefined
+      if (job.groupKey !== undefined) {
+        const waits = groups.get(job.groupKey)
+        if (waits !== undefined && waits.message.arrivedAt > job.message.arrivedAt) return job
+        older = withdraw(job.groupKey)
+        groups.set(job.groupKey, job)
+      }
       const list = job.message.purpose === 'code' ? codes : others
       // Newest last, taken from the end. Nearly always an append; a claim brings older ones.
       let at = list.length
       while (at > 0 && (list[at - 1]?.message.arrivedAt ?? 0) > job.message.arrivedAt) at -= 1
       list.splice(at, 0, job)
-      if (job.groupKey !== undefined && !groups.has(job.groupKey)) groups.set(job.groupKey, job)
+      return older
     },
-    next() {
-      const job = codes.pop() ?? others.pop()
-      if (job?.groupKey !== undefined && groups.get(job.groupKey) === job) groups.delete(job.groupKey)
-      return job
+    next: () => leave(codes.pop() ?? others.pop()),
+    withdraw,
+    withdrawAll,
+    surplus() {
+      let over = lane.waiting() - (places() - concurrency)
+      return over <= 0 ? [] : withdrawAll(() => over-- > 0)
     },
-    supersede(newer) {
-      if (newer.groupKey === undefined) return
-      const older = groups.get(newer.groupKey)
-      if (older !== undefined) older.superseded = true
-      groups.set(newer.groupKey, newer)
+    paced(tookMs) {
+      paceMs = paceMs === undefined ? tookMs : paceMs + (tookMs - paceMs) * LATEST
     },
   }
   return lane

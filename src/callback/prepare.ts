@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
+import type { Acceptance, Charge, Lease } from '../outbox/outbox.ts'
+import type { Caller } from './gate.ts'
+import type { CallbackBody, Interpretation, ReceiverObserver } from './receive.ts'
+import type { Recipient } from './recipients.ts'
+import { twinFields } from './twins.ts'
+
+/** A message that can be accepted, and its finished bytes. */
+export interface Prepared {
+  readonly acceptance: Acceptance
+  readonly outgoing: Outgoing
+}
+
+export interface PreparerOptions {
+  readonly render: (message: NewMessage) => Outgoing
+  readonly keys: {
+    /** HMAC that names a message's twins. */
+    twin(fields: readonly string[]): string
+    /** HMAC that names the group within which a newer code supersedes older ones. */
+    group(channel: Channel, recipient: string, kind: string, pluginId: string): string
+    recipient(channel: Channel, recipient: string): string
+  }
+  readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
+  /** A place in memory, for a message that is handed over at once. */
+  readonly reserve: (message: NewMessage) => Lease | undefined
+  readonly observer: Pick<ReceiverObserver, 'unrenderable'>
+}
+
+/** What a callback is prepared from. */
+export interface Reading {
+  readonly caller: Caller
+  readonly body: CallbackBody
+  readonly said: Extract<Interpretation, { ok: true }>
+  readonly recipients: readonly Recipient[]
+  /** ms since the epoch. */
+  readonly arrivedAt: number
+}
+
+/**
+ * Makes one message per recipient, rendered: what cannot be put into words is refused before it is accepted.
+ * Null when it cannot; then nothing is reserved.
+ */
+export function createPreparer(options: PreparerOptions): (reading: Reading) => readonly Prepared[] | null {
+  const { render, keys, charges, reserve, observer } = options
+
+  return ({ caller, body, said, recipients, arrivedAt }) => {
+    const { channel, corpId } = caller
+    const { kind, purpose, content } = said
+    const fields = twinFields(channel, corpId, body)
+    const rendered: { message: NewMessage; outgoing: Outgoing; country: string | undefined }[] = []
+    for (const { to, masked, country } of recipients) {
+      const message: NewMessage = {
+        id: randomUUID().replaceAll('-', ''),
+        channel,
+        kind,
+        purpose,
+        recipient: to,
+        masked,
+        content,
+        arrivedAt,
+        expiresAt: arrivedAt + said.lifeMs,
+      }
+      try {
+        rendered.push({ message, outgoing: render(message), country })
+      } catch (error) {
+        const fault = error instanceof Error ? error : new Error('unknown fault')
+        observer.unrenderable({ channel, kind, error: fault })
+        return null
+      }
+    }
+    return rendered.map(({ message, outgoing, country }) => {
+      const { recipient } = message
+      const groupKey =
+        purpose === 'code' ? keys.group(channel, recipient, kind, content.pluginId ?? '') : undefined
+      const acceptance: Acceptance = {
+        message,
+        twinKey: keys.twin([...fields, recipient]),
+        recipientHash: keys.recipient(channel, recipient),
+        charges: charges(message, country),
+        ...(groupKey === undefined ? {} : { groupKey }),
+      }
+      const lease = reserve(message)
+      return { acceptance: lease === undefined ? acceptance : { ...acceptance, lease }, outgoing }
+    })
+  }
+}

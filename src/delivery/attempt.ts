@@ -1,0 +1,64 @@
+import type { Outgoing } from '../messages/message.ts'
+import type { Outcome } from '../providers/provider.ts'
+import type { Job, LaneSpec } from './lane.ts'
+import type { DeliveryObserver } from './observer.ts'
+
+/** Hands messages to providers. */
+export interface Attempts {
+  /** Tries once; whatever goes wrong becomes an outcome. */
+  send(lane: LaneSpec, job: Job): Promise<Outcome>
+  /** Aborts those that run. */
+  abort(): void
+}
+
+/**
+ * @param options.limitMs the longest that an attempt may take, ms. Providers have limits of their own, which are
+ *   shorter: this one is for a provider that has lost one of its calls, which must not outlive its lease unnoticed.
+ */
+export function createAttempts(options: {
+  readonly limitMs: number
+  readonly observer: Pick<DeliveryObserver, 'fault'>
+}): Attempts {
+  const { limitMs, observer } = options
+  const running = new Set<AbortController>()
+
+  async function within({ provider }: LaneSpec, outgoing: Outgoing): Promise<Outcome> {
+    const controller = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    const overdue = new Promise<Outcome>(resolve => {
+      timer = setTimeout(() => {
+        controller.abort()
+        resolve({ is: 'ambiguous', code: 'attempt-limit', reply: 'the provider did not come back in time' })
+      }, limitMs)
+    })
+    running.add(controller)
+    try {
+      return await Promise.race([provider.send(outgoing, controller.signal), overdue])
+    } finally {
+      clearTimeout(timer)
+      running.delete(controller)
+    }
+  }
+
+  return {
+    async send(lane, job) {
+      let outgoing: Outgoing
+      try {
+        outgoing = job.outgoing ?? lane.render(job.message)
+      } catch (error) {
+        const reply = `cannot be rendered: ${error instanceof Error ? error.name : 'unknown fault'}; look at the templates`
+        return { is: 'retry', whose: 'ours', code: 'RENDER', reply }
+      }
+      try {
+        return await within(lane, outgoing)
+      } catch (error) {
+        // A bug in a provider. Nobody knows what it did before it threw.
+        observer.fault({ error: error instanceof Error ? error : new Error('unknown fault') })
+        return { is: 'ambiguous', code: 'FAULT', reply: 'an unexpected fault in the provider' }
+      }
+    },
+    abort() {
+      for (const controller of running) controller.abort()
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import type { Clock } from '../clock.ts'
+import { type Claimed, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import type { Job, Lane } from './lane.ts'
+import type { DeliveryObserver } from './observer.ts'
+import type { Verdicts } from './verdicts.ts'
+
+/** Fetches from the store what is due: retries, what a dead process left, and what had no place in memory. */
+export interface Claims {
+  /** Claims when memory has room and something is due; otherwise sets the timer for it. */
+  schedule(lane: Lane): void
+}
+
+export interface ClaimsOptions {
+  readonly outbox: Pick<Outbox, 'claim'>
+  readonly clock: Clock
+  readonly verdicts: Verdicts
+  readonly observer: Pick<DeliveryObserver, 'final' | 'storeFailed'>
+  /** How long a claim holds, ms. */
+  readonly leaseMs: number
+  /** How often the store is asked without a reason, ms. */
+  readonly pollMs: number
+  /** Whether nothing may be claimed now. */
+  readonly paused: () => boolean
+  /** Runs a claim; afterwards the lane is scheduled again. */
+  readonly work: (lane: Lane, task: Promise<void>) => void
+  readonly claimed: (lane: Lane, jobs: readonly Job[]) => void
+}
+
+const CLAIM_LIMIT = 100
+const STORE_RETRY_MS = 1000
+
+/** The store has something that is due then. */
+export function expectDue(lane: Lane, dueAt: number): void {
+  lane.dueAt = lane.dueAt === null ? dueAt : Math.min(lane.dueAt, dueAt)
+}
+
+export function createClaims(options: ClaimsOptions): Claims {
+  const { outbox, clock, verdicts, observer, leaseMs, pollMs, paused, work, claimed } = options
+
+  function schedule(lane: Lane): void {
+    const limit = claimable(lane)
+    if (paused() || lane.claiming || limit === 0) return
+    clearTimeout(lane.timer)
+    const now = clock.now()
+    const until = lane.breaker.openUntil()
+    const dueAt = lane.dueAt === null ? now + pollMs : Math.max(lane.dueAt, until ?? lane.dueAt)
+    if (lane.dueAt !== null && dueAt <= now) {
+      lane.claiming = true
+      work(lane, refill(lane, limit))
+      return
+    }
+    lane.timer = setTimeout(
+      () => {
+        lane.dueAt ??= clock.now()
+        schedule(lane)
+      },
+      Math.min(Math.max(dueAt - now, 1), pollMs),
+    )
+  }
+
+  async function refill(lane: Lane, limit: number): Promise<void> {
+    lane.dueAt = null
+    try {
+      const { messages, settled, nextDueAt } = await outbox.claim(lane.provider.channel, limit, leaseMs)
+      for (const { id, state, channel, kind } of settled) {
+        verdicts.announce(id, { is: 'final', state, answer: null })
+        observer.final({ id, channel, kind, state, answer: null })
+      }
+      lane.careful = messages.some(each => each.ambiguous > 0)
+      const again = messages.length === limit ? clock.now() : nextDueAt
+      if (again !== null) expectDue(lane, again)
+      claimed(lane, messages.map(jobOf))
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      observer.storeFailed({ doing: 'claim', error })
+      lane.dueAt = clock.now() + STORE_RETRY_MS
+    } finally {
+      lane.claiming = false
+    }
+  }
+
+  return { schedule }
+}
+
+/** How many to claim now. */
+function claimable(lane: Lane): number {
+  const { breaker, provider } = lane
+  const idle = Math.max(0, provider.concurrency - lane.inFlight - lane.waiting() - lane.reserved)
+  switch (breaker.state()) {
+    // While one message tries the provider nothing else is taken: it would only be given back.
+    case 'half-open':
+      return 0
+    // It is tried by one message, not by a hundred.
+    case 'open':
+      return Math.min(idle, 1)
+    case 'closed':
+      if (lane.careful) return idle
+      return lane.room() * 2 < lane.places() ? 0 : Math.min(lane.room(), CLAIM_LIMIT)
+  }
+}
+
+function jobOf({ lease, attempts, ambiguous, groupKey, ...message }: Claimed): Job {
+  const job = { message, lease, attempts, ambiguous }
+  return groupKey === undefined ? job : { ...job, groupKey }
+}
