@@ -1,0 +1,81 @@
+import { type Int, intOf, parseExactly } from './exact-json.ts'
+import type { Failure, Result } from './result.ts'
+
+/**
+ * How an endpoint answers when it succeeds.
+ *
+ * - `envelope`  version 2: `{code, status, msg, data}`; `data` is the result
+ * - `top-level` the body is the result: the logins, and version 1, whose successes have no fixed form
+ */
+export type AnswerForm = 'envelope' | 'top-level'
+
+const MOST_WORDS = 200
+
+/**
+ * Reads an answer. Errors are known by their form, not by the endpoint's version: a gateway in front may answer in the
+ * other one. `code` is the business code and `status` the HTTP status, as the envelope's definition says; the tables
+ * of the gateway example have the two descriptions swapped.
+ *
+ * @param text the whole body.
+ */
+export function readAnswer(httpStatus: number, text: string, form: AnswerForm): Result<unknown> {
+  const body = parsed(text)
+  const good = httpStatus >= 200 && httpStatus < 300
+  if (body === undefined) return good ? unreadable(httpStatus, 'not JSON') : refused(httpStatus)
+  if (!isObject(body)) return good ? unreadable(httpStatus, 'not a JSON object') : refused(httpStatus)
+
+  const { error } = body
+  if (isObject(error)) return refused(httpStatus, httpStatus, intOf(error['code']), error['msg'])
+  const code = intOf(body['code'])
+  const enveloped = code !== undefined && ('msg' in body || 'data' in body || 'status' in body)
+  if (enveloped && Number(code) !== 200) {
+    return refused(httpStatus, statusOf(body['status']) ?? httpStatus, code, body['msg'])
+  }
+  if (!good) return refused(httpStatus, statusOf(body['status']) ?? httpStatus, code, body['msg'])
+  if (form === 'top-level') return { ok: true, value: body }
+  return enveloped
+    ? { ok: true, value: body['data'] ?? {} }
+    : unreadable(httpStatus, 'not an envelope of code, msg and data')
+}
+
+export function unreadable(
+  httpStatus: number,
+  message: string,
+): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: { is: 'unreadable', httpStatus, message } }
+}
+
+function refused(
+  httpStatus: number,
+  status: number = httpStatus,
+  code: Int | null = null,
+  message: unknown = '',
+): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: { is: 'refused', httpStatus, status, code, message: oneLine(message) } }
+}
+
+function statusOf(value: unknown): number | undefined {
+  const status = intOf(value)
+  return status === undefined ? undefined : Number(status)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseExactly(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The platform's words go into logs: one line, no control characters, cut. */
+function oneLine(value: unknown): string {
+  if (typeof value !== 'string') return ''
+  return value
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MOST_WORDS)
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,170 @@
+import { Agent, type Dispatcher, request } from 'undici'
+import { type AnswerForm, readAnswer } from './answer.ts'
+import { type Credential, createCredential } from './credential.ts'
+import { stringifyExactly } from './exact-json.ts'
+import {
+  type HeaderOptions,
+  type Method,
+  onTheWire,
+  plainHeaders,
+  type Signing,
+  signatureHeaders,
+} from './headers.ts'
+import {
+  type AppAccount,
+  type CorpAccount,
+  type CorpLogin,
+  type Granted,
+  readAppLogin,
+  readCorpLogin,
+  readUserLogin,
+  type UserAccount,
+  type UserLogin,
+  userAuthBody,
+} from './logins.ts'
+import { type Result, refusesCredential } from './result.ts'
+
+/** How a call says who it is. Access-Token wins on the platform's side, so a call never carries both. */
+export type Authentication =
+  | { readonly by: 'token'; readonly credential: Credential }
+  | { readonly by: 'signature'; readonly signing: Signing }
+
+export interface Call extends HeaderOptions {
+  readonly method: Method
+  /** From the version on: `/v2/api-gateway/demo`. */
+  readonly path: string
+  /** URL parameters, encoded here. */
+  readonly query?: Readonly<Record<string, string>>
+  /** Sent as JSON; bigints keep their digits. */
+  readonly body?: unknown
+  readonly auth?: Authentication
+  /** Sends PUT and DELETE as they are, instead of as POST with XR-Method. */
+  readonly direct?: boolean
+  /** Default: `top-level` for version 1, else `envelope`. */
+  readonly answers?: AnswerForm
+}
+
+/** The platform's API, as its contract describes it. */
+export interface PlatformClient {
+  /** POST /v2/corp-auth */
+  corpAuth(account: CorpAccount): Promise<Result<CorpLogin>>
+  /** POST /v2/user_auth. @throws TypeError unless exactly one of phone and e-mail is given. */
+  userAuth(account: UserAccount): Promise<Result<UserLogin>>
+  /** POST /v2/plugin/app_auth */
+  appAuth(account: AppAccount): Promise<Result<Granted>>
+  /** Keeps the credential of one of these logins. */
+  credential(login: () => Promise<Result<Granted>>): Credential
+  /** Any other call. One that is refused for its token logs in once more and is repeated once. */
+  call(call: Call): Promise<Result<unknown>>
+  close(): Promise<void>
+}
+
+export interface PlatformClientOptions {
+  /** The platform API's address, such as `https://api.example.com`. */
+  readonly baseUrl: string
+  /** How long a call may take in all, ms. Default 10,000. */
+  readonly timeoutMs?: number
+  /** ms since any origin, never going back: for the life of credentials. */
+  readonly now?: () => number
+  /** undici's, for tests and proxies; not closed here. */
+  readonly dispatcher?: Dispatcher
+}
+
+/** Longer answers are cut off: file download and other streams are not part of the contract. */
+const MOST_BYTES = 4 * 1024 * 1024
+
+/** @throws TypeError for a base URL that is none. */
+export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
+  const { timeoutMs = 10_000, now = () => performance.now() } = options
+  const base = new URL(options.baseUrl).href.replace(/\/+$/, '')
+  // HTTP/1.1, as the contract says.
+  const own = options.dispatcher
+    ? null
+    : new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: MOST_BYTES, allowH2: false })
+  const dispatcher = options.dispatcher ?? own ?? undefined
+
+  interface Sent {
+    readonly method: Method
+    readonly path: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string | undefined
+  }
+
+  async function send({ method, path, headers, body }: Sent, form: AnswerForm) {
+    try {
+      const response = await request(`${base}${path}`, {
+        method,
+        headers,
+        signal: AbortSignal.timeout(timeoutMs),
+        ...(dispatcher === undefined ? {} : { dispatcher }),
+        ...(body === undefined ? {} : { body }),
+      })
+      const text = await response.body.text()
+      return { status: response.statusCode, result: readAnswer(response.statusCode, text, form) }
+    } catch (error) {
+      const failure = { is: 'unreachable', message: reasonOf(error, timeoutMs) } as const
+      return { status: 0, result: { ok: false, failure } as const }
+    }
+  }
+
+  async function logIn<T>(
+    path: string,
+    body: object,
+    read: (value: unknown, httpStatus: number) => Result<T>,
+  ): Promise<Result<T>> {
+    const sent = { method: 'POST', path, headers: plainHeaders({}), body: stringifyExactly(body) } as const
+    const { status, result } = await send(sent, 'top-level')
+    return result.ok ? read(result.value, status) : result
+  }
+
+  async function callOnce(call: Call, token: string | undefined): Promise<Result<unknown>> {
+    const { method, proxied } = onTheWire(call.method, call.direct ?? false)
+    const path = `${call.path}${queryOf(call.query)}`
+    const body = call.body === undefined ? undefined : stringifyExactly(call.body)
+    const plain = plainHeaders(call, proxied ? call.method : undefined)
+    const proof =
+      call.auth?.by === 'signature'
+        ? await signatureHeaders(call.auth.signing, { method, path, body: body ?? '' }, plain)
+        : token === undefined
+          ? {}
+          : { 'access-token': token }
+    const form = call.answers ?? (call.path.startsWith('/v1/') ? 'top-level' : 'envelope')
+    return (await send({ method, path, headers: { ...plain, ...proof }, body }, form)).result
+  }
+
+  return {
+    corpAuth: ({ account, password }) => logIn('/v2/corp-auth', { account, password }, readCorpLogin),
+    userAuth: account => logIn('/v2/user_auth', userAuthBody(account), readUserLogin),
+    appAuth: ({ appId, appSecret }) =>
+      logIn('/v2/plugin/app_auth', { app_id: appId, app_secret: appSecret }, readAppLogin),
+    credential: login => createCredential({ login, now }),
+    async call(call) {
+      if (!/^\/v\d+\//.test(call.path)) throw new TypeError('a path begins with its version, such as /v2/')
+      if (call.auth?.by !== 'token') return callOnce(call, undefined)
+      const { credential } = call.auth
+      for (let tries = 1; ; tries += 1) {
+        const token = await credential.token()
+        if (!token.ok) return token
+        const result = await callOnce(call, token.value)
+        if (result.ok || !refusesCredential(result.failure)) return result
+        credential.refused(token.value)
+        if (tries === 2) return result
+      }
+    },
+    close: async () => own?.close(),
+  }
+}
+
+function queryOf(query: Readonly<Record<string, string>> | undefined): string {
+  const text = new URLSearchParams(query).toString()
+  return text === '' ? '' : `?${text}`
+}
+
+/** Why there was no answer: a code where there is one, since an error's words may quote the request. */
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (!(error instanceof Error)) return 'an unknown fault'
+  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
+  const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined
+  return code ?? error.name
+}

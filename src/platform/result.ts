@@ -1,0 +1,47 @@
+import type { Int } from './exact-json.ts'
+
+/** What a call to the platform came to. An expected end is a value; only misuse throws. */
+export type Result<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: Failure }
+
+export type Failure =
+  /** The platform said no. */
+  | {
+      readonly is: 'refused'
+      /** Of the HTTP response. */
+      readonly httpStatus: number
+      /** The envelope's own `status`, where it has one; else the HTTP status. */
+      readonly status: number
+      /** Business code, defined per endpoint; null when the answer has none. */
+      readonly code: Int | null
+      /** The platform's words, on one line, at most 200 characters. */
+      readonly message: string
+    }
+  /** It answered something that the contract does not describe. */
+  | { readonly is: 'unreadable'; readonly httpStatus: number; readonly message: string }
+  /** No answer: refused, reset, timed out. */
+  | { readonly is: 'unreachable'; readonly message: string }
+
+/**
+ * Whether the platform does not accept the credential: status 401 (missing) or 403 (failed authorization), in HTTP, in
+ * the envelope, or in front of the business code, whose first three digits are the status (4011001, 4031003).
+ */
+export function refusesCredential(failure: Failure): boolean {
+  if (failure.is !== 'refused') return false
+  const { httpStatus, status, code } = failure
+  const told = code === null ? 0 : Math.floor(Number(code) / 10_000)
+  return [httpStatus, status, told].some(each => each === 401 || each === 403)
+}
+
+/** A failure as a log line may have it. */
+export function inWords(failure: Failure): string {
+  switch (failure.is) {
+    case 'refused':
+      return `refused: HTTP ${failure.httpStatus}, code ${failure.code ?? 'none'}${failure.message === '' ? '' : `, ${failure.message}`}`
+    case 'unreadable':
+      return `answered HTTP ${failure.httpStatus}, ${failure.message}`
+    case 'unreachable':
+      return failure.message
+  }
+}
