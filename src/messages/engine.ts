@@ -55,9 +55,9 @@ export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<str
   })
   liquid.registerFilter('autolink', { raw: true, handler: autolink })
 
-  const parse = (source: string) => guard(() => liquid.parse(source))
-  const names = (templates: Template[]) =>
-    guard(() =>
+  const parse = (source: string) => guard(source, () => liquid.parse(source))
+  const names = (templates: Template[], source: string) =>
+    guard(source, () =>
       liquid.globalVariableSegmentsSync(templates, { partials: true }).map(path =>
         path
           .filter((part): part is string => typeof part === 'string')
@@ -69,14 +69,14 @@ export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<str
     compile(source, known, fixed) {
       const checked = parse(source)
       const templates = fixed ? parse(fold(source, fixed, escape)) : checked
-      for (const name of names(checked)) {
+      for (const name of names(checked, source)) {
         if (!known.has(name) && !known.has(name.split('.')[0] ?? '')) {
           throw new TemplateFault(`unknown variable: ${name}`, lineOf(source, name))
         }
       }
       return scope => liquid.renderSync(templates, scope, LIMITS) as string
     },
-    namesIn: source => names(parse(source)),
+    namesIn: source => names(parse(source), source),
   }
 }
 
@@ -89,11 +89,14 @@ export function faultOf(error: unknown): TemplateFault {
   return new TemplateFault(reason, line === undefined ? undefined : Number(line), { cause: error })
 }
 
-function guard<T>(work: () => T): T {
+function guard<T>(source: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw faultOf(error)
+    const fault = faultOf(error)
+    const partial = /Failed to lookup "([^"]*)"/.exec(fault.message)?.[1]
+    if (partial === undefined) throw fault
+    throw new TemplateFault(`no template is called ${partial}`, lineOf(source, partial), { cause: error })
   }
 }
 

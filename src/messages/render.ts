@@ -89,9 +89,10 @@ export function createRenderer(options: RendererOptions): Renderer {
   const { pluginSenders, countrySenders, webotpDomain, maxSegments } = options.sms
   const brand = createBrand(options.brand)
   const compose = createComposer(options.mail)
-  const loader = createCatalogLoader(BUILT_IN, templatesDir, brand)
+  const loader = templatesDir === undefined ? undefined : createCatalogLoader(BUILT_IN, templatesDir, brand)
+  const ours = createCatalogLoader(BUILT_IN, undefined, brand).load()
   /** What is said when an operator's template fails on a message that no trial foresaw. */
-  const builtIn = createCatalogLoader(BUILT_IN, undefined, brand).load().catalog
+  const builtIn = ours.catalog
 
   let catalog = builtIn
   let problems: readonly Problem[] = []
@@ -117,7 +118,7 @@ export function createRenderer(options: RendererOptions): Renderer {
 
   function load(): readonly Problem[] {
     const before = new Set(problems.map(told))
-    const loaded = loader.load()
+    const loaded = loader?.load() ?? ours
     catalog = loaded.catalog
     lines = new Map()
     failed = new Map()

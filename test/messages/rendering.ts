@@ -52,7 +52,8 @@ export function smsOf(renderer: Renderer, message: NewMessage): string {
 /** A finished mail as a mail client reads it. */
 export async function readMail(raw: Buffer) {
   const mail = await PostalMime.parse(raw)
-  const header = (name: string) => mail.headers.filter(({ key }) => key === name.toLowerCase()).map(({ value }) => value)
+  const header = (name: string) =>
+    mail.headers.filter(({ key }) => key === name.toLowerCase()).map(({ value }) => value)
   // Line ends of the text parts are CRLF on the way.
   return { ...mail, header, html: mail.html ?? '', text: mail.text ?? '' }
 }
