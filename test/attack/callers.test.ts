@@ -1,0 +1,196 @@
+import t from 'tap'
+import { EMAIL_TOKEN, mailBody, SMS_TOKEN, smsBody, startRig } from '../rigs/service.ts'
+
+t.test('a wrong key, enterprise or channel opens nothing, for GET and POST', async t => {
+  const rig = await startRig(t)
+  const right = rig.path('email')
+  const [, , corp = '', key = ''] = right.split('/')
+  const wrong: readonly (readonly [string, number])[] = [
+    [right.replace(key, 'x'.repeat(32)), 4031003],
+    [right.replace(key, key.slice(0, -1)), 4031003],
+    [right.replace(key, `${key}0`), 4031003],
+    [right.replace(key, key.toUpperCase()), 4031003],
+    [right.replace(key, '%00'), 4031003],
+    [right.replace(key, '..%2f..'), 4031003],
+    [right.replace(key, '__proto__'), 4031003],
+    [right.replace(key, rig.path('sms').split('/')[3] ?? ''), 4031003],
+    [right.replace(corp, 'another'), 4041010],
+    [right.replace(corp, '__proto__'), 4041010],
+  ]
+  for (const [path, code] of wrong) {
+    const post = await rig.ask(path, { method: 'POST', body: JSON.stringify(mailBody()) })
+    t.equal(post.errCode, code, `POST ${path}`)
+    t.equal(post.status, Math.trunc(code / 10_000))
+    t.equal((await rig.ask(`${path}?${rig.sign('email')}`)).errCode, code, `GET ${path}`)
+  }
+  t.equal(rig.smtp.mails.length, 0, 'no mail')
+  t.equal((await rig.post('email', mailBody())).errCode, 0)
+  t.equal(rig.smtp.mails.length, 1)
+})
+
+t.test('outside the callbacks there is one constant answer', async t => {
+  const rig = await startRig(t)
+  const right = rig.path('email')
+  const paths = [
+    '/',
+    '/callback',
+    '/callback/',
+    '/console',
+    '/metrics',
+    '/healthz',
+    '/readyz',
+    '/.env',
+    '/callback/%E0%A4%A/x/email',
+    `${right}/more`,
+    right.replace('email', 'fax'),
+    `//${right}`,
+    `/x/..${right}x`,
+    `/callback/${'a'.repeat(300)}/b/email`,
+    '/callback/corp/canary-key-in-the-path/%ZZ',
+    `/${'%2e%2e/'.repeat(20)}etc/passwd`,
+    `/${'a'.repeat(6000)}`,
+  ]
+  const bodies = new Set<string>()
+  for (const path of paths) {
+    for (const method of ['GET', 'POST', 'PUT'] as const) {
+      const answer = await rig.ask(path, { method, ...(method === 'GET' ? {} : { body: '{"a":' }) })
+      t.equal(answer.status, 404, `${method} ${path.slice(0, 80)}`)
+      bodies.add(answer.text)
+      t.equal(answer.headers.location, undefined)
+    }
+  }
+  t.same([...bodies], ['{"err_code":4041001,"err_msg":"no such path"}'])
+  for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'] as const)
+    t.equal((await rig.ask(right, { method })).status, 405, method)
+})
+
+t.test('the private listener cannot be reached from the public one', async t => {
+  const rig = await startRig(t, { ADMIN_TOKEN: 'canary-admin-token-8f' })
+  for (const path of ['/console', '/metrics', '/console/send', '/healthz', '/readyz']) {
+    const answer = await rig.ask(path, { headers: { authorization: 'Bearer canary-admin-token-8f' } })
+    t.equal(answer.text, '{"err_code":4041001,"err_msg":"no such path"}', path)
+  }
+  const callbacks = await fetch(`${rig.service().adminUrl}${rig.path('email')}`, {
+    headers: { authorization: 'Bearer canary-admin-token-8f' },
+  })
+  t.equal(callbacks.status, 404, 'nor are the callbacks on the private one')
+})
+
+t.test('every answer keeps the URL to itself', async t => {
+  const rig = await startRig(t)
+  const answers = [
+    await rig.validate('email'),
+    await rig.validate('email', 'timestamp=1&signature=2'),
+    await rig.post('sms', smsBody()),
+    await rig.post('sms', '{'),
+    await rig.ask('/nowhere'),
+    await rig.ask(rig.path('sms'), { method: 'DELETE' }),
+    await rig.ask('/callback/%E0%A4%A/x/email'),
+  ]
+  for (const { headers, status } of answers) {
+    t.equal(headers['referrer-policy'], 'no-referrer', String(status))
+    t.equal(headers['cache-control'], 'no-store')
+    t.equal(headers['x-content-type-options'], 'nosniff')
+    t.match(headers['strict-transport-security'], /^max-age=63072000/)
+    t.match(headers['content-type'], 'application/json')
+    t.notOk('location' in headers)
+    t.notOk('server' in headers || 'x-powered-by' in headers)
+  }
+})
+
+t.test('only allowed networks get in; a forged X-Forwarded-For changes nothing', async t => {
+  const rig = await startRig(t, { ALLOWED_SOURCES: '192.0.2.0/24, 2001:db8::/32' })
+  const forged = ['192.0.2.1', '192.0.2.1, 127.0.0.1', '2001:db8::1', '127.0.0.1, 192.0.2.1']
+  for (const value of forged) {
+    const headers = { 'x-forwarded-for': value, forwarded: `for=${value}`, 'x-real-ip': value }
+    const answer = await rig.ask(rig.path('email'), {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(mailBody()),
+    })
+    t.equal(answer.errCode, 4031003, value)
+    t.equal(answer.status, 403)
+  }
+  t.equal(rig.smtp.mails.length, 0)
+
+  await rig.restart({ TRUSTED_PROXIES: '127.0.0.0/8' })
+  const through = (value: string) =>
+    rig.ask(rig.path('email'), {
+      method: 'POST',
+      headers: { 'x-forwarded-for': value },
+      body: JSON.stringify(mailBody()),
+    })
+  t.equal((await through('192.0.2.1, 198.51.100.1')).errCode, 4031003, 'what is on the left is forged')
+  t.equal((await through('198.51.100.1')).errCode, 4031003)
+  t.equal((await through('junk')).errCode, 4031003)
+  t.equal(rig.smtp.mails.length, 0)
+  t.equal((await through('198.51.100.1, 192.0.2.1')).errCode, 0, 'the proxy says who called')
+  t.equal((await through('2001:db8:1::5')).errCode, 0)
+})
+
+t.test('required: a POST that is unsigned, wrong, of another channel or old sends nothing', async t => {
+  const rig = await startRig(t, { POST_SIGNATURE: 'required' })
+  const now = Math.floor(Date.now() / 1000)
+  const wrong = {
+    unsigned: '',
+    'only a timestamp': `timestamp=${now}`,
+    'no hex': `timestamp=${now}&signature=${'z'.repeat(40)}`,
+    'the other channel': rig.sign('email'),
+    'another Token': rig.sign('sms', String(now), EMAIL_TOKEN),
+    'ten minutes old': rig.sign('sms', String(now - 600)),
+    'from the future': rig.sign('sms', String(now + 600)),
+    'old, in milliseconds': rig.sign('sms', String((now - 600) * 1000)),
+    twice: `${rig.sign('sms')}&${rig.sign('sms')}`,
+    'an array': rig.sign('sms').replace('signature=', 'signature[]='),
+    'length extension': `${rig.sign('sms')}%80%00%00`,
+  }
+  for (const [what, query] of Object.entries(wrong)) {
+    const answer = await rig.post('sms', smsBody(), { query })
+    t.equal(answer.errCode, 4031003, what)
+    t.equal(answer.status, 403, what)
+  }
+  t.equal(rig.twilio.requests.length, 0)
+  t.equal((await rig.post('sms', smsBody(), { query: rig.sign('sms') })).errCode, 0)
+  t.equal(rig.twilio.messages.length, 1)
+})
+
+t.test('observe lets every POST with the key in, and counts how it came', async t => {
+  const rig = await startRig(t)
+  for (const query of [
+    '',
+    'timestamp=1&signature=2',
+    rig.sign('sms'),
+    rig.sign('sms', '1000000000', SMS_TOKEN),
+  ])
+    t.equal((await rig.post('sms', smsBody(), { query })).errCode, 0, query)
+  t.match(
+    rig.events().filter(({ event }) => event === 'callback'),
+    [{ signature: 'absent' }, { signature: 'wrong' }, { signature: 'right' }, { signature: 'right' }],
+  )
+})
+
+t.test('a start without protection is refused, with the reason', async t => {
+  const weak = 'short-Token'
+  const rig = await startRig(t)
+  const refused = async (settings: Record<string, string>) => {
+    try {
+      await rig.restart({ EMAIL_TOKEN: weak, ...settings })
+      return 'started'
+    } catch (error) {
+      return error instanceof Error ? error.message : ''
+    }
+  }
+  const reason = await refused({})
+  t.match(reason, /EMAIL_TOKEN has fewer than 16 characters/)
+  t.notMatch(reason, weak)
+  t.match(await refused({ EMAIL_CALLBACK_KEY: 'too-short' }), /EMAIL_CALLBACK_KEY must be 22 to 128/)
+  t.match(await refused({ ALLOWED_SOURCES: '0.0.0.0/0' }), /EMAIL_TOKEN has fewer/, 'everybody is no source')
+  t.match(
+    await refused({ EMAIL_TOKEN: EMAIL_TOKEN, EMAIL_TOKEN_PREVIOUS: weak }),
+    /EMAIL_TOKEN_PREVIOUS has fewer/,
+  )
+  t.match(await refused({ EMAIL_TOKEN: EMAIL_TOKEN, ADMIN_HOST: '0.0.0.0' }), /ADMIN_TOKEN is missing/)
+  t.equal(await refused({ EMAIL_CALLBACK_KEY: 'a-key-of-22-or-more-chars' }), 'started')
+  t.equal(await refused({ ALLOWED_SOURCES: '192.0.2.0/24' }), 'started')
+  t.equal(await refused({ POST_SIGNATURE: 'required' }), 'started')
+})

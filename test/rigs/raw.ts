@@ -1,0 +1,72 @@
+import net from 'node:net'
+import tls from 'node:tls'
+
+/** Bytes over TLS, as an attacker writes them. */
+export interface Raw {
+  readonly socket: net.Socket
+  write(bytes: string | Buffer): void
+  /** All that came back so far, as Latin-1. */
+  text(): string
+  /** Resolves with `text` once the far end has closed. */
+  ended(): Promise<string>
+  /** Resolves once what came back matches. */
+  says(pattern: RegExp, ms?: number): Promise<string>
+}
+
+/** Opens TLS to a listener, taking any certificate: this is not about ours. Rejects when it is refused. */
+export async function openRaw(url: string): Promise<Raw> {
+  const { hostname, port, protocol } = new URL(url)
+  const socket =
+    protocol === 'https:'
+      ? tls.connect({ host: hostname, port: Number(port), rejectUnauthorized: false })
+      : net.connect({ host: hostname, port: Number(port) })
+  const raw = record(socket)
+  await new Promise<void>((resolve, reject) => {
+    socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => resolve())
+    socket.once('error', reject)
+    socket.once('close', () => reject(new Error('closed')))
+  })
+  return raw
+}
+
+/** The same before TLS: a bare TCP connection. */
+export function openTcp(url: string): Raw {
+  const { hostname, port } = new URL(url)
+  return record(net.connect({ host: hostname, port: Number(port) }))
+}
+
+function record(socket: net.Socket): Raw {
+  const chunks: Buffer[] = []
+  let closed = false
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.on('error', () => {})
+  socket.once('close', () => {
+    closed = true
+  })
+  const text = () => Buffer.concat(chunks).toString('latin1')
+  return {
+    socket,
+    text,
+    write: bytes => void (socket.destroyed || socket.write(bytes)),
+    ended: () =>
+      new Promise(resolve => {
+        if (closed) resolve(text())
+        else socket.once('close', () => resolve(text()))
+      }),
+    says: (pattern, ms = 5000) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(
+          () => reject(new Error(`never said ${pattern}: ${text().slice(0, 200)}`)),
+          ms,
+        )
+        const look = () => {
+          if (!pattern.test(text())) return
+          clearTimeout(timer)
+          socket.off('data', look)
+          resolve(text())
+        }
+        socket.on('data', look)
+        look()
+      }),
+  }
+}

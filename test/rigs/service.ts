@@ -1,0 +1,197 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { Agent, type Dispatcher, request } from 'undici'
+import type { Channel } from '../../src/messages/message.ts'
+import { signature } from '../../src/sandbox/platform.ts'
+import { type Service, startService } from '../../src/server.ts'
+import { createTestCertificate } from './certificate.ts'
+import { createSmtpServer, type SmtpServer } from './smtp-server.ts'
+import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer, type TwilioServer } from './twilio-server.ts'
+
+export const CORP_ID = 'corp-100fa4b2'
+export const EMAIL_TOKEN = 'canaryEmailTokenVq3xGm7RzKp'
+export const SMS_TOKEN = 'canarySmsTokenWt9cNk4HvXrQ'
+export const SMTP_USER = 'courier'
+export const SMTP_PASSWORD = 'canary-Smtp-password-71b'
+
+export type Settings = Readonly<Record<string, string>>
+
+/** Everybody the service talks to, recording, and the settings that point at them. */
+export interface Sinks {
+  readonly smtp: SmtpServer
+  readonly twilio: TwilioServer
+  /** PEM: the service's certificate is its own authority. */
+  readonly ca: string
+  readonly directory: string
+  readonly settings: Settings
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  /** Null when the body has none. */
+  readonly errCode: number | null
+  readonly errMsg: string
+  readonly ms: number
+}
+
+export interface AskOptions {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'PATCH' | 'OPTIONS'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+}
+
+export interface ServiceRig extends Sinks {
+  readonly service: () => Service
+  /** Lines of the log, oldest first. */
+  readonly log: readonly string[]
+  /** The same, parsed. */
+  readonly events: () => readonly Record<string, unknown>[]
+  /** Any request to the public listener. */
+  ask(path: string, options?: AskOptions): Promise<Answer>
+  /** A callback as the platform sends it, unsigned unless `query` says otherwise. */
+  post(channel: Channel, body: unknown, options?: { readonly query?: string }): Promise<Answer>
+  validate(channel: Channel, query?: string): Promise<Answer>
+  /** Path of a channel's callbacks, with the right key. */
+  path(channel: Channel): string
+  /** `timestamp=…&signature=…`, right for now unless told otherwise. */
+  sign(channel: Channel, timestamp?: string, token?: string): string
+  /** Ends the service and starts it again on the same store, with other settings. */
+  restart(settings?: Settings): Promise<void>
+}
+
+/** Starts a recording SMTP server and Twilio on loopback, and makes a certificate; all of it ends with the test. */
+export async function startSinks(t: Test): Promise<Sinks> {
+  const directory = await mkdtemp(join(tmpdir(), 'courier-rig-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const { key, cert } = await createTestCertificate()
+  await writeFile(join(directory, 'cert.pem'), cert)
+  await writeFile(join(directory, 'key.pem'), key)
+  const smtp = createSmtpServer({ login: { user: SMTP_USER, pass: SMTP_PASSWORD } })
+  const { port } = await smtp.listen()
+  t.teardown(() => smtp.close())
+  const twilio = await startTwilioServer()
+  t.teardown(() => twilio.close())
+  const settings = {
+    CORP_ID,
+    EMAIL_TOKEN,
+    SMS_TOKEN,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: '0',
+    TLS_CERT_FILE: join(directory, 'cert.pem'),
+    TLS_KEY_FILE: join(directory, 'key.pem'),
+    DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
+    STORE_SECRET: 'canary-store-secret-0123456789',
+    SMTP_URL: `smtp://${SMTP_USER}:${SMTP_PASSWORD}@127.0.0.1:${port}?ignoreTLS=true`,
+    MAIL_FROM: 'Example <no-reply@courier.example>',
+    TWILIO_ACCOUNT_SID: ACCOUNT_SID,
+    TWILIO_AUTH_TOKEN: AUTH_TOKEN,
+    TWILIO_FROM: '+15005550006',
+    TWILIO_API_URL: twilio.url,
+    DEFAULT_AREA_CODE: '86',
+    BRAND_NAME: 'Example',
+  }
+  return { smtp, twilio, ca: cert, directory, settings }
+}
+
+/** The whole service on free loopback ports, over HTTPS, with recording sinks; all of it ends with the test. */
+export async function startRig(t: Test, more: Settings = {}): Promise<ServiceRig> {
+  const sinks = await startSinks(t)
+  const log: string[] = []
+  const start = (settings: Settings) =>
+    startService({ ...sinks.settings, ...more, ...settings }, { log: { write: line => void log.push(line) } })
+  let service = await start({})
+  const agent = new Agent({ connect: { ca: sinks.ca }, connections: 64 })
+  t.teardown(async () => {
+    await agent.destroy()
+    await service.close()
+  })
+  const path = (channel: Channel) => new URL(service.urls[channel] ?? 'https://off.invalid/').pathname
+  const tokens = { email: EMAIL_TOKEN, sms: SMS_TOKEN }
+  const sign: ServiceRig['sign'] = (
+    channel,
+    timestamp = String(Math.floor(Date.now() / 1000)),
+    token = tokens[channel],
+  ) =>
+    `timestamp=${encodeURIComponent(timestamp)}&signature=${signature({ corpId: CORP_ID, token }, timestamp)}`
+
+  const ask = (where: string, options: AskOptions = {}) =>
+    exchange(agent, new URL(`${service.publicUrl}${where}`), options)
+
+  return {
+    ...sinks,
+    log,
+    events: () => log.map(line => JSON.parse(line) as Record<string, unknown>),
+    service: () => service,
+    path,
+    sign,
+    ask,
+    post: (channel, body, { query = '' } = {}) =>
+      ask(`${path(channel)}${query === '' ? '' : `?${query}`}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
+    validate: (channel, query = sign(channel)) => ask(`${path(channel)}?${query}`),
+    async restart(settings = {}) {
+      await service.close()
+      service = await start(settings)
+    },
+  }
+}
+
+async function exchange(agent: Dispatcher, url: URL, options: AskOptions): Promise<Answer> {
+  const began = performance.now()
+  const { statusCode, headers, body } = await request(url, {
+    dispatcher: agent,
+    method: options.method ?? 'GET',
+    ...(options.headers === undefined ? {} : { headers: options.headers }),
+    ...(options.body === undefined ? {} : { body: options.body }),
+  })
+  const text = await body.text()
+  return { status: statusCode, headers, text, ...errorOf(text), ms: performance.now() - began }
+}
+
+function errorOf(text: string): { readonly errCode: number | null; readonly errMsg: string } {
+  try {
+    const { err_code, err_msg } = JSON.parse(text) as Record<string, unknown>
+    return {
+      errCode: Number.isInteger(err_code) ? Number(err_code) : null,
+      errMsg: typeof err_msg === 'string' ? err_msg : '',
+    }
+  } catch {
+    return { errCode: null, errMsg: '' }
+  }
+}
+
+/** A body of each channel that is right in every way; parts may be replaced. */
+export function mailBody(more: Readonly<Record<string, unknown>> = {}, params: object = {}): object {
+  return {
+    subject: 'Activate your account',
+    to: 'ann@example.com',
+    email_param: { type: 1, url: 'https://www.example.com/activate?code=abc', hour: '24', ...params },
+    ...more,
+  }
+}
+
+export function smsBody(more: Readonly<Record<string, unknown>> = {}, params: object = {}): object {
+  return {
+    to: '13800138000',
+    area_code: '86',
+    sms_param: { type: 1, code: '482913', minute: '5', ...params },
+    ...more,
+  }
+}
+
+/** Resolves when `is` holds; rejects after `ms`. */
+export async function until(is: () => boolean, what: string, ms = 5000): Promise<void> {
+  for (const end = performance.now() + ms; !is(); ) {
+    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
