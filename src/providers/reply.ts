@@ -13,12 +13,20 @@ const MAX_LENGTH = 200
 export function presentableReply(text: string, recipient: string, secrets: readonly string[] = []): string {
   const line = text.slice(0, 2000).replace(/[\p{C}\p{Z}]+/gu, ' ')
   const hidden = secrets.reduce((rest, secret) => replaceAll(rest, secret, '…'), line)
-  return replaceAll(hidden, recipient, '<recipient>')
-    .replace(/(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/gi, '<link>')
-    .replace(/<?[^\s<>()[\]"',;]+@[^\s<>()[\]"',;]+>?/g, '<address>')
-    .replace(/[^\s<>()[\]"',;:]+/g, word => (mayBeCode(word) ? '…' : word))
+  return withoutAddresses(replaceAll(hidden, recipient, '<recipient>'))
+    .replace(/[^\s<>()[\]"',;:]*\d[^\s<>()[\]"',;:]*/g, word => (mayBeCode(word) ? '…' : word))
     .trim()
     .slice(0, MAX_LENGTH)
+}
+
+/** Every sent message's reply passes here, and nearly none has anything to take out: so it is looked for first. */
+function withoutAddresses(text: string): string {
+  const linkless = /:\/\/|www\./i.test(text)
+    ? text.replace(/(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/gi, '<link>')
+    : text
+  return linkless.includes('@')
+    ? linkless.replace(/<?[^\s<>()[\]"',;]+@[^\s<>()[\]"',;]+>?/g, '<address>')
+    : linkless
 }
 
 /** Four digits in a row, or letters and digits mixed; `550` and `5.7.26` are neither. */
@@ -29,7 +37,8 @@ function mayBeCode(word: string): boolean {
 }
 
 function replaceAll(text: string, found: string, by: string): string {
-  if (found.length < 3) return text
-  const pattern = found.replace(/^\+/, '').replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+  const bare = found.replace(/^\+/, '')
+  if (bare.length < 3 || !text.toLowerCase().includes(bare.toLowerCase())) return text
+  const pattern = bare.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   return text.replace(new RegExp(String.raw`<?\+?${pattern}>?`, 'gi'), by)
 }
