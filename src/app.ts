@@ -9,6 +9,8 @@ import { observeAll } from './admin/observers.ts'
 import { createStanding } from './admin/standing.ts'
 import {
   channelSecrets,
+  type Limits,
+  longestAttemptMs,
   openOutbox,
   openProviders,
   openRenderer,
@@ -50,6 +52,8 @@ export interface AppOptions {
   readonly certificate?: () => Certificate | null
   /** What to paste into the platform's console, by channel. */
   readonly urls: { readonly email?: string; readonly sms?: string }
+  /** Limits that no setting changes; those that are not given are the usual ones. */
+  readonly limits?: Limits
 }
 
 export interface App {
@@ -59,17 +63,18 @@ export interface App {
   readonly renderer: Renderer
   /** From now on `/readyz` is 503 and every answer closes its connection. */
   beginDraining(): void
-  /** Ends delivery, then lets go of providers and store. */
-  stop(graceMs: number, abortMs: number): Promise<void>
+  /** Lets go of providers and store, once delivery has stopped and the public listener is closed. */
+  close(): Promise<void>
 }
 
-/** SMTP may wait 300 s for the reply after the dot, after 30 s of connecting and 60 s of dialogue. */
-const ATTEMPT_LIMIT_MS = 400_000
-const LEASE_MS = ATTEMPT_LIMIT_MS + 120_000
+/** What an attempt may take beyond its provider's own limits, ms: a busy process notices them late. */
+const ATTEMPT_SPARE_MS = 10_000
+/** How long a claimed message may wait for its attempt, ms. */
+const LEASE_SPARE_MS = 120_000
 
 /** Wires everything, in the order of the road. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, clock, random, wall } = options
+  const { config, log, clock, random, wall, limits = {} } = options
   const startedAt = clock.now()
   const certificate = options.certificate ?? (() => null)
   const standing = createStanding(clock.now)
@@ -86,9 +91,10 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const sealer = await openSealer(config)
   const renderer = openRenderer(config, log)
-  const providers = openProviders(config, clock)
+  const providers = openProviders(config, clock, limits)
   const outbox = await openOutbox(config, clock, sealer, log, event => metrics.committed(event))
   const verdicts = createVerdicts()
+  const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
   const delivery = createDelivery({
     outbox,
     clock,
@@ -100,8 +106,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       render: renderer.render,
       breaker: createBreaker({ random }),
     })),
-    leaseMs: LEASE_MS,
-    attemptLimitMs: ATTEMPT_LIMIT_MS,
+    leaseMs: attemptLimitMs + LEASE_SPARE_MS,
+    attemptLimitMs,
     pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
     leaseToken: createLeaseTokens(),
   })
@@ -212,8 +218,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     beginDraining() {
       draining = true
     },
-    async stop(graceMs, abortMs) {
-      await delivery.stop(graceMs, abortMs)
+    async close() {
       await Promise.all(providers.map(provider => provider.close()))
       renderer.close()
       await outbox.close()

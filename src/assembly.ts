@@ -16,10 +16,27 @@ import { createSealer, type Sealer } from './outbox/seal.ts'
 import { loadStoreSecret } from './outbox/store-secret.ts'
 import { withFallback } from './providers/fallback.ts'
 import type { Provider } from './providers/provider.ts'
-import { createSmtpProvider } from './providers/smtp.ts'
-import { createTwilioProvider } from './providers/twilio.ts'
+import { createSmtpProvider, longestSmtpAttemptMs, SMTP_LIMITS } from './providers/smtp.ts'
+import type { SmtpLimits } from './providers/smtp-lane.ts'
+import { createTwilioProvider, longestTwilioAttemptMs, TWILIO_LIMITS } from './providers/twilio.ts'
+import type { HttpLimits } from './providers/undici-client.ts'
 
 /** What each part is made with, from the settings: the only place that knows both their names. */
+
+/** Limits that no setting changes. */
+export interface Limits {
+  readonly smtp?: Partial<SmtpLimits>
+  readonly twilio?: Partial<HttpLimits>
+}
+
+/** The longest that an attempt of any provider may take, ms. */
+export function longestAttemptMs(config: Config, limits: Limits): number {
+  const smtp = { ...SMTP_LIMITS, ...limits.smtp }
+  const once = longestSmtpAttemptMs(smtp)
+  // The fallback is asked in the same attempt, when the first server has not taken the message: all but the reply twice.
+  const mail = config.SMTP_FALLBACK_URL === undefined ? once : 2 * once - smtp.replyMs
+  return Math.max(mail, longestTwilioAttemptMs({ ...TWILIO_LIMITS, ...limits.twilio }))
+}
 
 /** The secrets that each channel accepts; a channel that is off has none. */
 export function channelSecrets(config: Config): Partial<Record<Channel, ChannelSecrets>> {
@@ -137,23 +154,25 @@ function written({ name, address }: Mailbox): string {
 }
 
 /** The providers of the channels that are on. A new SMS provider is one file beside twilio.ts and one line here. */
-export function openProviders(config: Config, clock: Clock): Provider[] {
+export function openProviders(config: Config, clock: Clock, limits: Limits = {}): Provider[] {
   const providers: Provider[] = []
   if (config.EMAIL_TOKEN !== undefined && config.SMTP_URL !== undefined)
-    providers.push(openMail(config, config.SMTP_URL, clock))
-  if (config.SMS_TOKEN !== undefined) providers.push(openTwilio(config, clock))
+    providers.push(openMail(config, config.SMTP_URL, clock, limits))
+  if (config.SMS_TOKEN !== undefined) providers.push(openTwilio(config, clock, limits))
   return providers
 }
 
-function openMail(config: Config, url: string, clock: Clock): Provider {
+function openMail(config: Config, url: string, clock: Clock, limits: Limits): Provider {
   const bounceTo = config.MAIL_BOUNCE_TO ?? config.MAIL_FROM?.address
   if (bounceTo === undefined) throw new Error('MAIL_FROM is needed')
   const { DKIM_DOMAIN: domain, DKIM_SELECTOR: selector, DKIM_KEY_FILE: keyFile } = config
   const settings = {
+    clock,
     connections: config.SMTP_CONNECTIONS,
     // What a server may look up: the name this service is known by, rather than a container's.
     ehloName: config.PUBLIC_URL === undefined ? hostname() : new URL(config.PUBLIC_URL).hostname,
     bounceTo,
+    ...(limits.smtp && { limits: limits.smtp }),
     ...(domain === undefined || selector === undefined || keyFile === undefined
       ? {}
       : { dkim: { domain, selector, privateKey: readFileSync(keyFile, 'utf8') } }),
@@ -182,7 +201,7 @@ export function receiptsUrl(config: Config): string | null {
   return `${config.PUBLIC_URL}${RECEIPT_PATH}`
 }
 
-function openTwilio(config: Config, clock: Clock): Provider {
+function openTwilio(config: Config, clock: Clock, limits: Limits): Provider {
   const { TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret, TWILIO_FROM: from } = config
   const { TWILIO_MESSAGING_SERVICE_SID: messagingServiceSid } = config
   const receipts = receiptsUrl(config)
@@ -198,5 +217,6 @@ function openTwilio(config: Config, clock: Clock): Provider {
     concurrency: config.TWILIO_CONCURRENCY,
     ...(receipts === null ? {} : { statusCallback: () => receipts }),
     clock,
+    ...(limits.twilio && { limits: limits.twilio }),
   })
 }

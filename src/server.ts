@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { type App, createApp } from './app.ts'
+import type { Limits } from './assembly.ts'
 import { callbackKeys } from './callback/key.ts'
 import { createClock } from './clock.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
@@ -26,6 +27,14 @@ export interface Service {
   close(drainMs?: number): Promise<void>
 }
 
+export interface ServiceOptions {
+  readonly log?: DestinationStream
+  readonly dotenvPath?: string
+  /** Reads the wall clock, ms since the epoch. */
+  readonly wall?: () => number
+  readonly limits?: Limits
+}
+
 /** In all 15 s (with DRAIN_SECONDS at 5): what is in flight may finish, then is aborted, then settled. */
 const GRACE_MS = 6000
 const ABORT_MS = 2000
@@ -38,9 +47,9 @@ const CERTIFICATE_CHECK_MS = 30_000
  */
 export async function startService(
   env: Readonly<Record<string, string | undefined>>,
-  options: { readonly log?: DestinationStream; readonly dotenvPath?: string } = {},
+  options: ServiceOptions = {},
 ): Promise<Service> {
-  const { dotenvPath } = options
+  const { dotenvPath, wall = Date.now, limits } = options
   const config = loadConfig({
     env,
     ...(dotenvPath === undefined ? {} : { dotenvPath }),
@@ -59,9 +68,10 @@ export async function startService(
   const app = await createApp({
     config,
     log,
-    clock: createClock(),
+    clock: createClock(wall),
     random: Math.random,
-    wall: Date.now,
+    wall,
+    ...(limits === undefined ? {} : { limits }),
     certificate: () => watch?.current() ?? certificate ?? null,
     urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),
     ...(certificate === undefined
@@ -73,7 +83,7 @@ export async function startService(
     await app.adminListener.listen({ host: config.ADMIN_HOST, port: config.ADMIN_PORT })
   } catch (error) {
     await Promise.all([app.publicListener.close(), app.adminListener.close()])
-    await app.stop(0, 0)
+    await app.close()
     throw error
   }
   app.delivery.start()
@@ -120,9 +130,11 @@ async function drain(app: App, drainMs: number, log: Logger): Promise<void> {
   // Load balancers need a moment to notice; until then nothing is refused.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
   const closed = app.publicListener.close()
-  await app.stop(GRACE_MS, ABORT_MS)
+  await app.delivery.stop(GRACE_MS, ABORT_MS)
+  // What was accepted is answered before the store goes: nothing is left whose end nobody would write.
   await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])
   app.publicListener.server.closeAllConnections()
+  await app.close()
   await app.adminListener.close()
   log.info({ event: 'ended' }, 'ended')
 }

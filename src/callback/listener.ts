@@ -44,6 +44,8 @@ export function createPublicListener(options: PublicListenerOptions): {
     requestTimeout: READ_LIMIT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
+    // A callback that comes over an open connection while we end is served like any other.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
       notHttp()

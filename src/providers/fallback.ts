@@ -66,7 +66,7 @@ export function withFallback(
 
 /** It could not be reached or is silent; a refusal of this one message says nothing of the next. */
 function isUnreachable(outcome: Outcome): boolean {
-  if (outcome.is !== 'retry' || outcome.code === 'aborted') return false
+  if (outcome.is !== 'retry' || ['aborted', 'closed', 'expired'].includes(outcome.code)) return false
   return outcome.untouched === true || outcome.code.endsWith('-limit')
 }
 

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { createTransport } from 'nodemailer'
 import type { SMTPPoolOptions } from 'nodemailer/lib/smtp-pool'
+import type { Clock } from '../clock.ts'
 import type { OutgoingMail } from '../messages/message.ts'
 import type { Outcome } from './provider.ts'
 import { presentableReply } from './reply.ts'
@@ -26,6 +27,7 @@ export interface SmtpLimits {
 export interface LaneOptions {
   readonly address: SmtpAddress
   readonly limits: SmtpLimits
+  readonly clock: Clock
   readonly ehloName: string
   /** Envelope sender; empty for the null reverse-path. */
   readonly bounceTo: string
@@ -44,6 +46,8 @@ export interface Lane {
 interface Attempt {
   /** The dot must be on its way by then, on the monotonic clock in ms. */
   readonly dotBy: number
+  /** Not sent from this moment on, ms since the epoch. */
+  readonly expiresAt: number
   readonly abort: AbortController
   begun: boolean
   dotted: boolean
@@ -55,7 +59,7 @@ interface Attempt {
  * A nodemailer pool of one connection. One each, because the limits before and after the dot differ while nodemailer
  * has one limit on silence for all, so we must know which socket carries which message.
  */
-export function createLane({ address, limits, ehloName, bounceTo, dkim, tls }: LaneOptions): Lane {
+export function createLane({ address, limits, clock, ehloName, bounceTo, dkim, tls }: LaneOptions): Lane {
   let current: Attempt | undefined
   let socket: net.Socket | undefined
   let timer: NodeJS.Timeout | undefined
@@ -134,10 +138,18 @@ export function createLane({ address, limits, ehloName, bounceTo, dkim, tls }: L
     if (!attempt || attempt !== current || attempt.body?.readableDidRead) {
       // nodemailer does neither send after an abort nor twice; if it ever did, the message could arrive twice.
       socket?.destroy()
-      return body.destroy(new Error('a message must not be sent again'))
+      return unsendable(body, 'a message must not be sent again')
+    }
+    if (clock.now() >= attempt.expiresAt) {
+      stop('expired')
+      return unsendable(body, 'its validity is over')
     }
     attempt.begun = true
     attempt.body = body
+    // Read once the server has said 354: connecting and the dialogue may have taken longer than its validity.
+    body.once('resume', () => {
+      if (attempt === current && clock.now() >= attempt.expiresAt) stop('expired')
+    })
     // Counts silence on TLS as well: a TLS socket's traffic refreshes the timer of the socket below it.
     socket?.setTimeout(limits.commandMs)
     arm('dialogue-limit', 3 * limits.commandMs)
@@ -169,6 +181,7 @@ export function createLane({ address, limits, ehloName, bounceTo, dkim, tls }: L
     if (current) throw new Error('a lane carries one message at a time')
     const attempt: Attempt = {
       dotBy: performance.now() + setUpMs + 3 * limits.commandMs,
+      expiresAt: mail.expiresAt,
       abort: new AbortController(),
       begun: false,
       dotted: false,
@@ -226,6 +239,12 @@ export function createLane({ address, limits, ehloName, bounceTo, dkim, tls }: L
   }
 
   return { send, verify, close }
+}
+
+/** A body that ends the sending in an error. nodemailer may be gone from its connection by now and not hear it. */
+function unsendable(body: Readable, why: string): Readable {
+  body.on('error', () => {})
+  return body.destroy(new Error(why))
 }
 
 /** The message as a stream that is read once; nodemailer's own pipeline for `raw` costs four more streams. */

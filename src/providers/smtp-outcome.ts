@@ -117,6 +117,7 @@ function explain(error: SmtpError, cause: string, { stopped }: Progress): string
 
 const STOPPED: Readonly<Record<string, string>> = {
   aborted: 'stopped by us',
+  expired: 'its validity is over',
   closed: 'the provider was closed',
   'set-up-limit': 'connecting, greeting and login took too long',
   'command-limit': 'no reply to a command within its limit',

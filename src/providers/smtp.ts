@@ -1,4 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
+import type { Clock } from '../clock.ts'
 import type { Outcome, Provider } from './provider.ts'
 import { createLane, type Lane, type SmtpLimits } from './smtp-lane.ts'
 import { readSmtpUrl } from './smtp-url.ts'
@@ -29,6 +30,8 @@ export interface SmtpSettings {
   readonly bounceTo: string
   readonly dkim?: { readonly domain: string; readonly selector: string; readonly privateKey: string }
   readonly limits?: Partial<SmtpLimits>
+  /** What a message's `expiresAt` counts by; the machine's clock unless given. */
+  readonly clock?: Clock
   /** Additional TLS options, such as `ca`. */
   readonly tls?: ConnectionOptions
 }
@@ -39,12 +42,12 @@ export interface SmtpSettings {
  * @throws TypeError when the URL is not one of readSmtpUrl's.
  */
 export function createSmtpProvider(settings: SmtpSettings): Provider {
-  const { name, connections = 10, ehloName, bounceTo, dkim, tls } = settings
+  const { name, connections = 10, ehloName, bounceTo, dkim, tls, clock = { now: Date.now } } = settings
   const address = readSmtpUrl(settings.url)
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
   const limits = { ...SMTP_LIMITS, ...settings.limits }
   const open = (): Lane =>
-    createLane({ address, limits, ehloName, bounceTo, ...(dkim && { dkim }), ...(tls && { tls }) })
+    createLane({ address, limits, ehloName, bounceTo, clock, ...(dkim && { dkim }), ...(tls && { tls }) })
   const lanes = Array.from({ length: connections }, open)
   // The last one back is the first one out, so that at a low rate a few connections stay warm and the rest close.
   const free = [...lanes]

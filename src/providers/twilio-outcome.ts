@@ -66,6 +66,7 @@ function unreadable(status: number): Outcome {
 
 const STOPPED: Readonly<Record<string, string>> = {
   aborted: 'stopped by us',
+  expired: 'its validity is over',
   'answer-limit': 'the answer took too long',
 }
 

@@ -63,6 +63,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
   /** Runs one call of the SDK within the limits. */
   async function exchange<T>(
     signal: AbortSignal,
+    expiresAt: number,
     call: (client: Twilio) => Promise<T>,
   ): Promise<
     | { readonly value: T }
@@ -80,7 +81,13 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
     signal.addEventListener('abort', onAbort, { once: true })
     const timer = setTimeout(() => stop('answer-limit'), longestTwilioAttemptMs(limits))
     running.add(controller)
-    const exchange: Exchange = { signal: controller.signal, written: false }
+    const exchange: Exchange = {
+      signal: controller.signal,
+      written: false,
+      beforeWriting() {
+        if (clock.now() >= expiresAt) stop('expired')
+      },
+    }
     try {
       return { value: await http.during(exchange, () => call(client)) }
     } catch (error) {
@@ -105,7 +112,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
     if (left < VALIDITY_SECONDS.least)
       return { is: 'retry', whose: 'later', code: 'expired', reply: 'its validity is over', untouched: true }
     const statusCallback = settings.statusCallback?.(message.id)
-    const result = await exchange(signal, async client =>
+    const result = await exchange(signal, message.expiresAt, async client =>
       client.messages.create({
         to: message.to,
         body: message.body,
@@ -131,11 +138,16 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
     },
     async verify() {
       // An API key may send but not read the account, so it is asked for something that it may read.
-      const result = await exchange(new AbortController().signal, async (client): Promise<string> => {
-        if ('authToken' in settings.login) return (await client.api.v2010.accounts(accountSid).fetch()).status
-        await client.messages.page({ pageSize: 1 })
-        return 'active'
-      })
+      const result = await exchange(
+        new AbortController().signal,
+        Infinity,
+        async (client): Promise<string> => {
+          if ('authToken' in settings.login)
+            return (await client.api.v2010.accounts(accountSid).fetch()).status
+          await client.messages.page({ pageSize: 1 })
+          return 'active'
+        },
+      )
       if (!('value' in result))
         return { ok: false, detail: twilioFailure(result, '', clock.now(), secrets).reply }
       if (result.value === 'active') return { ok: true, detail: 'the account is active' }

@@ -15,6 +15,8 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** A byte of the request may have left. */
   written: boolean
+  /** Called when the request has its connection; it is not written when this aborts `signal`. */
+  readonly beforeWriting?: () => void
   /** The head of the answer, once it came. */
   answer?: { readonly status: number; readonly retryAfter: string | undefined }
 }
@@ -117,6 +119,7 @@ function noteWriting(dispatch: Dispatcher['dispatch']): Dispatcher['dispatch'] {
     const exchange = (options as { opaque?: Exchange }).opaque
     const noting: Dispatcher.DispatchHandler = {
       onRequestStart(controller, context) {
+        exchange?.beforeWriting?.()
         if (exchange && !exchange.signal.aborted) exchange.written = true
         handler.onRequestStart?.(controller, context)
       },
