@@ -10,7 +10,7 @@ interface Named<Fault> {
 }
 
 /** How the mail server can be made to behave, by name. */
-export const MAIL_FAULTS: Readonly<Record<string, Named<SmtpFault>>> = {
+export const MAIL_FAULTS = faults<SmtpFault>({
   none: { title: 'takes every mail', fault: null },
   recipient: {
     title: 'knows no such recipient (550 5.1.1)',
@@ -25,10 +25,10 @@ export const MAIL_FAULTS: Readonly<Record<string, Named<SmtpFault>>> = {
     fault: { is: 'refuse', at: 'rcpt', code: 451, message: '4.3.2 Please try again later' },
   },
   slow: { title: 'answers after 4 seconds', fault: { is: 'delay', ms: 4000 } },
-}
+})
 
 /** How Twilio can be made to behave, by name. */
-export const SMS_FAULTS: Readonly<Record<string, Named<TwilioFault>>> = {
+export const SMS_FAULTS = faults<TwilioFault>({
   none: { title: 'takes every SMS', fault: null },
   recipient: {
     title: 'finds the number invalid (21211)',
@@ -43,11 +43,14 @@ export const SMS_FAULTS: Readonly<Record<string, Named<TwilioFault>>> = {
     fault: twilioSays(429, 20429, 'Too Many Requests', { 'retry-after': '5' }),
   },
   slow: { title: 'answers after 4 seconds', fault: { is: 'delay', ms: 4000 } },
-}
+})
 
 export function faultTitles(channel: Channel): readonly { readonly name: string; readonly title: string }[] {
-  const faults = channel === 'email' ? MAIL_FAULTS : SMS_FAULTS
-  return Object.entries(faults).map(([name, { title }]) => ({ name, title }))
+  return [...(channel === 'email' ? MAIL_FAULTS : SMS_FAULTS)].map(([name, { title }]) => ({ name, title }))
+}
+
+function faults<Fault>(named: Record<string, Named<Fault>>): ReadonlyMap<string, Named<Fault>> {
+  return new Map(Object.entries(named))
 }
 
 function twilioSays(

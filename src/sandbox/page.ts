@@ -88,8 +88,10 @@ export function createPage(options: PageOptions): Page {
   })
   app.post('/fault', { schema: FAULT }, async (request, reply) => {
     const { channel, name } = request.body as { channel: Channel; name: string }
-    if (channel === 'email' && MAIL_FAULTS[name]) peers.inbox.setFault(MAIL_FAULTS[name].fault)
-    else if (channel === 'sms' && SMS_FAULTS[name]) peers.setSmsFault(SMS_FAULTS[name].fault)
+    const mail = channel === 'email' ? MAIL_FAULTS.get(name) : undefined
+    const sms = channel === 'sms' ? SMS_FAULTS.get(name) : undefined
+    if (mail) peers.inbox.setFault(mail.fault)
+    else if (sms) peers.setSmsFault(sms.fault)
     else return notFound(reply)
     faults[channel] = name
     live.tell()
@@ -145,6 +147,7 @@ const FAULT = {
 
 /** Host: against DNS rebinding. Origin: against other pages. Only JSON is read, which a foreign form cannot send. */
 function guard(app: FastifyInstance): void {
+  app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (request, reply) => {
     const host = request.headers.host ?? ''
     const { origin } = request.headers

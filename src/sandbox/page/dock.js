@@ -72,7 +72,25 @@ function answers() {
 
 function log() {
   if (state.log.length === 0) return [h('p', { class: 'none' }, 'The service has logged nothing yet.')]
-  return [h('pre', { class: 'log' }, state.log.join('\n'))]
+  return [h('ol', { class: 'log' }, ...state.log.map(entry))]
+}
+
+/** A line of the log: what happened first, its fields after it. */
+function entry(line) {
+  try {
+    const { time, level, event, message, ...fields } = JSON.parse(line)
+    const rest = Object.entries(fields).map(([name, value]) => `${name}=${value}`)
+    return h(
+      'li',
+      { class: level >= 40 ? 'loud' : '' },
+      h('time', {}, clock(Date.parse(time))),
+      h('b', {}, event),
+      message,
+      h('span', {}, `  ${rest.join('  ')}`),
+    )
+  } catch {
+    return h('li', {}, line)
+  }
 }
 
 function connect() {

@@ -49,7 +49,15 @@ async function open(id) {
   if (shown === id) return
   shown = id
   const response = await fetch(`/mail/${id}`)
-  if (response.ok && shown === id) byId('reader').replaceChildren(...reader(await response.json()))
+  if (response.ok && shown === id) show(await response.json())
+}
+
+/** Whoever was at the tabs stays there: another mail, the same view of it. */
+function show(mail) {
+  const pane = byId('reader')
+  const atTabs = pane.contains(document.activeElement) && document.activeElement.role === 'tab'
+  pane.replaceChildren(...reader(mail))
+  if (atTabs) pane.querySelector('[role=tab][aria-selected=true]').focus()
 }
 
 byId('mails').addEventListener('keydown', event => {

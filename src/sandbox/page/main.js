@@ -1,7 +1,7 @@
 import { showDock } from './dock.js'
 import { byId, post } from './dom.js'
 import { showMails } from './mail.js'
-import { showPhone } from './phone.js'
+import { showNewest, showPhone } from './phone.js'
 import { showPlay } from './play.js'
 
 let asking = false
@@ -28,9 +28,9 @@ async function refresh() {
 
 function show(state) {
   showPlay(state)
+  showDock(state)
   showMails(state)
   showPhone(state)
-  showDock(state)
   byId('count-mail').textContent = state.mails.length || ''
   byId('count-sms').textContent = state.sms.length || ''
   const link = byId('console')
@@ -49,6 +49,7 @@ function setView(view) {
   document.body.dataset.view = view
   for (const button of document.querySelectorAll('.views button'))
     button.setAttribute('aria-pressed', String(button.dataset.view === view))
+  showNewest()
 }
 
 for (const button of document.querySelectorAll('.views button'))

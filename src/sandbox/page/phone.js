@@ -15,7 +15,19 @@ export function showPhone({ sms }) {
     return
   }
   thread.replaceChildren(...sms.map((message, at) => bubble(message, sms[at - 1])))
+  showNewest()
+}
+
+/** To be called again whenever the phone has changed its size or come into sight. */
+export function showNewest() {
+  const thread = byId('thread')
   thread.scrollTop = thread.scrollHeight
+}
+
+/** A validity period for people. */
+function spoken(seconds) {
+  if (seconds >= 7200) return `${Math.round(seconds / 360) / 10} h`
+  return seconds >= 120 ? `${Math.round(seconds / 60)} min` : `${seconds} s`
 }
 
 function bubble(message, before) {
@@ -33,7 +45,7 @@ function bubble(message, before) {
       { class: message.segments > 1 ? 'cost more' : 'cost' },
       h('b', {}, message.segments === 1 ? '1 segment' : `${message.segments} segments`),
       ` ${message.encoding}, ${message.units} of ${limit}`,
-      life === null ? '' : `, valid ${life >= 120 ? `${Math.round(life / 60)} min` : `${life} s`}`,
+      life === null ? '' : `, valid ${spoken(life)}`,
     ),
   )
 }

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { kinds } from '../../src/messages/registry.ts'
+import { playOnce } from '../../src/sandbox/once.ts'
+import { setStage } from '../../src/sandbox/stage.ts'
+import { complaints, table } from '../../src/sandbox/table.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const ports = { callbacks: 0, admin: 0, page: 0 }
+
+/** Runs a command to its end, with nothing of this process's settings but what it takes to find programs. */
+async function run(directory: string, main: string, argv: readonly string[]) {
+  const child = spawn(process.execPath, [main, ...argv], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'], TMPDIR: directory },
+  })
+  const ended = new Promise<number | null>(end => child.once('close', end))
+  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { out, err, code }
+}
+
+t.test('one run plays every kind, finds each once and leaves only what it was told to keep', async t => {
+  const directory = t.testdir()
+  const { out, err, code } = await run(directory, join(root, 'src/main.ts'), [
+    'sandbox',
+    '--once',
+    '--save',
+    'kept',
+  ])
+  t.equal(err, '')
+  t.equal(code, 0, out)
+  const rows = out.split('\n')
+  for (const { channel, name } of kinds)
+    t.equal(
+      rows.filter(row =>
+        new RegExp(`^${channel} +${name} +0 +\\d+ +once +kept/${channel}-${name}\\.`).test(row),
+      ).length,
+      1,
+    )
+  for (const channel of ['email', 'sms']) {
+    t.ok(rows.some(row => new RegExp(`^${channel} +plain +0 +\\d+ +once `).test(row)))
+    t.ok(rows.some(row => new RegExp(`^${channel} +validate +0 +\\d+ +-$`).test(row)))
+  }
+  t.match(out, 'All 14 messages arrived exactly once')
+  t.same(await readdir(directory), ['kept'])
+  t.match(await readFile(join(directory, 'kept/email-phone-change.eml'), 'utf8'), 'To: reader-3@example.com')
+})
+
+t.test('what does not arrive as it should is said, and how', async t => {
+  const stage = await setStage({ ports, settings: {} })
+  t.teardown(() => stage.close())
+  stage.peers.inbox.setFault({ is: 'refuse', at: 'rcpt', code: 550, message: '5.1.1 No such user here' })
+  const rows = await playOnce(stage, 2000)
+  const wrong = complaints(rows)
+  const mails = kinds.filter(kind => kind.channel === 'email').length + 1
+  t.equal(wrong.filter(line => /^email .*: answered HTTP 400, err_code 4002012/.test(line)).length, mails)
+  t.equal(wrong.filter(line => /^email .*: no mail arrived$/.test(line)).length, mails)
+  t.equal(wrong.filter(line => line.startsWith('sms')).length, 0)
+  t.match(table(rows, []), /^email {4}file +4002012 +\d+ +WRONG$/m)
+})
+
+t.test('without time nothing is played, and that is no success', async t => {
+  const stage = await setStage({ ports, settings: {} })
+  t.teardown(() => stage.close())
+  t.match(complaints(await playOnce(stage, -1)), ['14 of 16 were not played in time'])
+})
+
+t.test('a setting that is wrong ends the start in a sentence, and everything that was started', async t => {
+  await t.rejects(setStage({ ports, settings: { SMTP_URL: 'nowhere' } }), { message: /SMTP_URL/ })
+})
+
+t.test('without dev dependencies it says what to install', async t => {
+  // Outside of the checkout, where no module is found by looking upwards.
+  const directory = await mkdtemp(join(tmpdir(), 'callback-courier-test-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  await cp(join(root, 'src'), join(directory, 'src'), { recursive: true })
+  await cp(join(root, 'package.json'), join(directory, 'package.json'))
+  await mkdir(join(directory, 'node_modules'))
+  const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  for (const name of Object.keys(dependencies)) {
+    await mkdir(join(directory, 'node_modules', name, '..'), { recursive: true })
+    await symlink(join(root, 'node_modules', name), join(directory, 'node_modules', name))
+  }
+  const { out, err, code } = await run(directory, 'src/main.ts', ['sandbox', '--once'])
+  t.equal(code, 2)
+  t.equal(out, '')
+  t.match(err, /^The sandbox needs the development dependencies.*npm ci.*\n$/)
+})
+
+t.test('a wrong option is refused with the usage', async t => {
+  const { err, code } = await run(t.testdir(), join(root, 'src/main.ts'), ['sandbox', '--port', 'x'])
+  t.equal(code, 2)
+  t.match(err, /--port must be a port number/)
+})
