@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Channel } from '../../src/messages/message.ts'
 import { signature } from '../../src/sandbox/platform.ts'
-import { type Service, startService } from '../../src/server.ts'
+import { type Service, type ServiceOptions, startService } from '../../src/server.ts'
 import { createTestCertificate } from './certificate.ts'
 import { createSmtpServer, type SmtpServer } from './smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer, type TwilioServer } from './twilio-server.ts'
@@ -60,7 +60,7 @@ export interface ServiceRig extends Sinks {
   /** `timestamp=…&signature=…`, right for now unless told otherwise. */
   sign(channel: Channel, timestamp?: string, token?: string): string
   /** Ends the service and starts it again on the same store, with other settings. */
-  restart(settings?: Settings): Promise<void>
+  restart(settings?: Settings, options?: ServiceOptions): Promise<void>
 }
 
 /** Starts a recording SMTP server and Twilio on loopback, and makes a certificate; all of it ends with the test. */
@@ -100,12 +100,19 @@ export async function startSinks(t: Test): Promise<Sinks> {
 }
 
 /** The whole service on free loopback ports, over HTTPS, with recording sinks; all of it ends with the test. */
-export async function startRig(t: Test, more: Settings = {}): Promise<ServiceRig> {
+export async function startRig(
+  t: Test,
+  more: Settings = {},
+  first: ServiceOptions = {},
+): Promise<ServiceRig> {
   const sinks = await startSinks(t)
   const log: string[] = []
-  const start = (settings: Settings) =>
-    startService({ ...sinks.settings, ...more, ...settings }, { log: { write: line => void log.push(line) } })
-  let service = await start({})
+  const start = (settings: Settings, options: ServiceOptions) =>
+    startService(
+      { ...sinks.settings, ...more, ...settings },
+      { log: { write: line => void log.push(line) }, ...options },
+    )
+  let service = await start({}, first)
   const agent = new Agent({ connect: { ca: sinks.ca }, connections: 64 })
   t.teardown(async () => {
     await agent.destroy()
@@ -138,9 +145,9 @@ export async function startRig(t: Test, more: Settings = {}): Promise<ServiceRig
         body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       }),
     validate: (channel, query = sign(channel)) => ask(`${path(channel)}?${query}`),
-    async restart(settings = {}) {
+    async restart(settings = {}, options = {}) {
       await service.close()
-      service = await start(settings)
+      service = await start(settings, options)
     },
   }
 }
@@ -186,6 +193,14 @@ export function smsBody(more: Readonly<Record<string, unknown>> = {}, params: ob
     sms_param: { type: 1, code: '482913', minute: '5', ...params },
     ...more,
   }
+}
+
+/** A text as the name of an assertion: on one line, whatever is in it. */
+export function shown(text: unknown): string {
+  return JSON.stringify(text).replace(
+    /[^\x20-\x7e]/g,
+    unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** Resolves when `is` holds; rejects after `ms`. */

@@ -1,0 +1,181 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { mailBody, type ServiceRig, shown, startRig, until } from '../rigs/service.ts'
+
+/** What reaches an SMTP server must be exactly what our parser lets through: local part, @, A-labels. */
+const BARE = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/
+
+/** Each slips through nodemailer 10.6.0 when it is handed over as it came. */
+const SMUGGLED = [
+  'a@g.test\r\nRCPT TO:<e@evil.test>',
+  'a@g.test\nRCPT TO:<e@evil.test>',
+  'a@g.test>\r\nDATA\r\nSubject: x\r\n\r\nevil\r\n.\r\n',
+  'a@g.test> SIZE=1\r\nRCPT TO:<e@evil.test',
+  'a;b@g.test',
+  'a@g.test;e@evil.test',
+  'a@ⅇvil.test',
+  'a@ｅvil.test',
+  'a@evil。test',
+  'friends: a@g.test, e@evil.test;',
+  'friends:a@g.test;',
+  '@relay.test:e@evil.test',
+  '<@relay.test:e@evil.test>',
+  '"e@evil.test"@g.test',
+  '"a b"@g.test',
+  '"a\\"b"@g.test',
+  'a(c)@g.test',
+  'a@g.test(c)',
+  'a@(c)g.test',
+  'Ann <e@evil.test>',
+  '<e@evil.test>',
+  'a@[192.0.2.1]',
+  'a@[IPv6:2001:db8::1]',
+  'a@192.0.2.1',
+  'a@localhost',
+  'a@g.test\0',
+  'a@g.test\u2028e@evil.test',
+  'a@g.test\u202e',
+  'a\u0000b@g.test',
+  'a@g..test',
+  'a@-g.test',
+  `${'a'.repeat(65)}@g.test`,
+  `a@${'b'.repeat(63)}.${'b'.repeat(63)}.${'b'.repeat(63)}.${'b'.repeat(63)}.test`,
+]
+
+/** Every envelope that the mail server saw, by its own record of the commands. */
+function envelopes(rig: ServiceRig): { readonly from: readonly string[]; readonly to: readonly string[] } {
+  const commands = rig.smtp.connections.flatMap(({ commands }) => commands)
+  const of = (verb: RegExp) => commands.filter(line => verb.test(line)).map(line => line.replace(verb, ''))
+  return { from: of(/^MAIL FROM:/i), to: of(/^RCPT TO:/i) }
+}
+
+t.test('an address that is more than an address never becomes an envelope', async t => {
+  const rig = await startRig(t)
+  for (const to of SMUGGLED) {
+    const answer = await rig.post('email', mailBody({ to }))
+    t.equal(answer.errCode, 4002012, shown(to))
+    t.equal(answer.status, 400)
+    t.notMatch(answer.text, /evil|g\.test/, 'and is not repeated')
+  }
+  t.same(envelopes(rig), { from: [], to: [] }, 'the mail server heard of nobody')
+})
+
+t.test('beside good ones it is left out, and each good one has an envelope of its own', async t => {
+  const rig = await startRig(t)
+  const answer = await rig.post('email', mailBody({ to: `ann@example.com,${SMUGGLED[0]},bob@example.com` }))
+  t.equal(answer.errCode, 0)
+  t.equal(answer.errMsg, '1 of 3 recipients refused')
+  t.same(envelopes(rig).to.sort(), ['<ann@example.com>', '<bob@example.com>'])
+  t.same(
+    rig.smtp.mails.map(({ to }) => to.length),
+    [1, 1],
+  )
+  for (const { data } of rig.smtp.mails) t.equal(data.toString().match(/^(to|cc|bcc):/gim)?.length, 1)
+})
+
+t.test('names in other scripts are dialled by their A-labels', async t => {
+  const rig = await startRig(t)
+  t.equal((await rig.post('email', mailBody({ to: 'Ann.O-Neil+tag@Bücher.Example' }))).errCode, 0)
+  t.same(envelopes(rig).to, ['<Ann.O-Neil+tag@xn--bcher-kva.example>'])
+})
+
+t.test('a subject cannot add a header', async t => {
+  const rig = await startRig(t)
+  for (const subject of [
+    'x\r\nBcc: e@evil.test',
+    'x\nBcc: e@evil.test',
+    'x\rBcc: e@evil.test',
+    'x\u2028Bcc: e@evil.test',
+    'x\u2029y',
+    'x\u0085y',
+    'x\0y',
+    'x\u001b[2Jy',
+    'x\u202egnp.exe',
+    'x\u2066y\u2069',
+    '\ud800',
+  ]) {
+    const answer = await rig.post('email', mailBody({ subject }))
+    t.equal(answer.errCode, 4002011, shown(subject))
+    t.match(answer.errMsg, /^\/subject: /)
+  }
+  t.equal(rig.smtp.mails.length, 0)
+  for (const subject of ['=?utf-8?B?eA0KQmNjOiBl?=', 'Bcc: e@evil.test', '.', 'a'.repeat(900), '你好 🌍'])
+    t.equal((await rig.post('email', mailBody({ subject }))).errCode, 0, shown(subject.slice(0, 30)))
+  for (const { data } of rig.smtp.mails) {
+    const [head = ''] = data.toString().split('\r\n\r\n', 1)
+    t.same(
+      head
+        .match(/^[\w-]+(?=:)/gm)
+        ?.map(name => name.toLowerCase())
+        .filter(name => ['bcc', 'cc', 'to', 'from', 'subject'].includes(name))
+        .sort(),
+      ['from', 'subject', 'to'],
+    )
+  }
+})
+
+t.test('whatever an address is made of: no fault of ours, and no envelope that was smuggled', async t => {
+  const rig = await startRig(t, { QUOTA_RECIPIENT_PER_10_MINUTES: 'off', QUOTA_RECIPIENT_PER_DAY: 'off' })
+  const piece = fc.constantFrom(
+    'a',
+    'ann',
+    '@',
+    '.',
+    'example.com',
+    'evil.test',
+    '\r\n',
+    '\n',
+    '\0',
+    ' ',
+    '\t',
+    '<',
+    '>',
+    '"',
+    '\\',
+    '(',
+    ')',
+    ';',
+    ':',
+    ',',
+    '[',
+    ']',
+    '%0d%0a',
+    'RCPT TO:<e@evil.test>',
+    '=?utf-8?Q?=0D=0A?=',
+    'é',
+    'ⅇ',
+    '。',
+    '\u202e',
+    '\u2028',
+    '\ud800',
+    'xn--',
+    '-',
+    '..',
+  )
+  const address = fc.oneof(
+    { weight: 4, arbitrary: fc.array(piece, { maxLength: 8 }).map(parts => parts.join('')) },
+    { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
+    { weight: 1, arbitrary: fc.emailAddress() },
+    { weight: 1, arbitrary: fc.string({ maxLength: 10 }).map(text => `${text}@example.com`) },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(address, { minLength: 1, maxLength: 4 }), async list => {
+      const answer = await rig.post('email', mailBody({ to: list.join(',') }))
+      return answer.status < 500 && [0, 4002012].includes(answer.errCode ?? -1)
+    }),
+    { numRuns: 250, endOnFailure: true },
+  )
+  const { from, to } = envelopes(rig)
+  t.ok(to.length > 20, `${to.length} were sent`)
+  t.same(
+    to.filter(path => !BARE.test(path.slice(1, -1))),
+    [],
+  )
+  t.same(
+    to.filter(path => path.includes('evil.test') && !/^<[^@]+@evil\.test>$/.test(path)),
+    [],
+  )
+  t.same([...new Set(from)], ['<no-reply@courier.example>'])
+  await until(() => rig.smtp.mails.length === to.length, 'each envelope has its mail')
+  t.ok(rig.smtp.mails.every(mail => mail.to.length === 1))
+})

@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import { getCountries, getExampleNumber } from 'libphonenumber-js/max'
+import metadata from 'libphonenumber-js/max/metadata'
+import examples from 'libphonenumber-js/mobile/examples'
+import t from 'tap'
+import { type ServiceRig, shown, smsBody, startRig } from '../rigs/service.ts'
+
+/** Kinds of numbers whose SMS somebody gets paid for, or nobody reads, in the order of the library's metadata. */
+const COSTLY = [
+  'toll-free',
+  'premium',
+  'personal',
+  'voicemail',
+  'company-wide',
+  'pager',
+  'voip',
+  'shared cost',
+] as const
+
+type Types = readonly (0 | readonly [pattern: string, lengths?: readonly number[]])[]
+interface Plan {
+  readonly 0: string
+  readonly 11?: Types
+}
+
+/** Numbers made from a plan's own patterns for a kind. */
+function numbersOf(plan: Plan, kind: number, count: number): string[] {
+  const type = plan[11]?.[2 + kind]
+  if (type === undefined || type === 0) return []
+  const [pattern, lengths] = type
+  return fc
+    .sample(fc.stringMatching(new RegExp(`^(?:${pattern})$`)), { numRuns: count, seed: 4291001 })
+    .filter(number => lengths === undefined || lengths.includes(number.length))
+    .map(number => `+${plan[0]}${number}`)
+}
+
+const open = {
+  SMS_COUNTRIES: '*',
+  MAX_RECIPIENTS: '1000',
+  QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+  QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
+}
+
+async function sendsNothing(rig: ServiceRig, numbers: readonly string[]): Promise<boolean> {
+  const answer = await rig.post('sms', smsBody({ to: numbers.join(','), area_code: null }))
+  return [4002002, 4002003].includes(answer.errCode ?? 0) && rig.twilio.requests.length === 0
+}
+
+t.test('no costly number of any country is sent to, even with every country open', async t => {
+  const rig = await startRig(t, open)
+  const plans = Object.entries(metadata.countries as unknown as Record<string, Plan>)
+  for (const [at, kind] of COSTLY.entries()) {
+    const numbers = plans.flatMap(([, plan]) => numbersOf(plan, at, 4))
+    t.ok(numbers.length > 20, `${numbers.length} ${kind} numbers`)
+    for (let from = 0; from < numbers.length; from += 500)
+      t.ok(await sendsNothing(rig, numbers.slice(from, from + 500)), kind)
+  }
+})
+
+t.test('a number of no country is never sent to: satellites, international premium and the like', async t => {
+  const rig = await startRig(t, open)
+  const plans = Object.values(metadata.nonGeographic as unknown as Record<string, Plan>)
+  const numbers = plans.flatMap(plan =>
+    (plan[11] ?? []).flatMap((_type, kind) => numbersOf({ ...plan, 11: plan[11] ?? [] }, kind - 2, 5)),
+  )
+  t.ok(numbers.length > 50, `${numbers.length} numbers`)
+  t.ok(
+    numbers.some(number => number.startsWith('+881')),
+    'satellite phones, which the library calls mobile',
+  )
+  t.ok(await sendsNothing(rig, numbers))
+})
+
+t.test('short codes, extensions and several numbers in one are no numbers', async t => {
+  const rig = await startRig(t, open)
+  const wrong = [
+    '110',
+    '112',
+    '10086',
+    '12345',
+    '106575020234',
+    '95588',
+    '13800138000;13900139000',
+    '13800138000 13900139000',
+    '13800138000x5',
+    '13800138000#5',
+    '13800138000;ext=5',
+    '13800138000w1',
+    'tel:+8613800138000',
+    '+86 138 0013 8000;phone-context=+44',
+    '１３８００１３８０００',
+    '13800138000\r\nTo=+447400123456',
+    '13800138000&To=%2B447400123456',
+    '13800138000\u0000',
+    '13800138000\u202e',
+    '1-800-FLOWERS',
+    '+',
+    '++8613800138000',
+    '00',
+    '0x3360e4b20',
+    '1.3800138e10',
+    '9'.repeat(40),
+  ]
+  for (const to of wrong) {
+    const answer = await rig.post('sms', smsBody({ to }))
+    t.equal(answer.errCode, 4002002, shown(to))
+    t.equal(answer.status, 400)
+  }
+  t.equal(rig.twilio.requests.length, 0)
+})
+
+t.test('SMS go to the country of DEFAULT_AREA_CODE only, until others are named', async t => {
+  const rig = await startRig(t)
+  const mobiles = getCountries().flatMap(country => {
+    const number = getExampleNumber(country, examples)
+    return number?.isValid() === true ? [[country, number.number] as const] : []
+  })
+  t.ok(mobiles.length > 200)
+  for (const [country, number] of mobiles.filter(([, number]) => !number.startsWith('+86'))) {
+    const answer = await rig.post('sms', smsBody({ to: number, area_code: null }))
+    if (answer.errCode !== 4002003 && answer.errCode !== 4002002) t.fail(`${country} ${answer.text}`)
+  }
+  t.equal(rig.twilio.requests.length, 0)
+  t.equal((await rig.post('sms', smsBody({ to: '+8613800138000', area_code: null }))).errCode, 0)
+  t.equal((await rig.post('sms', smsBody({ area_code: '44' }))).errCode, 4002002, 'no such British number')
+  t.equal((await rig.post('sms', smsBody({ to: '+8613800138000', area_code: '44' }))).errCode, 4002003)
+
+  await rig.restart({ SMS_COUNTRIES: 'HK, SG' })
+  t.equal((await rig.post('sms', smsBody({ to: '13900139000' }))).errCode, 4002003, 'the default is replaced')
+  t.equal((await rig.post('sms', smsBody({ to: '+85251234567', area_code: null }))).errCode, 0)
+})
+
+t.test('opening every country is warned of', async t => {
+  const rig = await startRig(t, { SMS_COUNTRIES: '*' })
+  t.ok(
+    rig
+      .events()
+      .some(({ event, message }) => event === 'setting' && /SMS_COUNTRIES=\*/.test(String(message))),
+  )
+})
+
+t.test('whatever a number is made of: no fault of ours, and nothing but E.164 reaches Twilio', async t => {
+  const rig = await startRig(t, { ...open, QUOTA_RECIPIENT_PER_DAY: 'off' })
+  const to = fc.oneof(
+    { weight: 3, arbitrary: fc.stringMatching(/^(\+|00)?[0-9 ().;,x#-]{1,24}$/) },
+    { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+    { weight: 2, arbitrary: fc.constantFrom(...numbersOf({ 0: '86', 11: [0, 0, ['1[38]\\d{9}']] }, 0, 50)) },
+    { weight: 1, arbitrary: fc.double({ noNaN: true }).filter(Number.isFinite) },
+    { weight: 1, arbitrary: fc.integer() },
+  )
+  const area = fc.oneof(
+    fc.constantFrom('86', '+86', '0086', '', null, undefined, 86, '1', '999', '881', '86\r\n', '__proto__'),
+    fc.string({ maxLength: 6 }),
+    fc.integer(),
+  )
+  await fc.assert(
+    fc.asyncProperty(to, area, async (to, area_code) => {
+      const answer = await rig.post('sms', smsBody({ to, area_code }))
+      return answer.status < 500 && [0, 4002002, 4002003, 4002001].includes(answer.errCode ?? -1)
+    }),
+    { numRuns: 250, endOnFailure: true },
+  )
+  const sent = rig.twilio.requests.map(({ form }) => form['To'] ?? '')
+  t.ok(sent.length > 10, `${sent.length} were sent`)
+  t.same(
+    sent.filter(number => !/^\+[1-9]\d{6,14}$/.test(number)),
+    [],
+  )
+  t.ok(
+    rig.twilio.requests.every(({ form }) =>
+      Object.keys(form).every(key => ['To', 'Body', 'From', 'ValidityPeriod'].includes(key)),
+    ),
+  )
+})
