@@ -167,9 +167,11 @@ function createCalls(
       committed?.({ ms: message.ms, calls: message.replies.length })
     } else if (message.is === 'trouble') log({ doing: message.doing, message: message.message })
   })
-  worker.on('error', error =>
-    end(new Error("the store's thread failed: restart the service", { cause: error })),
-  )
+  worker.on('error', error => {
+    end(new Error("the store's thread failed", { cause: error }))
+    // A bug, and without its store the service is of no use: it ends, and is started again.
+    throw new Error("the store's thread failed", { cause: error })
+  })
   worker.on('exit', () => end(new Error('the store is closed')))
 
   return {

@@ -29,6 +29,8 @@ export function createBatch(deps: BatchDeps): (calls: readonly Sent[]) => readon
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
+  /** Damage was met: what is written into a damaged file may be lost with it, so nothing is any more. */
+  let ruined: Failure | undefined
 
   function transaction(calls: readonly Sent[]): readonly Replied[] {
     try {
@@ -57,20 +59,26 @@ export function createBatch(deps: BatchDeps): (calls: readonly Sent[]) => readon
   }
 
   function write(calls: readonly Sent[]): readonly Replied[] {
+    if (ruined !== undefined) return failed(calls, ruined)
     try {
       return transaction(calls)
     } catch (error) {
       if (faultOf(error) === null && calls.length > 1) return calls.flatMap(call => write([call]))
-      const failure = failureOf(error, damaged)
-      return calls.map(([n]): Replied => [n, null, failure])
+      return failed(calls, failing(error))
     }
+  }
+
+  function failing(error: unknown): Failure {
+    const failure = failureOf(error, damaged)
+    if (faultOf(error) === 'corrupt') ruined = failure
+    return failure
   }
 
   function read(call: Sent): Replied {
     try {
       return [call[0], run(call)]
     } catch (error) {
-      return [call[0], null, failureOf(error, damaged)]
+      return [call[0], null, failing(error)]
     }
   }
 
@@ -78,6 +86,10 @@ export function createBatch(deps: BatchDeps): (calls: readonly Sent[]) => readon
     const writes = calls.filter(call => !reads(call))
     return [...(writes.length === 0 ? [] : write(writes)), ...calls.filter(reads).map(read)]
   }
+}
+
+function failed(calls: readonly Sent[], failure: Failure): readonly Replied[] {
+  return calls.map(([n]): Replied => [n, null, failure])
 }
 
 function failureOf(error: unknown, damaged: string): Failure {

@@ -59,6 +59,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   knowSecret(db, deps, tally.backlog())
   // Nobody but us can hold the file, so whoever was sending is dead: their leases are over.
   db.exec("UPDATE messages SET lease_until = 0 WHERE state = 'sending'")
+  followClock(db, deps.now)
 
   function run(call: Sent): unknown {
     const takes = call[2]
@@ -130,6 +131,23 @@ function inTransaction(db: DatabaseSync, work: () => void): void {
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error
   }
+}
+
+/** No wait between two attempts is longer, ms. */
+const LONGEST_WAIT_MS = 3_600_000
+
+/**
+ * Lives and waits are kept in wall time across a restart. When the clock was set back meanwhile, what came "later"
+ * than now counts from now, and nothing waits longer than it ever would: else a code of ten minutes could be sent
+ * an hour after its life, and a retry come hours late.
+ */
+function followClock(db: DatabaseSync, now: number): void {
+  db.prepare(
+    `UPDATE messages SET expires_at = ? + expires_at - arrived_at WHERE state IN ('queued', 'sending') AND arrived_at > ?`,
+  ).run(now, now)
+  db.prepare(
+    `UPDATE messages SET due_at = ? WHERE state = 'queued' AND ready = 0 AND (arrived_at > ? OR due_at > ?)`,
+  ).run(now, now, now + LONGEST_WAIT_MS)
 }
 
 /** Notes with which secret the store is written, or refuses one with which what waits could not be read. */

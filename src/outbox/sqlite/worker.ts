@@ -66,6 +66,8 @@ function serve(settings: StoreSettings): void {
       const started = performance.now()
       const replies = store.run(calls.slice(at, at + MOST_TOGETHER))
       tell({ is: 'replies', replies, ms: performance.now() - started })
+      // On a full disk the log may be what fills it.
+      if (replies.some(([, , failure]) => failure?.is === 'unavailable')) emptyWal()
     }
     tend('prune', () => store.tend())
     if (!close) return

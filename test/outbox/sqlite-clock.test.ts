@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
+import { NOON, sample, testClock } from './samples.ts'
+
+const HOUR = 3_600_000
+
+/** The same file opened again and again, each time by a process that started at another time. */
+function processes(t: Test) {
+  const path = join(t.testdir({}), 'outbox.db')
+  return (at: number) => {
+    const clock = testClock(at)
+    const sealer = createSealer('a secret of the tests, long enough')
+    return createSqliteOutbox({ path, clock, sealer, maxBacklog: 1000, retentionDays: 30 }).then(outbox => ({
+      outbox,
+      clock,
+    }))
+  }
+}
+
+t.test(
+  'the clock was set back an hour: what waited for a retry is due, with no more than its life',
+  async t => {
+    const start = processes(t)
+    const before = await start(NOON)
+    const given = sample(before.clock, { lifeMs: 600_000 })
+    await before.outbox.accept([given])
+    const [claimed] = (await before.outbox.claim('email', 1, 60_000)).messages
+    if (claimed === undefined) throw new Error('nothing was due')
+    await before.outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: NOON + 30_000 })
+    await before.outbox.close()
+
+    const after = await start(NOON - HOUR)
+    const { messages } = await after.outbox.claim('email', 10, 60_000)
+    t.match(messages, [{ id: given.message.id, expiresAt: NOON - HOUR + 600_000 }])
+    await after.outbox.close()
+  },
+)
+
+t.test('what a dead process was sending is taken over, with no more than its life', async t => {
+  const start = processes(t)
+  const before = await start(NOON)
+  const given = sample(before.clock, { lifeMs: 600_000 })
+  await before.outbox.accept([given])
+  await before.outbox.claim('email', 1, 60_000)
+  await before.outbox.close()
+
+  const after = await start(NOON - HOUR)
+  const { messages } = await after.outbox.claim('email', 10, 60_000)
+  t.match(messages, [{ id: given.message.id, ambiguous: 1, expiresAt: NOON - HOUR + 600_000 }])
+  await after.outbox.close()
+})
+
+t.test('a link that came long before waits no longer than it ever would', async t => {
+  const start = processes(t)
+  const before = await start(NOON)
+  await before.outbox.accept([sample(before.clock, { purpose: 'link', lifeMs: 24 * HOUR })])
+  before.clock.advance(5 * HOUR)
+  const [claimed] = (await before.outbox.claim('email', 1, 60_000)).messages
+  if (claimed === undefined) throw new Error('nothing was due')
+  const dueAt = before.clock.now() + HOUR
+  await before.outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt })
+  await before.outbox.close()
+
+  const after = await start(NOON + HOUR)
+  t.equal((await after.outbox.claim('email', 10, 60_000)).messages.length, 1, '5 h on, set back 4 h')
+  await after.outbox.close()
+})
+
+t.test('the clock was set forward an hour: what has outlived its life ends without an attempt', async t => {
+  const start = processes(t)
+  const before = await start(NOON)
+  const given = sample(before.clock, { lifeMs: 600_000 })
+  await before.outbox.accept([given])
+  await before.outbox.close()
+
+  const after = await start(NOON + HOUR)
+  const { messages, settled } = await after.outbox.claim('email', 10, 60_000)
+  t.same(messages, [])
+  t.match(settled, [{ id: given.message.id, state: 'expired' }])
+  await after.outbox.close()
+})
