@@ -70,8 +70,8 @@ export function createUndiciClient(options: {
     connect: { timeout: limits.connectMs, ...(options.ca !== undefined && { ca: options.ca }) },
     headersTimeout: limits.answerMs,
     bodyTimeout: limits.bodyMs,
+    maxResponseSize: MAX_BODY_BYTES,
   })
-  const dispatcher = pool.compose(noteWriting)
   // The SDK hands no context through to its client, but it calls it before it first waits.
   let current: Exchange | undefined
 
@@ -80,23 +80,12 @@ export function createUndiciClient(options: {
     current = undefined
     if (!exchange) throw new Error('the SDK made a request outside of an exchange')
     const { pathname, search } = new URL(sdk.uri)
-    const { statusCode, headers, body } = await untilAborted(
-      exchange,
-      dispatcher.request({
-        method: sdk.method.toUpperCase(),
-        path: pathname + (sdk.params ? `?${form(sdk.params)}` : search),
-        headers: headersOf(sdk),
-        body: sdk.data ? form(sdk.data) : null,
-        signal: exchange.signal,
-        opaque: exchange,
-      }),
-    )
-    const retryAfter = headers['retry-after']
-    exchange.answer = {
-      status: statusCode,
-      retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-    }
-    return { statusCode, headers, body: await read(body) }
+    return dispatch(pool, exchange, {
+      method: sdk.method.toUpperCase(),
+      path: pathname + (sdk.params ? `?${form(sdk.params)}` : search),
+      headers: headersOf(sdk),
+      body: sdk.data ? form(sdk.data) : null,
+    })
   }
 
   return {
@@ -113,41 +102,56 @@ export function createUndiciClient(options: {
   }
 }
 
-/** Marks the exchange when its request is about to be written: undici calls `onRequestStart` just before. */
-function noteWriting(dispatch: Dispatcher['dispatch']): Dispatcher['dispatch'] {
-  return (options, handler) => {
-    const exchange = (options as { opaque?: Exchange }).opaque
-    const noting: Dispatcher.DispatchHandler = {
-      onRequestStart(controller, context) {
-        exchange?.beforeWriting?.()
-        if (exchange && !exchange.signal.aborted) exchange.written = true
-        handler.onRequestStart?.(controller, context)
-      },
-      onResponseStart: (...args) => handler.onResponseStart?.(...args),
-      onResponseData: (...args) => handler.onResponseData?.(...args),
-      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-      onResponseError: (...args) => handler.onResponseError?.(...args),
+/**
+ * One request by undici's `dispatch`, which its `request` is made of: it says when the request is about to be written,
+ * and spares a stream for each answer.
+ */
+async function dispatch(
+  pool: Pool,
+  exchange: Exchange,
+  options: Dispatcher.DispatchOptions,
+): Promise<SdkResponse> {
+  const { signal } = exchange
+  if (signal.aborted) throw new errors.RequestAbortedError()
+  return new Promise((resolve, reject) => {
+    let running: Dispatcher.DispatchController | undefined
+    let response: Omit<SdkResponse, 'body'> | undefined
+    const chunks: Buffer[] = []
+    const failed = (error: Error): void => {
+      signal.removeEventListener('abort', abort)
+      reject(error)
     }
-    return dispatch(options, noting)
-  }
-}
-
-/** undici notices an abort only once the request has a connection; one that waits for it is given up at once. */
-async function untilAborted<T>({ signal }: Exchange, request: Promise<T>): Promise<T> {
-  if (signal.aborted) {
-    request.catch(() => {})
-    throw new errors.RequestAbortedError()
-  }
-  let stop: (() => void) | undefined
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(new errors.RequestAbortedError())
-    signal.addEventListener('abort', stop, { once: true })
+    // undici notices an abort only once the request has a connection; one that waits for it is given up at once.
+    const abort = (): void => {
+      const aborted = new errors.RequestAbortedError()
+      if (running) running.abort(aborted)
+      else failed(aborted)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    pool.dispatch(options, {
+      onRequestStart(controller) {
+        if (!signal.aborted) exchange.beforeWriting?.()
+        if (signal.aborted) return controller.abort(new errors.RequestAbortedError())
+        running = controller
+        exchange.written = true
+      },
+      onResponseStart(_controller, statusCode, headers) {
+        if (statusCode < 200) return
+        response = { statusCode, headers }
+        const retryAfter = headers['retry-after']
+        exchange.answer = {
+          status: statusCode,
+          retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
+        }
+      },
+      onResponseData: (_controller, chunk) => void chunks.push(chunk),
+      onResponseEnd() {
+        signal.removeEventListener('abort', abort)
+        if (response) resolve({ ...response, body: Buffer.concat(chunks).toString() })
+      },
+      onResponseError: (_controller, error) => failed(error),
+    })
   })
-  try {
-    return await Promise.race([request, aborted])
-  } finally {
-    if (stop) signal.removeEventListener('abort', stop)
-  }
 }
 
 function headersOf({ username, password, headers }: SdkRequest): Record<string, string> {
@@ -162,15 +166,4 @@ function form(fields: Readonly<Record<string, unknown>>): string {
     for (const each of Array.isArray(value) ? value : [value])
       if (each !== undefined) encoded.append(name, String(each))
   return encoded.toString()
-}
-
-async function read(body: AsyncIterable<unknown>): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += (chunk as Buffer).length
-    if (length > MAX_BODY_BYTES) throw new errors.ResponseExceededMaxSizeError('the answer is too long')
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks).toString()
 }
