@@ -2,7 +2,7 @@ import type { LaneStatus } from '../../delivery/deliver.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import type { ProviderStanding, Standing } from '../standing.ts'
-import { clockTime, span } from './frame.ts'
+import { clockTime, span, spoken } from './frame.ts'
 
 /** One line that says what is wrong, since when, and what to do. */
 export interface Cause {
@@ -80,7 +80,7 @@ function downLine(
   now: number,
 ): string {
   const resting = lanes.some(lane => lane.channel === channel && lane.breaker !== 'closed')
-  const what = lastError === null ? 'does not answer' : `${lastError.code} ${lastError.reply}`.trim()
+  const what = lastError === null ? 'does not answer' : spoken(lastError)
   const whose =
     lastError?.whose === 'ours'
       ? 'This is ours to mend: look at its settings and account.'

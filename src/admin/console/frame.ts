@@ -62,6 +62,11 @@ export function moment(at: number | null): Html {
   return at === null ? html`–` : html`<time datetime="${new Date(at).toISOString()}">${clockTime(at)}</time>`
 }
 
+/** A provider's word: its code, unless the reply begins with it already. */
+export function spoken({ code, reply }: { readonly code: string; readonly reply: string }): string {
+  return reply.startsWith(code) ? reply : `${code} ${reply}`.trim()
+}
+
 /** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
 export function span(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`

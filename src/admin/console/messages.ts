@@ -5,7 +5,7 @@ import {
   type MessageView,
   type State,
 } from '../../outbox/outbox.ts'
-import { clockTime, moment, span } from './frame.ts'
+import { clockTime, moment, span, spoken } from './frame.ts'
 import { type Html, html } from './html.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
@@ -96,7 +96,7 @@ function receiptWord({ receipt }: MessageView): Html | string {
 
 function lastReply({ timeline }: MessageView): string {
   const last = timeline.at(-1)
-  return last === undefined ? '' : `${last.code} ${last.reply}`.trim().slice(0, 120)
+  return last === undefined ? '' : spoken(last).slice(0, 120)
 }
 
 /** One message: its facts and every attempt. */

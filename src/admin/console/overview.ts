@@ -3,7 +3,7 @@ import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
 import type { Standing } from '../standing.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
-import { moment, span } from './frame.ts'
+import { moment, span, spoken } from './frame.ts'
 import { type Html, html } from './html.ts'
 import { plot } from './plot.ts'
 
@@ -85,7 +85,7 @@ function providers({ standing, lanes, now }: OverviewSources): Html {
         : seen.map(
             each => html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${each.up ? 'works' : 'fails'}</span> <strong>${each.provider}</strong> <span class="soft">for ${span(now - each.since)}</span></p>
 <dl class="small"><dt>Last accepted</dt><dd>${moment(each.lastSentAt)}</dd>
-<dt>Last error</dt><dd>${each.lastError === null ? 'none' : html`${moment(each.lastError.at)}<br>${each.lastError.code} ${each.lastError.reply}`}</dd></dl>`,
+<dt>Last error</dt><dd>${each.lastError === null ? 'none' : html`${moment(each.lastError.at)}<br>${spoken(each.lastError)}`}</dd></dl>`,
           )
     }
 <p class="small soft">${laneLine(lane, now)}</p>`

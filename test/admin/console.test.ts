@@ -1,0 +1,235 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { noBrowser, openBrowser } from '../rigs/browser.ts'
+import { EMAIL_TOKEN, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
+
+const HOUR = 3_600_000
+const PICTURES = process.env['CONSOLE_PICTURES']
+
+/** The service started as many hours ago as said, so that a day fits into seconds. */
+const hoursAgo = (hours: number) => ({ wall: () => Date.now() - hours * HOUR })
+
+const code = (to: string, digits: string) =>
+  mailBody({ to, subject: 'Your code' }, { type: 5, url: undefined, code: digits, hour: '0.5' })
+
+async function form(rig: ServiceRig, path: string, fields: Record<string, string>) {
+  return fetch(`${rig.service().adminUrl}${path}`, {
+    method: 'POST',
+    body: new URLSearchParams(fields),
+    redirect: 'manual',
+  })
+}
+
+async function read(rig: ServiceRig, path: string): Promise<string> {
+  const response = await fetch(`${rig.service().adminUrl}${path}`)
+  t.equal(response.status, 200, path)
+  return response.text()
+}
+
+const settled = (rig: ServiceRig, state: string, count: number) =>
+  until(
+    () => rig.events().filter(each => each['event'] === 'final' && each['state'] === state).length >= count,
+    `${count} ${state}`,
+  )
+
+t.test('pages say what was sent, find a recipient by hash, and show a message’s timeline', async t => {
+  const rig = await startRig(t)
+  await rig.post('email', code('ann@example.com', '104729'))
+  await rig.post('email', mailBody({ to: 'bob@example.org' }))
+  await rig.post('sms', smsBody())
+  await settled(rig, 'sent', 3)
+  const overview = await read(rig, '/console')
+  t.match(overview, /All is well|self-signed/)
+  t.match(overview, 'sms: '.replace('sms', 'SMS'))
+  const list = await read(rig, '/console/messages')
+  t.match(list, 'a***@example.com')
+  t.match(list, '+86*******8000')
+  for (const secret of ['ann@example.com', '13800138000', '104729', 'code=abc', EMAIL_TOKEN])
+    t.notMatch(list, secret)
+
+  const found = await form(rig, '/console/messages', { recipient: 'ann@example.com' })
+  t.equal(found.status, 303)
+  const where = found.headers.get('location') ?? ''
+  t.notMatch(where, 'ann', 'the recipient stands in no address')
+  const one = await read(rig, where)
+  t.match(one, 'a***@example.com')
+  t.notMatch(one, 'b***@example.org')
+  t.equal((await form(rig, '/console/messages', { recipient: 'nobody' })).status, 404)
+  const number = await form(rig, '/console/messages', { recipient: '+8613800138000', state: 'sent' })
+  t.match(await read(rig, number.headers.get('location') ?? ''), '+86*******8000')
+
+  const id = /\/console\/messages\/([0-9a-f]{32})/.exec(one)?.[1] ?? ''
+  const detail = await read(rig, `/console/messages/${id}`)
+  t.match(detail, id)
+  t.match(detail, /250 /)
+  t.notMatch(detail, 'ann@example.com')
+  t.notMatch(detail, 'Try now', 'there is nothing to retry')
+})
+
+t.test('what waits can be tried now or cancelled', async t => {
+  const rig = await startRig(t)
+  // Nothing is due by itself for two minutes.
+  rig.twilio.fault = () => ({
+    is: 'answer',
+    status: 429,
+    body: JSON.stringify({ code: 20429, message: 'Too Many Requests', status: 429 }),
+    headers: { 'content-type': 'application/json', 'retry-after': '120' },
+  })
+  await rig.post('sms', smsBody({ to: '13800138000' }))
+  await rig.post('sms', smsBody({ to: '13900139000' }))
+  const ids = rig.events().flatMap(each => (each['event'] === 'callback' ? (each['ids'] as string[]) : []))
+  const [retried = '', cancelled = ''] = ids
+  const waiting = await read(rig, `/console/messages/${retried}`)
+  t.match(waiting, 'Try now')
+  t.match(waiting, '20429')
+  rig.twilio.fault = undefined
+  t.equal((await form(rig, `/console/messages/${cancelled}`, { do: 'cancel' })).status, 303)
+  t.match(await read(rig, `/console/messages/${cancelled}`), 'cancelled')
+  t.equal((await form(rig, `/console/messages/${retried}`, { do: 'retry' })).status, 303)
+  await settled(rig, 'sent', 1)
+  t.same(
+    rig.twilio.messages.map(message => message.to),
+    ['+8613800138000'],
+  )
+})
+
+t.test('a test send goes the road of every message', async t => {
+  const rig = await startRig(t)
+  const page = await form(rig, '/console/send', { kind: 'email/activation-code', to: 'ann@example.com' })
+  t.match(await page.text(), 'accepted')
+  await until(() => rig.smtp.mails.length === 1, 'the test mail')
+  t.match(rig.smtp.mails[0]?.data.toString(), /Subject: Test /)
+  t.match(
+    await (await form(rig, '/console/send', { kind: 'sms/login-code', to: '+8613800138000' })).text(),
+    'accepted',
+  )
+  t.match(
+    await (await form(rig, '/console/send', { kind: 'sms/login-code', to: '+49301234567' })).text(),
+    '4002',
+  )
+  t.equal((await form(rig, '/console/send', { kind: 'sms/nothing', to: '+8613800138000' })).status, 400)
+  t.equal(
+    (await form(rig, '/console/send', { kind: 'sms/login-code', to: 'a@example.com,b@example.com' })).status,
+    400,
+  )
+})
+
+t.test('words are shown as readers see them, without leave to do anything', async t => {
+  const rig = await startRig(t)
+  t.match(await read(rig, '/console/templates'), 'registration-activation')
+  t.match(await read(rig, '/console/templates/sms/login-code/zh-CN'), '1 segment')
+  const mail = await fetch(`${rig.service().adminUrl}/console/templates/email/password-reset/en/mail`)
+  t.match(mail.headers.get('content-security-policy'), 'sandbox')
+  t.match(await mail.text(), '<table')
+  t.equal((await fetch(`${rig.service().adminUrl}/console/templates/email/nothing/en`)).status, 404)
+  t.equal((await fetch(`${rig.service().adminUrl}/console/templates/email/file/xx`)).status, 404)
+  t.match(await read(rig, '/console/urls'), rig.path('email'))
+})
+
+t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 }, async t => {
+  const rig = await startRig(
+    t,
+    { QUOTA_RECIPIENT_PER_10_MINUTES: 'off', QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off' },
+    hoursAgo(9),
+  )
+  const browser = await openBrowser()
+  t.teardown(() => browser.close())
+  const errors: string[] = []
+  const open = async (options: object): Promise<Page> => {
+    const page = await browser.newPage({ viewport: { width: 1180, height: 900 }, ...options })
+    page.on('pageerror', error => errors.push(error.message))
+    page.on('console', line => line.type() === 'error' && errors.push(line.text()))
+    return page
+  }
+  const page = await open({})
+  const look = async (name: string, path = '/console') => {
+    await page.goto(`${rig.service().adminUrl}${path}`)
+    await picture(page, name)
+    return page.locator('main').innerText()
+  }
+
+  // The morning: all goes well.
+  for (let n = 0; n < 12; n += 1)
+    await rig.post('email', code(`morning${n}@example.com`, String(200_000 + n)))
+  for (let n = 0; n < 5; n += 1)
+    await rig.post('sms', smsBody({ to: `1380013800${n}` }, { code: String(300_000 + n) }))
+  await rig.validate('email')
+  await settled(rig, 'sent', 17)
+
+  // Noon: the mail server refuses our login; what waits is seen with its cause.
+  await rig.restart({}, hoursAgo(4))
+  rig.smtp.act = ({ step }) =>
+    step === 'AUTH' ? { is: 'say', reply: '535 5.7.8 authentication failed' } : undefined
+  for (let n = 0; n < 8; n += 1) await rig.post('email', code(`noon${n}@example.com`, String(400_000 + n)))
+  const outage = await look('console-outage')
+  t.match(outage, /Failing: smtp has failed for .*535/s)
+  t.match(outage, 'This is ours to mend')
+  const waiting = await look('console-waiting', '/console/messages?state=queued')
+  t.match(waiting, 'waiting')
+  t.match(waiting, '535')
+
+  // Hours later their codes have expired, and nobody was sent one that no longer works.
+  rig.smtp.act = undefined
+  await rig.restart({}, hoursAgo(0))
+  await settled(rig, 'expired', 8)
+  for (let n = 0; n < 6; n += 1) await rig.post('email', code(`evening${n}@example.com`, String(500_000 + n)))
+  await settled(rig, 'sent', 23)
+  const evening = await look('console-evening')
+  t.match(evening, /expired 8/)
+  t.notMatch(evening, /Failing/)
+  t.equal(rig.smtp.mails.filter(mail => mail.to.join().startsWith('noon')).length, 0)
+
+  // Live: a new message appears without a reload.
+  await page.goto(`${rig.service().adminUrl}/console/messages`)
+  await rig.post('email', code('late@example.net', '600001'))
+  await page.getByText('l***@example.net').waitFor({ timeout: 15_000 })
+
+  await walkByKeyboard(t, page, rig)
+  const plain = await open({
+    javaScriptEnabled: false,
+    viewport: { width: 375, height: 800 },
+    colorScheme: 'dark',
+  })
+  for (const path of [
+    '/console',
+    '/console/messages',
+    '/console/templates',
+    '/console/send',
+    '/console/urls',
+  ]) {
+    await plain.goto(`${rig.service().adminUrl}${path}`)
+    t.ok((await plain.locator('main').innerText()).length > 20, `${path} works without JavaScript`)
+    const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+    t.equal(await page.evaluate(wide), 0, `${path} does not scroll sideways`)
+  }
+  await plain.goto(`${rig.service().adminUrl}/console`)
+  await picture(plain, 'console-phone')
+  t.same(errors, [], 'no script failed and nothing was blocked')
+})
+
+async function walkByKeyboard(t: Test, page: Page, rig: ServiceRig): Promise<void> {
+  await page.goto(`${rig.service().adminUrl}/console`)
+  await page.keyboard.press('Tab')
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'To the content')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/console/messages')
+  t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Messages')
+  t.equal(await page.getByRole('navigation').locator('[aria-current=page]').innerText(), 'Messages')
+  await page.getByLabel('Recipient, in full').fill('late@example.net')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/console/messages?who=*')
+  t.equal(await page.locator('tbody tr').count(), 1)
+  await page.locator('tbody a').click()
+  await page.getByText('Timeline').waitFor()
+}
+
+/** Pictures for the docs, when CONSOLE_PICTURES names a folder for them. */
+async function picture(page: Page, name: string): Promise<void> {
+  if (PICTURES === undefined) return
+  await mkdir(PICTURES, { recursive: true })
+  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true })
+}
