@@ -1,0 +1,112 @@
+import type { ServerHttp2Stream } from 'node:http2'
+
+/** What can go wrong with messages on their way, each on its own switch. */
+export const FEED_FAULTS = {
+  duplicate: 'every message twice',
+  garbage: 'garbage in front of every message',
+  order: 'neighbours in the wrong order',
+  slow: 'a few bytes at a time',
+  chunks: 'cut at any byte',
+} as const
+export type FeedFault = keyof typeof FEED_FAULTS
+
+/** Messages on their way to one subscription. */
+export interface Feed {
+  send(text: string): void
+  close(): void
+}
+
+export interface FeedOptions {
+  readonly stream: ServerHttp2Stream
+  readonly faulty: (fault: FeedFault) => boolean
+  /** A whole number from 0 to below `below`. */
+  readonly randomInt: (below: number) => number
+  /** The client does not keep up, and a message was left out. */
+  readonly onOverrun: () => void
+}
+
+/** A client that does not read is not waited for beyond this. */
+const MOST_WAITING_BYTES = 8 * 1024 * 1024
+/** How long a message waits for a neighbour to change places with, ms. */
+const SWAP_WITHIN_MS = 200
+const SLOW_BYTES = 24
+const SLOW_EVERY_MS = 20
+
+/** Broken in each of the ways that a client must survive. */
+const GARBAGE: readonly (string | Buffer)[] = [
+  '{"topic":"/device/alert/product/p","message_id":"g1","payload":{"product_id":"p","corp\n',
+  Buffer.of(0, 0, 1, 0xff, 0xfe, 0x0a),
+  '{"topic":7,"message_id":"g3","payload":{}}\n',
+  '{"topic":"/device/alert/product/p","message_id":"g4","payload":{"alert":"none"}}\n',
+  'event: message\n',
+  '{"hello":"world"}\n',
+  '{"topic":"/device-biz/state/product","message_id":"g7","payload":[1,2]]]}}\n',
+  '{]\n',
+]
+
+export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions): Feed {
+  let held: { readonly text: string; readonly timer: NodeJS.Timeout } | undefined
+  let garbage = 0
+  let trickle: Buffer[] = []
+  let trickling: NodeJS.Timeout | undefined
+
+  function write(bytes: string | Buffer): void {
+    if (stream.destroyed || stream.writableEnded) return
+    if (stream.writableLength > MOST_WAITING_BYTES) return onOverrun()
+    if (faulty('slow') || trickling !== undefined) return slowly(Buffer.from(bytes))
+    if (!faulty('chunks')) {
+      stream.write(bytes)
+      return
+    }
+    const whole = Buffer.from(bytes)
+    for (let at = 0; at < whole.length; ) {
+      const size = 1 + randomInt(9)
+      stream.write(whole.subarray(at, at + size))
+      at += size
+    }
+  }
+
+  function slowly(bytes: Buffer): void {
+    trickle.push(bytes)
+    trickling ??= setInterval(() => {
+      const waiting = Buffer.concat(trickle)
+      const size = faulty('slow') ? SLOW_BYTES : waiting.length
+      if (!stream.destroyed && size > 0) stream.write(waiting.subarray(0, size))
+      trickle = waiting.length > size ? [waiting.subarray(size)] : []
+      if (trickle.length > 0) return
+      clearInterval(trickling)
+      trickling = undefined
+    }, SLOW_EVERY_MS)
+  }
+
+  function one(text: string): void {
+    if (faulty('garbage')) {
+      write(GARBAGE[garbage % GARBAGE.length] ?? '')
+      garbage += 1
+    }
+    write(text)
+    if (faulty('duplicate')) write(text)
+  }
+
+  return {
+    send(text) {
+      if (held !== undefined) {
+        const earlier = held
+        held = undefined
+        clearTimeout(earlier.timer)
+        one(text)
+        one(earlier.text)
+      } else if (faulty('order')) {
+        const timer = setTimeout(() => {
+          held = undefined
+          one(text)
+        }, SWAP_WITHIN_MS)
+        held = { text, timer }
+      } else one(text)
+    },
+    close() {
+      clearTimeout(held?.timer)
+      clearInterval(trickling)
+    },
+  }
+}
