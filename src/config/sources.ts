@@ -21,7 +21,7 @@ export interface Merged {
 }
 
 /** Names in a dotenv file that are meant for somebody else. */
-const NOT_OURS = /^(COMPOSE|DOCKER|NODE|TZ|PATH)(_|$)/
+const NOT_OURS = /^((COMPOSE|DOCKER|NODE|ACME|POSTGRES)_|(TZ|PATH|PUBLIC_HOST)$)/
 
 /** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
 export function mergeSources(sources: Sources): Merged {
