@@ -1,0 +1,60 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import t from 'tap'
+import { ERR_CODES } from '../src/answers.ts'
+import { settingNames } from '../src/config/settings.ts'
+import { kinds } from '../src/messages/registry.ts'
+import { command } from './commands/stage.ts'
+import { enough, load } from './config/settings.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(resolve(root, path), 'utf8')
+const README = read('README.md')
+const READINGS = read('docs/contract-readings.md')
+
+t.test('every link to a file leads to one', t => {
+  for (const path of ['README.md', 'docs/contract-readings.md']) {
+    const targets = [...read(path).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target]) => target ?? '')
+    for (const target of targets) t.ok(existsSync(resolve(root, dirname(path), target)), `${path}: ${target}`)
+  }
+  t.end()
+})
+
+t.test('the answers listed for operators are the ones that are given', t => {
+  const listed = new Set(READINGS.match(/\b[245]\d{6}\b/g)?.map(Number))
+  t.same(listed, new Set(Object.values(ERR_CODES).filter(code => code !== 0)))
+  t.end()
+})
+
+t.test('the kinds listed for operators are the ones that there are, with what they need', t => {
+  for (const { channel, type, name, needed } of kinds) {
+    const row = new RegExp(`^\\| ${type} \\| \`${name}\` \\|([^|]*)\\|`, 'm').exec(READINGS)
+    t.ok(row, `${channel} ${type} ${name}`)
+    t.same(row?.[1]?.match(/\w+/g) ?? [], needed, name)
+  }
+  t.end()
+})
+
+t.test('the settings that the README fills in are enough', t => {
+  const [block = ''] = /(?<=```sh\n)# from the platform's console\n[^`]+/.exec(README) ?? []
+  const { TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN, EMAIL_TOKEN, SMS_TOKEN } = enough
+  const made = {
+    EMAIL_TOKEN,
+    SMS_TOKEN,
+    TWILIO_ACCOUNT_SID,
+    TWILIO_AUTH_TOKEN,
+    ADMIN_TOKEN: 'a-password-of-ones-own',
+  }
+  const config = load({ ...made, ADMIN_HOST: '0.0.0.0' }, { '.env': block })
+  t.same(config.warnings, [])
+  t.equal(config.PUBLIC_URL, 'https://courier.example.com:8443')
+  t.end()
+})
+
+t.test('settings and commands that the docs name exist', async t => {
+  const usage = (await command(['--help'])).out
+  for (const [, name] of README.matchAll(/^\| `(\w+)` \|/gm)) t.match(usage, new RegExp(`^ {2}${name} `, 'm'))
+  const known = new Set<string>(settingNames)
+  for (const text of [README, READINGS])
+    for (const [name] of text.matchAll(/\b[A-Z]+(?:_[A-Z0-9]+)+\b/g)) t.ok(known.has(name), name)
+})
