@@ -2,6 +2,7 @@ import type { Brand } from './brand.ts'
 import { type Compiled, createEngine, type Engine, faultOf } from './engine.ts'
 import { compileLanguage, type Language } from './language.ts'
 import { checkLanguage, merge, readJson } from './language-file.ts'
+import { matchLocale } from './locales.ts'
 import { kindNamed, PLAIN_KIND } from './registry.ts'
 import { samples, sparse } from './samples.ts'
 import { type Problem, readTemplates } from './template-files.ts'
@@ -13,6 +14,8 @@ export const FALLBACK = 'en'
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
 export interface Catalog {
   readonly languages: ReadonlyMap<string, Language>
+  /** The language to say `channel/kind` in when `tag` is wanted: that or its nearest kin, else the fallback. */
+  language(tag: string, what: string): Language
   /** A kind's own html or text, in this language's version first, or the layout. */
   mail(part: 'html' | 'txt', name: string, tag: string): Compiled
   /** Whether that is one of the operator's own files. */
@@ -106,8 +109,27 @@ export function createCatalogLoader(
           if (source !== undefined) sources.set(file, { source, engine })
         }
       }
-      return { catalog: { languages, overridden, mail: compileOnce(sources, languages, brand) }, problems }
+      return {
+        catalog: {
+          languages,
+          overridden,
+          language: nearest(languages, english),
+          mail: compileOnce(sources, languages, brand),
+        },
+        problems,
+      }
     },
+  }
+}
+
+/** Remembers what was found: working out a language's kin takes longer than saying the message. */
+function nearest(languages: ReadonlyMap<string, Language>, fallback: Language): Catalog['language'] {
+  const found = new Map<string, Language>()
+  return (tag, what) => {
+    const language =
+      found.get(tag) ?? languages.get(matchLocale(tag, languages.keys()) ?? FALLBACK) ?? fallback
+    if (found.size < 100) found.set(tag, language)
+    return language.has.has(what) ? language : fallback
   }
 }
 

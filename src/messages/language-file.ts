@@ -94,15 +94,18 @@ export function checkLanguage(value: Readonly<Record<string, unknown>>, text: st
   const mail = members(top['mail'], '/mail', names('email'))
   for (const [name, words] of Object.entries(mail)) {
     const at = `/mail/${name}`
+    const hasLink = kinds.some(kind => kind.name === name && kind.link !== undefined)
     if (typeof words === 'string') {
-      if (!isObject(mail[words]))
+      const same = mail[words]
+      if (!isObject(same))
         fail(at, `must be the words, or the name of a kind that has them; ${words} is none`)
+      else if (hasLink) string(same['button'], `/mail/${words}/button`)
       continue
     }
     const fields = members(words, at, ['heading', 'preheader', 'before', 'button', 'after', 'details'])
     string(fields['heading'], `${at}/heading`)
     string(fields['preheader'], `${at}/preheader`)
-    if (kinds.find(kind => kind.name === name)?.link !== undefined) string(fields['button'], `${at}/button`)
+    if (hasLink) string(fields['button'], `${at}/button`)
     if (fields['before'] !== undefined) strings(fields['before'], `${at}/before`)
     if (fields['after'] !== undefined) strings(fields['after'], `${at}/after`)
     const details = fields['details'] === undefined ? {} : members(fields['details'], `${at}/details`)

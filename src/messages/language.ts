@@ -170,11 +170,10 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
       const variants = sms.get(name)
       if (!variants) throw new Error(`${tag} has no words for SMS ${name}`)
       const validity = scope['validity']
-      const plainScope =
-        typeof validity === 'string' ? { ...scope, validity: transliterate(validity) } : scope
+      const inGsm = typeof validity === 'string' ? transliterate(validity) : validity
       for (const { written, plain } of variants) {
         yield written(scope)
-        yield plain(plainScope)
+        if (plain !== null || inGsm !== validity) yield (plain ?? written)({ ...scope, validity: inGsm })
       }
     },
   }

@@ -15,24 +15,22 @@ export function chooseText(
   content: Content,
   webotpDomain: string | undefined,
 ): string {
-  const texts = [...variants].map(tidy)
   const code = content.params['code']
   const line =
     webotpDomain !== undefined && code !== undefined && WEBOTP_CODE.test(code)
       ? `\n@${webotpDomain} #${code}`
       : ''
-  const candidates = line === '' ? texts : [...texts.map(text => text + line), ...texts]
-  let best = ''
-  let fewest = Number.POSITIVE_INFINITY
-  for (const text of candidates) {
-    const count = segments(text).segments
-    if (count === 1) return text
-    if (count < fewest) {
-      best = text
-      fewest = count
-    }
+  const texts: string[] = []
+  for (const variant of variants) {
+    const text = tidy(variant)
+    if (segments(text + line).segments === 1) return text + line
+    texts.push(text)
   }
-  return best
+  const count = (text: string) => segments(text).segments
+  return (
+    texts.find(text => count(text) === 1) ??
+    texts.reduce((best, text) => (count(text) < count(best) ? text : best))
+  )
 }
 
 /** Conditions in the words leave blanks behind. Lines stay as they are. */
