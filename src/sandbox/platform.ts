@@ -61,11 +61,18 @@ export function createPlatform(options: PlatformOptions = {}): Platform {
     },
   })
 
-  async function call(method: 'GET' | 'POST', url: URL, body?: string): Promise<PlatformAnswer> {
+  /** @param credentials signs the call when they are there. */
+  async function call(
+    method: 'GET' | 'POST',
+    url: string,
+    credentials: Credentials | undefined,
+    body?: string,
+  ): Promise<PlatformAnswer> {
     const began = performance.now()
     const ms = () => Math.round(performance.now() - began)
     try {
-      const response = await request(url, {
+      const target = credentials ? signed(url, credentials, now()) : new URL(url)
+      const response = await request(target, {
         method,
         dispatcher: agent,
         headers: { 'content-type': 'application/json', 'user-agent': 'callback-courier-send' },
@@ -80,9 +87,8 @@ export function createPlatform(options: PlatformOptions = {}): Platform {
   }
 
   return {
-    validate: (url, credentials) => call('GET', signed(url, credentials, now())),
-    post: (url, body, credentials) =>
-      call('POST', credentials ? signed(url, credentials, now()) : new URL(url), JSON.stringify(body)),
+    validate: (url, credentials) => call('GET', url, credentials),
+    post: (url, body, credentials) => call('POST', url, credentials, JSON.stringify(body)),
     close: () => agent.close(),
   }
 }

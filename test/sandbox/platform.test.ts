@@ -76,6 +76,8 @@ t.test('a service that is not there, not trusted or silent is told apart in word
   t.match(await silent.post(gone, {}), { is: 'unreachable', why: /time/i })
   t.match(await platform(t).post('http://127.0.0.1:1/', {}), { is: 'unreachable', why: /ECONNREFUSED/ })
 
+  t.match(await platform(t).post('', {}), { is: 'unreachable', why: /Invalid URL/ })
+
   const server = createHttps(certificate, (_request, response) => response.end('{"err_code":0,"err_msg":""}'))
   const url = `https://127.0.0.1:${await port(t, server)}/`
   t.match(await platform(t).post(url, {}), { is: 'unreachable', why: /self-signed|unable to verify/ })

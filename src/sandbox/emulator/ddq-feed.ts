@@ -47,12 +47,12 @@ const GARBAGE: readonly (string | Buffer)[] = [
 export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions): Feed {
   let held: { readonly text: string; readonly timer: NodeJS.Timeout } | undefined
   let garbage = 0
-  let trickle: Buffer[] = []
+  let trickle: Buffer = Buffer.alloc(0)
   let trickling: NodeJS.Timeout | undefined
 
   function write(bytes: string | Buffer): void {
     if (stream.destroyed || stream.writableEnded) return
-    if (stream.writableLength > MOST_WAITING_BYTES) return onOverrun()
+    if (stream.writableLength + trickle.length > MOST_WAITING_BYTES) return onOverrun()
     if (faulty('slow') || trickling !== undefined) return slowly(Buffer.from(bytes))
     if (!faulty('chunks')) {
       stream.write(bytes)
@@ -67,12 +67,11 @@ export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions
   }
 
   function slowly(bytes: Buffer): void {
-    trickle.push(bytes)
+    trickle = Buffer.concat([trickle, bytes])
     trickling ??= setInterval(() => {
-      const waiting = Buffer.concat(trickle)
-      const size = faulty('slow') ? SLOW_BYTES : waiting.length
-      if (!stream.destroyed && size > 0) stream.write(waiting.subarray(0, size))
-      trickle = waiting.length > size ? [waiting.subarray(size)] : []
+      const size = faulty('slow') ? SLOW_BYTES : trickle.length
+      if (!stream.destroyed) stream.write(trickle.subarray(0, size))
+      trickle = trickle.subarray(size)
       if (trickle.length > 0) return
       clearInterval(trickling)
       trickling = undefined
