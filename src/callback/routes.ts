@@ -219,6 +219,8 @@ function answerToError(channel: Channel, error: FastifyError): Answer {
     return contentInvalid(channel, error.message, error.statusCode === 415 ? 415 : 400)
   if (error.statusCode === 413)
     return contentInvalid(channel, `the body is larger than ${BODY_LIMIT} octets`, 413)
+  if (error.statusCode === 415)
+    return contentInvalid(channel, 'the Content-Type must be application/json', 415)
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return contentInvalid(channel, 'the body cannot be read')
   }

@@ -47,6 +47,9 @@ const FORMS = {
 /** Longest value of a parameter that is no link: room for any code, token or name. */
 const MAX_VALUE = 1024
 
+/** Most links in running text. */
+const MAX_LINKS = 100
+
 /** A field as it was found: nothing, a usable text, or unusable and why. */
 type Field = { readonly text: string } | { readonly fault: string } | null
 
@@ -143,7 +146,10 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
   }
 
   function linkFault(text: string): string | null {
-    for (const url of linksIn(text)) {
+    const links = linksIn(text)
+    // Each is looked at and marked up, for every recipient: thousands would hold up everybody else.
+    if (links.length > MAX_LINKS) return `holds more than ${MAX_LINKS} links`
+    for (const url of links) {
       const fault = linkPolicy(url)
       if (fault !== null) return `holds a link that ${fault}`
     }

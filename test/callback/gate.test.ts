@@ -67,6 +67,17 @@ t.test('observe never refuses a POST, and says what it saw', async t => {
   t.equal(seen('timestamp=1&signature=2'), 'wrong')
 })
 
+t.test('observe counts the POSTs of who has the key, and a stranger’s never', async t => {
+  const watched = gate()
+  watched.admit(knock())
+  watched.admit(knock({ query: sign('1700000000') }))
+  watched.admit(knock({ query: sign('1600000000') }))
+  watched.admit(knock({ query: 'timestamp=1&signature=2' }))
+  watched.admit(knock({ key: 'wrong', query: sign('1700000000') }))
+  watched.validate(knock({ query: sign('1700000000') }))
+  t.match(watched.signatures('email'), { right: 1, stale: 1, wrong: 1, absent: 1, requiredIsSafe: false })
+})
+
 t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
   const strict = gate({ postSignature: 'required' })
   const reason = (query: string) => {
@@ -77,7 +88,11 @@ t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
   t.equal(reason(sign('1699999700')), 'ok')
   t.equal(reason(sign('1699999699')), '4031003 stale')
   t.equal(reason(sign('1700000301000')), '4031003 stale')
-  t.equal(reason(sign('Tue Nov 14 2023'.replaceAll(' ', '%20'))), 'ok', 'its unit is not known, so nothing can be said of its age')
+  t.equal(
+    reason(sign('Tue Nov 14 2023'.replaceAll(' ', '%20'))),
+    'ok',
+    'its unit is not known, so nothing can be said of its age',
+  )
   t.equal(reason(''), '4031003 signature')
   t.equal(reason('timestamp=1700000000&signature=00'), '4031003 signature')
 })
