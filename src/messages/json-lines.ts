@@ -32,12 +32,32 @@ export function jsonLines(text: string): ReadonlyMap<string, number> {
   return lines
 }
 
-/** The line that a SyntaxError of JSON.parse speaks of, from 1; undefined when it names none. */
-export function lineOfSyntaxError(error: unknown, text: string): number | undefined {
-  const message = error instanceof Error ? error.message : ''
-  const line = /line (\d+)/.exec(message)?.[1]
-  if (line !== undefined) return Number(line)
-  const position = /position (\d+)/.exec(message)?.[1]
-  if (position !== undefined) return text.slice(0, Number(position)).split('\n').length
-  return /end of JSON/.test(message) ? text.split('\n').length : undefined
+/**
+ * The line on which a text stops being JSON, from 1. JSON.parse often does not say; but of every beginning of the text it
+ * says whether it is wrong already or only unfinished.
+ * @param text what JSON.parse refused
+ */
+export function lineOfSyntaxError(text: string): number {
+  const lines = text.split('\n')
+  for (let count = 1; count < lines.length; count++) {
+    const beginning = lines.slice(0, count).join('\n')
+    if (!unfinished(beginning)) return count
+  }
+  return lines.length
+}
+
+/** Whether more text could still make this JSON, or it is blank. */
+function unfinished(beginning: string): boolean {
+  const text = beginning.trimEnd()
+  if (text === '') return true
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    const message = error instanceof Error ? error.message : ''
+    const position = /position (\d+)/.exec(message)?.[1]
+    return (
+      /end of JSON|Unterminated/.test(message) || (position !== undefined && Number(position) >= text.length)
+    )
+  }
 }

@@ -34,7 +34,7 @@ export function readJson(text: string): Readonly<Record<string, unknown>> {
     if (isObject(value)) return value
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/ in JSON at position.*$/, '') : 'not JSON'
-    throw new TemplateFault(`not JSON: ${reason}`, lineOfSyntaxError(error, text), { cause: error })
+    throw new TemplateFault(`not JSON: ${reason}`, lineOfSyntaxError(text), { cause: error })
   }
   throw new TemplateFault('not a JSON object', 1)
 }

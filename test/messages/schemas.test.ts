@@ -1,0 +1,47 @@
+import { Ajv, type ValidateFunction } from 'ajv'
+import t from 'tap'
+import { emailBodySchema, smsBodySchema } from '../../src/messages/schemas.ts'
+
+const complaints: string[] = []
+const note = (...words: unknown[]) => void complaints.push(words.join(' '))
+const ajv = new Ajv({ coerceTypes: false, strict: true, logger: { log: note, warn: note, error: note } })
+const email: ValidateFunction = ajv.compile(emailBodySchema)
+const sms: ValidateFunction = ajv.compile(smsBodySchema)
+
+t.test('the schemas compile in strict mode without a complaint', async t => {
+  t.same(complaints, [])
+})
+
+t.test('what a platform may write passes: numbers, nulls, unknown keys', async t => {
+  t.ok(email({ subject: 'S', to: 'a@b.test', email_param: { type: 1, url: 'https://e.test/', hour: 24 } }))
+  t.ok(email({ subject: null, to: null, email_param: {}, plain_email: null, more: { deep: [] } }))
+  t.ok(
+    sms({
+      to: 13800138000,
+      sms_param: { type: '1', code: 1234, minute: null },
+      area_code: 86,
+      plugin_id: 7,
+      plain_sms: null,
+    }),
+  )
+  t.ok(sms({ to: '13800138000', sms_param: { type: 1 } }))
+})
+
+t.test('what cannot be read is refused, by the field at fault', async t => {
+  const faultOf = (validate: ValidateFunction, body: unknown) => {
+    t.notOk(validate(body))
+    return validate.errors?.map(
+      ({ instancePath, params }) => instancePath || `/${String(params['missingProperty'])}`,
+    )
+  }
+  t.match(faultOf(email, { to: 'a@b.test', email_param: {} }), ['/subject'])
+  t.match(faultOf(email, { subject: 'S', email_param: {} }), ['/to'])
+  t.match(faultOf(email, { subject: 'S', to: 'a@b.test' }), ['/email_param'])
+  t.match(faultOf(email, { subject: 'S', to: 'a@b.test', email_param: [] }), ['/email_param'])
+  t.ok(faultOf(email, { subject: {}, to: 'a@b.test', email_param: {} })?.includes('/subject'))
+  t.ok(faultOf(email, { subject: 'x'.repeat(999), to: 'a@b.test', email_param: {} })?.includes('/subject'))
+  t.ok(faultOf(email, { subject: 'S', to: ['a@b.test'], email_param: {} })?.includes('/to'))
+  t.ok(faultOf(sms, { to: '1', sms_param: {}, plain_sms: [] })?.includes('/plain_sms'))
+  t.match(faultOf(sms, { to: '1', sms_param: null }), ['/sms_param'])
+  for (const odd of [null, [], 'x', 1]) t.notOk(email(odd))
+})
