@@ -36,6 +36,7 @@ t.test('required is safe after enough right ones in a row, over long enough, on 
   w.run('sms', 2, 6)
   t.ok(w.statistics('sms').requiredIsSafe)
   t.same(w.news, [{ is: 'required-is-safe' }])
+  w.clock.now = 20 * HOUR
   w.run('sms', 50, 1)
   t.equal(w.news.length, 1, 'said once')
 })
