@@ -31,7 +31,7 @@ export type Behaviour =
   | 'refuse-recipient'
   | 'refuse-content'
   | 'refuse-for-now'
-  /** Reads the whole message and never answers. */
+  /** Reads the whole message, which then counts as arrived, and never answers. */
   | 'stall-after-message'
   /** Accepts the whole message and drops the connection instead of answering. */
   | 'drop-after-message'
@@ -126,9 +126,10 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
   test('aborted while it waits for a connection: untouched', async (t, rig) => {
     rig.behave('stall-after-message')
     const busy = Array.from({ length: rig.provider.concurrency }, async () => send(rig))
+    await until(() => rig.arrived().length === rig.provider.concurrency)
     const controller = new AbortController()
     const waiting = send(rig, controller.signal)
-    setTimeout(() => controller.abort(), 30)
+    setTimeout(() => controller.abort(), 20)
     t.match(await waiting, { is: 'retry', untouched: true })
     t.ok((await Promise.all(busy)).every(({ is }) => is === 'ambiguous'))
   })
@@ -136,8 +137,10 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
   test('aborted once it was written: ambiguous', async (t, rig) => {
     rig.behave('stall-after-message')
     const controller = new AbortController()
-    setTimeout(() => controller.abort(), 100)
-    t.match(await send(rig, controller.signal), { is: 'ambiguous', code: 'aborted' })
+    const outcome = send(rig, controller.signal)
+    await until(() => rig.arrived().length === 1)
+    controller.abort()
+    t.match(await outcome, { is: 'ambiguous', code: 'aborted' })
   })
 
   test('verify says whether the account works, and sends nothing', async (t, rig) => {
@@ -160,8 +163,7 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
   test('closing ends what is in flight', async (t, rig) => {
     rig.behave('stall-after-message')
     const inFlight = send(rig)
-    await until(() => rig.sockets() > 0)
-    await new Promise(resolve => setTimeout(resolve, 50))
+    await until(() => rig.arrived().length === 1)
     await rig.provider.close()
     t.match(await inFlight, { is: 'ambiguous' })
   })
@@ -199,5 +201,5 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  for (let left = 200; left > 0 && !condition(); left--) await new Promise(resolve => setTimeout(resolve, 10))
+  for (let left = 1000; left > 0 && !condition(); left--) await new Promise(resolve => setTimeout(resolve, 5))
 }

@@ -9,7 +9,7 @@ import type { Behaviour, ContractRig } from './contract.ts'
 import { mail } from './smtp-rig.ts'
 
 /** Short enough for tests, long enough for a busy machine. */
-export const SHORT: HttpLimits = { connectMs: 500, answerMs: 800, bodyMs: 300 }
+export const SHORT: HttpLimits = { connectMs: 1_000, answerMs: 1_500, bodyMs: 500 }
 
 export const NUMBER = '+15005550010'
 export const CODE = '60718293'

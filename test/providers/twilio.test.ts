@@ -248,16 +248,16 @@ await t.test('a slow answer is waited for, and one that never comes ends in time
   server.fault = () => ({ is: 'stall' })
   const began = performance.now()
   t.match(await send(), ambiguous)
-  t.ok(performance.now() - began < longestTwilioAttemptMs(SHORT) + 500)
+  t.ok(performance.now() - began < longestTwilioAttemptMs(SHORT) + 2_000)
 })
 
 await t.test('a hundred requests in flight', async t => {
-  const { server, send } = await start(t, { concurrency: 100 })
+  const { server, send } = await start(t, { concurrency: 100, limits: { ...SHORT, answerMs: 20_000 } })
   server.fault = () => ({ is: 'delay', ms: 500 })
   const began = performance.now()
   const outcomes = await Promise.all(Array.from({ length: 100 }, async () => send()))
   t.ok(outcomes.every(({ is }) => is === 'sent'))
-  t.ok(performance.now() - began < 2_500, 'not one after another')
+  t.ok(performance.now() - began < 10_000, 'not one after another')
   t.equal(server.openConnections(), 100)
 })
 
