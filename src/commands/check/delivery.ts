@@ -34,6 +34,14 @@ export async function lookAtDkim(
   let published: string
   try {
     const key = createPublicKey(createPrivateKey(readFile(path)))
+    if (key.asymmetricKeyType !== 'rsa')
+      return [
+        fail(
+          'DKIM',
+          `${path} is no RSA key`,
+          'give an RSA key of 2048 bits: receivers check nothing else reliably',
+        ),
+      ]
     published = key.export({ type: 'spki', format: 'der' }).toString('base64')
   } catch {
     // Without the cause: nobody knows what an OpenSSL message quotes.
@@ -43,13 +51,7 @@ export async function lookAtDkim(
   const records = await resolveTxt(name).catch(() => [])
   const found = records.map(parts => parts.join('').replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
   if (found === undefined)
-    return [
-      warn(
-        'DKIM',
-        `there is no key under ${name}`,
-        `publish TXT "v=DKIM1; k=rsa; p=${published.slice(0, 16)}…"`,
-      ),
-    ]
+    return [warn('DKIM', `there is no key under ${name}`, `publish there: v=DKIM1; k=rsa; p=${published}`)]
   if (!found.includes(published))
     return [
       fail(

@@ -50,6 +50,6 @@ const settings = {
 /** What people read. */
 export const words: Group<typeof settings> = {
   title: 'Words and brand',
-  about: 'Languages built in: see README.md.',
+  about: 'Languages built in: en, zh-CN, zh-TW, es, ar. A further one is a file in TEMPLATES_DIR.',
   settings,
 }
