@@ -21,6 +21,8 @@ export interface PlayerOptions {
   /** The callback URLs, as pasted into the console. */
   readonly urls: Readonly<Record<Channel, string>>
   readonly credentials: Readonly<Record<Channel, Credentials>>
+  /** Whether POSTs are signed like the GET; the contract leaves open whether the platform does. */
+  readonly signPosts: boolean
   readonly clock: Clock
   /** A whole number from `low` to below `high`, like `crypto.randomInt`. */
   readonly randomInt: (low: number, high: number) => number
@@ -48,6 +50,9 @@ export function createPlayer(options: PlayerOptions): Player {
   let round = 0
   let count = 0
 
+  const post = (channel: Channel, body: Sample['body']) =>
+    platform.post(urls[channel], body, options.signPosts ? credentials[channel] : undefined)
+
   async function note(
     channel: Channel,
     title: string,
@@ -73,14 +78,14 @@ export function createPlayer(options: PlayerOptions): Player {
       const mark = String(randomInt(100_000, 1_000_000))
       const sample = sampleOf(kind, { round: round++, mark, ...(to ? { to } : {}) })
       last[kind.channel] = { kind, body: sample.body }
-      const answering = platform.post(urls[kind.channel], sample.body)
+      const answering = post(kind.channel, sample.body)
       return { sample, played: await note(kind.channel, kind.title, sample.body, answering) }
     },
     async again(channel) {
       const repeated = last[channel]
       if (!repeated) return null
       const { kind, body } = repeated
-      return note(channel, `${kind.title}, the same again`, body, platform.post(urls[channel], body))
+      return note(channel, `${kind.title}, the same again`, body, post(channel, body))
     },
     played: () => log,
     clear() {

@@ -83,6 +83,7 @@ async function raise(
     platform,
     urls,
     credentials: { email: { corpId, token: email }, sms: { corpId, token: sms } },
+    signPosts: service.config.POST_SIGNATURE === 'required',
     clock,
     randomInt,
     onPlayed: changed,

@@ -63,6 +63,13 @@ t.test('what does not arrive as it should is said, and how', async t => {
   t.match(table(rows, []), /^email {4}file +4002012 +\d+ +WRONG$/m)
 })
 
+t.test('what the service is told to insist on, the platform does', async t => {
+  const stage = await setStage({ ports, settings: { POST_SIGNATURE: 'required', LOCALE: 'zh-CN' } })
+  t.teardown(() => stage.close())
+  t.same(complaints(await playOnce(stage, 20_000)), [])
+  t.match(stage.peers.sms()[0]?.body, /验证码/)
+})
+
 t.test('without time nothing is played, and that is no success', async t => {
   const stage = await setStage({ ports, settings: {} })
   t.teardown(() => stage.close())
