@@ -1,0 +1,114 @@
+import { type ConnectionOptions, type End, openConnection } from './connection.ts'
+
+/** What the client is doing, for logs, metrics and pages. */
+export interface DdqStatus {
+  readonly state: 'off' | 'connecting' | 'subscribed' | 'waiting'
+  /** Since when, ms by the client's clock. */
+  readonly since: number
+  readonly received: number
+  readonly malformed: number
+  readonly connections: number
+  /** Why the last connection ended; null: none has. */
+  readonly lastEnd: End | null
+}
+
+export interface DdqClientOptions
+  extends Omit<ConnectionOptions, 'onSubscribed' | 'onMalformed'>,
+    Partial<Pick<ConnectionOptions, 'onMalformed'>> {
+  /** From 0 to 1. */
+  readonly random: () => number
+  readonly onSubscribed?: () => void
+  /** A connection ended, and the next is tried after `waitMs`. */
+  readonly onEnd?: (end: End, waitMs: number) => void
+}
+
+export interface DdqClient {
+  start(): void
+  /** Ends the connection and does not come back; `start` begins anew. */
+  stop(): void
+  status(): DdqStatus
+}
+
+/** Jitter: as if a fifth of the time between two tries were drawn anew each time, to either side. */
+const JITTER = 0.2
+
+/**
+ * Holds a subscription for as long as it is started: connects, and whenever the connection ends, connects again, every
+ * `reconnectMs` with jitter until it succeeds. A refused credential is replaced at once, but only once in a row, so
+ * that an application that is locked out does not hammer the platform.
+ */
+export function createDdqClient(options: DdqClientOptions): DdqClient {
+  const { timings, random, now } = options
+  let run: { stop(): void } | undefined
+  let state: DdqStatus['state'] = 'off'
+  let since = now()
+  let received = 0
+  let malformed = 0
+  let connections = 0
+  let lastEnd: End | null = null
+
+  const enter = (next: DdqStatus['state']) => {
+    state = next
+    since = now()
+  }
+
+  function begin(): { stop(): void } {
+    let stopped = false
+    let connection: { stop(): void } | undefined
+    let timer: NodeJS.Timeout | undefined
+    let justLoggedIn = false
+
+    async function connect(): Promise<void> {
+      connections += 1
+      enter('connecting')
+      const opened = openConnection({
+        ...options,
+        onMessage(message) {
+          received += 1
+          return options.onMessage(message)
+        },
+        onMalformed(what) {
+          malformed += 1
+          options.onMalformed?.(what)
+        },
+        onSubscribed() {
+          if (stopped) return
+          justLoggedIn = false
+          enter('subscribed')
+          options.onSubscribed?.()
+        },
+      })
+      connection = opened
+      const end = await opened.ended
+      if (stopped) return
+      lastEnd = end
+      const atOnce = end.logInAgain && !justLoggedIn
+      justLoggedIn = atOnce
+      const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
+      enter('waiting')
+      options.onEnd?.(end, waitMs)
+      timer = setTimeout(() => void connect(), waitMs)
+    }
+
+    void connect()
+    return {
+      stop() {
+        stopped = true
+        clearTimeout(timer)
+        connection?.stop()
+        enter('off')
+      },
+    }
+  }
+
+  return {
+    start() {
+      run ??= begin()
+    },
+    stop() {
+      run?.stop()
+      run = undefined
+    },
+    status: () => ({ state, since, received, malformed, connections, lastEnd }),
+  }
+}

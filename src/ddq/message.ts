@@ -1,0 +1,102 @@
+import { Ajv, type ValidateFunction } from 'ajv'
+import { parseExactly } from '../platform/exact-json.ts'
+import {
+  type AttributeReport,
+  type DeviceAlert,
+  type EventReport,
+  type OnlineState,
+  payloadSchemas,
+} from './schemas.ts'
+import { shapeOf } from './shape.ts'
+import { type KnownTopic, readTopic } from './topics.ts'
+
+interface Received<K, P> {
+  readonly kind: K
+  readonly topic: string
+  /** `message_id`, or `msgId`, which the contract's receiving sample reads; null when there is neither. */
+  readonly id: string | null
+  /** The product that the topic names. */
+  readonly product: string | null
+  readonly payload: P
+}
+
+/** A message of DDQ. One of an unknown topic is passed on as it is, as are unknown fields. */
+export type DdqMessage =
+  | Received<'online-state', OnlineState>
+  | Received<'attributes', AttributeReport>
+  | Received<'event', EventReport>
+  | Received<'alert', DeviceAlert>
+  | Received<'unknown', unknown>
+
+/** What an object that came over the stream is. */
+export type Reading =
+  | { readonly is: 'message'; readonly message: DdqMessage }
+  /** No message: it has no topic. An acknowledgement, a heartbeat, an error. */
+  | { readonly is: 'other'; readonly body: unknown }
+  /** A message that cannot be used. Its shape says how it looked, its fault what was wrong; neither holds a value. */
+  | { readonly is: 'malformed'; readonly topic: string; readonly fault: string; readonly shape: string }
+
+const ajv = new Ajv({ allowUnionTypes: true, strictTypes: false })
+const validators = Object.fromEntries(
+  Object.entries(payloadSchemas).map(([kind, schema]) => [kind, ajv.compile(schema)]),
+) as Record<KnownTopic, ValidateFunction>
+
+/** Whole numbers this long may lose digits; only texts that have one are parsed a second time. */
+const LONG = /\d{16}/
+
+/** Reads an object's text. Never throws, whatever it is given. */
+export function readMessage(text: string): Reading {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return { is: 'malformed', topic: '', fault: 'is not JSON', shape: `${text.length} characters` }
+  }
+  const topic = member(body, 'topic')
+  if (topic === undefined) return { is: 'other', body }
+  if (typeof topic !== 'string' || topic === '') return malformed('', '/topic must be text', body)
+  const { kind, product } = readTopic(topic)
+  const payload = unpacked(member(body, 'payload'), JSON.parse)
+  if (kind !== 'unknown') {
+    const validate = validators[kind]
+    if (!validate(payload)) {
+      const [error] = validate.errors ?? []
+      return malformed(kind, `/payload${error?.instancePath ?? ''} ${error?.message ?? 'is wrong'}`, body)
+    }
+  }
+  // Once more, with every digit: the check above was of the same numbers, rounded.
+  const exact = LONG.test(text) ? parseExactly(text) : body
+  const message = {
+    kind,
+    topic,
+    id: idOf(member(exact, 'message_id')) ?? idOf(member(exact, 'msgId')),
+    product,
+    payload: exact === body ? payload : unpacked(member(exact, 'payload'), parseExactly),
+  } as DdqMessage
+  return { is: 'message', message }
+}
+
+/** A payload may come as JSON text within the JSON. */
+function unpacked(payload: unknown, parse: (text: string) => unknown): unknown {
+  if (typeof payload !== 'string' || !payload.startsWith('{')) return payload
+  try {
+    return parse(payload)
+  } catch {
+    return payload
+  }
+}
+
+function idOf(value: unknown): string | null {
+  if (typeof value === 'string') return value === '' ? null : value
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : null
+}
+
+function member(body: unknown, key: string): unknown {
+  return typeof body === 'object' && body !== null && Object.hasOwn(body, key)
+    ? Reflect.get(body, key)
+    : undefined
+}
+
+function malformed(topic: string, fault: string, body: unknown): Reading {
+  return { is: 'malformed', topic, fault, shape: shapeOf(body) }
+}

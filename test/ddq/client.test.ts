@@ -1,0 +1,225 @@
+import t from 'tap'
+import { device, large, quick, second, subscribed } from './line.ts'
+
+t.test('it authenticates, subscribes to each topic, and hands on what comes', async t => {
+  const { server, reporter, messages, contract, ready, until, client } = await subscribed(t)
+  await ready()
+  t.same([...server.counts().topics].sort(), [
+    '/device-biz/state/product',
+    '/device/alert/product/+',
+    'thing/event/+/event_report',
+  ])
+  server.publish(reporter.online(device, false))
+  server.publish(reporter.alert(large, true))
+  server.publish(reporter.event(second, 'door', { open: 1 }))
+  server.publish(reporter.attributes(device, { temperature: 4 }))
+  await until(() => messages.length === 3)
+  t.same(
+    messages.map(({ kind }) => kind).sort(),
+    ['alert', 'event', 'online-state'],
+    'not what was not asked for',
+  )
+  t.same(contract.findings(), [])
+  t.match(client.status(), { state: 'subscribed', received: 3, malformed: 0, connections: 1, lastEnd: null })
+})
+
+t.test(
+  'messages arrive cut at any byte, without separators, under msgId, on the stream of the authentication',
+  async t => {
+    for (const on of ['subscription', 'authentication'] as const) {
+      const { server, reporter, ids, malformed, until, client } = await subscribed(t)
+      client.stop()
+      Object.assign(server.manner, { idKey: 'msgId', on, separator: '' })
+      server.setFault('chunks', true)
+      client.start()
+      await until(() => client.status().state === 'subscribed')
+      const sent = Array.from({ length: 50 }, (_, n) => {
+        const publication = reporter.online(n % 2 ? device : large, n % 3 === 0)
+        server.publish(publication)
+        return publication.id
+      })
+      await until(() => ids().length === 50)
+      t.same(ids(), sent, on)
+      t.same(malformed, [])
+    }
+  },
+)
+
+t.test(
+  'a message that comes twice is handed on twice: who must not hear it twice knows by its id',
+  async t => {
+    const { server, reporter, ids, ready, until } = await subscribed(t)
+    await ready()
+    server.setFault('duplicate', true)
+    const { id } = reporter.online(device, true)
+    server.publish({ ...reporter.online(device, true), id })
+    await until(() => ids().length === 2)
+    t.same(ids(), [id, id])
+  },
+)
+
+t.test('garbage is counted by its shape, and swallows no message', async t => {
+  const { server, reporter, ids, malformed, ready, until, client, ends } = await subscribed(t)
+  await ready()
+  server.setFault('garbage', true)
+  server.setFault('chunks', true)
+  const sent = Array.from({ length: 40 }, () => {
+    const publication = reporter.alert(device, true)
+    server.publish(publication)
+    return publication.id
+  })
+  await until(() => ids().length >= 40)
+  t.same(ids(), sent)
+  t.ok(malformed.length >= 30)
+  t.equal(client.status().malformed, malformed.length)
+  t.match(
+    malformed.find(({ topic }) => topic === 'alert'),
+    { shape: /topic: string.*payload: \{alert: string\}/ },
+  )
+  t.same(ends, [], 'and ended no connection')
+})
+
+t.test('the order is whatever it is', async t => {
+  const { server, reporter, ids, ready, until } = await subscribed(t)
+  await ready()
+  server.setFault('order', true)
+  const sent = Array.from({ length: 4 }, () => {
+    const publication = reporter.online(device, true)
+    server.publish(publication)
+    return publication.id
+  })
+  await until(() => ids().length === 4)
+  t.same(ids(), [sent[1], sent[0], sent[3], sent[2]])
+})
+
+t.test('a slow line is not a dead one', async t => {
+  const { server, reporter, ids, ready, until, client } = await subscribed(t)
+  await ready()
+  server.setFault('slow', true)
+  for (let n = 0; n < 3; n += 1) server.publish(reporter.online(device, true))
+  await until(() => ids().length === 3)
+  t.equal(client.status().connections, 1)
+})
+
+t.test('a connection that is cut is made again, and subscribed again', async t => {
+  const { server, reporter, ids, ready, until, client, logins } = await subscribed(t)
+  for (let times = 1; times <= 3; times += 1) {
+    await until(() => client.status().connections === times && client.status().state === 'subscribed')
+    server.publish(reporter.online(device, true))
+    await until(() => ids().length === times)
+    server.line.cut()
+    await until(() => client.status().connections > times)
+  }
+  await ready()
+  t.equal(logins(), 1, 'the credential is still good')
+})
+
+t.test('it tries to connect until it can', async t => {
+  const { server, reporter, ids, ready, until, client, ends } = await subscribed(t)
+  await ready()
+  server.line.setDown(true)
+  await until(() => ends.length >= 4)
+  t.not(client.status().state, 'subscribed')
+  server.line.setDown(false)
+  await ready()
+  server.publish(reporter.online(device, true))
+  await until(() => ids().length === 1)
+})
+
+t.test('silence is noticed though the connection stays open', async t => {
+  const { server, ready, until, ends } = await subscribed(t)
+  await ready()
+  const began = performance.now()
+  server.line.setSilent(true)
+  await until(() => ends.length === 1)
+  const tookMs = performance.now() - began
+  t.equal(ends[0], `silent: nothing was heard for ${quick.silenceMs} ms`)
+  t.ok(tookMs >= quick.silenceMs - quick.heartbeatMs * 2 && tookMs < quick.silenceMs * 4, `took ${tookMs} ms`)
+  server.line.setSilent(false)
+  await ready()
+})
+
+t.test('quiet is not silence: heartbeats are answered', async t => {
+  for (const heartbeat of ['ping', 'settings', 'post:/auth'] as const) {
+    const { ready, client } = await subscribed(t, { heartbeat })
+    await ready()
+    await new Promise(resolve => setTimeout(resolve, quick.silenceMs * 2))
+    t.equal(client.status().connections, 1, heartbeat)
+  }
+})
+
+t.test('a refused credential is replaced at once', async t => {
+  const { server, tokens, ready, until, logins, ends, client } = await subscribed(t, {
+    timings: { ...quick, reconnectMs: 300 },
+  })
+  await ready()
+  tokens.revoke()
+  server.line.cut()
+  await until(() => client.status().connections === 3)
+  const began = performance.now()
+  await ready()
+  t.ok(performance.now() - began < 250, 'without waiting for the next try')
+  t.equal(logins(), 2)
+  t.match(ends[1], /^refused: authenticate: refused: HTTP 403, code 4031003/)
+})
+
+t.test('an application that stays refused is not hammered with', async t => {
+  const { logins, until, ends } = await subscribed(t, { appId: 'somebody-else' })
+  await until(() => ends.length >= 6)
+  t.ok(ends.every(end => end.startsWith('refused: authenticate')))
+  t.equal(logins(), ends.length, 'one login a try, none more')
+})
+
+t.test('a wrong path is said, and tried again', async t => {
+  const { until, ends } = await subscribed(t, { paths: ['/auth', '/wrong'] })
+  await until(() => ends.length >= 2)
+  t.match(ends[0], /^refused: subscribe to .*: refused: HTTP 404, code 4041001/)
+})
+
+t.test('a login that fails is an end like any other', async t => {
+  const credential = {
+    token: async () => ({ ok: false, failure: { is: 'unreachable', message: 'ECONNREFUSED' } }) as const,
+    refused: () => {},
+  }
+  const { until, ends } = await subscribed(t, { credential })
+  await until(() => ends.length >= 2)
+  t.equal(ends[0], 'refused: log in: ECONNREFUSED')
+})
+
+t.test('once stopped it stays so', async t => {
+  const { ready, client, server, until } = await subscribed(t)
+  await ready()
+  client.stop()
+  await until(() => server.counts().connections === 0)
+  await new Promise(resolve => setTimeout(resolve, quick.reconnectMs * 3))
+  t.equal(server.counts().connections, 0)
+  t.equal(client.status().state, 'off')
+})
+
+t.test('who does not keep up slows the stream down, and memory stays bounded', async t => {
+  let open = () => {}
+  const gate = new Promise<void>(resolve => {
+    open = resolve
+  })
+  let handled = 0
+  const { server, reporter, ready, until, messages, client } = await subscribed(t, {
+    onMessage: async () => {
+      handled += 1
+      if (handled === 10) await gate
+    },
+  })
+  await ready()
+  const total = 20_000
+  let at = 0
+  for (; at < total; at += 1) {
+    server.publish(reporter.online(device, true))
+    if (at % 100 === 0) await new Promise(resolve => setImmediate(resolve))
+  }
+  await new Promise(resolve => setTimeout(resolve, quick.silenceMs * 2))
+  t.equal(handled, 10, 'nothing more is handled while one waits')
+  t.equal(client.status().state, 'subscribed', 'and the connection does not count as dead')
+  t.equal(client.status().connections, 1)
+  open()
+  await until(() => messages.length === total)
+  t.equal(server.counts().overruns, 0)
+})
