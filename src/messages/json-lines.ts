@@ -56,8 +56,8 @@ function unfinished(beginning: string): boolean {
   } catch (error) {
     const message = error instanceof Error ? error.message : ''
     const position = /position (\d+)/.exec(message)?.[1]
-    return (
-      /end of JSON|Unterminated/.test(message) || (position !== undefined && Number(position) >= text.length)
-    )
+    // A string that is open at the end of its line is wrong: JSON's strings do not span lines.
+    if (message.startsWith('Unterminated')) return false
+    return message.includes('end of JSON') || (position !== undefined && Number(position) >= text.length)
   }
 }

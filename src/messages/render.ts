@@ -100,7 +100,7 @@ export function createRenderer(options: RendererOptions): Renderer {
     brand,
     wanted: [locale, ...(localeByCountry?.values() ?? [])],
     log: options.log,
-    lookEveryMs: options.lookEveryMs ?? 2000,
+    lookEveryMs: options.lookEveryMs ?? 1000,
   })
   /** Lines of layouts that need encoding only once; of one catalog, so that they go with it. */
   const encoded = new WeakMap<Catalog, Map<string, ReadonlyMap<string, string>>>()

@@ -50,7 +50,9 @@ export function createTemplates({
   let failed = new Map<string, Problem>()
   load()
 
+  /** The directory as it was when it was last looked at, and when it was last read. */
   let seen: string | undefined
+  let loaded: string | undefined
   let looking = false
   const timer = dir === undefined ? undefined : setInterval(() => void look(dir), lookEveryMs)
   timer?.unref()
@@ -74,11 +76,11 @@ export function createTemplates({
 
   function load(): readonly Problem[] {
     const before = new Set(problems.map(told))
-    const loaded = loader?.load() ?? ours
-    catalog = loaded.catalog
+    const read = loader?.load() ?? ours
+    catalog = read.catalog
     failed = new Map()
     const missing = wanted.filter(tag => matchLocale(tag, catalog.languages.keys()) === null)
-    problems = [...loaded.problems, ...[...new Set(missing)].map(noWords)]
+    problems = [...read.problems, ...[...new Set(missing)].map(noWords)]
     for (const problem of problems)
       if (!before.has(told(problem))) log?.warn({ ...problem }, 'template problem')
     const now = new Set(problems.map(told))
@@ -92,7 +94,12 @@ export function createTemplates({
     looking = true
     const now = await fingerprint(at)
     looking = false
-    if (seen !== undefined && now !== seen) load()
+    // A file may be half written: read only what has stood still from one look to the next. The first time whatever
+    // it is, because nobody knows what was written between the start's reading and the first look.
+    if (now !== loaded && now === seen) {
+      load()
+      loaded = now
+    }
     seen = now
   }
 
