@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { ERR_CODES } from '../answers.ts'
 import type { ReceiverObserver } from '../callback/receive.ts'
 import type { RouteObserver } from '../callback/routes.ts'
 import type { SignatureNews } from '../callback/signature-watch.ts'
@@ -8,13 +9,18 @@ import { createRepeater } from './repeater.ts'
 /** Everything that the parts tell about what they do; logs, metrics and the console's figures are made from it. */
 export interface Observer extends RouteObserver, Omit<ReceiverObserver, 'storeFailed'>, DeliveryObserver {}
 
+/** Lines a minute for callbacks that were let in and refused, of one channel and err_code. */
+const REFUSED_A_MINUTE = 60
+
 /**
  * Writes the log: one line for every callback that was let in and one for every final state, tied by the message's id.
- * Refused strangers, quotas and a store that fails are counted and said once a minute, so that nobody can make the log
- * grow by a line a request. No line holds a recipient in full, a code, a link, a key or a URL.
+ * Refused strangers, quotas and a store that fails are counted and said once a minute, callbacks that were let in and
+ * refused at most sixty times a minute, so that nobody can make the log grow by a line a request. No line holds a
+ * recipient in full, a code, a link, a key or a URL.
  */
 export function createJournal(log: Logger, now: () => number): Observer {
   const repeated = createRepeater(now)
+  const sparing = createRepeater(now, REFUSED_A_MINUTE)
 
   return {
     callback({ channel, method, kind, answer, admission, ids, tookMs }) {
@@ -33,9 +39,12 @@ export function createJournal(log: Logger, now: () => number): Observer {
           log.warn({ ...line, reason: admission.reason, times }, `${method} refused: ${answer.err_msg}`)
         })
       } else if (answer.err_code === 0) log.info(line, answer.err_msg === '' ? 'accepted' : answer.err_msg)
-      else if (answer.err_code === 4291001 || answer.err_code === 5031002) {
-        repeated(`held/${channel}/${answer.err_code}`, times => log.warn({ ...line, times }, answer.err_msg))
-      } else log.warn(line, answer.err_msg)
+      else if (answer.err_code === ERR_CODES.unavailable) {
+        repeated(`held/${channel}`, times => log.warn({ ...line, times }, answer.err_msg))
+      } else if (answer.err_code !== ERR_CODES.quota) {
+        // What a quota holds back has a line of its own, below.
+        sparing(`${channel}/${answer.err_code}`, times => log.warn({ ...line, times }, answer.err_msg))
+      }
     },
     stray({ answer }) {
       repeated(`stray/${answer.err_code}`, times => {
@@ -43,7 +52,8 @@ export function createJournal(log: Logger, now: () => number): Observer {
       })
     },
     fault({ error }) {
-      log.error({ event: 'fault', err: plainError(error) }, 'an unexpected fault')
+      const err = plainError(error)
+      sparing(`fault/${err.type}`, times => log.error({ event: 'fault', err, times }, 'an unexpected fault'))
     },
     overQuota({ channel, kind, quota }) {
       repeated(`quota/${channel}/${quota}`, times => {

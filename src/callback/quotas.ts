@@ -17,7 +17,7 @@ export interface QuotaLimits {
  * Makes the list of counters that one message draws on.
  *
  * Per recipient and kind: codes and links only, so that nobody is flooded with them; an alarm is never held back by
- * it. Per number prefix (less its last four digits): ranges that are called to be paid for it. Per country and per
+ * it. An address counts without regard to case and without a `+tag`: they reach the same person. Per number prefix (less its last four digits): ranges that are called to be paid for it. Per country and per
  * channel: brakes for the whole account.
  *
  * @param hash a keyed hash, so that no number or address stands in a counter's name.
@@ -33,7 +33,7 @@ export function createQuotas(
       if (limit > 0) charges.push({ quota, bucket: bucket(), windowMs, limit })
     }
     if (purpose !== 'alarm') {
-      const bucket = () => hash('recipient', channel, recipient, kind)
+      const bucket = () => hash('recipient', channel, personOf(recipient), kind)
       charge('recipient-10m', limits.recipientPer10Minutes, 10 * MINUTE, bucket)
       charge('recipient-day', limits.recipientPerDay, DAY, bucket)
     }
@@ -47,4 +47,8 @@ export function createQuotas(
     charge(`${channel}-day`, limits.channel[channel].perDay, DAY, () => `channel:${channel}`)
     return charges
   }
+}
+
+function personOf(recipient: string): string {
+  return recipient.replace(/(?<=.)\+[^@]*(?=@)/, '').toLowerCase()
 }

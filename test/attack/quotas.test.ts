@@ -1,0 +1,155 @@
+import t from 'tap'
+import { type Answer, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
+
+let made = 0
+/** A code that no other message had, so that none is a twin. */
+const code = () => String(100_000 + (made += 1))
+const sms = (rig: ServiceRig, more: Record<string, unknown> = {}) =>
+  rig.post('sms', smsBody(more, { code: code() }))
+const link = (rig: ServiceRig, params: object = {}) =>
+  rig.post('email', mailBody({}, { url: `https://www.example.com/?${code()}`, ...params }))
+
+function isOverQuota(answer: Answer): boolean {
+  const seconds = Number(answer.headers['retry-after'])
+  return answer.status === 429 && answer.errCode === 4291001 && Number.isInteger(seconds) && seconds >= 1
+}
+
+t.test('one recipient gets five codes of a kind in ten minutes, also across a restart', async t => {
+  const rig = await startRig(t)
+  for (let n = 0; n < 3; n += 1) t.equal((await sms(rig)).errCode, 0)
+  await rig.restart()
+  for (let n = 0; n < 2; n += 1) t.equal((await sms(rig)).errCode, 0)
+  const sixth = await sms(rig)
+  t.ok(isOverQuota(sixth), sixth.text)
+  t.ok(Number(sixth.headers['retry-after']) <= 1200)
+  t.notMatch(sixth.text, '138')
+  await rig.restart()
+  t.ok(isOverQuota(await sms(rig)), 'a restart forgives nothing')
+  t.ok(isOverQuota(await sms(rig, { to: '+86 138-0013-8000', area_code: null })), 'however it is written')
+  t.equal(rig.twilio.requests.length, 5, 'nothing was sent')
+  t.equal((await sms(rig, { to: '13900139000' })).errCode, 0, 'others are not concerned')
+  t.equal((await rig.post('sms', smsBody({}, { type: 4, code: code() }))).errCode, 0, 'nor other kinds')
+})
+
+t.test('one recipient gets five links in ten minutes, whatever case the address is in', async t => {
+  const rig = await startRig(t)
+  const to = ['ann@example.com', 'Ann@Example.com', 'ANN@EXAMPLE.COM', 'ann@example.COM', 'aNN@example.com']
+  for (const each of to)
+    t.equal((await rig.post('email', mailBody({ to: each }, { url: `https://x.test/${code()}` }))).errCode, 0)
+  t.ok(
+    isOverQuota(
+      await rig.post('email', mailBody({ to: 'anN@example.com' }, { url: `https://x.test/${code()}` })),
+    ),
+  )
+  t.ok(
+    isOverQuota(
+      await rig.post('email', mailBody({ to: 'ann+1@example.com' }, { url: `https://x.test/${code()}` })),
+    ),
+    'nor by a tag, which reaches the same person',
+  )
+  t.equal(rig.smtp.mails.length, 5)
+})
+
+t.test('an alarm is never held back', async t => {
+  const rig = await startRig(t, { QUOTA_RECIPIENT_PER_10_MINUTES: '1', QUOTA_RECIPIENT_PER_DAY: '1' })
+  for (let n = 0; n < 30; n += 1) {
+    const alarm = { type: 8, username: 'Ann', productName: `Pump ${n}`, url: null }
+    t.equal((await rig.post('email', mailBody({ subject: `Alarm ${n}` }, alarm))).errCode, 0)
+  }
+  t.equal(rig.smtp.mails.length, 30)
+  t.equal((await link(rig)).errCode, 0)
+  t.ok(isOverQuota(await link(rig)), 'while links are')
+})
+
+t.test('numbers that differ only in their last four digits share a quota', async t => {
+  const rig = await startRig(t, { MAX_RECIPIENTS: '100' })
+  const numbers = (from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => `1380013${String(from + n).padStart(4, '0')}`).join(',')
+  const many = await sms(rig, { to: numbers(0, 60) })
+  t.equal(many.errCode, 0)
+  t.equal(many.errMsg, '10 of 60 recipients refused')
+  t.equal(rig.twilio.messages.length, 50)
+  t.ok(isOverQuota(await sms(rig, { to: numbers(5000, 1) })))
+  t.ok(isOverQuota(await sms(rig, { to: numbers(6000, 20) })))
+  t.equal((await sms(rig, { to: '13800140000' })).errCode, 0, 'the next range is another one')
+})
+
+t.test('the brakes for a country and a whole channel', async t => {
+  const rig = await startRig(t, { QUOTA_SMS_COUNTRY_PER_DAY: '3', SMS_COUNTRIES: 'CN, SG' })
+  const to = (n: number) => ({ to: `138${String(n).padStart(8, '0')}` })
+  for (let n = 0; n < 3; n += 1) t.equal((await sms(rig, to(n * 10_000))).errCode, 0)
+  t.ok(isOverQuota(await sms(rig, to(40_000))))
+  t.equal((await sms(rig, { to: '+6581234567', area_code: null })).errCode, 0, 'another country')
+  t.equal((await link(rig)).errCode, 0, 'another channel')
+
+  await rig.restart({ QUOTA_SMS_COUNTRY_PER_DAY: 'off', QUOTA_SMS_PER_DAY: '6', QUOTA_EMAIL_PER_DAY: '2' })
+  let sent = 0
+  for (let n = 5; n < 12; n += 1) if ((await sms(rig, to(n * 10_000))).errCode === 0) sent += 1
+  t.equal(sent, 6, 'counted from when the brake was set')
+  t.equal((await link(rig)).errCode, 0)
+  t.equal((await link(rig)).errCode, 0)
+  t.ok(isOverQuota(await link(rig)))
+  t.ok(
+    isOverQuota(await rig.post('email', mailBody({ subject: 'Alarm' }, { type: 8, username: 'Ann' }))),
+    "an account's brake holds alarms, too: that is what it is for",
+  )
+
+  await rig.restart({ QUOTA_SMS_COUNTRY_PER_DAY: 'off', QUOTA_SMS_PER_MINUTE: '4' })
+  const first = rig.twilio.messages.length
+  for (let n = 20; n < 40; n += 1) await sms(rig, to(n * 10_000))
+  const passed = rig.twilio.messages.length - first
+  t.ok(passed >= 4 && passed <= 8, `${passed} in a minute, or in two when one began meanwhile`)
+})
+
+t.test('twins do not count', async t => {
+  const rig = await startRig(t)
+  const same = smsBody({}, { code: code() })
+  for (let n = 0; n < 20; n += 1) t.equal((await rig.post('sms', same)).errCode, 0)
+  t.equal(rig.twilio.messages.length, 1)
+  for (let n = 0; n < 4; n += 1) t.equal((await sms(rig)).errCode, 0)
+  t.ok(isOverQuota(await sms(rig)))
+})
+
+t.test('what the provider refused does not count', async t => {
+  const rig = await startRig(t)
+  rig.twilio.fault = () => ({
+    is: 'answer',
+    status: 400,
+    body: JSON.stringify({ code: 21610, message: 'Attempt to send to unsubscribed recipient', status: 400 }),
+  })
+  for (let n = 0; n < 12; n += 1) t.equal((await sms(rig)).errCode, 4002002)
+  rig.twilio.fault = undefined
+  for (let n = 0; n < 5; n += 1) t.equal((await sms(rig)).errCode, 0)
+  t.ok(isOverQuota(await sms(rig)))
+})
+
+t.test('an outage locks nobody out: superseded and expired messages do not count', async t => {
+  const rig = await startRig(t, { ANSWER_WITHIN_MS: '300' })
+  rig.twilio.fault = () => ({
+    is: 'answer',
+    status: 503,
+    body: '{"code":20503,"message":"Service unavailable","status":503}',
+  })
+  for (let n = 0; n < 12; n += 1)
+    t.equal((await sms(rig)).errCode, 0, 'a newer code supersedes the one that waits')
+  rig.smtp.act = ({ step }) => (step === 'MAIL' ? { is: 'say', reply: '451 4.3.0 later' } : undefined)
+  for (let n = 0; n < 5; n += 1) t.equal((await link(rig, { hour: '0.0003' })).errCode, 0)
+  const finals = (state: string) =>
+    rig.events().filter(line => line['event'] === 'final' && line['state'] === state)
+  await until(() => finals('expired').length === 5, 'the links expire', 15_000)
+  rig.twilio.fault = undefined
+  rig.smtp.act = undefined
+  for (let n = 0; n < 5; n += 1) t.equal((await link(rig)).errCode, 0, 'after those that expired')
+  t.ok(isOverQuota(await link(rig)))
+  for (let n = 0; n < 4; n += 1) t.equal((await sms(rig)).errCode, 0, 'after those that were superseded')
+})
+
+t.test('a flood over a quota is one line of the log a minute, not one a request', async t => {
+  const rig = await startRig(t)
+  for (let n = 0; n < 5; n += 1) await sms(rig)
+  for (let n = 0; n < 100; n += 1) t.ok(isOverQuota(await sms(rig)))
+  const lines = rig.events().filter(line => line['event'] === 'over-quota' || line['err_code'] === 4291001)
+  t.match(lines, [{ quota: 'recipient-10m', channel: 'sms', kind: 'registration-code' }])
+  t.equal(lines.length, 1)
+  t.notMatch(rig.log.join(''), /138\d{8}/)
+})
