@@ -11,6 +11,14 @@ export interface Attempts {
   abort(): void
 }
 
+/** How long an aborted provider has to say how far it came, ms. */
+const LAST_WORD_MS = 500
+const OVERDUE: Outcome = {
+  is: 'ambiguous',
+  code: 'attempt-limit',
+  reply: 'the provider did not come back in time',
+}
+
 /**
  * @param options.limitMs the longest that an attempt may take, ms. Providers have limits of their own, which are
  *   shorter: this one is for a provider that has lost one of its calls, which must not outlive its lease unnoticed.
@@ -28,8 +36,8 @@ export function createAttempts(options: {
     const overdue = new Promise<Outcome>(resolve => {
       timer = setTimeout(() => {
         controller.abort()
-        resolve({ is: 'ambiguous', code: 'attempt-limit', reply: 'the provider did not come back in time' })
-      }, limitMs)
+        timer = setTimeout(() => resolve(OVERDUE), LAST_WORD_MS).unref()
+      }, limitMs).unref()
     })
     running.add(controller)
     try {

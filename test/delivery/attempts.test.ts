@@ -1,0 +1,184 @@
+import t from 'tap'
+import { AMBIGUOUS, GREYLISTED, openRig, pause, SENT, until, verdictOn } from './rig.ts'
+
+t.test('a message from memory is tried once, sent, and those who wait are told', async t => {
+  const { delivery, provider, verdicts, accept, view, events } = await openRig(t)
+  delivery.start()
+  const { acceptance } = await accept({ code: '111111' })
+  const { id } = acceptance.message
+  t.same(await verdictOn(verdicts, id), { is: 'final', state: 'sent', answer: null })
+  await until('it is settled', () => events.includes('final sent'))
+  t.match(await view(id), { state: 'sent', attempts: 1, ambiguous: 0, timeline: [{ outcome: 'sent' }] })
+  await pause(50)
+  t.equal(provider.asked.length, 1, 'and never again')
+})
+
+t.test('a refusal is final, with its answer', async t => {
+  const { delivery, provider, verdicts, accept, view, events } = await openRig(t)
+  provider.respond = () => ({ is: 'rejected', why: 'recipient', code: '550', reply: '550 no such user' })
+  delivery.start()
+  const { acceptance } = await accept()
+  const { id } = acceptance.message
+  t.same(await verdictOn(verdicts, id), { is: 'final', state: 'refused', answer: 'recipient' })
+  await until('it is settled', () => events.includes('final refused'))
+  t.match(await view(id), { state: 'refused', answer: 'recipient' })
+})
+
+t.test('a retry waits its backoff; who waits is told that it is pending', async t => {
+  const { delivery, provider, verdicts, accept, view, clock } = await openRig(t)
+  provider.respond = () => GREYLISTED
+  delivery.start()
+  const { acceptance } = await accept()
+  const { id } = acceptance.message
+  t.same(await verdictOn(verdicts, id), { is: 'pending' })
+  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
+  t.match(await view(id), { attempts: 1, dueAt: clock.now() + 500 }, 'half of the first second')
+  provider.respond = () => SENT
+  clock.advance(499)
+  await pause(60)
+  t.equal(provider.asked.length, 1, 'not before it is due')
+  clock.advance(1)
+  await until('it is sent', async () => (await view(id)).state === 'sent')
+  t.equal(provider.asked[1]?.id, id, 'with the same id, and so the same Message-ID')
+  t.match(await view(id), { attempts: 2, ambiguous: 0 })
+})
+
+t.test('Retry-After is obeyed', async t => {
+  const { delivery, provider, accept, view, clock } = await openRig(t)
+  provider.respond = () => ({ is: 'retry', whose: 'later', code: '429', reply: '', retryAfterMs: 20_000 })
+  delivery.start()
+  const { acceptance } = await accept()
+  const { id } = acceptance.message
+  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
+  t.match(await view(id), { dueAt: clock.now() + 20_500 })
+  clock.advance(20_000)
+  await pause(60)
+  t.equal(provider.asked.length, 1)
+})
+
+t.test('ambiguous is tried once more, then it is unknown', async t => {
+  const { delivery, provider, accept, view, clock, events } = await openRig(t)
+  provider.respond = () => AMBIGUOUS
+  delivery.start()
+  const { acceptance } = await accept()
+  const { id } = acceptance.message
+  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
+  t.match(await view(id), { ambiguous: 1, attempts: 1 })
+  clock.advance(1000)
+  await until('it is final', () => events.includes('final unknown'))
+  t.match(await view(id), { state: 'unknown', attempts: 2 })
+  clock.advance(600_000)
+  await pause(60)
+  t.equal(provider.asked.length, 2, 'never a third time')
+})
+
+t.test('ambiguous, and its life ends before it can be tried again: unknown, not expired', async t => {
+  const { delivery, provider, accept, view, events } = await openRig(t)
+  provider.respond = () => AMBIGUOUS
+  delivery.start()
+  const { acceptance } = await accept({ lifeMs: 400 })
+  await until('it is final', () => events.includes('final unknown'))
+  t.match(await view(acceptance.message.id), { state: 'unknown', attempts: 1 })
+})
+
+t.test('what has expired is never handed over, neither from memory nor from the store', async t => {
+  const { delivery, provider, accept, store, view, clock } = await openRig(t, { concurrency: 1 })
+  provider.respond = undefined
+  delivery.start()
+  const first = await accept({ lifeMs: 600_000 })
+  await until('it is being sent', () => provider.asked.length === 1)
+  const inMemory = await accept({ lifeMs: 30_000 })
+  const inStore = await store({ lifeMs: 30_000 })
+  clock.advance(30_000)
+  provider.asked[0]?.answer(SENT)
+  for (const { message } of [inMemory.acceptance, inStore]) {
+    await until('it has expired', async () => (await view(message.id)).state === 'expired')
+    t.match(await view(message.id), { answer: null, timeline: [] })
+  }
+  t.equal(provider.asked.length, 1)
+  t.match(await view(first.acceptance.message.id), { state: 'sent' })
+})
+
+t.test('what waits in memory is ended when its life is, even while nothing else moves', async t => {
+  const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1, leaseMs: 400_040 })
+  provider.respond = undefined
+  delivery.start()
+  await accept({ lifeMs: 600_000 })
+  await until('it is being sent', () => provider.asked.length === 1)
+  const { acceptance } = await accept({ lifeMs: 20 })
+  clock.advance(20)
+  await until('it has expired', async () => (await view(acceptance.message.id)).state === 'expired')
+  t.equal(provider.asked.length, 1)
+  provider.asked[0]?.answer(SENT)
+})
+
+t.test('what waits in memory goes back to the store before its lease runs out', async t => {
+  const given: string[] = []
+  const { delivery, provider, accept, view, clock } = await openRig(t, {
+    concurrency: 1,
+    attemptLimitMs: 60_000,
+    leaseMs: 60_100,
+    between: outbox => ({
+      settle: (id, lease, settlement) => {
+        if (settlement.to === 'queued' && settlement.uncounted === true) given.push(id)
+        return outbox.settle(id, lease, settlement)
+      },
+    }),
+  })
+  provider.respond = undefined
+  delivery.start()
+  await accept()
+  await until('it is being sent', () => provider.asked.length === 1)
+  const { acceptance } = await accept()
+  const { id } = acceptance.message
+  clock.advance(100)
+  await pause(250)
+  t.same(given, [], 'its lease outlives an attempt')
+  clock.advance(1)
+  await until('it is given back', () => given.includes(id))
+  provider.respond = () => SENT
+  provider.asked[0]?.answer(SENT)
+  await until('it is sent', async () => (await view(id)).state === 'sent')
+  t.match(await view(id), { attempts: 1, ambiguous: 0 }, 'as if it had never been taken')
+})
+
+t.test('a provider that throws leaves an ambiguous attempt and a fault to be heard', async t => {
+  const { delivery, provider, accept, view, events } = await openRig(t)
+  provider.respond = () => {
+    throw new Error('a bug')
+  }
+  delivery.start()
+  const { acceptance } = await accept()
+  const { id } = acceptance.message
+  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
+  t.match(await view(id), { ambiguous: 1, timeline: [{ outcome: 'ambiguous', code: 'FAULT' }] })
+  t.ok(events.includes('fault'))
+})
+
+t.test('a provider that loses a call is given up on within the limit', async t => {
+  const { delivery, provider, accept, view } = await openRig(t, { attemptLimitMs: 50, leaseMs: 100_000 })
+  provider.respond = undefined
+  provider.aborted = () => undefined
+  delivery.start()
+  const { acceptance } = await accept()
+  const { id } = acceptance.message
+  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
+  t.match(await view(id), { ambiguous: 1, timeline: [{ code: 'attempt-limit' }] })
+  t.ok(provider.asked[0]?.signal.aborted)
+})
+
+t.test('what cannot be rendered again waits, and says nothing of the provider', async t => {
+  const { delivery, store, view, events } = await openRig(t, {
+    render: () => {
+      throw new TypeError('no such template')
+    },
+  })
+  const stored = []
+  for (let n = 0; n < 10; n += 1) stored.push(await store())
+  delivery.start()
+  for (const { message } of stored) {
+    await until('it was tried', async () => (await view(message.id)).timeline.length > 0)
+    t.match(await view(message.id), { state: 'queued', timeline: [{ outcome: 'retry', code: 'RENDER' }] })
+  }
+  t.notOk(events.includes('breaker open'))
+})

@@ -1,0 +1,92 @@
+import t from 'tap'
+import { openRig, pause, REFUSED, SENT, until, verdictOn } from './rig.ts'
+
+const breaker = { threshold: 3, restMs: 1000, maxRestMs: 8000 }
+
+t.test('a provider that keeps failing is left alone; what waited is given back, and is not lost', async t => {
+  const { delivery, provider, verdicts, accept, events, clock, outbox } = await openRig(t, {
+    concurrency: 1,
+    breaker,
+  })
+  provider.respond = undefined
+  delivery.start()
+  const waits = []
+  for (let n = 0; n < 20; n += 1) {
+    const { message } = (await accept({ code: `c${n}` })).acceptance
+    waits.push(verdictOn(verdicts, message.id))
+  }
+  provider.respond = () => REFUSED
+  provider.asked[0]?.answer(REFUSED)
+  await until('it opens', () => events.includes('breaker open'))
+  t.equal(provider.asked.length, 3)
+  t.ok(
+    (await Promise.all(waits)).every(each => each.is === 'pending'),
+    'nobody waits for a verdict',
+  )
+  t.ok(delivery.resting('email'))
+  t.equal(delivery.reserve('email', 'code'), undefined)
+  await until('all are in the store', () => delivery.status()[0]?.waiting === 0)
+  await pause(60)
+  t.equal(provider.asked.length, 3, 'nothing is tried meanwhile')
+  provider.respond = () => SENT
+  // Past the rest and the spread of what was given back.
+  clock.advance(10_000)
+  await until('all are sent', async () => (await outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  t.ok(events.includes('breaker closed'))
+  t.equal(events.filter(each => each === 'final sent').length, 20)
+  t.equal(events.filter(each => each.startsWith('breaker')).length, 2, 'each change is said once')
+})
+
+t.test('one message tries it; while it does, nothing is claimed or given back', async t => {
+  let claims = 0
+  const { delivery, provider, store, events, clock, outbox } = await openRig(t, {
+    concurrency: 5,
+    breaker,
+    between: outbox => ({
+      claim: (...given) => {
+        claims += 1
+        return outbox.claim(...given)
+      },
+    }),
+  })
+  for (let n = 0; n < 50; n += 1) await store({ code: `c${n}` })
+  provider.respond = () => REFUSED
+  delivery.start()
+  await until('it opens', () => events.includes('breaker open'))
+  await until('all are in the store', () => delivery.status()[0]?.waiting === 0)
+  await pause(50)
+  const before = provider.asked.length
+  provider.respond = undefined
+  clock.advance(10_000)
+  await until('one tries', () => provider.asked.length === before + 1)
+  const claimed = claims
+  await pause(100)
+  t.equal(provider.asked.length, before + 1, 'one only')
+  t.equal(claims, claimed, 'the backlog is not turned over meanwhile')
+  provider.respond = () => REFUSED
+  provider.asked.at(-1)?.answer(REFUSED)
+  await pause(100)
+  t.equal(provider.asked.length, before + 1, 'its failure is a longer rest')
+  provider.respond = () => SENT
+  clock.advance(20_000)
+  await until('all are sent', async () => (await outbox.desk.summary(0, 60_000)).backlog.email === 0)
+})
+
+t.test('a message that is stored while the provider rests is the one that tries it', async t => {
+  const { delivery, provider, store, accept, events, clock, view } = await openRig(t, {
+    concurrency: 2,
+    breaker,
+  })
+  for (let n = 0; n < 5; n += 1) await store({ code: `old ${n}` })
+  provider.respond = () => REFUSED
+  delivery.start()
+  await until('it opens', () => events.includes('breaker open'))
+  await pause(50)
+  clock.advance(1)
+  const { acceptance } = await accept({ code: 'new' })
+  const before = provider.asked.length
+  provider.respond = () => SENT
+  clock.advance(5000)
+  await until('it is sent', async () => (await view(acceptance.message.id)).state === 'sent')
+  t.equal(provider.asked[before]?.code, 'new', 'newest first')
+})

@@ -1,0 +1,60 @@
+import t from 'tap'
+import { openRig, pause, SENT, until } from './rig.ts'
+
+const lease = { attemptLimitMs: 100_000, leaseMs: 100_100 }
+
+t.test(
+  'a lease runs out while the reply is on its way: taken over as ambiguous, the late end is lost',
+  async t => {
+    const rig = await openRig(t, lease)
+    const other = rig.peer(lease)
+    rig.provider.respond = undefined
+    rig.delivery.start()
+    const { acceptance } = await rig.accept()
+    const { id } = acceptance.message
+    await until('it is being sent', () => rig.provider.asked.length === 1)
+    rig.clock.advance(100_100)
+    other.delivery.start()
+    await until('another has sent it', async () => (await rig.view(id)).state === 'sent')
+    t.match(await rig.view(id), { attempts: 2, ambiguous: 1 })
+    rig.provider.asked[0]?.answer({ is: 'rejected', why: 'recipient', code: '550', reply: '' })
+    await pause(60)
+    t.match(await rig.view(id), { state: 'sent', answer: null }, 'the late end is not written')
+    t.equal(rig.provider.asked.length + other.provider.asked.length, 2)
+  },
+)
+
+t.test('two loops on one store send each message once', async t => {
+  const rig = await openRig(t)
+  const other = rig.peer()
+  for (let n = 0; n < 200; n += 1) await rig.store({ code: `c${n}` })
+  rig.delivery.start()
+  other.delivery.start()
+  await until('all are sent', async () => (await rig.outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  const ids = [...rig.provider.asked, ...other.provider.asked].map(each => each.id)
+  t.equal(ids.length, 200)
+  t.equal(new Set(ids).size, 200)
+})
+
+t.test('what a dead process left is claimed only as far as it can begin at once', async t => {
+  const rig = await openRig(t, lease)
+  const other = rig.peer({ ...lease, concurrency: 3 })
+  rig.provider.respond = undefined
+  const left = await Promise.all(Array.from({ length: 20 }, (_, n) => rig.accept({ code: `c${n}` })))
+  t.ok(
+    left.every(each => each.acceptance.lease !== undefined),
+    'all were in memory',
+  )
+  rig.clock.advance(100_100)
+  other.provider.respond = undefined
+  other.delivery.start()
+  await until('three are being sent', () => other.provider.asked.length === 3)
+  await pause(60)
+  t.match(other.delivery.status(), [{ inFlight: 3, waiting: 0 }])
+  const states = await Promise.all(left.map(each => rig.view(each.acceptance.message.id)))
+  t.equal(states.filter(each => each.state === 'sending').length, 3, 'the others wait in the store')
+  other.provider.respond = () => SENT
+  for (const asked of other.provider.asked) asked.answer(SENT)
+  await until('all are sent', async () => (await rig.outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  t.equal(other.provider.asked.length, 20)
+})

@@ -1,0 +1,233 @@
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type BreakerOptions, createBreaker } from '../../src/delivery/breaker.ts'
+import { createDelivery, type Delivery } from '../../src/delivery/deliver.ts'
+import type { DeliveryObserver } from '../../src/delivery/observer.ts'
+import { createVerdicts, type Verdict, type Verdicts } from '../../src/delivery/verdicts.ts'
+import type { NewMessage, Outgoing } from '../../src/messages/message.ts'
+import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox/outbox.ts'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
+import type { Outcome, Provider } from '../../src/providers/provider.ts'
+import { type Sample, sample, type TestClock, testClock } from '../outbox/samples.ts'
+
+export const SENT: Outcome = { is: 'sent', reply: '250 ok' }
+export const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: 'no reply' }
+export const REFUSED: Outcome = {
+  is: 'retry',
+  whose: 'later',
+  code: 'ECONNREFUSED',
+  reply: 'connect ECONNREFUSED',
+  untouched: true,
+}
+export const GREYLISTED: Outcome = { is: 'retry', whose: 'later', code: '450', reply: '450 later' }
+
+export const ABORTED: Outcome = {
+  is: 'retry',
+  whose: 'later',
+  code: 'aborted',
+  reply: 'stopped by us',
+  untouched: true,
+}
+
+/** One attempt that the provider was asked for. */
+export interface Asked {
+  readonly id: string
+  readonly code: string
+  readonly signal: AbortSignal
+  answer(outcome: Outcome): void
+}
+
+/** A provider that does what a test says, attempt by attempt. */
+export interface FakeProvider extends Provider {
+  readonly asked: Asked[]
+  /** Answers every attempt at once; undefined: each waits for its test. */
+  respond: ((asked: Asked) => Outcome | undefined) | undefined
+  /** What an attempt becomes that is aborted; undefined: it does not notice. */
+  aborted: (asked: Asked) => Outcome | undefined
+}
+
+function fakeProvider(concurrency: number): FakeProvider {
+  const asked: Asked[] = []
+  const rig: Pick<FakeProvider, 'respond' | 'aborted'> = { respond: () => SENT, aborted: () => ABORTED }
+  return {
+    name: 'fake',
+    channel: 'email',
+    concurrency,
+    asked,
+    get respond() {
+      return rig.respond
+    },
+    set respond(respond) {
+      rig.respond = respond
+    },
+    get aborted() {
+      return rig.aborted
+    },
+    set aborted(aborted) {
+      rig.aborted = aborted
+    },
+    send: (outgoing, signal) =>
+      new Promise(resolve => {
+        const code = outgoing.channel === 'email' ? outgoing.raw.toString() : outgoing.body
+        const attempt = { id: outgoing.id, code, signal, answer: resolve }
+        asked.push(attempt)
+        signal.addEventListener('abort', () => {
+          const outcome = rig.aborted(attempt)
+          if (outcome !== undefined) resolve(outcome)
+        })
+        const outcome = rig.respond?.(attempt)
+        if (outcome !== undefined) resolve(outcome)
+      }),
+    verify: async () => ({ ok: true, detail: '' }),
+    close: async () => {},
+  }
+}
+
+export interface Options {
+  readonly concurrency?: number
+  readonly attemptLimitMs?: number
+  readonly leaseMs?: number
+  readonly breaker?: BreakerOptions
+  /** Stands between the loop and the store. */
+  readonly between?: (outbox: Outbox) => Partial<Outbox>
+  readonly render?: (message: NewMessage) => Outgoing
+  readonly random?: () => number
+}
+
+/** A delivery loop over a real store, with a clock and a provider in the test's hand. */
+export interface Rig {
+  readonly clock: TestClock
+  readonly outbox: Outbox
+  readonly delivery: Delivery
+  readonly provider: FakeProvider
+  readonly verdicts: Verdicts
+  /** What the observer heard, as `final sent`, `breaker open`, `storeFailed claim`, `attempt retry`, `fault`. */
+  readonly events: string[]
+  /** Another loop on the same store and provider's stand-in, as another replica would be. */
+  peer(options?: Options): Omit<Rig, 'peer'>
+  /** Stores a message without handing it over. */
+  store(given?: Sample): Promise<Acceptance>
+  /** Takes the road of a callback: reserves, accepts, hands over. */
+  accept(given?: Sample): Promise<{ readonly acceptance: Acceptance; readonly accepted: Accepted }>
+  view(id: string): Promise<MessageView>
+}
+
+export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
+  const clock = testClock()
+  const outbox = await createSqliteOutbox({
+    path: join(t.testdir({}), 'outbox.db'),
+    clock,
+    sealer: createSealer('a secret of the tests, long enough'),
+    maxBacklog: 100_000,
+    retentionDays: 30,
+  })
+  const ends: (() => Promise<void>)[] = []
+  t.teardown(async () => {
+    for (const end of ends) await end()
+    await outbox.close()
+  })
+  let tokens = 0
+  const open = (given: Options): Omit<Rig, 'peer'> => {
+    const { concurrency = 2, attemptLimitMs = 400_000, random = () => 0.5 } = given
+    const provider = fakeProvider(concurrency)
+    const verdicts = createVerdicts()
+    const events: string[] = []
+    const delivery = createDelivery({
+      outbox: { ...outbox, ...given.between?.(outbox) },
+      clock,
+      random,
+      verdicts,
+      observer: observerInto(events),
+      lanes: [
+        { provider, render: given.render ?? rendered, breaker: createBreaker({ random, ...given.breaker }) },
+      ],
+      leaseMs: given.leaseMs ?? 520_000,
+      attemptLimitMs,
+      pollMs: 10,
+      leaseToken: () => `test.${(tokens += 1)}`,
+    })
+    ends.push(() => delivery.stop(0, 200))
+    const store = async (sampled?: Sample) => {
+      const acceptance = sample(clock, { recipient: newRecipient(), ...sampled })
+      await outbox.accept([acceptance])
+      return acceptance
+    }
+    return {
+      clock,
+      outbox,
+      delivery,
+      provider,
+      verdicts,
+      events,
+      store,
+      accept: async sampled => accept({ outbox, delivery, clock }, sampled),
+      async view(id) {
+        const found = await outbox.desk.find(id)
+        if (found === null) throw new Error('there is no such message')
+        return found
+      },
+    }
+  }
+  return { ...open(options), peer: (given = options) => open(given) }
+}
+
+async function accept(
+  { outbox, delivery, clock }: Pick<Rig, 'outbox' | 'delivery' | 'clock'>,
+  given: Sample = {},
+) {
+  const plain = sample(clock, { recipient: newRecipient(), ...given })
+  const lease = delivery.reserve('email', plain.message.purpose)
+  const acceptance = lease === undefined ? plain : { ...plain, lease }
+  const [accepted] = await outbox.accept([acceptance])
+  if (accepted === undefined) throw new Error('nothing was answered')
+  const { message, groupKey } = acceptance
+  if (accepted.is !== 'stored') {
+    if (lease !== undefined) delivery.unreserve('email')
+  } else if (lease === undefined) delivery.nudge('email', groupKey)
+  else {
+    const outgoing = rendered(message)
+    delivery.begin({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })
+  }
+  return { acceptance, accepted }
+}
+
+let recipients = 0
+
+function newRecipient(): string {
+  recipients += 1
+  return `r${recipients}@example.com`
+}
+
+export function rendered(message: NewMessage): Outgoing {
+  const { id, recipient: to, expiresAt } = message
+  return { channel: 'email', id, to, raw: Buffer.from(message.content.params['code'] ?? ''), expiresAt }
+}
+
+function observerInto(events: string[]): DeliveryObserver {
+  return {
+    attempt: ({ outcome }) => void events.push(`attempt ${outcome.is}`),
+    final: ({ state }) => void events.push(`final ${state}`),
+    breaker: ({ state }) => void events.push(`breaker ${state}`),
+    storeFailed: ({ doing }) => void events.push(`storeFailed ${doing}`),
+    fault: () => void events.push('fault'),
+  }
+}
+
+/** Waits until something is so; a test that waits for what never comes fails by saying what. */
+export async function until(what: string, so: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
+  const end = performance.now() + ms
+  while (!(await so())) {
+    if (performance.now() > end) throw new Error(`waited in vain: ${what}`)
+    await pause(5)
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
+
+/** The verdict on a message, when it comes. */
+export function verdictOn(verdicts: Verdicts, id: string): Promise<Verdict> {
+  return new Promise(resolve => verdicts.wait(id, resolve))
+}

@@ -1,0 +1,90 @@
+import t from 'tap'
+import { GREYLISTED, openRig, pause, SENT, until, verdictOn } from './rig.ts'
+
+const GROUP = { recipient: 'ann@example.com' }
+
+t.test('a code that waits in memory is superseded by a newer one, and who waits for it is told', async t => {
+  const { delivery, provider, accept, view, verdicts } = await openRig(t, { concurrency: 1 })
+  provider.respond = undefined
+  delivery.start()
+  await accept()
+  await until('the only connection is busy', () => provider.asked.length === 1)
+  const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
+  const told = verdictOn(verdicts, a.id)
+  const b = (await accept({ ...GROUP, code: '222222' })).acceptance.message
+  t.same(await told, { is: 'final', state: 'superseded', answer: null }, 'at once')
+  t.match(await view(a.id), { state: 'superseded' })
+  provider.respond = () => SENT
+  provider.asked[0]?.answer(SENT)
+  await until('B is sent', async () => (await view(b.id)).state === 'sent')
+  t.notOk(provider.asked.some(each => each.id === a.id))
+})
+
+t.test('the same when the newer one had no place in memory', async t => {
+  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 1 })
+  provider.respond = undefined
+  delivery.start()
+  await accept()
+  await until('the only connection is busy', () => provider.asked.length === 1)
+  const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
+  let places = 0
+  while (delivery.reserve('email', 'code') !== undefined) places += 1
+  const b = (await accept({ ...GROUP, code: '222222' })).acceptance
+  t.equal(b.lease, undefined)
+  await until('A is superseded', async () => (await view(a.id)).state === 'superseded')
+  provider.respond = () => SENT
+  for (; places > 0; places -= 1) delivery.unreserve('email')
+  provider.asked[0]?.answer(SENT)
+  await until('B is sent', async () => (await view(b.message.id)).state === 'sent')
+  t.notOk(provider.asked.some(each => each.id === a.id))
+})
+
+t.test('A is being sent and stalls, B is sent, A comes back for retry: superseded', async t => {
+  const { delivery, provider, accept, view, clock } = await openRig(t)
+  provider.respond = undefined
+  delivery.start()
+  const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
+  const b = (await accept({ ...GROUP, code: '222222' })).acceptance.message
+  await until('both are being sent', () => provider.asked.length === 2)
+  provider.asked[1]?.answer(SENT)
+  await until('B is sent', async () => (await view(b.id)).state === 'sent')
+  provider.asked[0]?.answer(GREYLISTED)
+  await until('A is superseded', async () => (await view(a.id)).state === 'superseded')
+  clock.advance(60_000)
+  await pause(50)
+  t.equal(provider.asked.length, 2)
+})
+
+t.test('two plugin_ids are two groups', async t => {
+  const { delivery, provider, accept } = await openRig(t, { concurrency: 1 })
+  provider.respond = undefined
+  delivery.start()
+  await accept()
+  await until('the only connection is busy', () => provider.asked.length === 1)
+  for (const pluginId of ['1', '2']) await accept({ ...GROUP, code: '111111', pluginId })
+  provider.respond = () => SENT
+  provider.asked[0]?.answer(SENT)
+  await until('both are sent', () => provider.asked.length === 3)
+})
+
+t.test('a message given back for want of a provider is superseded when a newer one came', async t => {
+  const { delivery, provider, accept, view, clock } = await openRig(t, {
+    concurrency: 1,
+    breaker: { threshold: 1, restMs: 1000 },
+  })
+  provider.respond = undefined
+  delivery.start()
+  await accept()
+  await until('the only connection is busy', () => provider.asked.length === 1)
+  const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
+  const refused = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true } as const
+  provider.asked[0]?.answer(refused)
+  await until('A is back in the store', async () => (await view(a.id)).state === 'queued')
+  const b = (await accept({ ...GROUP, code: '222222' })).acceptance
+  t.equal(b.lease, undefined, 'the provider is left alone')
+  t.match(await view(a.id), { state: 'superseded' })
+  provider.respond = () => SENT
+  clock.advance(5000)
+  await until('B is sent', async () => (await view(b.message.id)).state === 'sent')
+  t.notOk(provider.asked.some(each => each.id === a.id))
+})

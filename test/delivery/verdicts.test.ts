@@ -1,0 +1,34 @@
+import t from 'tap'
+import { createVerdicts, type Verdict } from '../../src/delivery/verdicts.ts'
+
+const sent: Verdict = { is: 'final', state: 'sent', answer: null }
+
+t.test('everybody who waits hears it once; who stopped waiting does not', async t => {
+  const verdicts = createVerdicts()
+  const heard: string[] = []
+  verdicts.wait('a', () => heard.push('one'))
+  verdicts.wait('a', () => heard.push('two'))
+  verdicts.wait('a', () => heard.push('three'))()
+  verdicts.wait('b', () => heard.push('other'))
+  verdicts.announce('a', sent)
+  verdicts.announce('a', sent)
+  t.same(heard, ['one', 'two'])
+})
+
+t.test('a final one is known to who comes later; a pending one is not, since it may change', async t => {
+  const verdicts = createVerdicts()
+  const heard: Verdict[] = []
+  verdicts.announce('a', sent)
+  verdicts.wait('a', verdict => heard.push(verdict))
+  verdicts.announce('b', { is: 'pending' })
+  verdicts.wait('b', verdict => heard.push(verdict))
+  t.same(heard, [sent])
+})
+
+t.test('only the latest ends are remembered', async t => {
+  const verdicts = createVerdicts(2)
+  for (const id of ['a', 'b', 'c']) verdicts.announce(id, sent)
+  const heard: string[] = []
+  for (const id of ['a', 'b', 'c']) verdicts.wait(id, () => heard.push(id))
+  t.same(heard, ['b', 'c'])
+})
