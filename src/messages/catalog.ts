@@ -1,15 +1,10 @@
 import type { Brand } from './brand.ts'
 import { type Compiled, createEngine, type Engine, faultOf } from './engine.ts'
-import { compileLanguage, type Language } from './language.ts'
-import { checkLanguage, merge, readJson } from './language-file.ts'
-import { matchLocale } from './locales.ts'
-import { kindNamed, PLAIN_KIND } from './registry.ts'
-import { samples, sparse } from './samples.ts'
+import type { Language } from './language.ts'
+import { FALLBACK, matchLocale } from './locales.ts'
 import { type Problem, readTemplates } from './template-files.ts'
-import { fixedNames, lifeIn, namesForLayouts, scopeOf } from './vocabulary.ts'
-
-/** The language whose words are complete by definition; what another one lacks is said in it. */
-export const FALLBACK = 'en'
+import { languageFrom, ownMail, tryMail } from './trials.ts'
+import { fixedNames, namesForLayouts } from './vocabulary.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
 export interface Catalog {
@@ -18,8 +13,6 @@ export interface Catalog {
   language(tag: string, what: string): Language
   /** A kind's own html or text, in this language's version first, or the layout. */
   mail(part: 'html' | 'txt', name: string, tag: string): Compiled
-  /** Whether that is one of the operator's own files. */
-  readonly overridden: ReadonlySet<string>
 }
 
 export interface CatalogLoader {
@@ -47,8 +40,11 @@ export function createCatalogLoader(
           ? { texts: new Map<string, string>(), problems: [] }
           : readTemplates(overrides)
       const problems: Problem[] = [...read.problems]
-      const overridden = new Set<string>()
-      for (const file of lastGood.keys()) if (!read.texts.has(file)) lastGood.delete(file)
+      const unreadable = new Set(read.problems.filter(({ is }) => is === 'refused').map(({ file }) => file))
+      for (const file of lastGood.keys()) {
+        const gone = !read.texts.has(file) && !unreadable.has(file) && !unreadable.has('.')
+        if (gone) lastGood.delete(file)
+      }
 
       /** Takes the first of a file's texts that stands the trial: as it is now, as it last was good, ours. */
       function take<T>(file: string, trial: (text: string) => T): T | undefined {
@@ -57,20 +53,17 @@ export function createCatalogLoader(
           try {
             const taken = trial(now)
             lastGood.set(file, now)
-            overridden.add(file)
             return taken
           } catch (error) {
             problems.push(refusal(file, error))
           }
-          const before = lastGood.get(file)
-          if (before !== undefined) {
-            try {
-              const taken = trial(before)
-              overridden.add(file)
-              return taken
-            } catch {
-              // It was good beside another layout. The fault above is the one to mend.
-            }
+        }
+        const before = lastGood.get(file)
+        if (before !== undefined && before !== now) {
+          try {
+            return trial(before)
+          } catch {
+            // It was good beside another layout. The fault that was named is the one to mend.
           }
         }
         const text = ours.get(file)
@@ -79,7 +72,7 @@ export function createCatalogLoader(
 
       const words = createEngine('none')
       const languages = new Map<string, Language>()
-      for (const file of filesIn('locales/', ours, read.texts)) {
+      for (const file of filesIn('locales/', ours, read.texts, lastGood)) {
         const tag = file.slice('locales/'.length, -'.json'.length)
         const language = take(file, text => languageFrom(tag, text, ours.get(file), words, brand))
         if (language) languages.set(language.tag, language)
@@ -102,7 +95,7 @@ export function createCatalogLoader(
         if (source === undefined) throw new Error(`the built-in ${layout} is missing`)
         const engine = createEngine(part === 'html' ? 'html' : 'none', { [layout]: source })
         sources.set(layout, { source, engine })
-        for (const file of filesIn('messages/', ours, read.texts)) {
+        for (const file of filesIn('messages/', ours, read.texts, lastGood)) {
           if (!file.endsWith(`.${part}`)) continue
           const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
           const source = take(file, text => ownMail(text, name, tag, engine, languages, brand))
@@ -112,7 +105,6 @@ export function createCatalogLoader(
       return {
         catalog: {
           languages,
-          overridden,
           language: nearest(languages, english),
           mail: compileOnce(sources, languages, brand),
         },
@@ -156,71 +148,19 @@ function compileOnce(
   }
 }
 
-function languageFrom(
-  tag: string,
-  text: string,
-  base: string | undefined,
-  engine: Engine,
-  brand: Brand,
-): Language {
-  if (Intl.getCanonicalLocales(tag)[0] !== tag)
-    throw new Error(`the file should be called ${Intl.getCanonicalLocales(tag)[0]}.json`)
-  const own = readJson(text)
-  const source = checkLanguage(base === undefined || base === text ? own : merge(readJson(base), own), text)
-  const language = compileLanguage(tag, source, text, engine)
-  for (const sample of [...samples, ...samples.map(sparse)]) {
-    if (!language.has.has(`${sample.channel}/${sample.name}`)) continue
-    const life = lifeIn(sample.channel, sample.content)
-    const validity = life === null ? null : language.validity(life)
-    const scope = scopeOf(sample.channel, sample.kind, sample.content, { brand, locale: language, validity })
-    if (sample.channel === 'email') language.mail(sample.name, scope)
-    else
-      for (const variant of language.sms(sample.name, scope))
-        if (variant.trim() === '') throw new Error(`/sms/${sample.name} comes out blank`)
-  }
-  return language
-}
-
-function ownMail(
-  text: string,
-  name: string,
-  tag: string | undefined,
-  engine: Engine,
-  languages: ReadonlyMap<string, Language>,
-  brand: Brand,
-): string {
-  if (name !== PLAIN_KIND && !kindNamed('email', name)) throw new Error(`no kind of mail is called ${name}`)
-  const language = languages.get(tag ?? FALLBACK)
-  if (!language) throw new Error(`no language is called ${tag}`)
-  tryMail(engine.compile(text, namesForLayouts), language, brand, name)
-  return text
-}
-
-/** Renders the samples, full and sparse, so that what would fail for a reader fails here. */
-function tryMail(compiled: Compiled, language: Language, brand: Brand, only?: string): void {
-  for (const sample of [...samples, ...samples.map(sparse)]) {
-    const { channel, name, kind, content } = sample
-    if (channel !== 'email' || (only !== undefined && only !== name) || !language.has.has(`email/${name}`))
-      continue
-    const life = lifeIn(channel, content)
-    const validity = life === null ? null : language.validity(life)
-    const scope = scopeOf(channel, kind, content, { brand, locale: language, validity })
-    if (compiled({ ...scope, words: language.mail(name, scope) }).trim() === '')
-      throw new Error('comes out blank')
-  }
-}
-
-/** Kinds that a language has no words for, as one warning. */
+/** What a language could do with, as warnings. */
 function lacking(tag: string, language: Language, english: Language): readonly Problem[] {
+  const file = `locales/${tag}.json`
   const missing = [...english.has].filter(name => !language.has.has(name))
-  if (missing.length === 0) return []
-  return [
-    {
-      file: `locales/${tag}.json`,
-      reason: `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`,
-      is: 'warning',
-    },
-  ]
+  const wordless = `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`
+  const formless = `has no form for ${language.lacks.join(', ')}: other is used`
+  return [...(missing.length > 0 ? [wordless] : []), ...(language.lacks.length > 0 ? [formless] : [])].map(
+    reason => ({
+      file,
+      reason,
+      is: 'warning' as const,
+    }),
+  )
 }
 
 function refusal(file: string, error: unknown): Problem {

@@ -128,6 +128,6 @@ function names(channel: Channel): readonly string[] {
   return [...kinds.filter(kind => kind.channel === channel).map(kind => kind.name), PLAIN_KIND]
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

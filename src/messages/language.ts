@@ -5,7 +5,7 @@ import type { LanguageSource, MailWordsSource } from './language-file.ts'
 import { lineFor } from './language-file.ts'
 import { kindNamed, PLAIN_KIND } from './registry.ts'
 import { transliterate } from './segments.ts'
-import { inPeoplesUnits } from './validity.ts'
+import { inPeoplesUnits, VALIDITY_UNITS } from './validity.ts'
 import { type LocaleView, namesForWords } from './vocabulary.ts'
 
 /** A mail's words, ready for a layout: text that still has to be escaped. */
@@ -28,6 +28,8 @@ export interface MailWords {
 export interface Language extends LocaleView {
   /** Kinds that it has words for, `channel/name`. */
   readonly has: ReadonlySet<string>
+  /** Plural forms that its rules ask for and it has not: `validity/hour/two`. */
+  readonly lacks: readonly string[]
   /** "10 minutes". */
   validity(ms: number): string
   /** `name`: a kind that it has, or `plain`. */
@@ -72,6 +74,8 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
 
   const validities = new Map<number, string>()
   const plurals = new Intl.PluralRules(tag)
+  /** The forms that the numbers of a validity, 1 to a month in hours, ever ask for. */
+  const asked = [...new Set(Array.from({ length: 720 }, (_, i) => plurals.select(i + 1)))]
   const anyMail = namesForWords('email', undefined)
   const units = mapValues(source.validity, (forms, unit) =>
     mapValues(forms, (form, category) => phrase(form, new Set(['n']), `/validity/${unit}/${category}`)),
@@ -136,6 +140,9 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
       ...[...mail.keys()].map(name => `email/${name}`),
       ...[...sms.keys()].map(name => `sms/${name}`),
     ]),
+    lacks: VALIDITY_UNITS.flatMap(unit =>
+      asked.filter(category => !units[unit]?.[category]).map(category => `validity/${unit}/${category}`),
+    ),
     validity(ms) {
       const known = validities.get(ms)
       if (known !== undefined) return known

@@ -1,3 +1,6 @@
+/** The language whose words are complete by definition; what another one lacks is said in it. */
+export const FALLBACK = 'en'
+
 /**
  * The language to say a message in: the wanted tag itself, else one of the same language and script (`es-MX` is
  * served by `es`, `zh-HK` by `zh-TW`: both are written in Han, traditional), else the same language; else null.

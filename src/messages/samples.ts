@@ -38,7 +38,7 @@ export const samples: readonly Sample[] = [
   })),
 ]
 
-export function sampleOf(kind: Kind): Sample {
+function sampleOf(kind: Kind): Sample {
   const { subject, params } = kind.sample
   const content: Content = { params, words: 'ours', ...(subject !== undefined && { subject }) }
   return { channel: kind.channel, name: kind.name, kind, content }

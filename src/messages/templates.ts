@@ -1,7 +1,7 @@
 import type { Brand } from './brand.ts'
-import { type Catalog, createCatalogLoader, FALLBACK } from './catalog.ts'
+import { type Catalog, createCatalogLoader } from './catalog.ts'
 import { faultOf } from './engine.ts'
-import { matchLocale } from './locales.ts'
+import { FALLBACK, matchLocale } from './locales.ts'
 import { fingerprint, type Problem } from './template-files.ts'
 
 export interface TemplatesOptions {

@@ -66,6 +66,24 @@ t.test('a new language is one file', async t => {
   t.match(smsOf(renderer, login), /ist Ihr Code/)
 })
 
+t.test('a plural form that a language asks for and lacks is said', async t => {
+  const forms = { one: 'ساعة', other: '{{ n }} ساعة' }
+  const whole = await import('../../src/templates/locales/ar.json', { with: { type: 'json' } })
+  const { renderer } = await withTemplates(t, {
+    'locales/fa.json': JSON.stringify({
+      ...whole.default,
+      validity: { second: forms, minute: forms, hour: forms, day: forms },
+    }),
+    'locales/ar-EG.json': JSON.stringify({
+      ...whole.default,
+      validity: { ...whole.default.validity, hour: forms },
+    }),
+  })
+  t.same(reasons(renderer), [
+    'locales/ar-EG.json: has no form for validity/hour/two, validity/hour/few, validity/hour/many: other is used',
+  ])
+})
+
 t.test('a new look is one layout', async t => {
   const { renderer } = await withTemplates(t, {
     'layout.html':
@@ -192,6 +210,20 @@ t.test('a change is picked up; a broken edit keeps the last good one; removal re
 
   await rm(join(dir, 'locales/en.json'))
   await until(() => smsOf(renderer, login).startsWith('Northwind: 1234'))
+})
+
+t.test('a file that cannot be read for a while keeps its last good text', async t => {
+  const { renderer, write, dir } = await withTemplates(t, {
+    'locales/en.json': JSON.stringify({ sms: { 'login-code': 'ours {{ code }}' } }),
+  })
+  await rm(join(dir, 'locales/en.json'))
+  await mkdir(join(dir, 'locales/en.json'))
+  t.match(renderer.reload(), [{ file: 'locales/en.json', reason: /cannot be read: EISDIR/, is: 'refused' }])
+  t.equal(smsOf(renderer, login), 'ours 1234')
+  await rm(join(dir, 'locales/en.json'), { recursive: true })
+  await write('locales/en.json', '{}')
+  t.same(renderer.reload(), [])
+  t.match(smsOf(renderer, login), /^Northwind: /)
 })
 
 t.test('a template that fails on one message only costs that message its look', async t => {
