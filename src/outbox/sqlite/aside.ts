@@ -1,13 +1,5 @@
 import type { Channel } from '../../messages/message.ts'
-import type { FinalState } from '../outbox.ts'
-
-/** A message that the store ended by itself. */
-export interface Ended {
-  readonly id: string
-  readonly state: FinalState
-  readonly channel: Channel
-  readonly kind: string
-}
+import type { Ended } from '../calls.ts'
 
 /**
  * Keeps what was ended in passing, where nobody asked for it (an outlived twin), until the next claim of its channel

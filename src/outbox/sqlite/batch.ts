@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { Failure, Replied, Sent } from '../calls.ts'
 import { BacklogFull } from '../outbox.ts'
-import type { Failure, Replied, Sent } from './calls.ts'
 import { faultOf } from './faults.ts'
 
 export interface BatchDeps {

@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel, Purpose } from '../../messages/message.ts'
+import type { Ended, Gives, Takes } from '../calls.ts'
 import type { Claimed, Lease } from '../outbox.ts'
 import { type Letter, unsealLetter } from '../seal.ts'
 import { endOfLife } from '../states.ts'
-import type { Aside, Ended } from './aside.ts'
-import type { Gives, Takes } from './calls.ts'
+import type { Aside } from './aside.ts'
 import { type Ending, LIVE_COLUMNS, type LiveRow, liveRow } from './ending.ts'
 import type { Tally } from './tally.ts'
 

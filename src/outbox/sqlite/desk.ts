@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel, Purpose } from '../../messages/message.ts'
+import type { Gives, Takes } from '../calls.ts'
 import type { AttemptRecord, FinalAnswer, ListFilter, MessageView, State } from '../outbox.ts'
-import type { Gives, Takes } from './calls.ts'
 import { type Ending, LIVE_COLUMNS, liveRow } from './ending.ts'
 
 const VIEW_COLUMNS = `id, channel, kind, purpose, masked, state, answer, attempts, ambiguous, arrived_at, expires_at,

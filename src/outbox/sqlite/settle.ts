@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { Gives, Takes } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
 import { supersedesReceipt } from '../receipts.ts'
 import { afterSettlement } from '../states.ts'
-import type { Gives, Takes } from './calls.ts'
 import { type Ending, LIVE_COLUMNS, liveRow } from './ending.ts'
 
 /** Writes the end of an attempt, if the lease is still the current one. */

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
+import type { Takes } from '../calls.ts'
 import type { State, Summary } from '../outbox.ts'
-import type { Takes } from './calls.ts'
 import type { Tally } from './tally.ts'
 
 const MINUTE = 60_000

@@ -1,4 +1,4 @@
-import type { Channel } from '../../messages/message.ts'
+import type { Channel } from '../messages/message.ts'
 import type {
   Acceptance,
   Accepted,
@@ -8,7 +8,7 @@ import type {
   Settled,
   Settlement,
   Summary,
-} from '../outbox.ts'
+} from './outbox.ts'
 
 /**
  * What crosses between the service's thread and the store's. Plain data, copied; many calls in one message each way.
@@ -35,6 +35,9 @@ export interface Calls {
   /** Prunes what is older than the retention, if that was not done for a while. */
   tend: { takes: { now: number }; gives: null }
 }
+
+/** A message that the store ended by itself. */
+export type Ended = Gives<'claim'>['settled'][number]
 
 export type CallName = keyof Calls
 export type Takes<N extends CallName> = Calls[N]['takes']

@@ -1,0 +1,179 @@
+import type { KeyObject } from 'node:crypto'
+import type { Ended, Takes } from '../calls.ts'
+import { type Acceptance, type Accepted, BacklogFull, type FinalState } from '../outbox.ts'
+import { sealLetter } from '../seal.ts'
+import { endOfLife, judgeTwin } from '../states.ts'
+import { ask, type Client, type Statement, together } from './connect.ts'
+import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import { createUnit, type Unit } from './unit.ts'
+
+export interface AcceptDeps {
+  readonly letterKey: KeyObject
+  readonly maxBacklog: number
+  readonly shard: number
+  /** Hears, once it is committed, what was ended in passing (an outlived twin); the next claim reports it. */
+  readonly ended: (messages: readonly Ended[]) => void
+}
+
+/** What is known of the messages' twins and groups, their own batch included. */
+interface Known {
+  readonly twins: Map<string, Row>
+  readonly groups: Map<string, Row[]>
+  /** Rows that this transaction may change. */
+  readonly locked: ReadonlySet<Row>
+  readonly backlog: number
+  readonly ended: Ended[]
+  /** The same calls were tried before, and we did not hear of their commit. */
+  readonly again: boolean
+}
+
+/**
+ * Stores the messages of calls that came together in one transaction, each judged by itself: twin, quota, backlog.
+ *
+ * Whoever stores a message for a recipient holds the recipient's advisory lock until the commit, so that two
+ * replicas that are given the same body, or two codes of a group, do it one after the other. A twin, a group and
+ * most counters are a recipient's own, so this one lock guards all of them.
+ */
+export function createAccept(deps: AcceptDeps) {
+  return async (
+    client: Client,
+    calls: readonly Takes<'accept'>[],
+    again: boolean,
+  ): Promise<(readonly Accepted[] | BacklogFull)[]> => {
+    const now = Math.max(...calls.map(call => call.now))
+    const unit = createUnit(client, deps.shard, now)
+    const all = calls.flatMap(call => call.messages)
+    if (all.length === 0) return calls.map(() => [])
+    const known = await read(client, all, now, again)
+    const fresh = all.filter(each => !isRepeated(each, known, now))
+    await unit.buckets.lock(
+      fresh.flatMap(each => each.charges),
+      [...known.locked].flatMap(row => (row.charges === null ? [] : [row.charges])),
+    )
+    const answers = calls.map(call => acceptCall(deps, unit, known, call))
+    await unit.commit()
+    deps.ended(known.ended)
+    return answers
+  }
+}
+
+async function read(client: Client, all: readonly Acceptance[], now: number, again: boolean): Promise<Known> {
+  const twinKeys = all.map(each => each.twinKey)
+  const recipients = all.map(each => each.recipientHash)
+  const groups = new Set(all.flatMap(each => each.groupKey ?? []))
+  const [, , endable, twins, backlog] = await together(
+    client.query('BEGIN'),
+    ask(client, LOCK_RECIPIENTS, recipients),
+    ask(client, ENDABLE, [...groups], twinKeys, now),
+    ask(client, TWINS, recipients, twinKeys),
+    ask(client, BACKLOG),
+  )
+  const locked = new Map(endable.rows.map(each => [each['seq'] as number, rowOf(each)]))
+  const byGroup = new Map<string, Row[]>()
+  for (const row of locked.values()) {
+    if (row.codeGroup === null || !groups.has(row.codeGroup)) continue
+    byGroup.set(row.codeGroup, [...(byGroup.get(row.codeGroup) ?? []), row])
+  }
+  return {
+    // One that is locked is one row, whoever changes it.
+    twins: new Map(
+      twins.rows.map(each => [each['twin'] as string, locked.get(each['seq'] as number) ?? rowOf(each)]),
+    ),
+    groups: byGroup,
+    locked: new Set(locked.values()),
+    ended: [],
+    again,
+    backlog: Number(backlog.rows[0]?.['live'] ?? 0),
+  }
+}
+
+function isRepeated({ twinKey }: Acceptance, { twins }: Known, now: number): boolean {
+  const twin = twins.get(twinKey)
+  return twin !== undefined && ['live', 'recent'].includes(judgeTwin(twin, now))
+}
+
+function acceptCall(
+  deps: AcceptDeps,
+  unit: Unit,
+  known: Known,
+  call: Takes<'accept'>,
+): readonly Accepted[] | BacklogFull {
+  const added = call.messages.filter(each => !isRepeated(each, known, unit.now)).length
+  if (added > 0 && known.backlog + unit.counts.added() + added > deps.maxBacklog) {
+    return new BacklogFull(`${deps.maxBacklog} messages are waiting already`)
+  }
+  return call.messages.map(each => acceptOne(deps, unit, known, each))
+}
+
+function acceptOne(deps: AcceptDeps, unit: Unit, known: Known, acceptance: Acceptance): Accepted {
+  const { message, twinKey, groupKey } = acceptance
+  const same = answerOfTwin(unit, known, acceptance)
+  if (same !== null) return same
+  const taken = unit.buckets.take(acceptance.charges)
+  if ('full' in taken) {
+    return { is: 'over-quota', quota: taken.full, retryAfterSeconds: Math.ceil(taken.waitMs / 1000) }
+  }
+  const group = groupKey === undefined ? [] : (known.groups.get(groupKey) ?? [])
+  const superseded: string[] = []
+  for (const older of group) {
+    if (older.state === 'sending') unit.outdate(older)
+    else if (older.state === 'queued') {
+      unit.end(older, 'superseded')
+      superseded.push(older.id)
+    }
+  }
+  const { recipient, content } = message
+  const sealed = sealLetter(deps.letterKey, message.id, { recipient, content }).toString('base64')
+  const row = unit.store(acceptance, taken, sealed)
+  known.twins.set(twinKey, row)
+  if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
+  return { is: 'stored', superseded }
+}
+
+/** What its twin answers for a message; null: it is new. */
+function answerOfTwin(unit: Unit, known: Known, acceptance: Acceptance): Accepted | null {
+  const twin = known.twins.get(acceptance.twinKey)
+  if (twin === undefined) return null
+  // Stored by an earlier try of this very call, whose commit we did not hear of.
+  if (known.again && twin.id === acceptance.message.id) return { is: 'stored', superseded: [] }
+  switch (judgeTwin(twin, unit.now)) {
+    case 'live':
+      return { is: 'joined', id: twin.id }
+    case 'recent':
+      return { is: 'repeated', id: twin.id, state: twin.state as FinalState, answer: twin.answer }
+    case 'outlived': {
+      // Put back into the queue while we looked: whoever did that will end it.
+      if (!known.locked.has(twin)) return { is: 'joined', id: twin.id }
+      const state = endOfLife(twin.ambiguous)
+      unit.end(twin, state)
+      known.ended.push({ id: twin.id, state, channel: twin.channel, kind: twin.kind })
+      return null
+    }
+    case 'past':
+      return null
+  }
+}
+
+const LOCK_RECIPIENTS: Statement = {
+  name: 'lock-recipients',
+  text: `SELECT pg_advisory_xact_lock(k) FROM
+    (SELECT DISTINCT hashtextextended(r, 8443) AS k FROM unnest($1::text[]) AS r ORDER BY k) AS sorted`,
+}
+const TWINS: Statement = {
+  name: 'twins',
+  text: `SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient, twin)
+    CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.twin FROM courier_messages m
+      WHERE m.recipient = asked.recipient AND m.twin = asked.twin ORDER BY m.seq DESC LIMIT 1) AS m`,
+}
+const ENDABLE: Statement = {
+  name: 'endable',
+  // The live codes of the groups, and twins whose life is over; in one statement, so that they are locked in order.
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
+    WHERE m.final_at IS NULL AND (m.code_group = ANY($1::text[])
+      OR (m.twin = ANY($2::text[]) AND m.state = 'queued' AND m.expires_at <= $3::bigint))
+    ORDER BY m.seq FOR UPDATE`,
+}
+const BACKLOG: Statement = {
+  name: 'read-backlog',
+  text: 'SELECT sum(email + sms)::bigint AS live FROM courier_backlog',
+}

@@ -1,0 +1,189 @@
+import type { KeyObject } from 'node:crypto'
+import type { Channel } from '../../messages/message.ts'
+import type { Ended, Gives, Takes } from '../calls.ts'
+import type { Claimed } from '../outbox.ts'
+import { type Letter, unsealLetter } from '../seal.ts'
+import { afterSettlement, endOfLife } from '../states.ts'
+import { ask, type Client, type Statement, together } from './connect.ts'
+import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import { createUnit, type Unit } from './unit.ts'
+
+/** At most so many rows are moved, ended or taken over in passing by one claim, each; the rest by the next. */
+const STEP = 500
+
+export interface ClaimDeps {
+  readonly letterKey: KeyObject
+  readonly shard: number
+  /** Takes what accepting has ended in passing. */
+  readonly takeEnded: (channel: Channel) => readonly Ended[]
+  /** Names a call, unique for every call ever made; its leases' tokens begin with it. */
+  readonly callName: () => string
+}
+
+/**
+ * Claims due messages, and settles on the way what needs no attempt. Rows that another replica holds just now are
+ * passed by.
+ */
+export function createClaim({ letterKey, shard, takeEnded, callName }: ClaimDeps) {
+  /** Calls whose commit we did not hear of. What they claimed, nobody sends: it is put back by the next call. */
+  const unheard = new Set<string>()
+
+  return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
+    const { channel, now } = call
+    const orphans = [...unheard]
+    const tidied = await tidy(client, createUnit(client, shard, now), channel, orphans)
+    for (const name of orphans) unheard.delete(name)
+    const name = callName()
+    unheard.add(name)
+    const unit = createUnit(client, shard, now)
+    const { messages, ended } = await claimDue(client, unit, call, name)
+    const [, [due, next]] = await Promise.all([
+      unit.commit(),
+      together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
+    ])
+    unheard.delete(name)
+    const at = next.rows[0]?.['at'] as number | null | undefined
+    const later = at === null || at === undefined ? null : Math.max(now, at)
+    const settled = [...takeEnded(channel), ...tidied, ...ended]
+    return { messages, settled, nextDueAt: due.rows.length > 0 ? now : later }
+  }
+
+  async function claimDue(client: Client, unit: Unit, call: Takes<'claim'>, name: string) {
+    const { now, channel, limit, leaseMs } = call
+    const [, due] = await together(client.query('BEGIN'), ask(client, DUE, channel, limit))
+    const found = due.rows.map(read => {
+      const row = rowOf(read)
+      return {
+        row,
+        masked: read['masked'] as string,
+        letter: row.expiresAt > now ? open(row.id, read['sealed']) : null,
+      }
+    })
+    const unsendable = found.filter(each => each.letter === null).map(each => each.row)
+    await unit.buckets.lock([], chargesOf(unsendable))
+    for (const row of unsendable) endUnsent(unit, row)
+    const messages = found.flatMap(({ row, masked, letter }, n) => {
+      if (letter === null) return []
+      const lease = { token: `${name}.${n}`, until: now + leaseMs }
+      unit.claim(row, lease)
+      return [claimedOf(row, lease, masked, letter)]
+    })
+    return { messages, ended: unsendable.map(endedAs) }
+  }
+
+  function open(id: string, sealed: unknown): Letter | null {
+    try {
+      return unsealLetter(letterKey, id, sealed as Uint8Array)
+    } catch {
+      return null
+    }
+  }
+}
+
+function claimedOf(row: Row, lease: Claimed['lease'], masked: string, letter: Letter): Claimed {
+  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, codeGroup } = row
+  const group = codeGroup === null ? {} : { groupKey: codeGroup }
+  return {
+    id,
+    channel,
+    kind,
+    purpose,
+    ...letter,
+    masked,
+    arrivedAt,
+    expiresAt,
+    lease,
+    attempts,
+    ambiguous,
+    ...group,
+  }
+}
+
+/** What stands in front of the queue and cannot be sent: its life is over, or its content was damaged. */
+function endUnsent(unit: Unit, row: Row): void {
+  if (row.expiresAt <= unit.now) {
+    unit.end(row, endOfLife(row.ambiguous))
+    return
+  }
+  const { attempts, ambiguous } = row
+  const reply = 'the stored content cannot be read'
+  const record = { at: unit.now, tookMs: 0, provider: '', outcome: 'rejected', code: 'UNREADABLE', reply }
+  unit.put(row, { state: 'refused', answer: 'content', attempts, ambiguous, dueAt: null }, record)
+}
+
+/** Takes over lost leases, ends what has outlived itself, puts orphans back, and moves what is due into the queue. */
+async function tidy(
+  client: Client,
+  unit: Unit,
+  channel: Channel,
+  orphans: readonly string[],
+): Promise<Ended[]> {
+  const { now } = unit
+  const [, lost, outlived, orphaned] = await together(
+    client.query('BEGIN'),
+    ask(client, LOST, channel, now),
+    ask(client, OUTLIVED, channel, now),
+    orphans.length === 0 ? client.query('SELECT 1 WHERE false') : ask(client, ORPHANED, channel, orphans),
+    ask(client, PROMOTE, channel, 0, now),
+    ask(client, PROMOTE, channel, 1, now),
+  )
+  const taken = lost.rows.map(rowOf)
+  const over = outlived.rows.map(rowOf)
+  const seen = new Set(taken.map(row => row.seq))
+  const back = orphaned.rows.map(rowOf).filter(row => !seen.has(row.seq))
+  await unit.buckets.lock([], chargesOf([...taken, ...over, ...back]))
+  for (const row of taken) unit.takeOver(row)
+  for (const row of over) unit.end(row, endOfLife(row.ambiguous))
+  for (const row of back) {
+    unit.put(row, afterSettlement(row, { to: 'queued', dueAt: now, uncounted: true }, row.outdated))
+  }
+  await unit.commit()
+  return [...taken, ...over, ...back].filter(row => row.finalAt !== null).map(endedAs)
+}
+
+function endedAs({ id, state, channel, kind }: Row): Ended {
+  return { id, state: state as Ended['state'], channel, kind }
+}
+
+function chargesOf(rows: readonly Row[]) {
+  return rows.flatMap(row => (row.charges === null ? [] : [row.charges]))
+}
+
+const LOST: Statement = {
+  name: 'lost',
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until <= $2
+    ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`,
+}
+const OUTLIVED: Statement = {
+  name: 'outlived',
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
+    WHERE m.ready IS NOT NULL AND m.channel = $1 AND m.expires_at <= $2
+    ORDER BY m.expires_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED`,
+}
+const ORPHANED: Statement = {
+  name: 'orphaned',
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
+    AND m.lease_token ^@ ANY(SELECT name || '.' FROM unnest($2::text[]) AS name) FOR UPDATE SKIP LOCKED`,
+}
+const PROMOTE: Statement = {
+  name: 'promote',
+  text: `UPDATE courier_messages SET ready = 1 WHERE seq IN
+    (SELECT seq FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
+     ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`,
+}
+const DUE: Statement = {
+  name: 'due',
+  text: `SELECT ${ROW_COLUMNS}, m.masked, m.sealed FROM courier_messages m WHERE m.ready = 1 AND m.channel = $1
+    ORDER BY m.rank, m.seq DESC LIMIT $2 FOR UPDATE SKIP LOCKED`,
+}
+const ANY_DUE: Statement = {
+  name: 'any-due',
+  text: 'SELECT 1 FROM courier_messages WHERE ready = 1 AND channel = $1 LIMIT 1',
+}
+const NEXT: Statement = {
+  name: 'next',
+  text: `SELECT least(
+    (SELECT min(due_at) FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 0),
+    (SELECT min(due_at) FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 1),
+    (SELECT min(lease_until) FROM courier_messages WHERE lease_until IS NOT NULL AND channel = $1)) AS at`,
+}

@@ -1,0 +1,139 @@
+import pg from 'pg'
+import { StoreUnavailable } from '../outbox.ts'
+
+export type Client = pg.PoolClient
+export type Result = pg.QueryResult<Record<string, unknown>>
+
+export interface ConnectOptions {
+  readonly url: string
+  /** Longest time that a statement may take, ms. */
+  readonly statementTimeoutMs: number
+  readonly random: () => number
+  readonly log: (event: { readonly doing: string; readonly message: string }) => void
+}
+
+/** Connections, each in a session that is set up for us. */
+export interface Connections {
+  /**
+   * Lends a connection to some work. A connection on which anything failed is thrown away, and with it what it had
+   * not committed.
+   */
+  use<T>(work: (client: Client) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** Lanes, desk and upkeep together need no more at a time. */
+const MOST_CONNECTIONS = 6
+const FIRST_WAIT_MS = 50
+const LONGEST_WAIT_MS = 2000
+
+/**
+ * Lends out connections. While the database cannot be reached, calls fail at once, and it is tried again after a
+ * growing wait with jitter, so that replicas do not all knock together when it comes back.
+ */
+export function createConnections(options: ConnectOptions): Connections {
+  const { statementTimeoutMs, random, log } = options
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: MOST_CONNECTIONS,
+    // Statements that need no answer of each other travel together.
+    pipeline: true,
+    keepAlive: true,
+    application_name: 'callback-courier',
+    connectionTimeoutMillis: statementTimeoutMs,
+    // For a database that does not answer at all; one that does ends the statement itself, and sooner.
+    query_timeout: statementTimeoutMs * 1.5,
+    types: numbers,
+    // Awaited by the pool, which lends nothing before.
+    onConnect: client => client.query(sessionOf(statementTimeoutMs)),
+  })
+  pool.on('error', error => log({ doing: 'an idle connection', message: error.message }))
+  let wait = 0
+  let notBefore = 0
+
+  async function connect(): Promise<Client> {
+    if (performance.now() < notBefore)
+      throw new StoreUnavailable('the database could not be reached just now')
+    try {
+      const client = await pool.connect()
+      wait = 0
+      return client
+    } catch (error) {
+      wait = Math.min(Math.max(wait * 2, FIRST_WAIT_MS), LONGEST_WAIT_MS)
+      notBefore = performance.now() + wait * (0.5 + random() / 2)
+      throw error
+    }
+  }
+
+  return {
+    async use(work) {
+      const client = await connect()
+      try {
+        const value = await work(client)
+        client.release()
+        return value
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+/**
+ * - `synchronous_commit`: never answered before the commit is on disk, whatever the database's default is
+ * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle lets go of its locks
+ * - `enable_seqscan`, `jit`: every statement has its index; a plan made while the table was empty must not stay with
+ *   us when it holds a million rows, nor be compiled for looking expensive
+ */
+function sessionOf(statementTimeoutMs: number): string {
+  return `
+    SET synchronous_commit = on;
+    SET statement_timeout = ${Math.round(statementTimeoutMs)};
+    SET lock_timeout = ${Math.round(statementTimeoutMs * 0.8)};
+    SET idle_in_transaction_session_timeout = ${Math.round(statementTimeoutMs * 2)};
+    SET enable_seqscan = off;
+    SET jit = off`
+}
+
+/** bigint as a number: ours are milliseconds and counts. As text, as pg gives it, `at + 1` would append a digit. */
+const numbers: pg.CustomTypesConfig = {
+  getTypeParser: ((...asked: Parameters<typeof pg.types.getTypeParser>) =>
+    asked[0] === pg.types.builtins.INT8
+      ? Number
+      : pg.types.getTypeParser(...asked)) as typeof pg.types.getTypeParser,
+}
+
+/** A statement that each session prepares once. `$1` is as a rule all rows of a batch, as JSON. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+export function ask(
+  client: Client,
+  { name, text }: Statement,
+  ...values: readonly unknown[]
+): Promise<Result> {
+  return client.query<Record<string, unknown>>({ name, text, values: [...values] })
+}
+
+/** Waits for statements that were sent together; the first fault is the cause of those after it. */
+export async function together<T extends readonly Promise<Result>[]>(
+  ...asked: T
+): Promise<{ [K in keyof T]: Result }> {
+  const ends = await Promise.allSettled(asked)
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return ends.map(end => (end as PromiseFulfilledResult<Result>).value) as { [K in keyof T]: Result }
+}
+
+/** @throws when the transaction was rolled back instead: COMMIT itself does not say so. */
+export async function commit(
+  client: Client,
+  ...asked: readonly Promise<Result>[]
+): Promise<readonly Result[]> {
+  const results = await together(...asked, client.query<Record<string, unknown>>('COMMIT'))
+  if (results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back')
+  return results
+}

@@ -1,0 +1,37 @@
+import { StoreUnavailable } from '../outbox.ts'
+
+/**
+ * What an error of the database or of the way to it means for us, by SQLSTATE
+ * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ *
+ * - `again`       worth one more try at once: the connection broke, or the transaction lost against another
+ * - `unavailable` passes when its cause is gone: no room, no permission, a time limit, a standby
+ * - null          not the store's fault: a bug
+ */
+export function faultOf(error: unknown): 'again' | 'unavailable' | null {
+  if (error instanceof StoreUnavailable) return 'unavailable'
+  const code = (error as { code?: unknown } | null)?.code
+  if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) {
+    // Not from the server: a socket's error, or pg's own word about its connection.
+    return error instanceof TypeError || error instanceof RangeError ? null : 'again'
+  }
+  if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
+  // Bad data, a constraint, bad SQL: nobody but us.
+  return /^(22|23|42)/.test(code) ? null : 'unavailable'
+}
+
+/** What an operator can do when the store cannot be opened. Never shows the URL: it holds a password. */
+export function whatToDo(error: unknown): string {
+  const { code } = error as { code?: unknown }
+  if (code === '28P01' || code === '28000') {
+    return 'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'
+  }
+  if (code === '3D000') return 'the database named in DATABASE_URL does not exist: create it'
+  if (code === '42501') {
+    return 'the user of DATABASE_URL may not create tables: make it the owner of its database or schema'
+  }
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
+    return `the database cannot be used now (${code}): look at its log`
+  }
+  return 'the database does not answer: look at host and port in DATABASE_URL, and whether it runs'
+}

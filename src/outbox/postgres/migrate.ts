@@ -1,0 +1,75 @@
+import type { KeyObject } from 'node:crypto'
+import { StoreUnusable } from '../outbox.ts'
+import { sealLetter, unsealLetter } from '../seal.ts'
+import type { Client } from './connect.ts'
+import { MIGRATIONS } from './schema.ts'
+
+/** Held while tables are made or changed, so that replicas that start together do it one after the other. */
+const MIGRATION_LOCK = 7_310_928_441
+
+/**
+ * Makes the tables, or brings them up to this version, and notes with which secret the store is written.
+ *
+ * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, or holds messages that
+ *   another secret has sealed.
+ */
+export async function migrate(client: Client, letterKey: KeyObject): Promise<void> {
+  const server = await client.query<{ version: string; fsync: string }>(
+    "SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync",
+  )
+  if (Number(server.rows[0]?.version) < 150_000)
+    throw new StoreUnusable('the database is too old: Postgres 15 or later is needed')
+  if (server.rows[0]?.fsync !== 'on') {
+    throw new StoreUnusable(
+      'the database runs with fsync off, so what it acknowledges may be lost: set fsync = on',
+    )
+  }
+  // Waiting for another replica that migrates may take its time, here and nowhere else.
+  await client.query('BEGIN; SET LOCAL statement_timeout = 60000; SET LOCAL lock_timeout = 60000')
+  await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
+  const version = Number((await readMeta(client, 'schema')) ?? 0)
+  if (version > MIGRATIONS.length) {
+    throw new StoreUnusable(
+      'the store was written by a newer version of this service: start that one, or restore the backup that was made before it',
+    )
+  }
+  for (const sql of MIGRATIONS.slice(version)) await client.query(sql)
+  if (version < MIGRATIONS.length) await writeMeta(client, 'schema', String(MIGRATIONS.length))
+  await knowSecret(client, letterKey)
+  await client.query('COMMIT')
+}
+
+async function knowSecret(client: Client, letterKey: KeyObject): Promise<void> {
+  const known = await readMeta(client, 'mark')
+  if (known !== undefined) {
+    try {
+      unsealLetter(letterKey, 'mark', Buffer.from(known, 'base64'))
+      return
+    } catch (error) {
+      const { rows } = await client.query('SELECT 1 FROM courier_messages WHERE final_at IS NULL LIMIT 1')
+      if (rows.length > 0) {
+        throw new StoreUnusable(
+          'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica',
+          { cause: error },
+        )
+      }
+    }
+  }
+  const mark = sealLetter(letterKey, 'mark', { recipient: '', content: { params: {}, words: 'ours' } })
+  await writeMeta(client, 'mark', mark.toString('base64'))
+}
+
+async function readMeta(client: Client, key: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ value: string }>('SELECT value FROM courier_meta WHERE key = $1', [
+    key,
+  ])
+  return rows[0]?.value
+}
+
+async function writeMeta(client: Client, key: string, value: string): Promise<void> {
+  await client.query(
+    'INSERT INTO courier_meta VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+    [key, value],
+  )
+}

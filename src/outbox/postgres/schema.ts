@@ -1,0 +1,81 @@
+/**
+ * The shared store's tables. The columns mean what they mean in the embedded store (sqlite/schema.ts), which also
+ * says what `ready` is for; what differs is what several writers need:
+ *
+ * - a unique index of live twins, so that no two replicas store the same message
+ * - `courier_backlog` and `courier_tallies` in shards, so that replicas do not wait for each other's counts
+ *
+ * Every change of a row writes a new version of it, with an entry in every index that is not partial: so there are
+ * few of those.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+CREATE TABLE courier_messages (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id text NOT NULL,
+  channel text NOT NULL,
+  kind text NOT NULL,
+  purpose text NOT NULL,
+  rank smallint NOT NULL,
+  state text NOT NULL,
+  ready smallint,
+  attempts integer NOT NULL,
+  ambiguous integer NOT NULL,
+  arrived_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  due_at bigint,
+  final_at bigint,
+  lease_until bigint,
+  lease_token text,
+  twin text NOT NULL,
+  recipient text NOT NULL,
+  code_group text,
+  outdated boolean NOT NULL DEFAULT false,
+  masked text NOT NULL,
+  answer text,
+  provider_id text,
+  receipt jsonb,
+  charges jsonb,
+  timeline jsonb,
+  sealed bytea
+) WITH (fillfactor = 70);
+
+CREATE UNIQUE INDEX courier_message_id ON courier_messages (id);
+CREATE UNIQUE INDEX courier_message_live_twin ON courier_messages (twin) WHERE final_at IS NULL;
+CREATE INDEX courier_message_recipient ON courier_messages (recipient, twin, seq DESC);
+CREATE INDEX courier_message_group ON courier_messages (code_group) WHERE code_group IS NOT NULL AND final_at IS NULL;
+CREATE INDEX courier_message_due ON courier_messages (channel, rank, seq DESC) WHERE ready = 1;
+CREATE INDEX courier_message_waiting ON courier_messages (channel, rank, due_at) WHERE ready = 0;
+CREATE INDEX courier_message_expiry ON courier_messages (channel, expires_at) WHERE ready IS NOT NULL;
+CREATE INDEX courier_message_lease ON courier_messages (channel, lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX courier_message_oldest ON courier_messages (channel, arrived_at) WHERE final_at IS NULL;
+CREATE INDEX courier_message_arrival ON courier_messages (arrived_at, channel, kind, state);
+CREATE INDEX courier_message_provider ON courier_messages (provider_id) WHERE provider_id IS NOT NULL;
+CREATE INDEX courier_message_final ON courier_messages (final_at) WHERE final_at IS NOT NULL;
+
+CREATE TABLE courier_buckets (
+  name text PRIMARY KEY,
+  since bigint NOT NULL,
+  used integer NOT NULL,
+  before integer NOT NULL,
+  gone_at bigint NOT NULL
+) WITH (fillfactor = 70);
+CREATE INDEX courier_bucket_gone ON courier_buckets (gone_at);
+
+CREATE TABLE courier_backlog (
+  shard smallint PRIMARY KEY,
+  email bigint NOT NULL,
+  sms bigint NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE TABLE courier_tallies (
+  minute bigint NOT NULL,
+  channel text NOT NULL,
+  kind text NOT NULL,
+  state text NOT NULL,
+  shard smallint NOT NULL,
+  count bigint NOT NULL,
+  PRIMARY KEY (minute, channel, kind, state, shard)
+) WITH (fillfactor = 70);
+`,
+]

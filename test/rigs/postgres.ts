@@ -1,0 +1,130 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { chown, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import pg from 'pg'
+
+/** A real Postgres of one's own, on a Unix socket in a temporary directory. */
+export interface PostgresRig {
+  /** Of a schema of its own, empty; each call makes another. */
+  url(): Promise<string>
+  /** Every byte of the tables, of the write-ahead log and of the server's log. */
+  bytes(): Promise<Buffer>
+  /** For SQL beside the service. */
+  readonly adminUrl: string
+  /** `pg_ctl restart -m immediate`: as if the machine had lost its power. */
+  crash(): Promise<void>
+  /** Ends the server, and starts it again. */
+  stop(): Promise<void>
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where initdb and pg_ctl are; null when this machine has none. */
+export function findPostgres(): string | null {
+  const inPath = (process.env['PATH'] ?? '').split(delimiter)
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const places = [...inPath, ...versions.map(version => join(debian, version, 'bin'))]
+  return (
+    places.find(place => place !== '' && ['initdb', 'pg_ctl'].every(tool => existsSync(join(place, tool)))) ??
+    null
+  )
+}
+
+/** Why tests of the shared store cannot run here; false when they can. */
+export const noPostgres: string | false =
+  findPostgres() === null
+    ? 'no initdb in PATH or /usr/lib/postgresql: the shared store is not tested here'
+    : false
+
+/** initdb refuses to run as root. */
+function ordinaryUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of ['postgres', 'nobody']) {
+    const [uid, gid] = ['-u', '-g'].map(flag =>
+      Number.parseInt(spawnSync('id', [flag, name]).stdout.toString(), 10),
+    )
+    if (Number.isInteger(uid) && Number.isInteger(gid)) return { uid: uid ?? 0, gid: gid ?? 0 }
+  }
+  throw new Error('root without a user postgres or nobody')
+}
+
+/** Starts one. Durable as in production: fsync stays on. */
+export async function startPostgres(): Promise<PostgresRig> {
+  const bin = findPostgres()
+  if (bin === null) throw new Error('no Postgres here')
+  const user = ordinaryUser()
+  const home = await mkdtemp(join(tmpdir(), 'pg-'))
+  if (user !== undefined) await chown(home, user.uid, user.gid)
+  const data = join(home, 'data')
+
+  const run = (tool: string, args: readonly string[]): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const child = spawn(join(bin, tool), args, {
+        ...user,
+        cwd: home,
+        stdio: 'ignore',
+        env: { PATH: bin, LC_ALL: 'C' },
+      })
+      child.once('error', reject)
+      child.once('exit', code => (code === 0 ? resolve() : reject(new Error(`${tool} ended with ${code}`))))
+    })
+  const settings = `-c listen_addresses='' -c unix_socket_directories=${home} -c max_connections=60 -c shared_buffers=64MB`
+  const control = (...args: string[]) =>
+    run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', join(home, 'log'), '-o', settings, ...args])
+
+  try {
+    await run('initdb', [
+      '-D',
+      data,
+      '-U',
+      'courier',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--no-locale',
+      '--no-sync',
+    ])
+    await control('start')
+  } catch (error) {
+    await rm(home, { recursive: true, force: true })
+    throw error
+  }
+
+  const adminUrl = `postgres://courier@localhost/postgres?host=${encodeURIComponent(home)}`
+  const sql = async (text: string) => {
+    const client = new pg.Client(adminUrl)
+    await client.connect()
+    await client.query(text).finally(() => client.end())
+  }
+  let schemas = 0
+  return {
+    adminUrl,
+    async url() {
+      schemas += 1
+      const name = `store${schemas}`
+      await sql(`CREATE SCHEMA ${name}`)
+      return `${adminUrl}&options=${encodeURIComponent(`-c search_path=${name}`)}`
+    },
+    async bytes() {
+      await sql('CHECKPOINT')
+      const paths = ['base', 'pg_wal'].map(each => join(data, each))
+      const listed = paths.map(path => readdir(path, { recursive: true, withFileTypes: true }))
+      const files = (await Promise.all(listed)).flat().filter(entry => entry.isFile())
+      const read = files.map(entry =>
+        readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0)),
+      )
+      return Buffer.concat([await readFile(join(home, 'log')), ...(await Promise.all(read))])
+    },
+    crash: () => control('restart', '-m', 'immediate'),
+    stop: () => control('stop', '-m', 'immediate'),
+    start: () => control('start'),
+    async close() {
+      await control('stop', '-m', 'immediate').catch(() => {})
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
