@@ -1,3 +1,5 @@
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
 import { createSealer } from '../../src/outbox/seal.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
 import { lease, sample } from './samples.ts'
@@ -6,17 +8,14 @@ import { lease, sample } from './samples.ts'
  * A process of its own that accepts and settles in a loop until it is killed, and says on stdout what was
  * acknowledged: `stored ID` once accept has resolved, `sent ID` once settle has.
  *
- *     node accepting-child.ts PATH SECRET [CALLS]
+ *     node accepting-child.ts PATH|URL SECRET [CALLS]
  */
 const [path = '', secret = '', calls = '1000000'] = process.argv.slice(2)
 const clock = { now: Date.now }
-const outbox = await createSqliteOutbox({
-  path,
-  clock,
-  sealer: createSealer(secret),
-  maxBacklog: 1_000_000,
-  retentionDays: 30,
-})
+const settings = { clock, sealer: createSealer(secret), maxBacklog: 1_000_000, retentionDays: 30 }
+const outbox = await (path.startsWith('postgres:')
+  ? createPostgresOutbox({ ...settings, url: path })
+  : createSqliteOutbox({ ...settings, path }))
 process.stdout.write('open\n')
 
 let made = 0
@@ -30,12 +29,17 @@ await Promise.all(
         ...(own === undefined ? {} : { lease: own }),
       })
       const { id } = given.message
-      const [accepted] = await outbox.accept([given])
-      if (accepted?.is !== 'stored') throw new Error(`not stored but ${accepted?.is}`)
-      process.stdout.write(`stored ${id}\n`)
-      if (own === undefined || made % 3 === 1) continue
-      await outbox.settle(id, own, { to: 'final', state: 'sent', answer: null })
-      process.stdout.write(`sent ${id}\n`)
+      try {
+        const [accepted] = await outbox.accept([given])
+        if (accepted?.is !== 'stored') throw new Error(`not stored but ${accepted?.is}`)
+        process.stdout.write(`stored ${id}\n`)
+        if (own === undefined || made % 3 === 1) continue
+        const settled = await outbox.settle(id, own, { to: 'final', state: 'sent', answer: null })
+        if (settled.state === 'sent') process.stdout.write(`sent ${id}\n`)
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
     }
   }),
 )

@@ -47,6 +47,9 @@ export function createConnections(options: ConnectOptions): Connections {
     // Awaited by the pool, which lends nothing before.
     onConnect: client => client.query(sessionOf(statementTimeoutMs)),
   })
+  // A connection that breaks says so by an event too, and one that nobody hears would end the process. While it is
+  // lent, its statements fail as well, and their callers are told.
+  pool.on('connect', client => client.on('error', () => {}))
   pool.on('error', error => log({ doing: 'an idle connection', message: error.message }))
   let wait = 0
   let notBefore = 0

@@ -1,0 +1,287 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import t from 'tap'
+import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
+import { lease, sample, testClock } from './samples.ts'
+
+const SECRET = 'a secret of the tests, long enough'
+const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url))
+const clock = testClock()
+
+function openAt(url: string, secret = SECRET): Promise<Outbox> {
+  const sealer = createSealer(secret)
+  return createPostgresOutbox({ url, clock, sealer, maxBacklog: 1_000_000, retentionDays: 30 })
+}
+
+const wait = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+/** Tries until it is done, for at most 20 s. */
+async function persist<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || tries > 200) throw error
+      await wait(100)
+    }
+  }
+}
+
+/** What a process that accepts in a loop has acknowledged, by id. */
+async function gather(child: ChildProcess, acknowledged: Map<string, string>): Promise<void> {
+  if (child.stdout === null) throw new Error('the child has no stdout')
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [what = '', id = ''] = line.split(' ')
+    if (id.length === 32) acknowledged.set(id, what)
+  }
+}
+
+t.test('the shared store under faults', { skip: noPostgres }, async t => {
+  const rig: PostgresRig = await startPostgres()
+  t.teardown(() => rig.close())
+
+  await t.test('replicas that start together on an empty database all come up', async t => {
+    const url = await rig.url()
+    const replicas = await Promise.all(Array.from({ length: 5 }, () => openAt(url)))
+    for (const [n, replica] of replicas.entries()) {
+      await replica.accept([sample(clock, { recipient: `r${n}@example.com` })])
+    }
+    t.equal((await replicas[0]?.desk.summary(0, 60_000))?.backlog.email, 5)
+    await Promise.all(replicas.map(each => each.close()))
+  })
+
+  await t.test(
+    'a replica that dies: what it was sending is claimed by another once its lease is over',
+    async t => {
+      const url = await rig.url()
+      const [dead, alive] = [await openAt(url), await openAt(url)]
+      const given = sample(clock, { lease: lease(clock, 30_000) })
+      await dead.accept([given])
+      await dead.close()
+      t.same((await alive.claim('email', 10, 1000)).messages, [], 'not before')
+      clock.advance(30_000)
+      t.match((await alive.claim('email', 10, 1000)).messages, [
+        { id: given.message.id, attempts: 2, ambiguous: 1 },
+      ])
+      await alive.close()
+    },
+  )
+
+  await t.test('the server loses its power under load: everything acknowledged is there', async t => {
+    const url = await rig.url()
+    const acknowledged = new Map<string, string>()
+    const children = [0, 1].map(() =>
+      spawn(process.execPath, [CHILD, url, SECRET], { stdio: ['ignore', 'pipe', 'ignore'] }),
+    )
+    t.teardown(() => children.map(child => child.kill('SIGKILL')))
+    const heard = children.map(child => gather(child, acknowledged))
+    while (acknowledged.size < 400) await wait(20)
+    await rig.crash()
+    await wait(500)
+    for (const child of children) {
+      child.kill('SIGKILL')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    }
+    await Promise.all(heard)
+    const outbox = await openAt(url)
+    let lost = 0
+    for (const [id, what] of acknowledged) {
+      const view = await persist(() => outbox.desk.find(id))
+      if (view === null || (what === 'sent' && view.state !== 'sent')) lost += 1
+    }
+    t.equal(lost, 0, `none of ${acknowledged.size} is lost`)
+    await outbox.close()
+  })
+
+  await t.test(
+    'the server is away: calls fail at once, and it goes on by itself when it is back',
+    async t => {
+      const outbox = await openAt(await rig.url())
+      const held = lease(clock)
+      const given = sample(clock, { lease: held })
+      await outbox.accept([given])
+      await rig.stop()
+      const began = performance.now()
+      await t.rejects(outbox.accept([sample(clock, { recipient: 'b@example.com' })]), StoreUnavailable)
+      await t.rejects(outbox.claim('email', 1, 1000), StoreUnavailable)
+      const settle = () => outbox.settle(given.message.id, held, { to: 'final', state: 'sent', answer: null })
+      await t.rejects(settle(), StoreUnavailable)
+      t.equal(await outbox.desk.probe(), false)
+      t.ok(performance.now() - began < 4000, 'nothing waits for long')
+      await rig.start()
+      t.match(await persist(settle), { state: 'sent' })
+      await persist(() => outbox.accept([sample(clock, { recipient: 'b@example.com' })]))
+      t.equal(await outbox.desk.probe(), true)
+      await outbox.close()
+    },
+  )
+
+  await t.test(
+    'connections that are cut under load: each call is done once, or says that it was not',
+    async t => {
+      const url = await rig.url()
+      const outbox = await openAt(url)
+      const admin = new pg.Client(rig.adminUrl)
+      await admin.connect()
+      let cutting = true
+      const cut = (async () => {
+        while (cutting) {
+          await admin.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'callback-courier'",
+          )
+          await wait(30)
+        }
+      })()
+      const stored = new Set<string>()
+      let refused = 0
+      for (let round = 0; round < 40; round += 1) {
+        const given = Array.from({ length: 10 }, (_, n) =>
+          sample(clock, { recipient: `r${round}.${n}@example.com` }),
+        )
+        const ends = await Promise.allSettled(given.map(each => outbox.accept([each])))
+        ends.forEach((end, n) => {
+          const id = given[n]?.message.id ?? ''
+          if (end.status === 'rejected') {
+            t.ok(end.reason instanceof StoreUnavailable)
+            refused += 1
+          } else if (end.value[0]?.is === 'stored') stored.add(id)
+          else t.fail(`a message of its own is ${end.value[0]?.is}`)
+        })
+        await wait(10)
+      }
+      cutting = false
+      await cut
+      await admin.end()
+      for (const id of stored) t.not(await persist(() => outbox.desk.find(id)), null)
+      t.comment(`${stored.size} stored, ${refused} refused`)
+      t.ok(stored.size > 0)
+      const ids = new Set<string>()
+      for (;;) {
+        const { messages } = await persist(() => outbox.claim('email', 100, 60_000))
+        if (messages.length === 0) break
+        for (const each of messages) {
+          t.equal(each.ambiguous, 0)
+          ids.add(each.id)
+        }
+      }
+      t.ok(
+        [...stored].every(id => ids.has(id)),
+        'each is claimed',
+      )
+      await outbox.close()
+    },
+  )
+
+  await t.test('claims whose commit was not heard of are put back, not taken for ambiguous', async t => {
+    const url = await rig.url()
+    const outbox = await openAt(url)
+    const given = Array.from({ length: 30 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
+    await outbox.accept(given)
+    const admin = new pg.Client(rig.adminUrl)
+    await admin.connect()
+    let cutting = true
+    const cut = (async () => {
+      while (cutting) {
+        await admin.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'callback-courier'",
+        )
+        await wait(4)
+      }
+    })()
+    const claimed: string[] = []
+    for (let n = 0; n < 40; n += 1) {
+      const claim = await outbox.claim('email', 3, 3_600_000).catch(() => null)
+      for (const each of claim?.messages ?? []) {
+        t.same([each.attempts, each.ambiguous], [1, 0])
+        claimed.push(each.id)
+      }
+      await wait(20)
+    }
+    cutting = false
+    await cut
+    await admin.end()
+    for (;;) {
+      const { messages } = await persist(() => outbox.claim('email', 10, 3_600_000))
+      if (messages.length === 0) break
+      for (const each of messages) {
+        t.same([each.attempts, each.ambiguous], [1, 0])
+        claimed.push(each.id)
+      }
+    }
+    t.same(claimed.toSorted(), given.map(each => each.message.id).toSorted(), 'each once')
+    await outbox.close()
+  })
+
+  await t.test('a replica that is stopped in the middle of a transaction lets go of its locks', async t => {
+    const url = await rig.url()
+    const outbox = await openAt(url)
+    const given = sample(clock)
+    await outbox.accept([given])
+    const stopped = new pg.Client(url)
+    stopped.on('error', () => {})
+    await stopped.connect()
+    await stopped.query('SET idle_in_transaction_session_timeout = 1600')
+    await stopped.query('BEGIN')
+    await stopped.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 8443))', [given.recipientHash])
+    await t.rejects(outbox.accept([sample(clock, { code: '2' })]), StoreUnavailable, 'the lock is held')
+    t.match(await persist(() => outbox.accept([sample(clock, { code: '2' })])), [{ is: 'stored' }])
+    await stopped.end().catch(() => {})
+    await outbox.close()
+  })
+
+  await t.test('a call that fails for itself takes no other along', async t => {
+    const outbox = await openAt(await rig.url())
+    const twice = sample(clock, { recipient: 'a@example.com' })
+    await outbox.accept([twice])
+    const sameId = sample(clock, { recipient: 'b@example.com' })
+    const bad = { ...sameId, message: { ...sameId.message, id: twice.message.id } }
+    const others = Array.from({ length: 20 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
+    const ends = await Promise.allSettled([
+      outbox.accept([bad]),
+      ...others.map(each => outbox.accept([each])),
+    ])
+    t.same(
+      ends.map(each => each.status),
+      ['rejected', ...others.map(() => 'fulfilled')],
+    )
+    const [first] = ends
+    t.notOk(
+      first?.status === 'rejected' && first.reason instanceof StoreUnavailable,
+      'it is a bug, not the store',
+    )
+    t.equal((await outbox.desk.summary(0, 60_000)).backlog.email, 21)
+    await outbox.close()
+  })
+
+  await t.test('refuses the start, and says what to do', async t => {
+    const url = await rig.url()
+    const first = await openAt(url)
+    await first.accept([sample(clock)])
+    await first.close()
+    await t.rejects(openAt(url, 'another secret'), {
+      name: 'StoreUnusable',
+      message: /STORE_SECRET to what it was/,
+    })
+    const admin = new pg.Client(url)
+    await admin.connect()
+    await admin.query("UPDATE courier_meta SET value = '999' WHERE key = 'schema'")
+    await admin.end()
+    await t.rejects(openAt(url), { name: 'StoreUnusable', message: /newer version/ })
+    await t.rejects(openAt(rig.adminUrl.replace('/postgres?', '/nowhere?')), {
+      message: /does not exist: create it/,
+    })
+    const error = await openAt('postgres://someone:canary@127.0.0.1:1/x').then(
+      () => null,
+      (reason: unknown) => reason,
+    )
+    t.ok(error instanceof StoreUnusable)
+    t.match((error as Error).message, /does not answer/)
+    t.notMatch((error as Error).message, /canary/)
+  })
+})
