@@ -64,7 +64,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       }
       failures += 1
       if (until === null ? failures >= threshold : trial) {
-        until = now + Math.min(restMs * 2 ** rests, maxRestMs) * (0.75 + random() / 2)
+        until = now + Math.round(Math.min(restMs * 2 ** rests, maxRestMs) * (0.75 + random() / 2))
         rests += 1
         trial = false
       }

@@ -64,3 +64,9 @@ t.test('failures of attempts that began before it opened do not prolong the rest
   for (let n = 0; n < 10; n += 1) breaker.record(refused, n)
   t.equal(breaker.openUntil(), 1002)
 })
+
+t.test('its rest ends at a whole millisecond, as every moment that is stored', async t => {
+  const breaker = createBreaker({ threshold: 1, restMs: 1000, random: () => 0.1234567 })
+  breaker.record(refused, 0)
+  t.ok(Number.isInteger(breaker.openUntil()))
+})
