@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
 import { createSealer } from '../../src/outbox/seal.ts'
@@ -39,6 +43,49 @@ async function gather(child: ChildProcess, acknowledged: Map<string, string>): P
   for await (const line of createInterface({ input: child.stdout })) {
     const [what = '', id = ''] = line.split(' ')
     if (id.length === 32) acknowledged.set(id, what)
+  }
+}
+
+/** A way to the server on which the answer to a commit can get lost, together with the connection. */
+async function lossyWay(t: Test, url: string) {
+  const target = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
+  const directory = await mkdtemp(join(tmpdir(), 'way-'))
+  let skip = 0
+  let order: { lost: boolean } | undefined
+  const server = createServer(client => {
+    const upstream = connect(target)
+    let severed = false
+    client.on('error', () => {}).on('close', () => upstream.destroy())
+    upstream.on('error', () => {}).on('close', () => client.destroy())
+    client.on('data', data => {
+      if (data.includes('COMMIT') && order !== undefined && !order.lost) {
+        skip -= 1
+        if (skip === 0) {
+          severed = true
+          order.lost = true
+        }
+      }
+      upstream.write(data)
+    })
+    upstream.on('data', data => {
+      if (severed) client.destroy()
+      else client.write(data)
+    })
+  })
+  await new Promise<void>(resolve => server.listen(join(directory, '.s.PGSQL.5432'), resolve))
+  t.teardown(async () => {
+    server.close()
+    await rm(directory, { recursive: true })
+  })
+  const way = new URL(url)
+  way.searchParams.set('host', directory)
+  return {
+    url: way.href,
+    loseNextCommit(nth = 1) {
+      skip = nth
+      order = { lost: false }
+      return order
+    },
   }
 }
 
@@ -178,43 +225,32 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     },
   )
 
-  await t.test('claims whose commit was not heard of are put back, not taken for ambiguous', async t => {
-    const url = await rig.url()
+  await t.test('the answer to a commit is lost on its way: what was done is known all the same', async t => {
+    const { url, loseNextCommit } = await lossyWay(t, await rig.url())
     const outbox = await openAt(url)
-    const given = Array.from({ length: 30 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
-    await outbox.accept(given)
-    const admin = new pg.Client(rig.adminUrl)
-    await admin.connect()
-    let cutting = true
-    const cut = (async () => {
-      while (cutting) {
-        await admin.query(
-          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'callback-courier'",
-        )
-        await wait(4)
-      }
-    })()
-    const claimed: string[] = []
-    for (let n = 0; n < 40; n += 1) {
-      const claim = await outbox.claim('email', 3, 3_600_000).catch(() => null)
-      for (const each of claim?.messages ?? []) {
-        t.same([each.attempts, each.ambiguous], [1, 0])
-        claimed.push(each.id)
-      }
-      await wait(20)
-    }
-    cutting = false
-    await cut
-    await admin.end()
-    for (;;) {
-      const { messages } = await persist(() => outbox.claim('email', 10, 3_600_000))
-      if (messages.length === 0) break
-      for (const each of messages) {
-        t.same([each.attempts, each.ambiguous], [1, 0])
-        claimed.push(each.id)
-      }
-    }
-    t.same(claimed.toSorted(), given.map(each => each.message.id).toSorted(), 'each once')
+    const held = lease(clock)
+    const [handed, queued] = [sample(clock, { lease: held }), sample(clock, { recipient: 'b@example.com' })]
+    const first = loseNextCommit()
+    t.same(await outbox.accept([handed, queued]), [
+      { is: 'stored', superseded: [] },
+      { is: 'stored', superseded: [] },
+    ])
+    t.ok(first.lost, 'the answer was lost')
+    const second = loseNextCommit()
+    const settled = await outbox.settle(handed.message.id, held, { to: 'final', state: 'sent', answer: null })
+    t.same(settled, { state: 'sent', answer: null })
+    t.ok(second.lost)
+    const again = { to: 'final', state: 'refused', answer: 'content' } as const
+    t.same(
+      await outbox.settle(handed.message.id, held, again),
+      { state: 'lost' },
+      'but nobody may settle it twice',
+    )
+    // The first commit of a claim tidies up, the second one claims.
+    loseNextCommit(2)
+    const { messages } = await outbox.claim('email', 10, 3_600_000)
+    t.match(messages, [{ id: queued.message.id, attempts: 1, ambiguous: 0 }], 'put back, and claimed again')
+    t.equal((await outbox.desk.summary(0, 60_000)).backlog.email, 1)
     await outbox.close()
   })
 
@@ -234,6 +270,67 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     await stopped.end().catch(() => {})
     await outbox.close()
   })
+
+  await t.test(
+    'three replicas that fight for the same few recipients: no deadlock, no double, true counts',
+    async t => {
+      const url = await rig.url()
+      const replicas = await Promise.all([0, 1, 2].map(() => openAt(url)))
+      const charges = [
+        { quota: 'channel', bucket: 'email', windowMs: 60_000, limit: 100_000 },
+        { quota: 'country', bucket: 'de', windowMs: 60_000, limit: 100_000 },
+      ]
+      let random = 1
+      const pick = (n: number) => {
+        random = (random * 48_271) % 2_147_483_647
+        return random % n
+      }
+      const sent = new Map<string, number>()
+      const until = performance.now() + 3000
+      const accepting = async (outbox: Outbox) => {
+        while (performance.now() < until) {
+          const given = Array.from({ length: 1 + pick(4) }, () =>
+            sample(clock, { recipient: `r${pick(12)}@example.com`, code: `${pick(40)}`, charges }),
+          )
+          await outbox.accept([...new Map(given.map(each => [each.recipientHash, each])).values()])
+        }
+      }
+      const sending = async (outbox: Outbox) => {
+        while (performance.now() < until) {
+          const { messages } = await outbox.claim('email', 5, 60_000)
+          await Promise.all(
+            messages.map(async ({ id, lease }) => {
+              const retry = pick(3) === 0
+              const settled = await outbox.settle(
+                id,
+                lease,
+                retry ? { to: 'queued', dueAt: clock.now() } : { to: 'final', state: 'sent', answer: null },
+              )
+              if (settled.state === 'sent') sent.set(id, (sent.get(id) ?? 0) + 1)
+            }),
+          )
+        }
+      }
+      await Promise.all(
+        replicas.flatMap(each => [accepting(each), accepting(each), sending(each), sending(each)]),
+      )
+      const [first] = replicas
+      if (first === undefined) throw new Error('no replica')
+      const all = await first.desk.list({ limit: 100_000 })
+      t.comment(`${all.length} messages, ${sent.size} sent`)
+      t.ok(
+        [...sent.values()].every(times => times === 1),
+        'settled once each',
+      )
+      const live = all.filter(each => each.finalAt === null)
+      const { backlog, counts } = await first.desk.summary(0, 60_000)
+      t.equal(backlog.email, live.length)
+      for (const { state, count } of counts)
+        t.equal(count, all.filter(each => each.state === state).length, state)
+      t.notMatch(await rig.log(), /deadlock detected/)
+      await Promise.all(replicas.map(each => each.close()))
+    },
+  )
 
   await t.test('a call that fails for itself takes no other along', async t => {
     const outbox = await openAt(await rig.url())

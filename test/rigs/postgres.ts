@@ -11,6 +11,8 @@ export interface PostgresRig {
   url(): Promise<string>
   /** Every byte of the tables, of the write-ahead log and of the server's log. */
   bytes(): Promise<Buffer>
+  /** What the server has logged. */
+  log(): Promise<string>
   /** For SQL beside the service. */
   readonly adminUrl: string
   /** `pg_ctl restart -m immediate`: as if the machine had lost its power. */
@@ -119,6 +121,7 @@ export async function startPostgres(): Promise<PostgresRig> {
       )
       return Buffer.concat([await readFile(join(home, 'log')), ...(await Promise.all(read))])
     },
+    log: () => readFile(join(home, 'log'), 'utf8'),
     crash: () => control('restart', '-m', 'immediate'),
     stop: () => control('stop', '-m', 'immediate'),
     start: () => control('start'),
