@@ -24,6 +24,7 @@ export interface Exchange {
 
 interface Line {
   exchange(one: Exchange): Promise<void>
+  isOpen(): boolean
   end(): void
 }
 
@@ -32,9 +33,17 @@ export async function openClient(options: {
   readonly ca: string
   readonly connections: number
 }): Promise<Client> {
-  const lines = await Promise.all(Array.from({ length: options.connections }, async () => openLine(options)))
+  let lines: Line[] = []
+  // A service closes connections that were idle for a while, so each run opens what is missing.
+  const complete = async (): Promise<void> => {
+    const open = lines.filter(line => line.isOpen())
+    const missing = Array.from({ length: options.connections - open.length }, async () => openLine(options))
+    lines = [...open, ...(await Promise.all(missing))]
+  }
+  await complete()
   return {
     async full(seconds, next) {
+      await complete()
       const times: number[] = []
       const began = performance.now()
       const until = began + seconds * 1000
@@ -50,7 +59,10 @@ export async function openClient(options: {
       )
       return summed(times, performance.now() - began)
     },
-    paced: async (perSecond, seconds, next) => pace(lines, perSecond, seconds, next),
+    async paced(perSecond, seconds, next) {
+      await complete()
+      return pace(lines, perSecond, seconds, next)
+    },
     close() {
       for (const line of lines) line.end()
     },
@@ -132,9 +144,12 @@ async function openLine({ port, ca }: { readonly port: number; readonly ca: stri
   return {
     exchange: async one =>
       new Promise((done, failed) => {
+        // Its connection may have been closed while it was idle.
+        if (socket.destroyed) return failed(new Error('the service closed an idle connection'))
         waiting = { one, done, failed }
         socket.write(one.request)
       }),
+    isOpen: () => !socket.destroyed && socket.writable,
     end: () => socket.destroy(),
   }
 }

@@ -7,10 +7,16 @@ const CONNECTIONS = 64
 
 /** The rate of e-mail callbacks while other messages wait for their next attempt: none, and as many as `backlogs`. */
 export async function measureBacklog(stage: Stage, backlogs: readonly number[]): Promise<Figure[]> {
+  const services = []
+  for (const backlog of [0, ...backlogs])
+    services.push({
+      backlog,
+      service: await stage.service({ prepare: async env => fill(stage, env, backlog) }),
+    })
   const sides = []
   try {
-    for (const backlog of [0, ...backlogs]) {
-      const service = await stage.service({ prepare: async env => fill(stage, env, backlog) })
+    // Only now: a connection without a request is closed after a few seconds.
+    for (const { backlog, service } of services) {
       const platform = await openPlatform(stage, service, 'email', CONNECTIONS)
       const rates: number[] = []
       const memory: number[] = []
