@@ -116,7 +116,10 @@ export async function openOutbox(
     },
     committed,
   }
-  if (store.kind === 'postgres') throw new Error('DATABASE_URL: Postgres is not served yet; use file:…')
+  if (store.kind === 'postgres') {
+    const { createPostgresOutbox } = await import('./outbox/postgres.ts')
+    return createPostgresOutbox({ ...shared, url: store.url })
+  }
   const { createSqliteOutbox } = await import('./outbox/sqlite.ts')
   return createSqliteOutbox({ ...shared, path: store.path })
 }
