@@ -21,28 +21,31 @@ const HOUR_MS = 3_600_000
 answerParent(async question => {
   const rows = question['rows'] as number
   const began = performance.now()
-  for (let done = 0; done < rows; done += AT_ONCE)
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows - done) }, async (_, i) => wait(done + i)))
+  for (let done = 0; done < rows; done += AT_ONCE) await wait(done, Math.min(AT_ONCE, rows - done))
   await outbox.close()
   return (performance.now() - began) / 1000
 })
 
-async function wait(row: number): Promise<void> {
-  const lease = { token: randomBytes(12).toString('hex'), until: clock.now() + 60_000 }
-  const given = message(row, lease)
-  await outbox.accept([given])
-  await outbox.settle(given.message.id, lease, {
-    to: 'queued',
-    dueAt: clock.now() + HOUR_MS,
-    record: {
-      at: clock.now(),
-      tookMs: 5000,
-      provider: 'smtp',
-      outcome: 'retry',
-      code: '421',
-      reply: '421 4.3.2 closing',
-    },
+async function wait(first: number, count: number): Promise<void> {
+  const claims = Array.from({ length: count }, (_, i) => {
+    const lease = { token: randomBytes(12).toString('hex'), until: clock.now() + 60_000 }
+    return { lease, given: message(first + i, lease) }
   })
+  await outbox.accept(claims.map(({ given }) => given))
+  const record = {
+    at: clock.now(),
+    tookMs: 5000,
+    provider: 'smtp',
+    outcome: 'retry',
+    code: '421',
+    reply: '421 4.3.2 closing',
+  }
+  const dueAt = clock.now() + HOUR_MS
+  await Promise.all(
+    claims.map(async ({ given, lease }) =>
+      outbox.settle(given.message.id, lease, { to: 'queued', dueAt, record }),
+    ),
+  )
 }
 
 function message(row: number, lease: Lease): Acceptance {
