@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import type { Delivery } from '../delivery/deliver.ts'
 import type { Channel } from '../messages/message.ts'
 import { preview } from '../messages/preview.ts'
-import { kinds, PLAIN_KIND } from '../messages/registry.ts'
+import { kinds, messageKinds, PLAIN_KIND } from '../messages/registry.ts'
 import type { Renderer } from '../messages/render.ts'
 import type { Problem } from '../messages/template-files.ts'
 import type { Outbox } from '../outbox/outbox.ts'
@@ -62,7 +62,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     lanes: () => delivery.status(),
     channels,
     kinds,
-    kindNames: [...new Set([...kinds.map(kind => kind.name), PLAIN_KIND])],
+    kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
     certificate: options.certificate,
     templateProblems: () => renderer.problems().map(problemLine),
     locales: () => renderer.locales,

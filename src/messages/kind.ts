@@ -3,17 +3,11 @@ import type { Channel, Purpose } from './message.ts'
 /** The unit of a message's life in the platform's parameters; also the parameter's name. */
 export type LifeUnit = 'hour' | 'minute'
 
-/**
- * One kind of message that the platform sends: what it is for and which parameters its words need.
- * The contract's tables of types are the authority; the layouts printed beside them contradict it, so every other
- * key is ignored and nothing but `needed` is insisted on.
- */
-export interface Kind {
+/** A kind of message that there are words for: what it is for and which parameters its words need. */
+export interface MessageKind {
   /** Its name in code, templates, metrics and logs. */
   readonly name: string
   readonly channel: Channel
-  /** The platform's number for it, unique within the channel. */
-  readonly type: number
   readonly purpose: Purpose
   /** Without these our words cannot be said. */
   readonly needed: readonly string[]
@@ -23,6 +17,16 @@ export interface Kind {
   readonly link?: string
   /** Which parameter says how long it is valid, in its own unit. */
   readonly life: LifeUnit
-  /** A message of this kind as the platform would send it: for the sandbox, the gallery and tests. */
+  /** A message of this kind: for the sandbox, the gallery and tests. A mail without a subject has its heading for one. */
   readonly sample: { readonly subject?: string; readonly params: Readonly<Record<string, string>> }
+}
+
+/**
+ * One kind of message that the platform sends by callback.
+ * The contract's tables of types are the authority; the layouts printed beside them contradict it, so every other
+ * key is ignored and nothing but `needed` is insisted on.
+ */
+export interface Kind extends MessageKind {
+  /** The platform's number for it, unique within the channel. */
+  readonly type: number
 }

@@ -1,7 +1,7 @@
 import { TemplateFault } from './engine.ts'
 import { jsonLines, lineOfSyntaxError } from './json-lines.ts'
 import type { Channel } from './message.ts'
-import { kinds, PLAIN_KIND } from './registry.ts'
+import { messageKinds, PLAIN_KIND } from './registry.ts'
 import { VALIDITY_UNITS } from './validity.ts'
 
 /** The words of one kind of mail. Plain text with Liquid in it, never HTML: the layout escapes them. */
@@ -94,7 +94,7 @@ export function checkLanguage(value: Readonly<Record<string, unknown>>, text: st
   const mail = members(top['mail'], '/mail', names('email'))
   for (const [name, words] of Object.entries(mail)) {
     const at = `/mail/${name}`
-    const hasLink = kinds.some(kind => kind.name === name && kind.link !== undefined)
+    const hasLink = messageKinds.some(kind => kind.name === name && kind.link !== undefined)
     if (typeof words === 'string') {
       const same = mail[words]
       if (!isObject(same))
@@ -125,7 +125,7 @@ export function lineFor(lines: ReadonlyMap<string, number>, pointer: string): nu
 }
 
 function names(channel: Channel): readonly string[] {
-  return [...kinds.filter(kind => kind.channel === channel).map(kind => kind.name), PLAIN_KIND]
+  return [...messageKinds.filter(kind => kind.channel === channel).map(kind => kind.name), PLAIN_KIND]
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

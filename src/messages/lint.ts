@@ -167,8 +167,13 @@ function lintSms(
     const life = (minute: string) => said({ params: { code, minute } })
     if (webotpDomain === undefined && life('7') === life('11'))
       report('validity', 'does not say how long it is valid (minute)')
-  } else if (!said({ plain: 'a<b>&"{{x}}' }).includes('a<b>&"{{x}}'))
-    report('parameter', 'does not show plain_sms as it is')
+  } else if (sample.content.plain !== undefined) {
+    if (!said({ plain: 'a<b>&"{{x}}' }).includes('a<b>&"{{x}}'))
+      report('parameter', 'does not show plain_sms as it is')
+  } else
+    for (const key of sample.kind?.needed ?? [])
+      if (!said({ params: { ...sample.content.params, [key]: 'x{{y}}z' } }).includes('x{{y}}z'))
+        report('parameter', `does not show ${key} as it is`)
 }
 
 function changed(message: NewMessage, key: string, value: string): NewMessage {

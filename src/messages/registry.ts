@@ -1,5 +1,10 @@
-import type { Kind } from './kind.ts'
+import type { Kind, MessageKind } from './kind.ts'
 import { activationCode } from './kinds/activation-code.ts'
+import { deviceAlert, deviceAlertSms } from './kinds/device-alert.ts'
+import { deviceEvent, deviceEventSms } from './kinds/device-event.ts'
+import { deviceOffline, deviceOfflineSms } from './kinds/device-offline.ts'
+import { deviceOnline, deviceOnlineSms } from './kinds/device-online.ts'
+import { deviceRecovered, deviceRecoveredSms } from './kinds/device-recovered.ts'
 import { file } from './kinds/file.ts'
 import { forgottenPassword } from './kinds/forgotten-password.ts'
 import { loginCode } from './kinds/login-code.ts'
@@ -16,7 +21,7 @@ import type { Channel } from './message.ts'
 /** The name under which a message of an unknown type goes: the platform's own plain text in our layout. */
 export const PLAIN_KIND = 'plain'
 
-/** Every kind, in the order of the contract's tables. A new kind is one file and one line here. */
+/** Every kind that the platform calls back with, in the order of its tables. A new kind is one file and one line here. */
 export const kinds: readonly Kind[] = [
   registrationActivation,
   passwordReset,
@@ -32,8 +37,25 @@ export const kinds: readonly Kind[] = [
   loginCode,
 ]
 
+/** What the service says of itself about devices that are watched (docs/alerts.md), each by mail and SMS. */
+const alertKinds: readonly MessageKind[] = [
+  deviceAlert,
+  deviceRecovered,
+  deviceOffline,
+  deviceOnline,
+  deviceEvent,
+  deviceAlertSms,
+  deviceRecoveredSms,
+  deviceOfflineSms,
+  deviceOnlineSms,
+  deviceEventSms,
+]
+
+/** Every kind that there are words for. */
+export const messageKinds: readonly MessageKind[] = [...kinds, ...alertKinds]
+
 const byType = new Map(kinds.map(kind => [`${kind.channel}/${kind.type}`, kind]))
-const byName = new Map(kinds.map(kind => [`${kind.channel}/${kind.name}`, kind]))
+const byName = new Map(messageKinds.map(kind => [`${kind.channel}/${kind.name}`, kind]))
 
 /** The kind behind a channel's `type`, given as text; undefined for one that this version does not know. */
 export function kindOf(channel: Channel, type: string): Kind | undefined {
@@ -41,6 +63,6 @@ export function kindOf(channel: Channel, type: string): Kind | undefined {
 }
 
 /** The kind of that name; undefined for `plain` and for names of a later version. */
-export function kindNamed(channel: Channel, name: string): Kind | undefined {
+export function kindNamed(channel: Channel, name: string): MessageKind | undefined {
   return byName.get(`${channel}/${name}`)
 }

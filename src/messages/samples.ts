@@ -1,13 +1,13 @@
-import type { Kind } from './kind.ts'
+import type { MessageKind } from './kind.ts'
 import type { Channel, Content, NewMessage } from './message.ts'
-import { kinds, PLAIN_KIND } from './registry.ts'
+import { messageKinds, PLAIN_KIND } from './registry.ts'
 
 /** A message that could have come from the platform: for trials, the gallery and the console. */
 export interface Sample {
   readonly channel: Channel
   /** Name of the kind, or `plain`. */
   readonly name: string
-  readonly kind: Kind | undefined
+  readonly kind: MessageKind | undefined
   readonly content: Content
 }
 
@@ -29,7 +29,7 @@ const PLAIN: Readonly<Record<Channel, Content>> = {
 
 /** One sample of every kind of both channels, and of plain text. */
 export const samples: readonly Sample[] = [
-  ...kinds.map(kind => sampleOf(kind)),
+  ...messageKinds.map(kind => sampleOf(kind)),
   ...(['email', 'sms'] as const).map(channel => ({
     channel,
     name: PLAIN_KIND,
@@ -38,7 +38,7 @@ export const samples: readonly Sample[] = [
   })),
 ]
 
-function sampleOf(kind: Kind): Sample {
+function sampleOf(kind: MessageKind): Sample {
   const { subject, params } = kind.sample
   const content: Content = { params, words: 'ours', ...(subject !== undefined && { subject }) }
   return { channel: kind.channel, name: kind.name, kind, content }

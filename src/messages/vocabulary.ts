@@ -1,10 +1,10 @@
 import type { Brand } from './brand.ts'
 import type { Scope } from './engine.ts'
-import type { Kind } from './kind.ts'
+import type { MessageKind } from './kind.ts'
 import { statedLife } from './life.ts'
 import { hostOf } from './links.ts'
 import type { Channel, Content } from './message.ts'
-import { kinds } from './registry.ts'
+import { messageKinds } from './registry.ts'
 
 /** What words and layouts may name: the kind's parameters, the plain text, brand, locale, validity; nothing else. */
 
@@ -36,6 +36,7 @@ const WORDS = [
   'before',
   'text',
   'shows_code',
+  'code_length',
   'details',
   'button',
   'link',
@@ -44,12 +45,12 @@ const WORDS = [
 ].map(field => `words.${field}`)
 
 /** The parameters that a kind's words may name. */
-export function paramsOf(kind: Kind): readonly string[] {
+export function paramsOf(kind: MessageKind): readonly string[] {
   return [...new Set([...kind.needed, ...kind.also, kind.life])]
 }
 
 /** The names that words may use; of every kind of the channel when `kind` is undefined. */
-export function namesForWords(channel: Channel, kind: Kind | undefined): ReadonlySet<string> {
+export function namesForWords(channel: Channel, kind: MessageKind | undefined): ReadonlySet<string> {
   const own = kind ? [kind] : []
   return new Set([...OF_CHANNEL[channel], ...own.flatMap(paramsOf)])
 }
@@ -70,7 +71,7 @@ const NOTHING: Readonly<Record<Channel, Scope>> = { email: blank('email'), sms: 
  */
 export function scopeOf(
   channel: Channel,
-  kind: Kind | undefined,
+  kind: MessageKind | undefined,
   content: Content,
   view: {
     readonly brand: Brand
@@ -117,7 +118,7 @@ export function lifeIn(channel: Channel, content: Content): number | null {
 }
 
 function allParams(channel: Channel): readonly string[] {
-  return [...new Set(kinds.filter(kind => kind.channel === channel).flatMap(paramsOf))]
+  return [...new Set(messageKinds.filter(kind => kind.channel === channel).flatMap(paramsOf))]
 }
 
 function blank(channel: Channel): Scope {

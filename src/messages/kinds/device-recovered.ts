@@ -1,0 +1,12 @@
+import type { MessageKind } from '../kind.ts'
+import { deviceAlert } from './device-alert.ts'
+
+/** What somebody was alarmed about by a device-alert is over. */
+export const deviceRecovered: MessageKind = {
+  ...deviceAlert,
+  name: 'device-recovered',
+  sample: { params: { ...deviceAlert.sample.params, current: '-18.2', time: '2026-11-20 14:41:30 UTC' } },
+}
+
+/** The same by SMS. */
+export const deviceRecoveredSms: MessageKind = { ...deviceRecovered, channel: 'sms', life: 'minute' }
