@@ -1,0 +1,126 @@
+import type { Channel } from '../messages/message.ts'
+import { SOURCES, type Source } from './occurrence.ts'
+
+/** Somebody who is to be told. */
+export interface AlertRecipient {
+  readonly channel: Channel
+  /** A bare address, or E.164. */
+  readonly to: string
+  readonly masked: string
+  /** ISO 3166, SMS only. */
+  readonly country?: string
+}
+
+/** One line of the alert table: what is told to whom, how often, in which language. */
+export interface AlertRow {
+  readonly source: Source
+  /** Only this product's devices; null: every product's. */
+  readonly product: string | null
+  /** At most once in so long per device and rule, ms; 0: each time. */
+  readonly everyMs: number
+  /** Language of the words; null: the service's, or that of the number's country. */
+  readonly locale: string | null
+  readonly recipients: readonly AlertRecipient[]
+}
+
+/** What is wrong with a line. Never holds a recipient. */
+export interface TableFault {
+  /** From 1. */
+  readonly line: number
+  readonly problem: string
+}
+
+export interface TableDeps {
+  /** Reads a bare address or an international number; a sentence's end when it is none: `is not an address`. */
+  readonly recipient: (channel: Channel, text: string) => AlertRecipient | string
+  /** Channels that are switched on. */
+  readonly channels: readonly Channel[]
+  /** The language there are words in for a tag; null: none. */
+  readonly locale: (tag: string) => string | null
+}
+
+const MINUTE = 60_000
+const MOST_MINUTES = 7 * 24 * 60
+const ANY = new Set(['*', '-'])
+const COLUMNS = 'TOPIC PRODUCT MINUTES LANGUAGE RECIPIENT, RECIPIENT …'
+
+/**
+ * Reads the alert table: a line for each of `TOPIC PRODUCT MINUTES LANGUAGE RECIPIENTS`, parted by blanks, recipients by
+ * commas. `#` begins a comment; `;` ends a line as well, for a table in one setting.
+ */
+export function readAlertTable(
+  text: string,
+  deps: TableDeps,
+): { readonly rows: readonly AlertRow[]; readonly faults: readonly TableFault[] } {
+  const rows: AlertRow[] = []
+  const faults: TableFault[] = []
+  text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .forEach((whole, at) => {
+      const line = at + 1
+      for (const part of whole.replace(/(?:^|\s)#.*$/, '').split(';')) {
+        if (part.trim() === '') continue
+        const read = readRow(part.trim(), deps)
+        if ('row' in read) rows.push(read.row)
+        else faults.push(...read.problems.map(problem => ({ line, problem })))
+      }
+    })
+  if (rows.length === 0 && faults.length === 0)
+    faults.push({ line: 1, problem: `there is no row; one is: ${COLUMNS}` })
+  return { rows, faults }
+}
+
+type Read = { readonly row: AlertRow } | { readonly problems: readonly string[] }
+
+function readRow(text: string, deps: TableDeps): Read {
+  const [source = '', product = '', minutes = '', language = '', ...rest] = text.split(/\s+/)
+  if (rest.length === 0) return { problems: [`something is missing; a row is: ${COLUMNS}`] }
+  const problems: string[] = []
+
+  const topic = SOURCES.find(each => each === source)
+  if (source === 'attributes')
+    problems.push(
+      'an attribute report says nothing about right or wrong: make an alert rule on the platform, and use alert',
+    )
+  else if (topic === undefined) problems.push(`the topic must be one of ${SOURCES.join(', ')}`)
+  if (!ANY.has(product) && !/^[\w.~-]{1,128}$/.test(product))
+    problems.push('the product must be its identifier, or * for any')
+  const every = /^\d{1,5}$/.test(minutes) ? Number(minutes) : Number.NaN
+  if (!(every <= MOST_MINUTES))
+    problems.push(`the minutes must be a whole number from 0 (each time) to ${MOST_MINUTES} (a week)`)
+  const locale = ANY.has(language) ? null : deps.locale(language)
+  if (locale === null && !ANY.has(language))
+    problems.push('there are no words in that language; - means the usual one')
+
+  const recipients: AlertRecipient[] = []
+  const names = rest.join(' ').split(',')
+  names.forEach((name, at) => {
+    const recipient = readRecipient(name.trim(), deps)
+    if (typeof recipient !== 'string') recipients.push(recipient)
+    else problems.push(`recipient ${at + 1} ${recipient}`)
+  })
+  return problems.length > 0 || topic === undefined
+    ? { problems }
+    : {
+        row: {
+          source: topic,
+          product: ANY.has(product) ? null : product,
+          everyMs: every * MINUTE,
+          locale,
+          recipients,
+        },
+      }
+}
+
+function readRecipient(text: string, { recipient, channels }: TableDeps): AlertRecipient | string {
+  if (text === '') return 'is empty'
+  const channel: Channel = text.includes('@') ? 'email' : 'sms'
+  if (!channels.includes(channel))
+    return channel === 'email'
+      ? 'is an address, but e-mail is off: set EMAIL_TOKEN'
+      : 'is a number, but SMS is off: set SMS_TOKEN'
+  if (channel === 'sms' && !text.startsWith('+'))
+    return 'must be an address, or a number such as +8613800138000'
+  return recipient(channel, text)
+}
