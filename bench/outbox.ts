@@ -4,14 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClock } from '../src/clock.ts'
 import type { Acceptance, Lease, Outbox } from '../src/outbox/outbox.ts'
+import { createPostgresOutbox } from '../src/outbox/postgres.ts'
 import { createSealer } from '../src/outbox/seal.ts'
 import { createSqliteOutbox } from '../src/outbox/sqlite.ts'
+import { noPostgres, startPostgres } from '../test/rigs/postgres.ts'
 
 /**
  * Messages a second that an outbox accepts and settles, every commit on disk: each message is a call of its own, as a
  * callback is, and CALLBACKS of them are under way at any time.
  *
- *     node bench/outbox.ts [backlog ...]
+ *     node bench/outbox.ts [sqlite|postgres|both] [backlog ...]
  */
 const CALLBACKS = 200
 const SECONDS = 4
@@ -91,6 +93,8 @@ async function handOver(outbox: Outbox): Promise<void> {
 
 interface Rate {
   readonly perSecond: number
+  /** CPU time of this process for one message, the store's thread included. */
+  readonly cpuUs: number
   readonly p99Ms: number
 }
 
@@ -98,6 +102,7 @@ async function measure(seconds: number, once: () => Promise<void>): Promise<Rate
   const until = performance.now() + seconds * 1000
   const times: number[] = []
   const began = performance.now()
+  const cpu = process.cpuUsage()
   await Promise.all(
     Array.from({ length: CALLBACKS }, async () => {
       while (performance.now() < until) {
@@ -108,8 +113,10 @@ async function measure(seconds: number, once: () => Promise<void>): Promise<Rate
     }),
   )
   times.sort((a, b) => a - b)
+  const { user, system } = process.cpuUsage(cpu)
   return {
     perSecond: Math.round(times.length / ((performance.now() - began) / 1000)),
+    cpuUs: Math.round((user + system) / times.length),
     p99Ms: Math.round((times[Math.floor(times.length * 0.99)] ?? 0) * 10) / 10,
   }
 }
@@ -126,7 +133,7 @@ async function drain(outbox: Outbox, seconds: number): Promise<Rate> {
     )
     sent += messages.length
   }
-  return { perSecond: Math.round(sent / ((performance.now() - began) / 1000)), p99Ms: 0 }
+  return { perSecond: Math.round(sent / ((performance.now() - began) / 1000)), cpuUs: 0, p99Ms: 0 }
 }
 
 export async function benchOutbox(
@@ -143,8 +150,13 @@ export async function benchOutbox(
     const filled = Math.round(backlog - waiting) / ((performance.now() - began) / 1000)
     waiting = Math.max(waiting, backlog)
     await measure(1, () => handOver(outbox))
-    const { perSecond, p99Ms } = await measure(SECONDS, () => handOver(outbox))
-    const parts = [`${name}  backlog ${backlog}`, `accepted and settled ${perSecond}/s`, `p99 ${p99Ms} ms`]
+    const { perSecond, p99Ms, cpuUs } = await measure(SECONDS, () => handOver(outbox))
+    const parts = [
+      `${name}  backlog ${backlog}`,
+      `accepted and settled ${perSecond}/s`,
+      `p99 ${p99Ms} ms`,
+      `${cpuUs} us of CPU`,
+    ]
     if (backlog > 0) {
       const drained = await drain(outbox, 2)
       parts.push(`filled ${Math.round(filled)}/s`, `claimed and settled ${drained.perSecond}/s`)
@@ -155,16 +167,37 @@ export async function benchOutbox(
   await outbox.close()
 }
 
-if (import.meta.main) {
-  const asked = process.argv.slice(2).map(Number)
+async function benchSqlite(backlogs: readonly number[], say: (line: string) => void): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'outbox-bench-'))
   const path = join(directory, 'outbox.db')
   const open = () => createSqliteOutbox({ path, clock, sealer, maxBacklog: 10_000_000, retentionDays: 30 })
   try {
-    await benchOutbox('sqlite', open, asked.length > 0 ? asked : BACKLOGS, line =>
-      process.stdout.write(`${line}\n`),
-    )
+    await benchOutbox('sqlite', open, backlogs, say)
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+/** Against a Postgres of its own on this machine, which shares its cores with it. */
+async function benchPostgres(backlogs: readonly number[], say: (line: string) => void): Promise<void> {
+  if (noPostgres !== false) {
+    say(`postgres  ${noPostgres}`)
+    return
+  }
+  const rig = await startPostgres()
+  try {
+    const url = await rig.url()
+    const open = () => createPostgresOutbox({ url, clock, sealer, maxBacklog: 10_000_000, retentionDays: 30 })
+    await benchOutbox('postgres', open, backlogs, say)
+  } finally {
+    await rig.close()
+  }
+}
+
+if (import.meta.main) {
+  const [which = 'both', ...asked] = process.argv.slice(2)
+  const backlogs = asked.length > 0 ? asked.map(Number) : BACKLOGS
+  const say = (line: string) => void process.stdout.write(`${line}\n`)
+  if (which !== 'postgres') await benchSqlite(backlogs, say)
+  if (which !== 'sqlite') await benchPostgres(backlogs, say)
 }

@@ -32,6 +32,7 @@ export interface Calls {
   summary: { takes: { since: number; stepMs: number }; gives: Summary }
   list: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
   find: { takes: { id: string }; gives: MessageView | null }
+  notes: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
   /** Prunes what is older than the retention, if that was not done for a while. */
   tend: { takes: { now: number }; gives: null }
 }

@@ -50,6 +50,21 @@ export interface Acceptance {
    * once; absent: `queued`, due now.
    */
   readonly lease?: Lease
+  /** A twin that became final this long ago or less is answered for; TWIN_WINDOW_MS unless given. */
+  readonly twinWindowMs?: number
+  /** Written in the transaction that stores the message, and only if it is stored. */
+  readonly note?: Note
+}
+
+/**
+ * Something remembered beside the messages, such as who was alarmed about which device. It outlives a restart, is
+ * shared by replicas, and holds nothing that must not be read on disk: its name is a keyed hash.
+ */
+export interface Note {
+  readonly name: string
+  readonly value: string
+  /** May be forgotten from then on, ms since the epoch. */
+  readonly goneAt: number
 }
 
 /** What became of one message that was to be accepted. */
@@ -170,10 +185,23 @@ export interface Outbox {
     errorCode: string | null,
     at: number,
   ): Promise<'recorded' | 'stale' | 'unknown'>
+  /** What is remembered beside the messages. */
+  readonly notebook: Notebook
   /** For people: counts, lists, timelines, retry and cancel. */
   readonly desk: Desk
   /** Commits what is queued and lets go of the store. */
   close(): Promise<void>
+}
+
+export interface Notebook {
+  /** The values of the notes with these names, of those that there are. @throws StoreUnavailable */
+  read(names: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /**
+   * Takes or keeps a lead that only one of several processes on the store may have, for `ttlMs` from now; 0 gives it
+   * up. False: another has it. A store that one process holds has no such question.
+   * @throws StoreUnavailable
+   */
+  readonly lead?: (name: string, owner: string, ttlMs: number) => Promise<boolean>
 }
 
 /** A message as the console, the logs and the command line may see it. */

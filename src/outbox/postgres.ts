@@ -10,6 +10,7 @@ import { createHand, find, list, probe, summary } from './postgres/desk.ts'
 import { whatToDo } from './postgres/faults.ts'
 import { asError, createLane } from './postgres/lane.ts'
 import { migrate } from './postgres/migrate.ts'
+import { readNotes, takeLead } from './postgres/notes.ts'
 import { createSettle, receipt } from './postgres/settle.ts'
 import { prune } from './postgres/upkeep.ts'
 import type { Sealer } from './seal.ts'
@@ -130,6 +131,10 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     settle: (id, { token }, settlement) => settling.call({ now: clock.now(), id, token, settlement }),
     receipt: (channel, providerId, status, errorCode, at) =>
       direct<Gives<'receipt'>>(client => receipt(client, { channel, providerId, status, errorCode, at })),
+    notebook: {
+      read: names => direct(client => readNotes(client, names)),
+      lead: (name, owner, ttlMs) => direct(client => takeLead(client, name, owner, ttlMs)),
+    },
     desk: {
       summary: (since, stepMs) => direct(client => summary(client, { since, stepMs })),
       list: filter => direct(client => list(client, { filter })),

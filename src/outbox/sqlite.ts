@@ -63,6 +63,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     settle: (id, { token }, settlement) => call('settle', { now: clock.now(), id, token, settlement }),
     receipt: (channel, providerId, status, errorCode, at) =>
       call('receipt', { channel, providerId, status, errorCode, at }),
+    notebook: { read: names => call('notes', { names }) },
     desk: {
       summary: (since, stepMs) => call('summary', { since, stepMs }),
       list: filter => call('list', { filter }),

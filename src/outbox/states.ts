@@ -133,10 +133,14 @@ export interface Twin {
  * - `recent`: final within the window, or superseded and its life not over: the same answer
  * - `past`: somebody asked again, or a new event: a new message
  */
-export function judgeTwin(twin: Twin, now: number): 'live' | 'outlived' | 'recent' | 'past' {
+export function judgeTwin(
+  twin: Twin,
+  now: number,
+  windowMs: number = TWIN_WINDOW_MS,
+): 'live' | 'outlived' | 'recent' | 'past' {
   if (twin.state === 'sending') return 'live'
   if (twin.state === 'queued') return twin.expiresAt > now ? 'live' : 'outlived'
   if (twin.state === 'superseded' && twin.expiresAt > now) return 'recent'
   // Both ways: replicas' clocks differ a little, and a clock that was set back must not swallow messages for an hour.
-  return Math.abs(now - (twin.finalAt ?? now)) <= TWIN_WINDOW_MS ? 'recent' : 'past'
+  return Math.abs(now - (twin.finalAt ?? now)) <= windowMs ? 'recent' : 'past'
 }

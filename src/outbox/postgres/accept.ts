@@ -87,9 +87,9 @@ async function read(client: Client, all: readonly Acceptance[], now: number, aga
   }
 }
 
-function isRepeated({ twinKey }: Acceptance, { twins }: Known, now: number): boolean {
+function isRepeated({ twinKey, twinWindowMs }: Acceptance, { twins }: Known, now: number): boolean {
   const twin = twins.get(twinKey)
-  return twin !== undefined && ['live', 'recent'].includes(judgeTwin(twin, now))
+  return twin !== undefined && ['live', 'recent'].includes(judgeTwin(twin, now, twinWindowMs))
 }
 
 function acceptCall(
@@ -136,7 +136,7 @@ function answerOfTwin(unit: Unit, known: Known, acceptance: Acceptance): Accepte
   if (twin === undefined) return null
   // Stored by an earlier try of this very call, whose commit we did not hear of.
   if (known.again && twin.id === acceptance.message.id) return { is: 'stored', superseded: [] }
-  switch (judgeTwin(twin, unit.now)) {
+  switch (judgeTwin(twin, unit.now, acceptance.twinWindowMs)) {
     case 'live':
       return { is: 'joined', id: twin.id }
     case 'recent':
@@ -169,8 +169,11 @@ const ENDABLE: Statement = {
   name: 'endable',
   // The live codes of the groups, and twins whose life is over; in one statement, so that they are locked in order.
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
-    WHERE m.final_at IS NULL AND (m.code_group = ANY($1::text[])
-      OR (m.twin = ANY($2::text[]) AND m.state = 'queued' AND m.expires_at <= $3::bigint))
+    WHERE m.final_at IS NULL AND m.seq IN (
+      SELECT seq FROM courier_messages WHERE code_group = ANY($1::text[]) AND final_at IS NULL
+      UNION ALL
+      SELECT seq FROM courier_messages WHERE twin = ANY($2::text[]) AND final_at IS NULL
+        AND state = 'queued' AND expires_at <= $3::bigint)
     ORDER BY m.seq FOR UPDATE`,
 }
 const BACKLOG: Statement = {

@@ -87,8 +87,8 @@ export function createConnections(options: ConnectOptions): Connections {
 /**
  * - `synchronous_commit`: never answered before the commit is on disk, whatever the database's default is
  * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle lets go of its locks
- * - `enable_seqscan`, `jit`: every statement has its index; a plan made while the table was empty must not stay with
- *   us when it holds a million rows, nor be compiled for looking expensive
+ * - `enable_seqscan`, `enable_bitmapscan`, `jit`: every statement has its index and most a LIMIT; a plan made while the
+ *   table was empty must not walk through a million rows later, nor be compiled for looking expensive
  */
 function sessionOf(statementTimeoutMs: number): string {
   return `
@@ -97,6 +97,7 @@ function sessionOf(statementTimeoutMs: number): string {
     SET lock_timeout = ${Math.round(statementTimeoutMs * 0.8)};
     SET idle_in_transaction_session_timeout = ${Math.round(statementTimeoutMs * 2)};
     SET enable_seqscan = off;
+    SET enable_bitmapscan = off;
     SET jit = off`
 }
 

@@ -78,4 +78,19 @@ CREATE TABLE courier_tallies (
   PRIMARY KEY (minute, channel, kind, state, shard)
 ) WITH (fillfactor = 70);
 `,
+  `
+CREATE TABLE courier_notes (
+  name text PRIMARY KEY,
+  value text NOT NULL,
+  gone_at bigint NOT NULL
+);
+CREATE INDEX courier_note_gone ON courier_notes (gone_at);
+
+-- Who of the replicas does what only one may do, until when by the database's clock.
+CREATE TABLE courier_leads (
+  name text PRIMARY KEY,
+  owner text NOT NULL,
+  until timestamptz NOT NULL
+);
+`,
 ]

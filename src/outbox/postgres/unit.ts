@@ -1,8 +1,9 @@
-import type { Acceptance, AttemptRecord, FinalState, Lease } from '../outbox.ts'
+import type { Acceptance, AttemptRecord, FinalState, Lease, Note } from '../outbox.ts'
 import { afterLostLease, extended, givesBack, rankOf, type Standing } from '../states.ts'
 import { type Buckets, createBuckets } from './buckets.ts'
 import { ask, type Client, commit, type Statement } from './connect.ts'
 import { type Counts, createCounts } from './counts.ts'
+import { writeNotes } from './notes.ts'
 import { CHANGED_COLUMNS, type Counters, changesOf, type Row } from './row.ts'
 
 /**
@@ -10,8 +11,8 @@ import { CHANGED_COLUMNS, type Counters, changesOf, type Row } from './row.ts'
  * commit: three round trips at most, however many messages.
  *
  * Locks are taken in one order, so that transactions of any replicas wait for each other but never in a circle:
- * recipients (advisory, sorted), messages (by sequence, or skipping locked ones), counters (by name), and at last
- * the counts, in a shard of one's own.
+ * recipients (advisory, sorted), messages (by sequence, or skipping locked ones), counters (by name), notes (by name),
+ * and at last the counts, in a shard of one's own.
  */
 export interface Unit {
   readonly now: number
@@ -27,7 +28,7 @@ export interface Unit {
   takeOver(row: Row): void
   /** A newer code came while it was being sent. */
   outdate(row: Row): void
-  /** Stores a message; its letter sealed, as base64. */
+  /** Stores a message and what is to be remembered with it; its letter sealed, as base64. */
   store(acceptance: Acceptance, charges: Counters, sealed: string): Row
   /** Writes everything and commits. */
   commit(): Promise<void>
@@ -36,6 +37,7 @@ export interface Unit {
 export function createUnit(client: Client, shard: number, now: number): Unit {
   const fresh: { readonly row: Row; readonly acceptance: Acceptance; readonly sealed: string }[] = []
   const changed = new Set<Row>()
+  const notes: Note[] = []
   const buckets = createBuckets(client, now)
   const counts = createCounts(client, shard)
 
@@ -79,6 +81,7 @@ export function createUnit(client: Client, shard: number, now: number): Unit {
       const row = rowFor(acceptance, charges, now)
       counts.moved(row, 'new', row.state)
       fresh.push({ row, acceptance, sealed })
+      if (acceptance.note !== undefined) notes.push(acceptance.note)
       return row
     },
     async commit() {
@@ -93,6 +96,7 @@ export function createUnit(client: Client, shard: number, now: number): Unit {
         // First what ends: an outlived twin makes room for the new one in the index of live twins.
         ...(changes.length === 0 ? [] : [ask(client, CHANGE, JSON.stringify(changes))]),
         ...(stored.length === 0 ? [] : [ask(client, STORE, JSON.stringify(stored))]),
+        ...writeNotes(client, notes),
         ...buckets.write(),
         ...counts.write(),
       )

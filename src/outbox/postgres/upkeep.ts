@@ -8,14 +8,15 @@ const PRUNE_STEP = 500
  * @returns whether there is more.
  */
 export async function prune(client: Client, now: number, retentionMs: number): Promise<boolean> {
-  const [, rows, buckets] = await commit(
+  const [, rows, buckets, notes] = await commit(
     client,
     client.query('BEGIN'),
     ask(client, OLD_MESSAGES, now - retentionMs),
     ask(client, OLD_BUCKETS, now),
+    ask(client, OLD_NOTES, now),
     ask(client, OLD_TALLIES, Math.floor((now - retentionMs) / 60_000)),
   )
-  return rows?.rowCount === PRUNE_STEP || buckets?.rowCount === PRUNE_STEP
+  return [rows, buckets, notes].some(each => each?.rowCount === PRUNE_STEP)
 }
 
 const OLD_MESSAGES: Statement = {
@@ -27,6 +28,11 @@ const OLD_BUCKETS: Statement = {
   name: 'old-buckets',
   text: `DELETE FROM courier_buckets WHERE name IN
     (SELECT name FROM courier_buckets WHERE gone_at <= $1 ORDER BY gone_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`,
+}
+const OLD_NOTES: Statement = {
+  name: 'old-notes',
+  text: `DELETE FROM courier_notes WHERE name IN
+    (SELECT name FROM courier_notes WHERE gone_at <= $1 ORDER BY gone_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`,
 }
 const OLD_TALLIES: Statement = {
   name: 'old-tallies',

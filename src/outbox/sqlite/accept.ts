@@ -6,6 +6,7 @@ import { sealLetter } from '../seal.ts'
 import { endOfLife, judgeTwin, rankOf } from '../states.ts'
 import type { Aside } from './aside.ts'
 import { type Ending, LIVE_COLUMNS, liveRow } from './ending.ts'
+import type { Notes } from './notes.ts'
 import type { Counters, Quotas } from './quotas.ts'
 import type { Tally } from './tally.ts'
 
@@ -16,12 +17,13 @@ export interface AcceptDeps {
   readonly quotas: Quotas
   readonly tally: Tally
   readonly aside: Aside
+  readonly notes: Notes
   readonly maxBacklog: number
 }
 
 /** Stores the messages of one callback, each judged by itself: twin, quota, backlog. */
 export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => readonly Accepted[] {
-  const { db, letterKey, ending, quotas, tally, aside, maxBacklog } = deps
+  const { db, letterKey, ending, quotas, tally, aside, notes, maxBacklog } = deps
   const newestTwin = db.prepare(
     `SELECT ${LIVE_COLUMNS}, answer, final_at FROM messages WHERE recipient = ? AND twin = ? ORDER BY seq DESC LIMIT 1`,
   )
@@ -36,12 +38,12 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
   )
 
   /** The newest message that said the same, and what it means for this one. */
-  function twinOf({ recipientHash, twinKey }: Acceptance, now: number) {
+  function twinOf({ recipientHash, twinKey, twinWindowMs }: Acceptance, now: number) {
     const row = newestTwin.get(recipientHash, twinKey)
     if (row === undefined) return null
     const twin = liveRow(row)
     const finalAt = row['final_at'] as number | null
-    const means = judgeTwin({ state: twin.state, finalAt, expiresAt: twin.expiresAt }, now)
+    const means = judgeTwin({ state: twin.state, finalAt, expiresAt: twin.expiresAt }, now, twinWindowMs)
     return { twin, means, answer: row['answer'] as FinalAnswer }
   }
 
@@ -111,6 +113,7 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
     }
     const superseded = supersede(acceptance, now)
     store(acceptance, taken, now)
+    if (acceptance.note !== undefined) notes.write(acceptance.note)
     return { is: 'stored', superseded }
   }
 

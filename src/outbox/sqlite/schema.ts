@@ -84,4 +84,13 @@ CREATE TABLE tallies (
   PRIMARY KEY (minute, channel, kind, state)
 ) STRICT, WITHOUT ROWID;
 `,
+  `
+-- What is remembered beside the messages; written rarely.
+CREATE TABLE notes (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL,
+  gone_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX note_gone ON notes (gone_at);
+`,
 ]

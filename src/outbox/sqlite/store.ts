@@ -10,6 +10,7 @@ import { createClaim } from './claim.ts'
 import { createDesk, createHand } from './desk.ts'
 import { createEnding } from './ending.ts'
 import { readMeta, writeMeta } from './open.ts'
+import { createNotes } from './notes.ts'
 import { createQuotas } from './quotas.ts'
 import { createReceipt, createSettle } from './settle.ts'
 import { createSummary } from './summary.ts'
@@ -45,7 +46,8 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const aside = createAside()
   const quotas = createQuotas(db)
   const ending = createEnding(db, quotas, tally)
-  const shared = { ...deps, db, tally, aside, quotas, ending }
+  const notes = createNotes(db)
+  const shared = { ...deps, db, tally, aside, quotas, ending, notes }
   const accept = createAccept(shared)
   const claim = createClaim(shared)
   const settle = createSettle(db, ending)
@@ -89,6 +91,8 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
         return desk.list(call[2])
       case 'find':
         return desk.find(call[2])
+      case 'notes':
+        return notes.read(call[2].names)
     }
   }
 
@@ -120,7 +124,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
 
 const PROBE_BYTES = 64 * 1024
 
-const READS: ReadonlySet<string> = new Set(['summary', 'list', 'find', 'tend'])
+const READS: ReadonlySet<string> = new Set(['summary', 'list', 'find', 'notes', 'tend'])
 
 function inTransaction(db: DatabaseSync, work: () => void): void {
   db.exec('BEGIN IMMEDIATE')

@@ -29,6 +29,9 @@ export function createUpkeep(db: DatabaseSync, retentionMs: number): Upkeep {
     `SELECT name, gone_at FROM buckets WHERE name > ? ORDER BY name LIMIT ${BUCKET_STEP}`,
   )
   const oldBucket = db.prepare('DELETE FROM buckets WHERE name = ?')
+  const oldNotes = db.prepare(
+    `DELETE FROM notes WHERE name IN (SELECT name FROM notes WHERE gone_at <= ? ORDER BY gone_at LIMIT ${PRUNE_STEP})`,
+  )
   const oldTallies = db.prepare('DELETE FROM tallies WHERE minute < ?')
   const walPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')
   const passive = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
@@ -49,10 +52,11 @@ export function createUpkeep(db: DatabaseSync, retentionMs: number): Upkeep {
     due: now => more || Math.abs(now - prunedAt) >= PRUNE_EVERY_MS,
     prune(now) {
       const rows = Number(old.run(now - retentionMs).changes)
+      const notes = Number(oldNotes.run(now).changes)
       pruneBuckets(now)
       // The minutes of what may still live stay: their messages change state yet.
       if (!more) oldTallies.run(Math.floor((now - retentionMs) / 60_000))
-      more = rows === PRUNE_STEP || reached !== ''
+      more = rows === PRUNE_STEP || notes === PRUNE_STEP || reached !== ''
       prunedAt = now
     },
     shortenWal() {

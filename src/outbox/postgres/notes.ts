@@ -1,0 +1,53 @@
+import type { Note } from '../outbox.ts'
+import { ask, type Client, type Result, type Statement } from './connect.ts'
+
+/** Writes notes over what was remembered under their names, in the open transaction. */
+export function writeNotes(client: Client, notes: readonly Note[]): Promise<Result>[] {
+  // The last one of a name: a statement may change a row only once.
+  const last = new Map(notes.map(note => [note.name, note]))
+  return last.size === 0 ? [] : [ask(client, WRITE, JSON.stringify([...last.values()]))]
+}
+
+export async function readNotes(
+  client: Client,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await ask(client, READ, names)
+  return new Map(rows.map(row => [row['name'] as string, row['value'] as string]))
+}
+
+/**
+ * Takes or keeps a lead by the database's clock, which is the same for all replicas.
+ * @param ttlMs 0 gives it up.
+ */
+export async function takeLead(client: Client, name: string, owner: string, ttlMs: number): Promise<boolean> {
+  if (ttlMs <= 0) {
+    await ask(client, LEAVE, name, owner)
+    return false
+  }
+  const { rows } = await ask(client, LEAD, name, owner, ttlMs)
+  return rows.length > 0
+}
+
+const WRITE: Statement = {
+  name: 'write-notes',
+  text: `INSERT INTO courier_notes (name, value, gone_at)
+    SELECT name, value, "goneAt" FROM json_to_recordset($1::json) AS r(name text, value text, "goneAt" bigint) ORDER BY name
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, gone_at = excluded.gone_at`,
+}
+const READ: Statement = {
+  name: 'read-notes',
+  text: 'SELECT name, value FROM courier_notes WHERE name = ANY($1::text[])',
+}
+const LEAD: Statement = {
+  name: 'take-lead',
+  text: `INSERT INTO courier_leads AS held (name, owner, until)
+    VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
+    ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
+      WHERE held.owner = excluded.owner OR held.until <= clock_timestamp()
+    RETURNING owner`,
+}
+const LEAVE: Statement = {
+  name: 'leave-lead',
+  text: 'DELETE FROM courier_leads WHERE name = $1 AND owner = $2',
+}
