@@ -77,6 +77,8 @@ export interface Reception {
   readonly ids: readonly string[]
 }
 
+/** A commit takes some ms. A store that takes this long is stuck, and the platform should come again. */
+const STORE_WITHIN_MS = 5000
 /** Seconds that a platform is asked to stay away when the store cannot take its message. */
 const STORE_RETRY_AFTER = 5
 
@@ -111,7 +113,7 @@ export function createReceiver(
 
     const left = () => options.answerWithinMs - (clock.now() - arrivedAt)
     const storing = store(channel, prepared)
-    const stored = await within(left(), storing)
+    const stored = await within(STORE_WITHIN_MS, storing)
     const known = prepared.map(each => each.acceptance.message.id)
     if (stored === undefined) {
       // Nobody waits for it any more, but it must not fail unheard.

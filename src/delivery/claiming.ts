@@ -8,6 +8,8 @@ import type { Verdicts } from './verdicts.ts'
 export interface Claims {
   /** Claims when memory has room and something is due; otherwise sets the timer for it. */
   schedule(lane: Lane): void
+  /** Lets the store end what needs no attempt, when nothing was claimed for a while: what has outlived its life. */
+  tidy(lane: Lane): void
 }
 
 export interface ClaimsOptions {
@@ -28,6 +30,8 @@ export interface ClaimsOptions {
 
 const CLAIM_LIMIT = 100
 const STORE_RETRY_MS = 1000
+/** How often the store is asked to tidy, at least, ms. */
+const TIDY_MS = 5000
 
 /** The store has something that is due then. */
 export function expectDue(lane: Lane, dueAt: number): void {
@@ -60,13 +64,14 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   async function refill(lane: Lane, limit: number): Promise<void> {
     lane.dueAt = null
+    lane.claimedAt = clock.now()
     try {
       const { messages, settled, nextDueAt } = await outbox.claim(lane.provider.channel, limit, leaseMs)
       for (const { id, state, channel, kind } of settled) {
         verdicts.announce(id, { is: 'final', state, answer: null })
         observer.final({ id, channel, kind, state, answer: null })
       }
-      lane.careful = messages.some(each => each.ambiguous > 0)
+      if (limit > 0) lane.careful = messages.some(each => each.ambiguous > 0)
       const again = messages.length === limit ? clock.now() : nextDueAt
       if (again !== null) expectDue(lane, again)
       claimed(lane, messages.map(jobOf))
@@ -79,7 +84,14 @@ export function createClaims(options: ClaimsOptions): Claims {
     }
   }
 
-  return { schedule }
+  return {
+    schedule,
+    tidy(lane) {
+      if (paused() || lane.claiming || clock.now() - lane.claimedAt < TIDY_MS) return
+      lane.claiming = true
+      work(lane, refill(lane, 0))
+    },
+  }
 }
 
 /** How many to claim now. */

@@ -237,6 +237,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const now = clock.now()
     for (const lane of lanes.values()) {
       for (const job of lane.withdrawAll(each => isOver(each, now))) putBack(lane, job, now)
+      claims.tidy(lane)
     }
   }
 

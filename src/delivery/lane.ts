@@ -28,6 +28,8 @@ export interface Lane extends LaneSpec {
   /** Places kept for messages that are about to be accepted. */
   reserved: number
   claiming: boolean
+  /** When the store was asked last, ms since the epoch. */
+  claimedAt: number
   /**
    * What was claimed last may have been sent before, or nobody knows yet: then only what can begin at once is claimed,
    * so that a process that dies now has not made messages ambiguous for a second time that it never began.
@@ -101,6 +103,7 @@ export function createLane(spec: LaneSpec): Lane {
     inFlight: 0,
     reserved: 0,
     claiming: false,
+    claimedAt: 0,
     careful: true,
     dueAt: null,
     timer: undefined,

@@ -90,3 +90,19 @@ t.test('a message that is stored while the provider rests is the one that tries 
   await until('it is sent', async () => (await view(acceptance.message.id)).state === 'sent')
   t.equal(provider.asked[before]?.code, 'new', 'newest first')
 })
+
+t.test('what outlives its life while the provider rests is ended meanwhile', async t => {
+  const { delivery, provider, store, events, clock, view } = await openRig(t, {
+    concurrency: 1,
+    breaker: { threshold: 1, restMs: 60_000, maxRestMs: 60_000 },
+    leaseMs: 400_050,
+  })
+  provider.respond = () => REFUSED
+  await store()
+  delivery.start()
+  await until('it opens', () => events.includes('breaker open'))
+  const { message } = await store({ lifeMs: 10_000 })
+  clock.advance(10_000)
+  await until('it has expired', async () => (await view(message.id)).state === 'expired')
+  t.equal(provider.asked.length, 1)
+})

@@ -49,6 +49,8 @@ export interface ReceivedMail {
   /** The message: dots unstuffed, its final line end included. */
   readonly data: Buffer
   readonly tls: boolean
+  /** When its last byte was read, ms since the epoch. */
+  readonly at: number
 }
 
 export interface SmtpConnection {
@@ -65,8 +67,8 @@ export interface SmtpConnection {
 }
 
 export interface SmtpServer {
-  /** Listens on 127.0.0.1 at any free port. */
-  listen(): Promise<{ port: number }>
+  /** Listens on 127.0.0.1, at any free port unless one is given. */
+  listen(port?: number): Promise<{ port: number }>
   /** Stops listening and drops every connection, so that connecting is refused. */
   close(): Promise<void>
   readonly mails: readonly ReceivedMail[]
@@ -181,7 +183,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
     session.from = undefined
     const act = ask(session, 'dot', '')
     if (accepts(act)) {
-      mails.push({ connection, from, to, wire, data: unstuffed(wire), tls: secured })
+      mails.push({ connection, from, to, wire, data: unstuffed(wire), tls: secured, at: Date.now() })
       session.delivered++
     }
     await perform(session, act, `250 2.0.0 Ok: queued as R${String(mails.length).padStart(5, '0')}`)
@@ -221,9 +223,9 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
     set act(act) {
       rig.act = act
     },
-    listen: () =>
+    listen: (port = 0) =>
       new Promise(resolve => {
-        server.listen(0, '127.0.0.1', () => resolve({ port: (server.address() as net.AddressInfo).port }))
+        server.listen(port, '127.0.0.1', () => resolve({ port: (server.address() as net.AddressInfo).port }))
       }),
     close: () =>
       new Promise(resolve => {

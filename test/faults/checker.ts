@@ -1,0 +1,220 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Channel } from '../../src/messages/message.ts'
+import type { AttemptRecord, State } from '../../src/outbox/outbox.ts'
+import type { Answered } from './driver.ts'
+
+/** A message as its recipient's side got it. */
+export interface Arrival {
+  readonly channel: Channel
+  readonly to: string
+  readonly code: string
+  /** Of the Message-ID; an SMS has none. */
+  readonly id: string | undefined
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** A message as the store has it. */
+export interface Row {
+  readonly id: string
+  readonly channel: Channel
+  readonly state: State
+  readonly attempts: number
+  readonly ambiguous: number
+  readonly arrivedAt: number
+  readonly expiresAt: number
+  readonly recipientHash: string
+  readonly timeline: readonly AttemptRecord[]
+}
+
+/** Reads every message of a store that no process holds. */
+export function readRows(path: string): readonly Row[] {
+  const db = new DatabaseSync(path, { readOnly: true })
+  try {
+    return db
+      .prepare('SELECT * FROM messages ORDER BY seq')
+      .all()
+      .map(row => ({
+        id: String(row['id']),
+        channel: row['channel'] as Channel,
+        state: row['state'] as State,
+        attempts: Number(row['attempts']),
+        ambiguous: Number(row['ambiguous']),
+        arrivedAt: Number(row['arrived_at']),
+        expiresAt: Number(row['expires_at']),
+        recipientHash: String(row['recipient']),
+        timeline: row['timeline'] === null ? [] : (JSON.parse(String(row['timeline'])) as AttemptRecord[]),
+      }))
+  } finally {
+    db.close()
+  }
+}
+
+/** What answers, arrivals and the store say together. */
+export interface Judgement {
+  /** Callbacks answered 0, answered otherwise, not answered at all. */
+  readonly answered: number
+  readonly refused: number
+  readonly unanswered: number
+  /** Of those answered 0: that arrived, that arrived twice, that ended nowhere. */
+  readonly delivered: number
+  readonly duplicated: number
+  readonly lost: number
+  /** Messages with an ambiguous attempt on record; those of them that ended unknown, and did not arrive. */
+  readonly ambiguous: number
+  readonly unknown: number
+  readonly unknownNotArrived: number
+  readonly states: Readonly<Partial<Record<State, number>>>
+  /** Every breach of the five promises, in words. Empty: none. */
+  readonly breaches: readonly string[]
+}
+
+export interface Evidence {
+  readonly answers: readonly Answered[]
+  readonly arrivals: readonly Arrival[]
+  readonly rows: readonly Row[]
+  readonly recipientHash: (channel: Channel, recipient: string) => string
+  /** How far the sinks' clock may be ahead of the service's, ms. */
+  readonly clockSlackMs?: number
+}
+
+const LIVE: readonly State[] = ['queued', 'sending']
+/** States that say that nothing was sent, unless an attempt was ambiguous. */
+const UNSENT: readonly State[] = ['expired', 'superseded', 'refused']
+
+/**
+ * Joins what was answered with what arrived and with what the store says, and looks for breaches of:
+ *
+ * - I1 nothing answered 0 is lost: it ends, visibly
+ * - I2 it arrives twice only when an attempt was recorded as ambiguous, at most twice, with the same Message-ID
+ * - I3 nothing arrives after its validity
+ * - I5 never 0 without a commit: a message answered 0 has a row
+ *
+ * Everything must have come to rest. Messages are known by channel, recipient and code; those of one recipient are
+ * matched with rows in the order in which they were first posted.
+ */
+export function judge({ answers, arrivals, rows, recipientHash, clockSlackMs = 50 }: Evidence): Judgement {
+  const breaches: string[] = []
+  const arrived = grouped(arrivals, arrival => keyOf(arrival.channel, arrival.to, arrival.code))
+  const asked = grouped(answers, ({ callback: { channel, to, code } }) => keyOf(channel, to, code))
+  const rowOf = matchRows(answers, rows, recipientHash)
+  let [delivered, duplicated, lost, answered, unknownNotArrived] = [0, 0, 0, 0, 0]
+
+  for (const [key, posts] of asked) {
+    const got = arrived.get(key) ?? []
+    const row = rowOf.get(key)
+    const promised = posts.some(post => post.errCode === 0)
+    if (promised) answered += 1
+    if (promised && got.length > 0) delivered += 1
+    if (row === undefined) {
+      if (promised) {
+        lost += 1
+        breaches.push(`I5 ${key}: answered 0, and not in the store`)
+      } else if (got.length > 0) breaches.push(`I5 ${key}: arrived, and not in the store`)
+      continue
+    }
+    if (promised && isLost(row, got.length)) {
+      lost += 1
+      breaches.push(`I1 ${key}: answered 0, ${row.state} in the store, arrived ${got.length} times`)
+    }
+    if (row.state === 'unknown' && got.length === 0) unknownNotArrived += 1
+    if (got.length > 1) duplicated += 1
+    breaches.push(...copies(key, row, got), ...late(key, row, got, clockSlackMs))
+  }
+  for (const key of arrived.keys())
+    if (!asked.has(key)) breaches.push(`${key}: arrived, and nobody asked for it`)
+
+  return {
+    answered,
+    refused: answers.filter(each => each.errCode !== 0 && each.status !== undefined).length,
+    unanswered: answers.filter(each => each.status === undefined).length,
+    delivered,
+    duplicated,
+    lost,
+    ambiguous: rows.filter(row => row.ambiguous > 0 || row.state === 'unknown').length,
+    unknown: rows.filter(row => row.state === 'unknown').length,
+    unknownNotArrived,
+    states: counted(rows.map(row => row.state)),
+    breaches,
+  }
+}
+
+function isLost(row: Row, copies: number): boolean {
+  return LIVE.includes(row.state) || (row.state === 'sent' && copies === 0)
+}
+
+/** I2, and that the state says no less than what happened. */
+function copies(key: string, row: Row, got: readonly Arrival[]): string[] {
+  const unsure = row.ambiguous > 0 || row.state === 'unknown'
+  const recorded = row.timeline.some(({ outcome }) => outcome === 'ambiguous' || outcome === 'lease-lost')
+  const found: string[] = []
+  if (got.length > 2) found.push(`I2 ${key}: arrived ${got.length} times`)
+  if (got.length === 2 && !(unsure && recorded))
+    found.push(`I2 ${key}: arrived twice, and no attempt is on record as ambiguous (${row.state})`)
+  const ids = new Set(got.map(each => each.id))
+  if (ids.size > 1) found.push(`I2 ${key}: its copies have different Message-IDs`)
+  if (got.some(each => each.id !== undefined && each.id !== row.id))
+    found.push(`I2 ${key}: its Message-ID is not its row's`)
+  if (got.length > 0 && UNSENT.includes(row.state) && !unsure)
+    found.push(`I1 ${key}: arrived, but is ${row.state} in the store`)
+  return found
+}
+
+/** I3 */
+function late(key: string, row: Row, got: readonly Arrival[], slackMs: number): string[] {
+  return [
+    ...got
+      .filter(each => each.at > row.expiresAt + slackMs)
+      .map(each => `I3 ${key}: arrived ${each.at - row.expiresAt} ms after its validity`),
+    ...row.timeline
+      .filter(({ outcome, at }) => outcome !== 'lease-lost' && at >= row.expiresAt)
+      .map(({ at }) => `I3 ${key}: tried ${at - row.expiresAt} ms after its validity`),
+  ]
+}
+
+function matchRows(
+  answers: readonly Answered[],
+  rows: readonly Row[],
+  recipientHash: Evidence['recipientHash'],
+): Map<string, Row> {
+  const byRecipient = grouped(rows, row => `${row.channel} ${row.recipientHash}`)
+  const keys = new Map<string, Set<string>>()
+  // A callback that was refused because it could not be stored has no row.
+  const maybeStored = answers.filter(({ errCode }) => errCode === 0 || errCode === undefined)
+  for (const post of maybeStored.toSorted((a, b) => a.askedAt - b.askedAt)) {
+    const { channel, to, code } = post.callback
+    const recipient = `${channel} ${recipientHash(channel, to)}`
+    const known = keys.get(recipient) ?? new Set()
+    keys.set(recipient, known.add(keyOf(channel, to, code)))
+  }
+  const matched = new Map<string, Row>()
+  for (const [recipient, known] of keys) {
+    const found = byRecipient.get(recipient) ?? []
+    ;[...known].forEach((key, at) => {
+      const row = found[at]
+      if (row !== undefined) matched.set(key, row)
+    })
+  }
+  return matched
+}
+
+function keyOf(channel: Channel, to: string, code: string): string {
+  return `${channel} ${to} ${code}`
+}
+
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+function counted<T extends string>(items: readonly T[]): Partial<Record<T, number>> {
+  const counts: Partial<Record<T, number>> = {}
+  for (const item of items) counts[item] = (counts[item] ?? 0) + 1
+  return counts
+}
