@@ -5,10 +5,11 @@ import { type Figure, table } from './figures.ts'
 import { measureBacklog } from './measures/backlog.ts'
 import { measureColdStart } from './measures/cold-start.ts'
 import { measureEmail, measureSms } from './measures/rates.ts'
+import { measureReplicas } from './measures/replicas.ts'
 import { measureValidation } from './measures/validation.ts'
 import { openStage, type Stage } from './stage.ts'
 
-const USAGE = `npm run bench -- [--only email,sms,get,cold,backlog] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
+const USAGE = `npm run bench -- [--only email,sms,get,cold,backlog,replicas] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds. Ends with 1 when a message was lost, doubled or wrongly answered.`
@@ -19,6 +20,7 @@ const MEASURES: Readonly<Record<string, (stage: Stage, backlogs: readonly number
   get: measureValidation,
   cold: measureColdStart,
   backlog: measureBacklog,
+  replicas: measureReplicas,
 }
 
 const { values } = parseArgs({

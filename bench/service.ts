@@ -63,6 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await started(child, log)
   } catch (error) {
     child.kill('SIGKILL')
+    await rm(directory, { recursive: true, force: true })
     throw error
   }
   return {

@@ -22,6 +22,8 @@ export interface Stage {
   readonly numbers: ReturnType<typeof createNumbers>
   readonly say: (line: string) => void
   service(options?: Pick<ServiceOptions, 'env' | 'prepare'>): Promise<Service>
+  /** Ends all services that run. */
+  stopServices(): Promise<void>
   /**
    * Waits until the sink has every message of the range, then looks at what it got in the whole run.
    * @throws when one was lost, doubled or wrong.
@@ -58,6 +60,9 @@ export async function openStage(options: {
       services.push(service)
       return service
     },
+    async stopServices() {
+      await Promise.all(services.splice(0).map(async service => service.stop()))
+    },
     async arrived(channel, from, to) {
       const asked = [[from, to]]
       const until = performance.now() + ARRIVAL_MS
@@ -76,7 +81,7 @@ export async function openStage(options: {
   return {
     stage,
     async close() {
-      await Promise.all(services.map(async service => service.stop()))
+      await stage.stopServices()
       await Promise.all([email.stop(), sms.stop()])
     },
   }
