@@ -4,6 +4,7 @@ import { accepting } from './contract/accepting.ts'
 import { claiming } from './contract/claiming.ts'
 import { desk } from './contract/desk.ts'
 import { interleavings } from './contract/interleavings.ts'
+import { notebook } from './contract/notebook.ts'
 import { quotas } from './contract/quotas.ts'
 import { settling } from './contract/settling.ts'
 import { walk } from './contract/walk.ts'
@@ -30,7 +31,7 @@ export type Create = (options: StoreOptions) => Promise<Opened>
 
 /** Every promise of the outbox's port; each store passes all of it. */
 export async function outboxContract(t: Test, name: string, create: Create): Promise<void> {
-  for (const suite of [accepting, claiming, settling, interleavings, quotas, desk, walk]) {
+  for (const suite of [accepting, claiming, settling, interleavings, quotas, notebook, desk, walk]) {
     await t.test(`${name}: ${suite.name}`, async t => await suite(t, create))
   }
 }
