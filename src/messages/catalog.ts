@@ -13,6 +13,8 @@ export interface Catalog {
   language(tag: string, what: string): Language
   /** A kind's own html or text, in this language's version first, or the layout. */
   mail(part: 'html' | 'txt', name: string, tag: string): Compiled
+  /** Whether both parts of that are the built-in layouts. */
+  standard(name: string, tag: string): boolean
 }
 
 export interface CatalogLoader {
@@ -107,6 +109,11 @@ export function createCatalogLoader(
           languages,
           language: nearest(languages, english),
           mail: compileOnce(sources, languages, brand),
+          standard: (name, tag) =>
+            (['html', 'txt'] as const).every(part => {
+              const file = fileFor(sources, part, name, tag)
+              return file === `layout.${part}` && sources.get(file)?.source === ours.get(file)
+            }),
         },
         problems,
       }
@@ -133,9 +140,7 @@ function compileOnce(
 ): Catalog['mail'] {
   const compiled = new Map<string, Compiled>()
   return (part, name, tag) => {
-    const file =
-      [`messages/${name}.${tag}.${part}`, `messages/${name}.${part}`].find(own => sources.has(own)) ??
-      `layout.${part}`
+    const file = fileFor(sources, part, name, tag)
     const key = `${tag}/${file}`
     const before = compiled.get(key)
     if (before) return before
@@ -146,6 +151,17 @@ function compileOnce(
     compiled.set(key, template)
     return template
   }
+}
+
+/** A kind's own file in this language, its own in all, or the layout. */
+function fileFor(
+  sources: ReadonlyMap<string, unknown>,
+  part: 'html' | 'txt',
+  name: string,
+  tag: string,
+): string {
+  const own = [`messages/${name}.${tag}.${part}`, `messages/${name}.${part}`]
+  return own.find(file => sources.has(file)) ?? `layout.${part}`
 }
 
 /** What a language could do with, as warnings. */

@@ -17,6 +17,8 @@ export interface MailWords {
   /** The platform's plain text, when that is what is said. */
   readonly text: string | null
   readonly shows_code: boolean
+  /** How much room the code takes: up to 8 characters, up to 16, more. */
+  readonly code_length: 'short' | 'medium' | 'long'
   readonly details: readonly { readonly label: string; readonly value: string }[]
   readonly button: string | null
   /** Stands before the link as text. */
@@ -163,6 +165,7 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
         before: said(words.before),
         text: name === PLAIN_KIND && typeof scope['plain_email'] === 'string' ? scope['plain_email'] : null,
         shows_code: words.showsCode,
+        code_length: lengthOf(scope['code']),
         details: words.details.flatMap(({ key, label }) => {
           const value = scope[key]
           return typeof value === 'string' ? [{ label: label(scope), value }] : []
@@ -200,6 +203,11 @@ function remembered(compiled: Phrase): Phrase {
     if (outcomes.size < OUTCOMES) outcomes.set(scope['validity'], said)
     return said
   }
+}
+
+function lengthOf(code: unknown): MailWords['code_length'] {
+  const length = typeof code === 'string' ? code.length : 0
+  return length <= 8 ? 'short' : length <= 16 ? 'medium' : 'long'
 }
 
 /** One line, short enough for a preheader, cut between words where there are any. */

@@ -19,11 +19,13 @@ export interface MailParts {
   readonly subject: string
   /** The Date, ms since the epoch. */
   readonly arrivedAt: number
-  readonly text: string
-  readonly html: string
-  /** Encoded lines of the html that are not of this message alone; see `encodedLines`. */
-  readonly known?: ReadonlyMap<string, string>
+  readonly text: Body
+  readonly html: Body
 }
+
+/** The content of a part, encoded, behind the rest of its header: made by `encodeBody` or `quotedPrintable`. */
+export type Body = string & { readonly [encoded]: true }
+declare const encoded: unique symbol
 
 /** No line of quoted-printable can hold `=_`, and base64 has no `_`, so no body can end its part early. */
 const BOUNDARY = '=_callback-courier'
@@ -31,6 +33,8 @@ const BOUNDARY = '=_callback-courier'
 const BARE_ADDRESS = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d.-]+$/i
 const CRLF = '\r\n'
 const ALTERNATIVE = `Content-Type: multipart/alternative;${CRLF} boundary="${BOUNDARY}"`
+const LINE_END = /\r\n?|\n/g
+const PART_HEAD = `; charset=utf-8${CRLF}Content-Transfer-Encoding: `
 const NEXT_PART = `${CRLF}--${BOUNDARY}${CRLF}Content-Type: text/`
 const LAST_LINE = `${CRLF}--${BOUNDARY}--${CRLF}`
 
@@ -69,7 +73,7 @@ export function createComposer({
       fixed,
     ].join(CRLF)
     return Buffer.from(
-      `${head}${NEXT_PART}plain${body(mail.text)}${NEXT_PART}html${body(mail.html, mail.known)}${LAST_LINE}`,
+      `${head}${NEXT_PART}plain${mail.text}${NEXT_PART}html${mail.html}${LAST_LINE}`,
       'latin1',
     )
   }
@@ -89,19 +93,30 @@ export function encodedLines(one: string, other: string): ReadonlyMap<string, st
   )
 }
 
-/** A part after its media type: charset, encoding, empty line, content. Line ends become CRLF. */
-function body(text: string, known?: ReadonlyMap<string, string>): string {
-  const head = '; charset=utf-8\r\nContent-Transfer-Encoding: '
+/**
+ * Encodes a part: quoted-printable, or base64 where that is shorter. Line ends become CRLF.
+ * @param known lines that are encoded already
+ */
+export function encodeBody(text: string, known?: ReadonlyMap<string, string>): Body {
   const bytes = Buffer.byteLength(text)
   // Quoted-printable takes 3 for each byte that is not ASCII, base64 4 for each 3 of all.
   if ((bytes - text.length) * 2.5 > bytes / 2) {
-    const encoded = base64.wrap(base64.encode(text.replace(/\r\n?|\n/g, CRLF)), 76)
-    return `${head}base64${CRLF}${CRLF}${encoded}`
+    const lines = base64.wrap(base64.encode(text.replace(LINE_END, CRLF)), 76)
+    return `${PART_HEAD}base64${CRLF}${CRLF}${lines}` as Body
   }
-  const lines = text.split(/\r\n?|\n/)
-  let encoded = ''
-  for (const line of lines) encoded += CRLF + (known?.get(line) ?? encodeLine(line))
-  return `${head}quoted-printable${CRLF}${encoded}`
+  return quotedPrintable(encodedLine(text, known))
+}
+
+/** A part of lines that `encodedLine` made. */
+export function quotedPrintable(lines: string): Body {
+  return `${PART_HEAD}quoted-printable${CRLF}${lines}` as Body
+}
+
+/** A line, or several, in quoted-printable, a line break before each. */
+export function encodedLine(text: string, known?: ReadonlyMap<string, string>): string {
+  let lines = ''
+  for (const line of text.split(LINE_END)) lines += CRLF + (known?.get(line) ?? encodeLine(line))
+  return lines
 }
 
 function encodeLine(line: string): string {

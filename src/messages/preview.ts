@@ -1,8 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { galleryPage } from './gallery-page.ts'
+import type { MailView } from './mails.ts'
 import type { Channel } from './message.ts'
-import type { MailView, Renderer } from './render.ts'
+import type { Renderer } from './render.ts'
 import { type Sample, sampleMessage, samples } from './samples.ts'
 import { type Segments, segments } from './segments.ts'
 

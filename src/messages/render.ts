@@ -1,25 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
 import { type BrandSettings, createBrand } from './brand.ts'
-import type { Catalog } from './catalog.ts'
-import type { Language } from './language.ts'
-import type {
-  Channel,
-  Content,
-  NewMessage,
-  Outgoing,
-  OutgoingMail,
-  OutgoingSms,
-  SmsSender,
-} from './message.ts'
-import { type ComposerOptions, createComposer, encodedLines } from './mime.ts'
+import { createMails, type MailView } from './mails.ts'
+import type { NewMessage, Outgoing, OutgoingMail, OutgoingSms, SmsSender } from './message.ts'
+import { type ComposerOptions, createComposer } from './mime.ts'
 import { kindNamed, PLAIN_KIND } from './registry.ts'
-import { otherwise, type Sample, samples } from './samples.ts'
+import type { Sample } from './samples.ts'
 import { segments } from './segments.ts'
 import { chooseText } from './sms-text.ts'
 import type { Problem } from './template-files.ts'
 import { createTemplates, type TemplatesOptions } from './templates.ts'
-import { lifeIn, scopeOf } from './vocabulary.ts'
+import { scopeOf, statedValidity } from './vocabulary.ts'
 
 /** What a plugin_id chooses. */
 export interface PluginSender {
@@ -50,15 +41,6 @@ export interface RendererOptions {
   readonly log?: NonNullable<TemplatesOptions['log']>
   /** How often TEMPLATES_DIR is looked at, ms. */
   readonly lookEveryMs?: number
-}
-
-/** A mail in the parts that people look at. */
-export interface MailView {
-  readonly subject: string
-  readonly html: string
-  readonly text: string
-  readonly locale: string
-  readonly dir: 'ltr' | 'rtl'
 }
 
 export interface Renderer {
@@ -102,12 +84,11 @@ export function createRenderer(options: RendererOptions): Renderer {
     log: options.log,
     lookEveryMs: options.lookEveryMs ?? 1000,
   })
-  /** Lines of layouts that need encoding only once; of one catalog, so that they go with it. */
-  const encoded = new WeakMap<Catalog, Map<string, ReadonlyMap<string, string>>>()
+  const mails = createMails({ brand, locale })
 
   return {
     render: message => (message.channel === 'email' ? renderMail(message) : renderSms(message)),
-    viewMail: message => viewMail(message).view,
+    viewMail,
     get locales() {
       return [...templates.current().languages.keys()]
     },
@@ -117,50 +98,15 @@ export function createRenderer(options: RendererOptions): Renderer {
   }
 
   function renderMail(message: NewMessage): OutgoingMail {
-    const { view, name } = viewMail(message)
     const { id, recipient: to, arrivedAt, expiresAt } = message
-    const raw = compose({ ...view, id, to, arrivedAt, known: knownLines(name, view.locale) })
-    return { channel: 'email', id, to, raw, expiresAt }
-  }
-
-  function viewMail(message: NewMessage): { readonly view: MailView; readonly name: string } {
     const sample = spoken(message)
-    const tag = message.content.locale ?? locale
-    const view = templates.say(`email/${sample.name}`, catalog => mailFrom(catalog, sample, tag))
-    return { name: sample.name, view }
+    const parts = templates.say(`email/${sample.name}`, catalog => mails.encode(catalog, sample))
+    return { channel: 'email', id, to, raw: compose({ ...parts, id, to, arrivedAt }), expiresAt }
   }
 
-  function mailFrom(catalog: Catalog, { kind, name, content }: Sample, tag: string): MailView {
-    const language = catalog.language(tag, `email/${name}`)
-    const scope = scopeOf('email', kind, content, {
-      brand,
-      locale: language,
-      validity: validityOf(language, 'email', content),
-    })
-    const full = { ...scope, words: language.mail(name, scope) }
-    return {
-      subject: content.subject ?? '',
-      html: catalog.mail('html', name, language.tag)(full),
-      text: catalog.mail('txt', name, language.tag)(full),
-      locale: language.tag,
-      dir: language.dir,
-    }
-  }
-
-  /** Learnt from two invented mails of the kind: what they share is of the layout and the words, not of a message. */
-  function knownLines(name: string, tag: string): ReadonlyMap<string, string> {
-    const catalog = templates.current()
-    const lines = encoded.get(catalog) ?? new Map<string, ReadonlyMap<string, string>>()
-    encoded.set(catalog, lines)
-    const known = lines.get(`${name}/${tag}`)
-    if (known) return known
-    const sample = samples.find(one => one.channel === 'email' && one.name === name)
-    const htmlOf = (one: Sample) => templates.say(`email/${name}`, from => mailFrom(from, one, tag)).html
-    const learnt: ReadonlyMap<string, string> = sample
-      ? encodedLines(htmlOf(sample), htmlOf(otherwise(sample)))
-      : new Map()
-    lines.set(`${name}/${tag}`, learnt)
-    return learnt
+  function viewMail(message: NewMessage): MailView {
+    const sample = spoken(message)
+    return templates.say(`email/${sample.name}`, catalog => mails.view(catalog, sample))
   }
 
   function renderSms(message: NewMessage): OutgoingSms {
@@ -173,7 +119,7 @@ export function createRenderer(options: RendererOptions): Renderer {
     const plugin = content.pluginId === undefined ? undefined : pluginSenders?.get(content.pluginId)
     const body = templates.say(`sms/${name}`, catalog => {
       const language = catalog.language(tag, `sms/${name}`)
-      const validity = validityOf(language, 'sms', content)
+      const validity = statedValidity(language, 'sms', content)
       const signature = plugin?.signature ?? brand.name
       const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
       return chooseText(language.sms(name, scope), content, webotpDomain)
@@ -191,11 +137,6 @@ function spoken({ channel, kind: name, content }: NewMessage): Sample {
   const kind = content.words === 'plain' ? undefined : kindNamed(channel, name)
   if (!kind && content.plain === undefined) throw new Unrenderable(`no words for ${name}, and no plain text`)
   return { channel, name: kind?.name ?? PLAIN_KIND, kind, content }
-}
-
-function validityOf(language: Language, channel: Channel, content: Content): string | null {
-  const ms = lifeIn(channel, content)
-  return ms === null ? null : language.validity(ms)
 }
 
 function senderOf(plugin: PluginSender | undefined): SmsSender | undefined {

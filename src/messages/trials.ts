@@ -5,7 +5,7 @@ import { checkLanguage, merge, readJson } from './language-file.ts'
 import { FALLBACK } from './locales.ts'
 import { kindNamed, PLAIN_KIND } from './registry.ts'
 import { samples, sparse } from './samples.ts'
-import { lifeIn, namesForLayouts, scopeOf } from './vocabulary.ts'
+import { namesForLayouts, scopeOf, statedValidity } from './vocabulary.ts'
 
 /** What a template goes through before a reader ever sees it. */
 
@@ -28,8 +28,7 @@ export function languageFrom(
   const language = compileLanguage(tag, source, text, engine)
   for (const sample of [...samples, ...samples.map(sparse)]) {
     if (!language.has.has(`${sample.channel}/${sample.name}`)) continue
-    const life = lifeIn(sample.channel, sample.content)
-    const validity = life === null ? null : language.validity(life)
+    const validity = statedValidity(language, sample.channel, sample.content)
     const scope = scopeOf(sample.channel, sample.kind, sample.content, { brand, locale: language, validity })
     if (sample.channel === 'email') language.mail(sample.name, scope)
     else
@@ -61,8 +60,7 @@ export function tryMail(compiled: Compiled, language: Language, brand: Brand, on
     const { channel, name, kind, content } = sample
     if (channel !== 'email' || (only !== undefined && only !== name) || !language.has.has(`email/${name}`))
       continue
-    const life = lifeIn(channel, content)
-    const validity = life === null ? null : language.validity(life)
+    const validity = statedValidity(language, channel, content)
     const scope = scopeOf(channel, kind, content, { brand, locale: language, validity })
     if (compiled({ ...scope, words: language.mail(name, scope) }).trim() === '')
       throw new Error('comes out blank')

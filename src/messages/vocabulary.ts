@@ -111,8 +111,18 @@ export function fixedNames(
   return fixed
 }
 
+/** The stated life of a message in a language's words; null when the platform stated none. */
+export function statedValidity(
+  language: { validity(ms: number): string },
+  channel: Channel,
+  content: Content,
+): string | null {
+  const ms = lifeIn(channel, content)
+  return ms === null ? null : language.validity(ms)
+}
+
 /** The stated life of a message's parameters in ms; null when the platform stated none. */
-export function lifeIn(channel: Channel, content: Content): number | null {
+function lifeIn(channel: Channel, content: Content): number | null {
   const unit = channel === 'email' ? 'hour' : 'minute'
   return statedLife(unit, content.params[unit])
 }

@@ -175,6 +175,54 @@ t.test('any parameter shows in both parts as it is', async () => {
   )
 })
 
+t.test('a form that is filled in says what the layout says, whatever the message', async () => {
+  const value = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 40 }),
+    fc.constantFrom('<b>&"\'', '{{ code }}', 'a\nb', 'é=20'),
+  )
+  const clean = value
+    .map(text =>
+      text
+        .replace(/[\p{Cc}\u2028\u2029]/gu, '')
+        .toWellFormed()
+        .trim(),
+    )
+    .filter(text => text !== '')
+  const message = fc.constantFrom(...mails).chain(kind =>
+    fc.record({
+      kind: fc.constant(kind.name),
+      locale: fc.constantFrom(...renderer.locales),
+      subject: clean,
+      needed: fc.record(
+        Object.fromEntries(kind.needed.map(key => [key, key === kind.link ? fc.webUrl() : clean])),
+      ),
+      also: fc.record(
+        Object.fromEntries(
+          kind.also.map(key => [key, key === kind.life ? fc.constantFrom('1', '0.5', '72', 'x') : clean]),
+        ),
+        { requiredKeys: [] },
+      ),
+    }),
+  )
+  await fc.assert(
+    fc.asyncProperty(message, async ({ kind, locale, subject, needed, also }) => {
+      const one = messageOf('email', kind, {
+        params: { ...needed, ...also } as Record<string, string>,
+        subject,
+        locale,
+      })
+      const [mail, view] = [await readMail(rawOf(renderer, one)), renderer.viewMail(one)]
+      const lines = (part: string) => part.replaceAll('\r\n', '\n').trimEnd()
+      return (
+        lines(mail.html) === lines(view.html) &&
+        lines(mail.text) === lines(view.text) &&
+        mail.subject === view.subject
+      )
+    }),
+    { numRuns: 400 },
+  )
+})
+
 t.test('plain text is said in our layout, its links clickable', async t => {
   const plain = 'Hello <you>,\r\n\tyour link: https://a.example.com/?x=1&y=2#!z==.\nBye'
   const content = { plain, words: 'plain' as const, params: { code: '999999' }, subject: 'News' }
