@@ -3,7 +3,7 @@ import type { SettingValues } from './settings.ts'
 
 /** What works but should not stay as it is, a sentence each. */
 export function advice(s: SettingValues): readonly string[] {
-  return [...tokenAdvice(s), ...networkAdvice(s), ...smsAdvice(s)]
+  return [...tokenAdvice(s), ...networkAdvice(s), ...smsAdvice(s), ...alertAdvice(s)]
 }
 
 function tokenAdvice(s: SettingValues): string[] {
@@ -43,6 +43,12 @@ function networkAdvice(s: SettingValues): string[] {
       "TLS=off means a proxy in front, but TRUSTED_PROXIES is empty: ALLOWED_SOURCES will be compared with the proxy's address",
     )
   return said
+}
+
+function alertAdvice(s: SettingValues): string[] {
+  return s.ALERTS !== undefined && s.DDQ_HOST === undefined
+    ? ['ALERTS is set, but nobody is told of anything: set DDQ_HOST as well']
+    : []
 }
 
 function smsAdvice(s: SettingValues): string[] {

@@ -19,6 +19,7 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...protectionFaults(s, wrong),
     ...listenerFaults(s),
     ...dkimFaults(s),
+    ...(s.DDQ_HOST === undefined ? [] : alertFaults(s)),
     ...exampleFaults(s),
   ]
   return faults.filter(fault => !wrong.has(fault.name))
@@ -91,6 +92,18 @@ function smsFaults(s: Partly): Fault[] {
       ),
     )
   return faults
+}
+
+function alertFaults(s: Partly): Fault[] {
+  const needed = {
+    DDQ_AUTH_URL: "the platform API's address",
+    DDQ_APP_ID: "the application's identifier",
+    DDQ_APP_SECRET: "the application's secret",
+    ALERTS: 'who is to be told of what (or ALERTS_FILE)',
+  } as const
+  return (Object.keys(needed) as (keyof typeof needed)[])
+    .filter(name => s[name] === undefined)
+    .map(name => missing(name, `device alerts are on (DDQ_HOST), so set ${needed[name]}`))
 }
 
 /** Networks that leave somebody out; 0.0.0.0/0 and ::/0 protect nothing. */

@@ -1,4 +1,5 @@
 import type { Group, Setting, Settings, Values } from './setting.ts'
+import { alerts } from './settings/alerts.ts'
 import { callbacks } from './settings/callbacks.ts'
 import { listeners } from './settings/listeners.ts'
 import { mail } from './settings/mail.ts'
@@ -8,7 +9,7 @@ import { store } from './settings/store.ts'
 import { words } from './settings/words.ts'
 
 /** Every group, in the order of .env.example. */
-export const groups: readonly Group<Settings>[] = [callbacks, listeners, store, mail, sms, words, quotas]
+export const groups: readonly Group<Settings>[] = [callbacks, listeners, store, mail, sms, words, quotas, alerts]
 
 /** Every setting by its name. A setting is written down once, in its group's file; all else follows from there. */
 export const settings = {
@@ -19,6 +20,7 @@ export const settings = {
   ...sms.settings,
   ...words.settings,
   ...quotas.settings,
+  ...alerts.settings,
 } as const
 
 export type SettingName = keyof typeof settings

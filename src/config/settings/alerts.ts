@@ -1,0 +1,86 @@
+import { type Group, integer, read, text } from '../setting.ts'
+
+const PATH = { pattern: '^/[\\x21-\\x7e]{0,199}$', form: 'a path such as /subscribe' } as const
+
+const settings = {
+  DDQ_HOST: text({
+    pattern: '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$',
+    form: 'a host name or an address, without http:// and without a port',
+    meaning:
+      "The platform's data subscription service (DDQ). Set it to be told of device alerts by mail and SMS (docs/alerts.md); without it nothing of this runs.",
+    example: 'ddq.example.com',
+  }),
+  DDQ_PORT: integer({
+    minimum: 1,
+    maximum: 65_535,
+    default: 80,
+    meaning: 'Its port; 80 on the public cloud.',
+    example: '80',
+  }),
+  DDQ_TLS: read('switch', {
+    default: 'off',
+    meaning:
+      'on: connect with TLS. off: in the clear, as the public cloud does on port 80; then the credential can be read on the way.',
+    example: 'on',
+  }),
+  DDQ_AUTH_URL: read('apiUrl', {
+    meaning: "The platform API's address, for the login that DDQ asks for.",
+    example: 'https://api.example.com',
+  }),
+  DDQ_APP_ID: text({
+    minLength: 1,
+    meaning: "The application's identifier, as the platform's console shows it under application details.",
+    example: '2e07d2b0c4e84f21',
+  }),
+  DDQ_APP_SECRET: text({
+    minLength: 1,
+    secret: true,
+    meaning: "The application's secret.",
+    example: 'the-secret-of-the-application',
+  }),
+  DDQ_AUTH_PATH: text({
+    ...PATH,
+    default: '/auth',
+    meaning:
+      'Path of the authentication request. The platform does not publish it: the default is a guess, ask for yours.',
+    example: '/auth',
+  }),
+  DDQ_SUBSCRIBE_PATH: text({
+    ...PATH,
+    default: '/subscribe',
+    meaning:
+      'Path of the subscription request. The platform does not publish it: the default is a guess, ask for yours.',
+    example: '/subscribe',
+  }),
+  DDQ_ANY_PRODUCT: text({
+    pattern: '^[\\x21-\\x7e]{1,32}$',
+    form: 'up to 32 characters without spaces',
+    default: '+',
+    meaning:
+      'What stands for any product in a topic. The platform does not publish one: the default is a guess. Not used when every row of ALERTS names its product.',
+    example: '*',
+  }),
+  DDQ_HEARTBEAT: text({
+    pattern: '^(ping|settings|post:/[\\x21-\\x7e]{0,199})$',
+    form: 'ping, settings or post:/path',
+    default: 'ping',
+    meaning:
+      'What is sent each second to keep the connection alive: an HTTP/2 PING, an empty SETTINGS frame, or a POST to a path.',
+    example: 'post:/heartbeat',
+  }),
+  ALERTS: text({
+    minLength: 1,
+    secret: true,
+    meaning:
+      'Who is told of what: rows of TOPIC (alert, state or event), PRODUCT (* any), MINUTES (at most once in so many per device and rule), LANGUAGE (- usual), RECIPIENTS; rows parted by ; or, in a file (ALERTS_FILE), one a line.',
+    example: 'alert * 30 - ops@example.com, +8613800138000; state * 60 - ops@example.com',
+  }),
+} as const
+
+/** Alerts of devices, which the platform does not send by itself. */
+export const alerts: Group<typeof settings> = {
+  title: 'Device alerts',
+  about:
+    'Off unless DDQ_HOST is set. Then these are needed: DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET and ALERTS.',
+  settings,
+}
