@@ -64,8 +64,16 @@ export type ToStore = readonly Sent[] | 'close'
 export type FromStore =
   | { readonly is: 'open' }
   | { readonly is: 'unusable'; readonly message: string; readonly cause?: unknown }
-  /** The replies to calls that shared a transaction, and how long it took with its commit, ms. */
-  | { readonly is: 'replies'; readonly replies: readonly Replied[]; readonly ms: number }
+  /**
+   * The replies to calls that shared a transaction, and how long it took with its commit, ms. `taken`: how many
+   * messages were worked off with them.
+   */
+  | {
+      readonly is: 'replies'
+      readonly replies: readonly Replied[]
+      readonly ms: number
+      readonly taken: number
+    }
   /** A fault that concerns no call: a checkpoint or pruning that failed. */
   | { readonly is: 'trouble'; readonly doing: string; readonly message: string }
   | { readonly is: 'closed' }

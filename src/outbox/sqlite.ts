@@ -118,7 +118,13 @@ interface Pending {
   reject(error: Error): void
 }
 
-/** Calls into the store's thread. Those of one turn of the event loop travel in one message. */
+/** One message for the thread to work on, and one that waits for it there. */
+const MOST_UNDER_WAY = 2
+
+/**
+ * Calls into the store's thread. Those of one turn of the event loop travel in one message; while the thread has
+ * enough to do, more of them gather here, since each message wakes a thread and that costs more than a call.
+ */
 function createCalls(
   worker: Worker,
   log: NonNullable<SqliteOutboxOptions['log']>,
@@ -126,13 +132,16 @@ function createCalls(
 ) {
   const pending = new Map<number, Pending>()
   let queue: Sent[] = []
+  let underWay = 0
   let n = 0
   let ended: Error | undefined
 
   function flush(): void {
+    if (queue.length === 0 || underWay >= MOST_UNDER_WAY || ended !== undefined) return
     const batch = queue
     queue = []
-    if (batch.length > 0 && ended === undefined) worker.postMessage(batch, [])
+    underWay += 1
+    worker.postMessage(batch, [])
   }
 
   function call<N extends CallName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
@@ -164,6 +173,8 @@ function createCalls(
 
   worker.on('message', (message: FromStore) => {
     if (message.is === 'replies') {
+      underWay -= message.taken
+      flush()
       for (const reply of message.replies) answer(reply)
       committed?.({ ms: message.ms, calls: message.replies.length })
     } else if (message.is === 'trouble') log({ doing: message.doing, message: message.message })
@@ -178,6 +189,7 @@ function createCalls(
   return {
     call,
     async close(): Promise<void> {
+      underWay = 0
       flush()
       if (ended !== undefined) return
       const gone = new Promise<void>(resolve => worker.once('exit', () => resolve()))

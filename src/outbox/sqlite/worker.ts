@@ -61,11 +61,15 @@ function serve(settings: StoreSettings): void {
   tell({ is: 'open' })
 
   port.on('message', (first: ToStore) => {
-    const { calls, close } = gather(first, () => receiveMessageOnPort(port)?.message as ToStore | undefined)
+    const { calls, taken, close } = gather(
+      first,
+      () => receiveMessageOnPort(port)?.message as ToStore | undefined,
+    )
     for (let at = 0; at < calls.length; at += MOST_TOGETHER) {
       const started = performance.now()
       const replies = store.run(calls.slice(at, at + MOST_TOGETHER))
-      tell({ is: 'replies', replies, ms: performance.now() - started })
+      const last = at + MOST_TOGETHER >= calls.length
+      tell({ is: 'replies', replies, ms: performance.now() - started, taken: last ? taken : 0 })
       // On a full disk the log may be what fills it.
       if (replies.some(([, , failure]) => failure?.is === 'unavailable')) emptyWal()
     }
@@ -80,14 +84,25 @@ function serve(settings: StoreSettings): void {
 }
 
 /** Everything that has arrived by now. */
-function gather(first: ToStore, next: () => ToStore | undefined): { calls: Sent[]; close: boolean } {
+function gather(
+  first: ToStore,
+  next: () => ToStore | undefined,
+): {
+  calls: Sent[]
+  taken: number
+  close: boolean
+} {
   const calls: Sent[] = []
+  let taken = 0
   let close = false
   for (let message: ToStore | undefined = first; message !== undefined; message = next()) {
     if (message === 'close') close = true
-    else calls.push(...message)
+    else {
+      calls.push(...message)
+      taken += 1
+    }
   }
-  return { calls, close }
+  return { calls, taken, close }
 }
 
 /** Names for leases: 64 random bits for this run, and a number. */
