@@ -1,11 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { pino } from 'pino'
 import { openRenderer } from '../assembly.ts'
-import { asText } from './check/finding.ts'
+import type { Config } from '../config.ts'
+import { lint as lintMessages } from '../messages/lint.ts'
+import { writeGallery } from '../messages/preview.ts'
+import type { Renderer } from '../messages/render.ts'
+import { asText, type Finding, fail } from './check/finding.ts'
 import { lookAtWords } from './check/words.ts'
-import { type Command, type Io, readArguments, UsageError } from './command.ts'
-import { galleryFiles, pictures } from './gallery.ts'
+import { type Command, readArguments, UsageError } from './command.ts'
 import { settingsFor } from './settings-for.ts'
 
 export const preview: Command = {
@@ -15,7 +16,8 @@ export const preview: Command = {
 
   --out DIR     write each as HTML and text, and an index.html to look through, into a folder
   --locale TAG  only this language; may be repeated
-  --lint        only try every template, and say what is wrong; exit code 1 when one is refused
+  --lint        look at every template and message: parameters, escaping, size, segments, links;
+                exit code 1 when something is wrong
 `,
   async run(argv, io) {
     const { values } = readArguments(argv, {
@@ -32,8 +34,11 @@ export const preview: Command = {
       const strangers = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
       if (strangers.length > 0)
         throw new UsageError(`there is no ${strangers.join(', ')}: there are ${renderer.locales.join(', ')}`)
-      if (out !== undefined) write(out, galleryFiles(pictures(renderer, locale)), io)
-      const findings = lookAtWords(config, renderer)
+      if (out !== undefined) {
+        const index = await writeGallery({ renderer, out, ...(locale && { locales: locale }) })
+        io.stdout.write(`look at ${index}\n`)
+      }
+      const findings = [...lookAtWords(config, renderer), ...(lint ? lintFindings(config, renderer) : [])]
       if (lint || findings.some(({ is }) => is !== 'ok')) io.stdout.write(asText(findings))
       return findings.some(({ is }) => is === 'fail') ? 1 : 0
     } finally {
@@ -42,8 +47,20 @@ export const preview: Command = {
   },
 }
 
-function write(folder: string, files: ReadonlyMap<string, string>, io: Io): void {
-  mkdirSync(folder, { recursive: true })
-  for (const [name, text] of files) writeFileSync(join(folder, name), text)
-  io.stdout.write(`${files.size} files; look at ${join(folder, 'index.html')}\n`)
+/** What a reader would notice in a message, beside what the templates' own trial finds. */
+function lintFindings(config: Config, renderer: Renderer): readonly Finding[] {
+  const { WEBOTP_DOMAIN: webotpDomain, PLUGIN_SENDERS: senders } = config
+  return lintMessages({
+    renderer,
+    pluginIds: senders.keys(),
+    ...(webotpDomain !== undefined && { webotpDomain }),
+  })
+    .filter(({ check }) => check !== 'template')
+    .map(({ check, where, line, reason }) =>
+      fail(
+        check,
+        `${where}${line === undefined ? '' : `:${line}`}: ${reason}`,
+        'mend the words or layout in TEMPLATES_DIR',
+      ),
+    )
 }

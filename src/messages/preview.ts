@@ -28,9 +28,12 @@ export function preview(renderer: Renderer, channel: Channel, kind: string, loca
   return sample ? previewOf(renderer, sample, locale) : null
 }
 
-/** Every kind in every language, mails first. */
-export function previews(renderer: Renderer): readonly Preview[] {
-  return samples.flatMap(sample => renderer.locales.map(locale => previewOf(renderer, sample, locale)))
+/** Every kind in every language, or in those that are named, mails first. */
+export function previews(
+  renderer: Renderer,
+  locales: readonly string[] = renderer.locales,
+): readonly Preview[] {
+  return samples.flatMap(sample => locales.map(locale => previewOf(renderer, sample, locale)))
 }
 
 /**
@@ -42,11 +45,14 @@ export function previews(renderer: Renderer): readonly Preview[] {
 export async function writeGallery({
   renderer,
   out,
+  locales,
 }: {
   readonly renderer: Renderer
   readonly out: string
+  /** Only these languages. */
+  readonly locales?: readonly string[]
 }): Promise<string> {
-  const all = previews(renderer)
+  const all = previews(renderer, locales)
   await Promise.all(['mail', 'sms'].map(folder => mkdir(join(out, folder), { recursive: true })))
   for (const one of all) {
     const name = `${one.kind}.${one.locale}`

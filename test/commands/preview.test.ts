@@ -11,24 +11,28 @@ t.test('writes every kind in every language, and an index', async t => {
   const { code, out: said } = await command(['preview', '--out', out], enough)
   t.equal(code, 0, said)
   t.match(said, join(out, 'index.html'))
-  const files = new Set(readdirSync(out))
+  const files = new Set(
+    ['mail', 'sms'].flatMap(folder => readdirSync(join(out, folder)).map(name => `${folder}/${name}`)),
+  )
   const index = readFileSync(join(out, 'index.html'), 'utf8')
   for (const { channel, name } of kinds) {
-    for (const locale of ['en', 'zh-CN']) {
-      t.ok(files.has(`${channel}-${name}-${locale}.txt`))
-      t.match(index, `${channel}-${name}-${locale}.txt`)
+    for (const locale of ['en', 'zh-CN', 'zh-TW', 'es', 'ar']) {
+      t.ok(
+        files.has(`${channel === 'email' ? 'mail' : 'sms'}/${name}.${locale}.txt`),
+        `${channel} ${name} ${locale}`,
+      )
+      t.match(index, name)
     }
   }
-  t.match(readFileSync(join(out, 'email-phone-change-en.html'), 'utf8'), '<html')
-  t.match(readFileSync(join(out, 'sms-login-code-zh-CN.txt'), 'utf8'), 'Example')
-  t.match(index, /1 segment, \d+ GSM-7/)
+  t.match(readFileSync(join(out, 'mail/phone-change.en.html'), 'utf8'), '<html')
+  t.match(readFileSync(join(out, 'sms/login-code.zh-CN.txt'), 'utf8'), 'Example')
 })
 
 t.test('one language, when asked for, and none that there is not', async t => {
   const out = t.testdir()
   t.equal((await command(['preview', '--out', out, '--locale', 'zh-CN'], enough)).code, 0)
-  const mails = readdirSync(out).filter(name => name.endsWith('.html') && name !== 'index.html')
-  t.ok(mails.length > 0 && mails.every(name => name.endsWith('-zh-CN.html')))
+  const mails = readdirSync(join(out, 'mail')).filter(name => name.endsWith('.html'))
+  t.ok(mails.length > 0 && mails.every(name => name.endsWith('.zh-CN.html')))
   const { code, err } = await command(['preview', '--out', out, '--locale', 'tlh'], enough)
   t.equal(code, 2)
   t.match(err, /there is no tlh: there are .*zh-CN/)
@@ -42,4 +46,12 @@ t.test('tries the templates, and says file and reason', async t => {
   t.equal(code, 1)
   t.match(out, /^fail {2}templates {7}messages\/phone-change\.html/m)
   t.equal((await command(['preview'], enough)).code, 2, 'nothing was asked for')
+})
+
+t.test('finds what a reader would notice in a message that compiles', async t => {
+  const folder = t.testdir({ messages: {} })
+  writeFileSync(join(folder, 'messages/phone-change.html'), '<p>Your code is on its way.</p>')
+  const { code, out } = await command(['preview', '--lint'], { ...enough, TEMPLATES_DIR: folder })
+  t.equal(code, 1)
+  t.match(out, /^fail {2}parameter .*phone-change/m)
 })
