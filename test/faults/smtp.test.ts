@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { SmtpAct, SmtpMoment } from '../rigs/smtp-server.ts'
-import { LONG, openStage, pause, type Stage } from './stage.ts'
+import { counting, LONG, openStage, pause, type Stage } from './stage.ts'
 
 t.jobs = 4
 
@@ -12,12 +12,14 @@ const say = (reply: string, close = false): SmtpAct => ({ is: 'say', reply, clos
 async function under(
   t: Test,
   fault: (moment: SmtpMoment) => SmtpAct | undefined,
-  { forMs = 1200, count = COUNT }: { forMs?: number; count?: number } = {},
+  { count = COUNT }: { count?: number } = {},
 ): Promise<Stage> {
   const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', SMTP_CONNECTIONS: '5' })
-  stage.smtp.act = fault
+  const { asked, met } = counting(fault)
+  stage.smtp.act = asked
   const load = stage.driver.load(stage.callbacks('email', count), 20)
-  await pause(forMs)
+  await met(5)
+  await pause(1000)
   stage.smtp.act = undefined
   await load
   await stage.atRest()

@@ -106,6 +106,27 @@ async function atRest(rig: ServiceRig, withinMs: number): Promise<void> {
   }
 }
 
+/** Counts how often a fault was met, so that a test does not end it before anybody has seen it. */
+export function counting<T, A>(
+  fault: (moment: T) => A | undefined,
+): {
+  readonly asked: (moment: T) => A | undefined
+  met(times: number): Promise<void>
+} {
+  let count = 0
+  return {
+    asked(moment) {
+      const act = fault(moment)
+      if (act !== undefined) count += 1
+      return act
+    },
+    async met(times) {
+      for (const end = performance.now() + 20_000; count < times; await pause(10))
+        if (performance.now() > end) throw new Error(`the fault was met ${count} times, not ${times}`)
+    },
+  }
+}
+
 export function pause(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { TwilioFault, TwilioRequest } from '../../src/sandbox/twilio.ts'
-import { LONG, openStage, pause, QUICK, type Stage } from './stage.ts'
+import { counting, LONG, openStage, pause, QUICK, type Stage } from './stage.ts'
 
 t.jobs = 4
 
@@ -17,9 +17,13 @@ async function under(
   count = COUNT,
 ): Promise<Stage> {
   const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', TWILIO_CONCURRENCY: '20' })
-  stage.twilio.fault = request => (request.method === 'POST' ? fault(request) : undefined)
+  const { asked, met } = counting((request: TwilioRequest) =>
+    request.method === 'POST' ? fault(request) : undefined,
+  )
+  stage.twilio.fault = asked
   const load = stage.driver.load(stage.callbacks('sms', count), 20)
-  await pause(1200)
+  await met(5)
+  await pause(1000)
   stage.twilio.fault = undefined
   await load
   await stage.atRest()
@@ -27,7 +31,7 @@ async function under(
 }
 
 for (const [name, fault] of Object.entries<TwilioFault>({
-  'a 500 that Twilio reports itself': error(500, 20500),
+  'a 503 that Twilio reports itself': error(503, 20503),
   'a wrong token': error(401, 20003),
   'a sender that may not send': error(400, 21606),
 })) {
@@ -58,6 +62,7 @@ t.test('429 with Retry-After: each comes back no earlier than it was asked to, a
 })
 
 for (const [name, fault, taken] of [
+  ['a 500 that does not say whether it was processed', error(500, 20500), false],
   [
     'an HTML page from a gateway, 502',
     { is: 'answer', status: 502, body: '<html>Bad Gateway</html>' },
