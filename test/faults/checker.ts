@@ -65,8 +65,20 @@ export interface Judgement {
   readonly unknown: number
   readonly unknownNotArrived: number
   readonly states: Readonly<Partial<Record<State, number>>>
+  /** Each message that was asked for. */
+  readonly messages: readonly JudgedMessage[]
   /** Every breach of the five promises, in words. Empty: none. */
   readonly breaches: readonly string[]
+}
+
+export interface JudgedMessage {
+  readonly posts: readonly Answered[]
+  /** At least one of its posts was answered 0. */
+  readonly promised: boolean
+  /** How often it arrived. */
+  readonly copies: number
+  readonly row: Row | undefined
+  readonly lost: boolean
 }
 
 export interface Evidence {
@@ -98,43 +110,38 @@ export function judge({ answers, arrivals, rows, recipientHash, clockSlackMs = 5
   const arrived = grouped(arrivals, arrival => keyOf(arrival.channel, arrival.to, arrival.code))
   const asked = grouped(answers, ({ callback: { channel, to, code } }) => keyOf(channel, to, code))
   const rowOf = matchRows(answers, rows, recipientHash)
-  let [delivered, duplicated, lost, answered, unknownNotArrived] = [0, 0, 0, 0, 0]
+  const messages: JudgedMessage[] = []
 
   for (const [key, posts] of asked) {
     const got = arrived.get(key) ?? []
     const row = rowOf.get(key)
     const promised = posts.some(post => post.errCode === 0)
-    if (promised) answered += 1
-    if (promised && got.length > 0) delivered += 1
+    const lost = promised && (row === undefined || isLost(row, got.length))
+    messages.push({ posts, promised, copies: got.length, row, lost })
     if (row === undefined) {
-      if (promised) {
-        lost += 1
-        breaches.push(`I5 ${key}: answered 0, and not in the store`)
-      } else if (got.length > 0) breaches.push(`I5 ${key}: arrived, and not in the store`)
+      if (promised) breaches.push(`I5 ${key}: answered 0, and not in the store`)
+      else if (got.length > 0) breaches.push(`I5 ${key}: arrived, and not in the store`)
       continue
     }
-    if (promised && isLost(row, got.length)) {
-      lost += 1
-      breaches.push(`I1 ${key}: answered 0, ${row.state} in the store, arrived ${got.length} times`)
-    }
-    if (row.state === 'unknown' && got.length === 0) unknownNotArrived += 1
-    if (got.length > 1) duplicated += 1
+    if (lost) breaches.push(`I1 ${key}: answered 0, ${row.state} in the store, arrived ${got.length} times`)
     breaches.push(...copies(key, row, got), ...late(key, row, got, clockSlackMs))
   }
   for (const key of arrived.keys())
     if (!asked.has(key)) breaches.push(`${key}: arrived, and nobody asked for it`)
 
+  const count = (is: (message: JudgedMessage) => boolean) => messages.filter(is).length
   return {
-    answered,
+    answered: count(each => each.promised),
     refused: answers.filter(each => each.errCode !== 0 && each.status !== undefined).length,
     unanswered: answers.filter(each => each.status === undefined).length,
-    delivered,
-    duplicated,
-    lost,
+    delivered: count(each => each.promised && each.copies > 0),
+    duplicated: count(each => each.copies > 1),
+    lost: count(each => each.lost),
     ambiguous: rows.filter(row => row.ambiguous > 0 || row.state === 'unknown').length,
     unknown: rows.filter(row => row.state === 'unknown').length,
-    unknownNotArrived,
+    unknownNotArrived: count(each => each.row?.state === 'unknown' && each.copies === 0),
     states: counted(rows.map(row => row.state)),
+    messages,
     breaches,
   }
 }

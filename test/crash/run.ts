@@ -1,0 +1,200 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { callbackKey } from '../../src/callback/key.ts'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { type Callback, createCallbacks } from '../faults/callbacks.ts'
+import { judge, readRows } from '../faults/checker.ts'
+import { type Answered, createDriver, type Driver } from '../faults/driver.ts'
+import { backlogOf, NO_QUOTAS, pause } from '../faults/stage.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
+import { ACCOUNT_SID, AUTH_TOKEN } from '../rigs/twilio-server.ts'
+import { printRuns, printTotal, type Run } from './report.ts'
+import { spawnWaiting } from './service.ts'
+import { startSinks } from './sinks.ts'
+
+const USAGE = `npm run test:crash -- [--loops 50] [--seed N]
+
+Kills the service (SIGKILL) at a random moment under load, starts it again on the same store, and so on; then lets it
+finish. Joins what was answered with what arrived and what the store says. Ends with 1 when a message that was answered
+0 is lost, when one came twice without an ambiguous attempt on record, or came more than twice.`
+
+const { values } = parseArgs({
+  options: {
+    loops: { type: 'string', default: '50' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+/** It is killed when so many callbacks were answered, at most, and a moment more; or after so long, ms. */
+const ANSWERS = 100
+const MOMENT_MS = 30
+const LOAD_MS = 2000
+/** Every eighth or so is killed while it starts. */
+const EARLY = 0.12
+const CALLERS = { email: 12, sms: 6 } as const
+const TOKEN = { email: 'crash-run-email-token-long-enough', sms: 'crash-run-sms-token-long-enough' } as const
+const SECRET = 'crash-run-store-secret-0123456789'
+const CORP = 'crash-run'
+
+/** xorshift32: the same seed gives the same moments, as far as a machine allows. */
+function randomFrom(seed: number): () => number {
+  let x = seed | 1
+  return () => {
+    x ^= x << 13
+    x ^= x >>> 17
+    x ^= x << 5
+    return (x >>> 0) / 2 ** 32
+  }
+}
+
+async function main(loops: number, seed: number): Promise<number> {
+  const random = randomFrom(seed)
+  const began = performance.now()
+  const directory = await mkdtemp(join(tmpdir(), 'courier-crash-'))
+  const sinks = await startSinks(() => random() * 25)
+  const { key, cert } = await createTestCertificate()
+  await writeFile(join(directory, 'cert.pem'), cert)
+  await writeFile(join(directory, 'key.pem'), key)
+  const store = join(directory, 'outbox.db')
+  const env = {
+    ...settings(directory, store, sinks.smtpPort, sinks.twilioUrl),
+    PATH: process.env['PATH'] ?? '',
+  }
+
+  const answers: Answered[] = []
+  const runs: Run[] = []
+  const callbackOf = createCallbacks()
+  let again: Callback[] = []
+  let next = spawnWaiting(env)
+  try {
+    for (let loop = 1; loop <= loops + 1; loop++) {
+      const service = next
+      if (loop <= loops) next = spawnWaiting(env)
+      const startedAt = performance.now()
+      const starting = service.go()
+      const last = loop > loops
+      if (!last && random() < EARLY) setTimeout(() => service.kill('SIGKILL'), random() * 200)
+      const at = await starting
+      if (at === null) {
+        if ((await service.ended) !== 'SIGKILL') throw new Error(`it did not start: ${service.complaints()}`)
+        runs.push({ loop, early: true, upMs: performance.now() - startedAt, answers: [] })
+        continue
+      }
+      if (last) {
+        await finish(service, at.adminUrl)
+        continue
+      }
+      const driver = createDriver({ urls: () => urlsAt(at.publicUrl), ca: cert, connections: 32 })
+      const load = callers(driver, callbackOf, again)
+      await underLoad(driver, random() * ANSWERS)
+      await pause(random() * MOMENT_MS)
+      service.kill('SIGKILL')
+      await Promise.all([load.stop(), service.ended])
+      await driver.close()
+      answers.push(...driver.record)
+      // What got no answer the platform says again, or not.
+      again = driver.record
+        .filter(each => each.status === undefined && random() < 0.5)
+        .map(each => each.callback)
+      runs.push({ loop, early: false, upMs: performance.now() - startedAt, answers: driver.record })
+      progress(loop, loops, answers.length, began)
+    }
+    const { recipientHash } = createSealer(SECRET)
+    const judgement = judge({ answers, arrivals: sinks.arrivals, rows: readRows(store), recipientHash })
+    printRuns(runs, judgement, line => process.stdout.write(`${line}\n`))
+    printTotal(runs, judgement, (performance.now() - began) / 1000, line => process.stdout.write(`${line}\n`))
+    return judgement.lost > 0 || judgement.breaches.length > 0 ? 1 : 0
+  } finally {
+    next.kill('SIGKILL')
+    await next.ended
+    await sinks.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Posts callback after callback on both channels until it is stopped; first those that are said again. */
+function callers(driver: Driver, callbackOf: ReturnType<typeof createCallbacks>, again: readonly Callback[]) {
+  let stopped = false
+  const first = [...again]
+  const call = async (channel: 'email' | 'sms') => {
+    while (!stopped) {
+      const callback = first.pop() ?? callbackOf(channel, { lifeMs: 24 * 3_600_000 })
+      const { status } = await driver.post(callback)
+      if (status === undefined) return
+    }
+  }
+  const all = (['email', 'sms'] as const).flatMap(channel =>
+    Array.from({ length: CALLERS[channel] }, () => call(channel)),
+  )
+  return {
+    stop: () => {
+      stopped = true
+      return Promise.all(all)
+    },
+  }
+}
+
+async function underLoad(driver: Driver, answers: number): Promise<void> {
+  for (const end = performance.now() + LOAD_MS; driver.record.length < answers; await pause(1))
+    if (performance.now() > end) return
+}
+
+async function finish(service: ReturnType<typeof spawnWaiting>, adminUrl: string): Promise<void> {
+  for (const end = performance.now() + 120_000; (await backlogOf(adminUrl)) > 0; await pause(100))
+    if (performance.now() > end) throw new Error('messages are still live two minutes after the last start')
+  service.kill('SIGTERM')
+  const code = await service.ended
+  if (code !== 0) throw new Error(`it ended with ${code}: ${service.complaints()}`)
+}
+
+function urlsAt(origin: string): { readonly email: string; readonly sms: string } {
+  const at = (channel: 'email' | 'sms') =>
+    `${origin}/callback/${CORP}/${callbackKey(channel, CORP, TOKEN[channel])}/${channel}`
+  return { email: at('email'), sms: at('sms') }
+}
+
+function settings(
+  directory: string,
+  store: string,
+  smtpPort: number,
+  twilioUrl: string,
+): Record<string, string> {
+  return {
+    ...NO_QUOTAS,
+    CORP_ID: CORP,
+    EMAIL_TOKEN: TOKEN.email,
+    SMS_TOKEN: TOKEN.sms,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: '0',
+    DRAIN_SECONDS: '0',
+    TLS_CERT_FILE: join(directory, 'cert.pem'),
+    TLS_KEY_FILE: join(directory, 'key.pem'),
+    DATABASE_URL: `file:${store}`,
+    STORE_SECRET: SECRET,
+    SMTP_URL: `smtp://127.0.0.1:${smtpPort}?ignoreTLS=true`,
+    MAIL_FROM: 'Example <no-reply@example.com>',
+    TWILIO_ACCOUNT_SID: ACCOUNT_SID,
+    TWILIO_AUTH_TOKEN: AUTH_TOKEN,
+    TWILIO_FROM: '+15005550006',
+    TWILIO_API_URL: twilioUrl,
+    DEFAULT_AREA_CODE: '86',
+    NODE_COMPILE_CACHE: join(directory, 'cache'),
+  }
+}
+
+function progress(loop: number, loops: number, posted: number, began: number): void {
+  if (loop % 10 > 0) return
+  const seconds = Math.round((performance.now() - began) / 1000)
+  process.stderr.write(`${loop} of ${loops} loops, ${posted} callbacks, ${seconds} s\n`)
+}
+
+if (values.help) {
+  process.stdout.write(`${USAGE}\n`)
+  process.exit(0)
+}
+process.exit(await main(Number(values.loops), Number(values.seed)))
