@@ -1,3 +1,5 @@
+import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import https from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { createStrangers, type Strangers } from './strangers.ts'
@@ -17,7 +19,7 @@ const MOST_CONNECTIONS = 10_000
 export interface PublicListenerOptions {
   /** What Node's HTTPS server is made with; undefined: plain HTTP, behind a proxy that ends TLS. */
   readonly tls: object | undefined
-  /** Hears of bytes that are not HTTP, and of requests that never ended. */
+  /** Hears of bytes that are not HTTP, of requests that never ended, and of a stranger's pipelined ones. */
   readonly notHttp: () => void
   /** Answers what the router cannot make sense of; Fastify's own answer repeats the URL, with the key in it. */
   readonly nonsense: (request: FastifyRequest, reply: FastifyReply) => void
@@ -29,23 +31,13 @@ export function createPublicListener(options: PublicListenerOptions): {
   readonly strangers: Strangers
 } {
   const { tls, notHttp, nonsense } = options
-  const server = {
-    connectionsCheckingInterval: CHECK_MS,
-    headersTimeout: READ_LIMIT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: MAX_HEAD,
-  }
+  const strangers = createStrangers(MOST_STRANGERS)
   const app = Fastify({
-    ...(tls === undefined
-      ? { http: server }
-      : { https: { ...server, handshakeTimeout: READ_LIMIT_MS, ...tls } }),
+    serverFactory: (handler: RequestListener) =>
+      createServer(tls, onlyInTurn(handler, strangers, notHttp), strangers),
     // Ours instead: the default log prints the URL, with the key in it.
     logger: false,
-    requestTimeout: READ_LIMIT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    // A callback that comes over an open connection while we end is served like any other.
-    return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
       notHttp()
@@ -69,10 +61,59 @@ export function createPublicListener(options: PublicListenerOptions): {
       },
     },
   } as object)
-  const strangers = createStrangers(MOST_STRANGERS)
-  app.server.maxConnections = MOST_CONNECTIONS
-  app.server.on('connection', socket => strangers.arrived(socket))
   return { app, strangers }
+}
+
+function createServer(tls: object | undefined, handler: RequestListener, strangers: Strangers): Server {
+  const limits = {
+    connectionsCheckingInterval: CHECK_MS,
+    headersTimeout: READ_LIMIT_MS,
+    requestTimeout: READ_LIMIT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEAD,
+  }
+  const server =
+    tls === undefined
+      ? http.createServer(limits, handler)
+      : https.createServer({ ...limits, handshakeTimeout: READ_LIMIT_MS, ...tls }, handler)
+  server.maxConnections = MOST_CONNECTIONS
+  server.on('connection', socket => strangers.arrived(socket))
+  return server
+}
+
+/**
+ * Hangs up on a stranger who does not wait for the answer to one request before sending the next: thousands fit into
+ * what is read at once, and all of them would be answered before anybody else's turn. No client of HTTP does so after
+ * a POST (RFC 9112, 9.3.2).
+ */
+function onlyInTurn(handler: RequestListener, strangers: Strangers, hungUp: () => void): RequestListener {
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    // What was read at once is parsed to its end, whatever became of the socket.
+    if (socket.destroyed) return
+    // A response has its socket once those before it are done.
+    if (response.socket === null && !strangers.knows(socket)) {
+      hungUp()
+      hangUp(socket)
+      return
+    }
+    handler(request, response)
+  }
+}
+
+/**
+ * Destroys a socket on which many requests are queued. Node makes an error for each of them, and the stack of a
+ * thousand errors that nobody reads takes 100 ms, so they get none.
+ */
+function hangUp(socket: Socket): void {
+  const limit = Error.stackTraceLimit
+  socket.prependOnceListener('close', () => {
+    Error.stackTraceLimit = 0
+  })
+  socket.once('close', () => {
+    Error.stackTraceLimit = limit
+  })
+  socket.destroy()
 }
 
 /** The last words to who does not speak HTTP, or never ends: a status without a body. */

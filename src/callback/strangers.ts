@@ -6,6 +6,8 @@ export interface Strangers {
   arrived(socket: Socket): void
   /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
   letIn(socket: Socket): void
+  /** Whether somebody was let in over it. */
+  knows(socket: Socket): boolean
   readonly count: () => number
 }
 
@@ -39,6 +41,7 @@ export function createStrangers(most: number): Strangers {
       known.add(socket)
       sockets.delete(nameOf(socket))
     },
+    knows: socket => known.has(socket),
     count: () => sockets.size,
   }
 }
