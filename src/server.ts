@@ -5,7 +5,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { type App, createApp } from './app.ts'
 import type { Limits } from './assembly.ts'
 import { callbackKeys } from './callback/key.ts'
-import { createClock } from './clock.ts'
+import { type Clock, createClock } from './clock.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { StoreUnusable } from './outbox/outbox.ts'
 import { type CertificateWatch, loadCertificate, tlsServerOptions, watchCertificate } from './tls.ts'
@@ -32,6 +32,8 @@ export interface ServiceOptions {
   readonly dotenvPath?: string
   /** Reads the wall clock, ms since the epoch. */
   readonly wall?: () => number
+  /** What lives, leases and waits run on; one that starts at `wall` unless given. */
+  readonly clock?: Clock
   readonly limits?: Limits
 }
 
@@ -49,7 +51,7 @@ export async function startService(
   env: Readonly<Record<string, string | undefined>>,
   options: ServiceOptions = {},
 ): Promise<Service> {
-  const { dotenvPath, wall = Date.now, limits } = options
+  const { dotenvPath, wall = Date.now, clock = createClock(wall), limits } = options
   const config = loadConfig({
     env,
     ...(dotenvPath === undefined ? {} : { dotenvPath }),
@@ -68,7 +70,7 @@ export async function startService(
   const app = await createApp({
     config,
     log,
-    clock: createClock(wall),
+    clock,
     random: Math.random,
     wall,
     ...(limits === undefined ? {} : { limits }),

@@ -45,6 +45,7 @@ export async function openStage(
   options: ServiceOptions = { limits: QUICK },
 ): Promise<Stage> {
   const rig = await startRig(t, { ...NO_QUOTAS, ...settings }, options)
+  const store = settings['DATABASE_URL']?.replace(/^file:/, '') ?? join(rig.directory, 'outbox.db')
   const driver = createDriver({ urls: () => rig.service().urls, ca: rig.ca })
   t.teardown(() => driver.close())
   const callback = createCallbacks()
@@ -59,7 +60,7 @@ export async function openStage(
     atRest: (withinMs = 60_000) => atRest(rig, withinMs),
     async finish() {
       await rig.service().close()
-      const rows = readRows(join(rig.directory, 'outbox.db'))
+      const rows = readRows(store)
       const { recipientHash } = sealer
       return { ...judge({ answers: driver.record, arrivals: arrivals(), rows, recipientHash }), rows }
     },
