@@ -7,6 +7,7 @@ import { createJournal, sayOfSignatures } from './admin/journal.ts'
 import { createMetrics } from './admin/metrics.ts'
 import { observeAll } from './admin/observers.ts'
 import { createStanding } from './admin/standing.ts'
+import type { Alerts } from './alerts/alerts.ts'
 import {
   channelSecrets,
   type Limits,
@@ -60,6 +61,8 @@ export interface App {
   readonly publicListener: FastifyInstance
   readonly adminListener: FastifyInstance
   readonly delivery: Delivery
+  /** Null unless DDQ_HOST is set. */
+  readonly alerts: Alerts | null
   readonly renderer: Renderer
   /** From now on `/readyz` is 503 and every answer closes its connection. */
   beginDraining(): void
@@ -91,6 +94,9 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const sealer = await openSealer(config)
   const renderer = openRenderer(config, log)
+  // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
+  const alerting = config.DDQ_HOST === undefined ? null : await import('./alerting.ts')
+  const alertRows = alerting?.readAlerts(config, renderer.locales) ?? []
   const providers = openProviders(config, clock, limits)
   const outbox = await openOutbox(config, clock, sealer, log, event => metrics.committed(event))
   const verdicts = createVerdicts()
@@ -112,6 +118,22 @@ export async function createApp(options: AppOptions): Promise<App> {
     leaseToken: createLeaseTokens(),
   })
 
+  const charges = createQuotas(quotaLimits(config), (...fields) => sealer.bucketHash(...fields))
+  const alerts =
+    alerting?.openAlerts({
+      config,
+      rows: alertRows,
+      log,
+      clock,
+      random,
+      outbox,
+      sealer,
+      charges,
+      render: renderer.render,
+      nudge: delivery.nudge,
+      registry: metrics.registry,
+    }) ?? null
+
   let draining = false
   const receive = createReceiver({
     outbox,
@@ -130,7 +152,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       group: (...fields) => sealer.groupKey(...fields),
       recipient: (channel, recipient) => sealer.recipientHash(channel, recipient),
     },
-    charges: createQuotas(quotaLimits(config), (...fields) => sealer.bucketHash(...fields)),
+    charges,
     clock,
     maxRecipients: config.MAX_RECIPIENTS,
     answerWithinMs: config.ANSWER_WITHIN_MS,
@@ -214,6 +236,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     publicListener,
     adminListener,
     delivery,
+    alerts,
     renderer,
     beginDraining() {
       draining = true

@@ -89,6 +89,7 @@ export async function startService(
     throw error
   }
   app.delivery.start()
+  app.alerts?.start()
 
   watch =
     certificate === undefined
@@ -129,9 +130,12 @@ export async function startService(
 async function drain(app: App, drainMs: number, log: Logger): Promise<void> {
   log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
   app.beginDraining()
+  // Another replica may watch the devices at once; what came here by now is stored meanwhile.
+  const watched = app.alerts?.stop()
   // Load balancers need a moment to notice; until then nothing is refused.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
   const closed = app.publicListener.close()
+  await watched
   await app.delivery.stop(GRACE_MS, ABORT_MS)
   // What was accepted is answered before the store goes: nothing is left whose end nobody would write.
   await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])

@@ -27,6 +27,8 @@ export interface Metrics {
   /** The text of a scrape, and its content type. */
   scrape(): Promise<string>
   readonly contentType: string
+  /** For metrics of parts that are loaded only when they are on. */
+  readonly registry: Registry
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 5, 10, 30, 60, 300]
@@ -214,5 +216,6 @@ export function createMetrics(sources: MetricsSources): Metrics {
     adminRefused: reason => adminRefusals.inc({ reason }),
     scrape: () => registry.metrics(),
     contentType: registry.contentType,
+    registry,
   }
 }

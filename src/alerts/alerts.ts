@@ -1,0 +1,62 @@
+import { createDdqClient, type DdqClientOptions, type DdqStatus } from '../ddq/client.ts'
+import type { AlertObserver } from './journal.ts'
+import { createLeadership } from './leadership.ts'
+import { createTeller, type TellerOptions } from './teller.ts'
+
+/** Watches devices and tells people, for as long as it is started. */
+export interface Alerts {
+  start(): void
+  /** Ends the subscription, and stores what came by then. */
+  stop(): Promise<void>
+  status(): DdqStatus & { readonly leads: boolean }
+}
+
+export interface AlertsOptions {
+  readonly ddq: Pick<
+    DdqClientOptions,
+    'endpoint' | 'timings' | 'appId' | 'credential' | 'topics' | 'random' | 'now'
+  >
+  readonly teller: Omit<TellerOptions, 'observer'>
+  /** Takes or keeps the lead among replicas; undefined when this process is the only one. */
+  readonly lead: ((ttlMs: number) => Promise<boolean>) | undefined
+  readonly leadTimings?: { readonly ttlMs: number; readonly everyMs: number }
+  readonly observer: AlertObserver
+}
+
+/** Another replica takes over at most the two together after this one was last heard of, so within 15 s. */
+const LEAD = { ttlMs: 10_000, everyMs: 3000 }
+
+/** One subscription among all replicas: whoever leads subscribes, and tells. */
+export function createAlerts(options: AlertsOptions): Alerts {
+  const { ddq, observer, lead, leadTimings = LEAD } = options
+  const teller = createTeller({ ...options.teller, observer })
+  const client = createDdqClient({
+    ...ddq,
+    onMessage(message) {
+      observer.received(message)
+      return teller.take(message)
+    },
+    onMalformed: what => observer.malformed(what),
+    onSubscribed: () => observer.subscribed(ddq.topics.length),
+    onEnd: (end, waitMs) => observer.ended(end, waitMs),
+  })
+  const leadership = createLeadership({
+    lead,
+    ...leadTimings,
+    now: ddq.now,
+    onTrouble: error => observer.storeFailed({ doing: 'lead', error }),
+    onChange(leads) {
+      observer.leads(leads)
+      if (leads) client.start()
+      else client.stop()
+    },
+  })
+  return {
+    start: () => leadership.start(),
+    async stop() {
+      await leadership.stop()
+      await teller.stop()
+    },
+    status: () => ({ ...client.status(), leads: leadership.leads() }),
+  }
+}

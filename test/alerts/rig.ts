@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { AlertRow } from '../../src/alerts/table.ts'
+import { createTeller, type TellerObserver, type TellerOptions } from '../../src/alerts/teller.ts'
+import { type DdqMessage, readMessage } from '../../src/ddq/message.ts'
+import type { Channel } from '../../src/messages/message.ts'
+import { createRenderer } from '../../src/messages/render.ts'
+import type { Outbox, State } from '../../src/outbox/outbox.ts'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
+import { stringifyExactly } from '../../src/platform/exact-json.ts'
+import type { Publication } from '../../src/sandbox/emulator/ddq-server.ts'
+import { createReporter } from '../../src/sandbox/emulator/devices.ts'
+import { testClock } from '../outbox/samples.ts'
+
+export const MINUTE = 60_000
+export const ann = { channel: 'email', to: 'ann@example.com', masked: 'a***@example.com' } as const
+export const bob = { channel: 'sms', to: '+8613800138000', masked: '+86*******8000', country: 'CN' } as const
+
+export const row = (more: Partial<AlertRow> = {}): AlertRow => ({
+  source: 'alert',
+  product: null,
+  everyMs: 10 * MINUTE,
+  locale: null,
+  recipients: [ann],
+  ...more,
+})
+
+const sealer = createSealer('a secret of the tests, long enough')
+
+export interface RigOptions extends Partial<Pick<TellerOptions, 'charges' | 'render' | 'retryMs'>> {
+  readonly rows?: readonly AlertRow[]
+  /** Stands between the teller and the store. */
+  readonly between?: (outbox: Outbox) => Partial<TellerOptions['outbox']>
+}
+
+/** A teller over a real store, with a clock that stands still until it is set. */
+export async function rig(t: Test, options: RigOptions = {}) {
+  const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
+  const path = join(directory, 'outbox.db')
+  const clock = testClock()
+  const open = () => createSqliteOutbox({ path, clock, sealer, maxBacklog: 10_000, retentionDays: 30 })
+  let outbox = await open()
+  const renderer = createRenderer({
+    brand: { name: 'Example IoT' },
+    locale: 'en',
+    mail: { from: 'no-reply@example.com', messageIdDomain: 'example.com' },
+    sms: {},
+  })
+  const events: { is: string; kind?: string; why?: string; channel?: string }[] = []
+  const nudged: Channel[] = []
+  const observe = (is: keyof TellerObserver) => (event: object) => events.push({ is, ...event })
+  const observer = {
+    told: observe('told'),
+    held: observe('held'),
+    overQuota: observe('overQuota'),
+    unrenderable: observe('unrenderable'),
+    storeFailed: observe('storeFailed'),
+  } as TellerObserver
+  const make = () =>
+    createTeller({
+      rows: options.rows ?? [row()],
+      outbox: {
+        accept: messages => outbox.accept(messages),
+        notebook: outbox.notebook,
+        desk: outbox.desk,
+        ...options.between?.(outbox),
+      },
+      keys: {
+        twin: fields => sealer.twinKey(fields),
+        note: fields => sealer.bucketHash('alarmed', ...fields),
+        recipient: (channel, recipient) => sealer.recipientHash(channel, recipient),
+      },
+      charges: options.charges ?? (() => []),
+      render: options.render ?? renderer.render,
+      nudge: channel => nudged.push(channel),
+      clock,
+      messageId: () => randomBytes(16).toString('hex'),
+      observer,
+      retryMs: options.retryMs ?? 20,
+    })
+  let teller = make()
+  t.teardown(async () => {
+    await teller.stop()
+    renderer.close()
+    await outbox.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  let serial = 0
+  const reporter = createReporter({ corpId: '100fa4b2', now: clock.now, id: () => `m${(serial += 1)}` })
+
+  async function stored() {
+    await teller.stop()
+    teller = make()
+    const list = await outbox.desk.list({ limit: 1000 })
+    return [...list].reverse()
+  }
+
+  return {
+    clock,
+    reporter,
+    events,
+    nudged,
+    outbox: () => outbox,
+    teller: () => teller,
+    async take(...publications: readonly Publication[]) {
+      for (const publication of publications) await teller.take(messageOf(publication))
+    },
+    /** Ends the teller and looks at what it stored, oldest first. */
+    stored,
+    /** As if the process had died and begun anew. */
+    async restart() {
+      await teller.stop()
+      await outbox.close()
+      outbox = await open()
+      teller = make()
+    },
+    /** Lets what waits be delivered, with this end. */
+    async deliver(state: Exclude<State, 'queued' | 'sending'> = 'sent') {
+      for (const channel of ['email', 'sms'] as const) {
+        const { messages } = await outbox.claim(channel, 1000, MINUTE)
+        for (const { id, lease } of messages)
+          await outbox.settle(id, lease, { to: 'final', state, answer: null })
+      }
+    },
+    /** What was told, in words: `device-alert to a***@example.com`. */
+    async told() {
+      return (await stored()).map(({ kind, masked }) => `${kind} to ${masked}`)
+    },
+    why: () => events.flatMap(({ is, why }) => (is === 'held' ? [why] : [])),
+  }
+}
+
+export function messageOf({ topic, id, payload }: Publication): DdqMessage {
+  const reading = readMessage(stringifyExactly({ topic, message_id: id, payload }))
+  if (reading.is !== 'message') throw new Error(JSON.stringify(reading))
+  return reading.message
+}
