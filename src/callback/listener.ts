@@ -116,19 +116,19 @@ function hangUp(socket: Socket): void {
   socket.destroy()
 }
 
-/** The last words to who does not speak HTTP, or never ends: a status without a body. */
+/**
+ * The last words to who does not speak HTTP, or never ends: a status without a body. As Node's own handler does, the
+ * socket is not waited for: one whose TLS handshake never ended would never be done writing.
+ */
 function farewell(code: string, socket: Socket): void {
-  if (code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
+  if (code !== 'ECONNRESET' && socket.writable) {
+    const status =
+      code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : code === 'HPE_HEADER_OVERFLOW'
+          ? '431 Request Header Fields Too Large'
+          : '400 Bad Request'
+    socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
   }
-  const status =
-    code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? '408 Request Timeout'
-      : code === 'HPE_HEADER_OVERFLOW'
-        ? '431 Request Header Fields Too Large'
-        : '400 Bad Request'
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
-  // What still comes is not read, so a client that goes on sending would keep the socket.
-  socket.destroySoon()
+  socket.destroy()
 }

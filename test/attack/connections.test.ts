@@ -1,0 +1,159 @@
+import t from 'tap'
+import { openRaw, openTcp, type Raw } from '../rigs/raw.ts'
+import { type ServiceRig, smsBody, startRig } from '../rigs/service.ts'
+
+const head = (method: string, path: string, ...lines: readonly string[]) =>
+  [`${method} ${path} HTTP/1.1`, 'Host: x', ...lines, '', ''].join('\r\n')
+
+async function say(rig: ServiceRig, bytes: string | Buffer): Promise<string> {
+  const raw = await openRaw(rig.service().publicUrl)
+  raw.write(bytes)
+  return raw.ended()
+}
+
+t.test('who never finishes a handshake, a head or a body is hung up on in seconds', async t => {
+  const rig = await startRig(t)
+  const url = rig.service().publicUrl
+  const handshake = openTcp(url)
+  handshake.write(Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]))
+  const silent = openTcp(url)
+  const idle = await openRaw(url)
+  const slowHead = await openRaw(url)
+  slowHead.write(`POST ${rig.path('sms')} HTTP/1.1\r\nHost: x\r\n`)
+  const slowBody = await openRaw(url)
+  slowBody.write(`${head('POST', rig.path('sms'), 'Content-Length: 1000')}{"to":`)
+  const chunked = await openRaw(url)
+  chunked.write(`${head('POST', rig.path('sms'), 'Transfer-Encoding: chunked')}5\r\n{"to"\r\n`)
+  const all: Readonly<Record<string, Raw>> = { handshake, silent, idle, slowHead, slowBody, chunked }
+  const dripping = setInterval(() => {
+    slowHead.write('X-a: b\r\n')
+    slowBody.write(' ')
+  }, 250)
+  t.teardown(() => clearInterval(dripping))
+  const began = performance.now()
+  const took = await Promise.all(
+    Object.entries(all).map(async ([name, raw]) => {
+      const said = await raw.ended()
+      return { name, said, ms: performance.now() - began }
+    }),
+  )
+  for (const { name, said, ms } of took) {
+    t.ok(ms < 9000, `${name}: ${Math.round(ms)} ms`)
+    t.notMatch(said, rig.path('sms'), 'and nothing is repeated')
+  }
+  t.match(took.find(({ name }) => name === 'slowHead')?.said, /^HTTP\/1\.1 408 /)
+  t.equal(rig.twilio.requests.length, 0)
+})
+
+t.test('what is not HTTP, or two things at once, is answered by a bare status', async t => {
+  const rig = await startRig(t)
+  const path = rig.path('sms')
+  const body = JSON.stringify(smsBody())
+  const wrong: Readonly<Record<string, readonly [string | Buffer, RegExp]>> = {
+    garbage: ['\0\x01\x02GARBAGE\r\n\r\n', /^HTTP\/1\.1 400 /],
+    'no host': [`POST ${path} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 400 /],
+    'two lengths': [`${head('POST', path, 'Content-Length: 2', 'Content-Length: 3')}{}`, /^HTTP\/1\.1 400 /],
+    'length and chunks': [
+      `${head('POST', path, `Content-Length: ${body.length}`, 'Transfer-Encoding: chunked')}0\r\n\r\n${body}`,
+      /^HTTP\/1\.1 400 /,
+    ],
+    'an odd coding': [head('POST', path, 'Transfer-Encoding: xchunked'), /^HTTP\/1\.1 400 /],
+    'a folded header': [head('POST', path, 'X-A: b', ' Transfer-Encoding: chunked'), /^HTTP\/1\.1 400 /],
+    'a space before the colon': [head('POST', path, 'Transfer-Encoding : chunked'), /^HTTP\/1\.1 400 /],
+    'a bare line feed': [`POST ${path} HTTP/1.1\nHost: x\n\n`, /^HTTP\/1\.1 400 /],
+    'a head of 20 KB': [head('POST', path, `X-A: ${'b'.repeat(20_000)}`), /^HTTP\/1\.1 431 /],
+    'a thousand headers': [
+      head('POST', path, ...Array.from({ length: 1000 }, (_, n) => `X-${n}: 1`)),
+      /^HTTP\/1\.1 431 /,
+    ],
+    'a URL of 20 KB': [head('GET', `/${'a'.repeat(20_000)}`), /^HTTP\/1\.1 431 /],
+    'HTTP/2 without a word before': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1\.1 400 /],
+    'a negative length': [head('POST', path, 'Content-Length: -1'), /^HTTP\/1\.1 400 /],
+  }
+  for (const [name, [bytes, status]] of Object.entries(wrong)) {
+    const said = await say(rig, bytes)
+    t.match(said, status, name)
+    t.match(said, /\r\n\r\n(0\r\n\r\n)?$/, `${name}: no body`)
+  }
+  t.equal(rig.twilio.requests.length, 0)
+  const strays = rig.events().filter(({ event }) => event === 'stray')
+  t.equal(strays.length, 1, 'one line of the log for all of them')
+})
+
+t.test('odd forms of a request line are no way around the constant answer', async t => {
+  const rig = await startRig(t)
+  const closing = 'Connection: close'
+  for (const [method, target] of [
+    ['GET', 'http://evil.test/'],
+    ['GET', `https://evil.test${rig.path('sms')}x`],
+    ['OPTIONS', '*'],
+    ['TRACE', '/'],
+    ['PROPFIND', '/'],
+    ['GET', '/;/../callback'],
+    ['GET', '/callback\\x'],
+    ['GET', '/%'],
+    ['GET', '/callback/%c0%ae/x/sms'],
+  ] as const) {
+    const said = await say(rig, head(method, target, closing))
+    t.match(
+      said,
+      /^HTTP\/1\.1 404 [^]*\{"err_code":4041001,"err_msg":"no such path"\}$/,
+      `${method} ${target}`,
+    )
+  }
+  t.match(await say(rig, head('CONNECT', 'evil.test:443', closing)), /^$|^HTTP\/1\.1 4/, 'no proxy either')
+  const upgrade = await say(
+    rig,
+    head('GET', '/', 'Connection: Upgrade, close', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'),
+  )
+  t.notMatch(upgrade, / 101 /)
+})
+
+t.test('a stranger who does not wait for an answer is hung up on; who has the key is not', async t => {
+  const rig = await startRig(t)
+  const stranger = await openRaw(rig.service().publicUrl)
+  stranger.write(head('GET', '/').repeat(500))
+  const said = await stranger.ended()
+  t.ok((said.match(/HTTP\/1\.1/g) ?? []).length <= 1)
+
+  const known = await openRaw(rig.service().publicUrl)
+  const valid = head('GET', `${rig.path('sms')}?${rig.sign('sms')}`)
+  known.write(valid.repeat(5))
+  await known.says(/(HTTP\/1\.1 200[^]*){5}/)
+  known.socket.destroy()
+})
+
+t.test('a refused POST keeps its connection when little of it is left, and loses it otherwise', async t => {
+  const rig = await startRig(t)
+  const wrong = rig.path('sms').replace(/[0-9a-f]{32}/, '0'.repeat(32))
+  const small = await openRaw(rig.service().publicUrl)
+  for (let n = 1; n <= 3; n += 1) {
+    small.write(`${head('POST', wrong, 'Content-Length: 6')}canary`)
+    await small.says(new RegExp(`(HTTP/1\\.1 403[^]*){${n}}`))
+  }
+  small.socket.destroy()
+  const large = await openRaw(rig.service().publicUrl)
+  large.write(head('POST', wrong, 'Content-Length: 100000000'))
+  t.match(await large.ended(), /connection: close/i)
+  const chunked = await openRaw(rig.service().publicUrl)
+  chunked.write(head('POST', wrong, 'Transfer-Encoding: chunked'))
+  t.match(await chunked.ended(), /connection: close/i)
+})
+
+t.test('strangers hold a thousand connections at most, and the platform still gets in', async t => {
+  const rig = await startRig(t)
+  const strangers: Raw[] = []
+  t.teardown(() => {
+    for (const { socket } of strangers) socket.destroy()
+  })
+  for (let n = 0; n < 1200; n += 1) {
+    strangers.push(openTcp(rig.service().publicUrl))
+    // The system's own queue of connections is not what is tried here.
+    if (n % 100 === 99) await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  for (let n = 0; n < 5; n += 1) {
+    const answer = await rig.post('sms', smsBody({}, { code: `77000${n}` }))
+    t.equal(answer.errCode, 0)
+  }
+  t.ok(strangers.filter(({ socket }) => !socket.destroyed).length <= 1000)
+})
