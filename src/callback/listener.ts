@@ -38,6 +38,8 @@ export function createPublicListener(options: PublicListenerOptions): {
     // Ours instead: the default log prints the URL, with the key in it.
     logger: false,
     forceCloseConnections: 'idle',
+    // A callback that comes over an open connection while we end is served like any other.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
       notHttp()
