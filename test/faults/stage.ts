@@ -46,7 +46,7 @@ export async function openStage(
 ): Promise<Stage> {
   const rig = await startRig(t, { ...NO_QUOTAS, ...settings }, options)
   const store = settings['DATABASE_URL']?.replace(/^file:/, '') ?? join(rig.directory, 'outbox.db')
-  const driver = createDriver({ urls: () => rig.service().urls, ca: rig.ca })
+  const driver = createDriver({ urls: () => rig.service().urls, ca: rig.ca, connections: LONG ? 512 : 64 })
   t.teardown(() => driver.close())
   const callback = createCallbacks()
   const sealer = createSealer(rig.settings['STORE_SECRET'] ?? '')
