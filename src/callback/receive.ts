@@ -56,6 +56,8 @@ export interface ReceiverOptions extends Pick<PreparerOptions, 'render' | 'keys'
   readonly clock: Clock
   readonly maxRecipients: number
   readonly answerWithinMs: number
+  /** How long a commit may take before the callback is refused; 5 s unless given. */
+  readonly storeWithinMs?: number
   readonly observer: ReceiverObserver
 }
 
@@ -113,7 +115,7 @@ export function createReceiver(
 
     const left = () => options.answerWithinMs - (clock.now() - arrivedAt)
     const storing = store(channel, prepared)
-    const stored = await within(STORE_WITHIN_MS, storing)
+    const stored = await within(options.storeWithinMs ?? STORE_WITHIN_MS, storing)
     const known = prepared.map(each => each.acceptance.message.id)
     if (stored === undefined) {
       // Nobody waits for it any more, but it must not fail unheard.

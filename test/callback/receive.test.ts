@@ -1,0 +1,194 @@
+import t from 'tap'
+import type { Caller } from '../../src/callback/gate.ts'
+import {
+  type CallbackBody,
+  type Courier,
+  createReceiver,
+  type ReceiverOptions,
+} from '../../src/callback/receive.ts'
+import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { pause } from '../faults/stage.ts'
+
+const CALLER = { channel: 'email', corpId: 'corp' } as Caller
+const BODY: CallbackBody = { to: 'ann@example.com, bob@example.com', subject: 'x', email_param: { type: 5 } }
+
+interface Given {
+  readonly accept?: (messages: readonly Acceptance[]) => Promise<readonly Accepted[]>
+  readonly answerWithinMs?: number
+  readonly room?: boolean
+  readonly resting?: boolean
+}
+
+/** A receiver of two recipients, over a store and a courier that do as they are told. */
+function open(given: Given = {}) {
+  const done: string[] = []
+  const verdicts = createVerdicts()
+  const begun: string[] = []
+  const courier: Courier = {
+    reserve: (_channel, purpose) => {
+      done.push(`reserve ${purpose}`)
+      return given.room === false ? undefined : { token: `t${done.length}`, until: 1e15 }
+    },
+    unreserve: () => void done.push('unreserve'),
+    resting: () => given.resting === true,
+    begin: ({ message }) => {
+      done.push('begin')
+      begun.push(message.id)
+    },
+    nudge: (_channel, groupKey) => void done.push(`nudge ${groupKey}`),
+  }
+  const stored = async (messages: readonly Acceptance[]) =>
+    messages.map((): Accepted => ({ is: 'stored', superseded: [] }))
+  const options: ReceiverOptions = {
+    outbox: { accept: given.accept ?? stored },
+    courier,
+    verdicts,
+    interpret: () => ({
+      ok: true,
+      kind: 'activation-code',
+      known: true,
+      purpose: 'code',
+      content: { params: { code: '1' }, words: 'ours' },
+      lifeMs: 600_000,
+    }),
+    recipients: (_channel, to) => ({
+      valid: to.split(', ').map(each => ({ to: each, masked: '***' })),
+      invalid: 0,
+      why: 'recipient',
+    }),
+    render: ({ id, recipient, expiresAt }) => ({
+      channel: 'email',
+      id,
+      to: recipient,
+      raw: Buffer.alloc(0),
+      expiresAt,
+    }),
+    keys: {
+      twin: () => 'twin',
+      group: (_channel, recipient) => `group of ${recipient}`,
+      recipient: () => 'r',
+    },
+    charges: () => [],
+    clock: { now: () => Math.round(performance.now()) },
+    maxRecipients: 10,
+    answerWithinMs: given.answerWithinMs ?? 100,
+    storeWithinMs: 200,
+    observer: {
+      overQuota: () => void done.push('overQuota'),
+      twin: ({ is }) => void done.push(is),
+      superseded: ({ id }) => void done.push(`superseded ${id}`),
+      storeFailed: ({ error }) => void done.push(error.name),
+      unrenderable: () => void done.push('unrenderable'),
+    },
+  }
+  return { receive: createReceiver(options), done, verdicts, begun }
+}
+
+t.test('it is answered when every verdict is known', async t => {
+  const { receive, verdicts, begun } = open({ answerWithinMs: 30_000 })
+  const answered = receive(CALLER, BODY)
+  await pause(5)
+  const [one = '', other = ''] = begun
+  verdicts.announce(one, { is: 'final', state: 'sent', answer: null })
+  verdicts.announce(other, { is: 'final', state: 'refused', answer: 'recipient' })
+  t.match((await answered).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
+})
+
+t.test('it is answered 0 at the deadline when a verdict is not known', async t => {
+  const { receive } = open()
+  const began = performance.now()
+  t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '' })
+  const took = performance.now() - began
+  t.ok(took >= 95, `${took} ms`)
+})
+
+t.test('who waits hears at once that there will be no verdict soon', async t => {
+  const { receive, verdicts, begun } = open({ answerWithinMs: 30_000 })
+  const answered = receive(CALLER, BODY)
+  await pause(5)
+  for (const id of begun) verdicts.announce(id, { is: 'pending' })
+  t.match((await answered).answer, { err_code: 0 })
+})
+
+t.test(
+  'without a place in memory the loop is told, with the group, and a resting provider not waited for',
+  async t => {
+    const { receive, done } = open({ room: false, resting: true, answerWithinMs: 30_000 })
+    t.match((await receive(CALLER, BODY)).answer, { err_code: 0 })
+    t.same(done.slice(2), ['nudge group of ann@example.com', 'nudge group of bob@example.com'])
+  },
+)
+
+t.test('what the store cannot take is 503, and gives its places back', async t => {
+  for (const error of [new StoreUnavailable('full disk'), new BacklogFull('full')]) {
+    const { receive, done } = open({ accept: () => Promise.reject(error) })
+    t.match(await receive(CALLER, BODY), {
+      answer: { status: 503, err_code: 5031002, retryAfter: 5 },
+      ids: [],
+    })
+    t.same(done.slice(2), ['unreserve', 'unreserve', error.name])
+  }
+})
+
+t.test('a fault gives its places back too', async t => {
+  const { receive, done } = open({ accept: () => Promise.reject(new Error('a bug')) })
+  await t.rejects(receive(CALLER, BODY), { message: 'a bug' })
+  t.same(done.slice(2), ['unreserve', 'unreserve'])
+})
+
+t.test('twins and messages over a quota give their places back', async t => {
+  const { receive, done, verdicts } = open({
+    accept: async () => [
+      { is: 'joined', id: 'a' },
+      { is: 'over-quota', quota: 'recipient-day', retryAfterSeconds: 60 },
+    ],
+  })
+  verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
+  t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
+  t.same(done.slice(2), ['unreserve', 'joined', 'unreserve', 'overQuota'])
+})
+
+t.test('who waits for a superseded code is told', async t => {
+  const { receive, verdicts } = open({
+    accept: async () => [
+      { is: 'stored', superseded: ['older'] },
+      { is: 'stored', superseded: [] },
+    ],
+  })
+  const heard = new Promise(resolve => verdicts.wait('older', resolve))
+  await receive(CALLER, BODY)
+  t.same(await heard, { is: 'final', state: 'superseded', answer: null })
+})
+
+t.test('a store that is stuck is 503; what it stores after all is handed over', async t => {
+  let store: ((accepted: readonly Accepted[]) => void) | undefined
+  const { receive, done } = open({
+    accept: () =>
+      new Promise(resolve => {
+        store = resolve
+      }),
+  })
+  const { answer } = await receive(CALLER, BODY)
+  t.match(answer, { status: 503, err_code: 5031002, retryAfter: 5 })
+  store?.([
+    { is: 'stored', superseded: [] },
+    { is: 'stored', superseded: [] },
+  ])
+  await pause(5)
+  t.same(done.slice(2), ['begin', 'begin'])
+})
+
+t.test('what fails after the answer is heard of', async t => {
+  let fail: ((error: Error) => void) | undefined
+  const { receive, done } = open({
+    accept: () =>
+      new Promise((_resolve, reject) => {
+        fail = reject
+      }),
+  })
+  await receive(CALLER, BODY)
+  fail?.(new TypeError('a bug'))
+  await pause(5)
+  t.same(done.slice(2), ['unreserve', 'unreserve', 'TypeError'])
+})
