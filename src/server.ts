@@ -7,6 +7,7 @@ import type { Limits } from './assembly.ts'
 import { callbackKeys } from './callback/key.ts'
 import { type Clock, createClock } from './clock.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
+import { presentableFault } from './fault.ts'
 import { StoreUnusable } from './outbox/outbox.ts'
 import { type CertificateWatch, loadCertificate, tlsServerOptions, watchCertificate } from './tls.ts'
 
@@ -182,7 +183,7 @@ export async function serve(): Promise<number> {
       service.close(service.config.DRAIN_SECONDS * 1000).then(
         () => resolve(0),
         (error: unknown) => {
-          service.log.fatal({ event: 'fault', err: nameOf(error) }, 'could not end in order')
+          service.log.fatal({ event: 'fault', err: presentableFault(error) }, 'could not end in order')
           resolve(1)
         },
       )
@@ -192,7 +193,7 @@ export async function serve(): Promise<number> {
     process.on('SIGHUP', () => service.reloadCertificate())
     const crash = (error: unknown) => {
       service.log.fatal(
-        { event: 'fault', err: nameOf(error) },
+        { event: 'fault', err: presentableFault(error) },
         'an unexpected fault: ending, to be started again',
       )
       service.log.flush(() => process.exit(70))
@@ -209,17 +210,6 @@ function startFault(error: unknown): string {
     return `${error.message.replace(/^listen /, '')}: something else listens there; set PORT or ADMIN_PORT to another one, or end it`
   }
   return error instanceof Error ? error.message : 'an unknown fault'
-}
-
-/** What a crash may say: no message, since a library's may quote what it was given. */
-function nameOf(error: unknown): { readonly type: string; readonly stack?: string | undefined } {
-  if (!(error instanceof Error)) return { type: typeof error }
-  const stack = error.stack
-    ?.split('\n')
-    .filter(line => /^\s+at /.test(line))
-    .slice(0, 12)
-    .join('\n')
-  return { type: error.name, stack }
 }
 
 function hostAndPort(app: FastifyInstance): string {

@@ -4,6 +4,7 @@ import type { ReceiverObserver } from '../callback/receive.ts'
 import type { RouteObserver } from '../callback/routes.ts'
 import type { SignatureNews } from '../callback/signature-watch.ts'
 import type { DeliveryObserver } from '../delivery/deliver.ts'
+import { type PresentableFault, presentableFault } from '../fault.ts'
 import { createRepeater } from './repeater.ts'
 
 /** Everything that the parts tell about what they do; logs, metrics and the console's figures are made from it. */
@@ -52,7 +53,7 @@ export function createJournal(log: Logger, now: () => number): Observer {
       })
     },
     fault({ error }) {
-      const err = plainError(error)
+      const err = told(error)
       sparing(`fault/${err.type}`, times => log.error({ event: 'fault', err, times }, 'an unexpected fault'))
     },
     overQuota({ channel, kind, quota }) {
@@ -68,10 +69,7 @@ export function createJournal(log: Logger, now: () => number): Observer {
     },
     unrenderable({ channel, kind, error }) {
       repeated(`unrenderable/${channel}/${kind}`, times => {
-        log.error(
-          { event: 'unrenderable', channel, kind, err: plainError(error), times },
-          'look at the templates',
-        )
+        log.error({ event: 'unrenderable', channel, kind, err: told(error), times }, 'look at the templates')
       })
     },
     attempt({ message, provider, outcome, attempts, tookMs }) {
@@ -124,7 +122,7 @@ export function createJournal(log: Logger, now: () => number): Observer {
     },
     storeFailed({ doing, error }) {
       repeated(`store/${doing}`, times => {
-        log.error({ event: 'store', doing, err: plainError(error), times }, 'the store cannot take it now')
+        log.error({ event: 'store', doing, err: told(error), times }, 'the store cannot take it now')
       })
     },
   }
@@ -150,20 +148,8 @@ export function sayOfSignatures(log: Logger, news: SignatureNews): void {
   }
 }
 
-/** Name, code and stack without the message: a library's message may quote what it was given. */
-function plainError(error: Error): {
-  readonly type: string
-  readonly code?: string
-  readonly stack?: string
-  readonly message?: string
-} {
-  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
-  const frames = error.stack
-    ?.split('\n')
-    .filter(line => /^\s+at /.test(line))
-    .slice(0, 8)
-    .join('\n')
-  const own =
-    error.name === 'StoreUnavailable' || error.name === 'BacklogFull' ? { message: error.message } : {}
-  return { type: error.name, ...code, ...own, ...(frames === undefined ? {} : { stack: frames }) }
+/** A fault as it may be said; the two that are no surprise explain themselves in words of ours. */
+function told(error: Error): PresentableFault & { readonly message?: string } {
+  const ours = error.name === 'StoreUnavailable' || error.name === 'BacklogFull'
+  return { ...presentableFault(error), ...(ours ? { message: error.message } : {}) }
 }
