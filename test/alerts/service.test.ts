@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createClock } from '../../src/clock.ts'
+import { ConfigError } from '../../src/config.ts'
+import { createEmulator, type Emulator } from '../../src/sandbox/emulator/emulator.ts'
+import { type Ends, startPeers } from '../../src/sandbox/peers.ts'
+import { type Service, startService } from '../../src/server.ts'
+
+const FREEZER = '1144502133'
+const secret = () => `t${randomBytes(16).toString('hex')}x`
+
+/** The service with device alerts on, between the emulated platform and recording ends. */
+async function serving(t: Test, alerts: string, more: Readonly<Record<string, string>> = {}) {
+  const ends: Ends = []
+  t.teardown(async () => {
+    for (const end of ends.reverse()) await end()
+  })
+  const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
+  ends.push(() => rm(directory, { recursive: true, force: true }))
+  const peers = await startPeers(createClock(), directory, ends, () => {})
+  const emulator = await createEmulator()
+  ends.push(() => emulator.close())
+  await writeFile(join(directory, 'alerts'), alerts)
+  const settings = {
+    CORP_ID: '100fa4b2c3d4e5f6',
+    EMAIL_TOKEN: secret(),
+    SMS_TOKEN: secret(),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
+    STORE_SECRET: secret(),
+    SMS_COUNTRIES: '*',
+    BRAND_NAME: 'Example IoT',
+    DRAIN_SECONDS: '0',
+    ...peers.settings,
+    ...emulator.settings,
+    ALERTS_FILE: join(directory, 'alerts'),
+    ...more,
+  }
+  const log: Record<string, unknown>[] = []
+  const start = async (): Promise<Service> => {
+    const service = await startService(settings, {
+      log: { write: line => void log.push(JSON.parse(line) as Record<string, unknown>) },
+    })
+    ends.push(() => service.close())
+    return service
+  }
+  return { peers, emulator, start, log, directory, settings }
+}
+
+async function until(condition: () => boolean, what: string, withinMs = 15_000): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`${what} did not come`)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+const subscribed = (emulator: Emulator, topics: number) =>
+  until(() => emulator.ddq.counts().topics.length === topics, 'the subscription')
+
+t.test(
+  'a device goes offline, breaks a rule and recovers: a mail and an SMS for each, and no more',
+  async t => {
+    const table = `# everything, to one of each
+alert * 0 - ann@example.com, +8613800138000
+state * 0 zh-CN ann@example.com, +8613800138000
+event * 0 - ann@example.com
+`
+    const { peers, emulator, start, log } = await serving(t, table)
+    await start()
+    await subscribed(emulator, 3)
+    const { board, ddq } = emulator
+    const mails = () => peers.inbox.mails().map(({ subject }) => subject)
+
+    board.act(FREEZER, 'online')
+    board.act(FREEZER, 'recover', 'rule-door')
+    board.act(FREEZER, 'attributes')
+    board.act(FREEZER, 'offline')
+    await until(() => mails().length === 1 && peers.sms().length === 1, 'offline')
+    ddq.setFault('duplicate', true)
+    ddq.setFault('garbage', true)
+    ddq.setFault('chunks', true)
+    board.act(FREEZER, 'alarm', 'rule-temperature')
+    await until(() => mails().length === 2 && peers.sms().length === 2, 'the alarm')
+    board.act(FREEZER, 'handle', 'rule-temperature')
+    board.act(FREEZER, 'recover', 'rule-temperature')
+    await until(() => mails().length === 3 && peers.sms().length === 3, 'the recovery')
+    board.act(FREEZER, 'event')
+    board.act(FREEZER, 'online')
+    await until(() => mails().length === 5 && peers.sms().length === 4, 'event and online')
+    await new Promise(resolve => setTimeout(resolve, 300))
+
+    t.same(
+      [...mails()].sort((a, b) => (a < b ? -1 : 1)),
+      [
+        `Alarm: device ${FREEZER}`,
+        `Device ${FREEZER}: door_forced`,
+        `Over: alarm of device ${FREEZER}`,
+        `设备 ${FREEZER} 已恢复在线`,
+        `设备 ${FREEZER} 已离线`,
+      ],
+    )
+    const [, alarm] = peers.sms()
+    t.match(alarm?.body, /^Example IoT: alarm of device 1144502133: Temperature above -15/)
+    const mail = peers.inbox.mails().find(({ subject }) => subject.startsWith('Alarm'))
+    t.match(mail?.text, /Freezer too warm: check the door and the compressor/)
+    t.match(mail?.text, /Condition: Temperature above -15 °C for 5 minutes/)
+    t.same(emulator.contract.findings(), [], 'nobody left the contract')
+    t.notMatch(JSON.stringify(log), /ann@example\.com|13800138000/, 'no recipient in the log')
+    t.ok(log.some(({ event }) => event === 'ddq-malformed'))
+  },
+)
+
+t.test('after a cut line, a restart and a redelivery, what was told is not told again', async t => {
+  const { peers, emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
+  const first = await start()
+  await subscribed(emulator, 1)
+  emulator.ddq.setRedelivery(true)
+  emulator.board.act(FREEZER, 'alarm', 'rule-door')
+  await until(() => peers.inbox.mails().length === 1, 'the alarm')
+  emulator.ddq.line.cut()
+  await until(() => emulator.ddq.counts().topics.length === 0, 'the end')
+  await subscribed(emulator, 1)
+  await first.close()
+  await start()
+  await subscribed(emulator, 1)
+  emulator.tokens.revoke()
+  emulator.ddq.line.cut()
+  await until(() => emulator.ddq.counts().topics.length === 0, 'the end')
+  await subscribed(emulator, 1)
+  emulator.board.act(FREEZER, 'recover', 'rule-door')
+  await until(() => peers.inbox.mails().length === 2, 'the recovery')
+  await new Promise(resolve => setTimeout(resolve, 300))
+  t.same(
+    peers.inbox.mails().map(({ subject }) => subject),
+    [`Over: alarm of device ${FREEZER}`, `Alarm: device ${FREEZER}`],
+  )
+})
+
+t.test('metrics say what the subscription does', async t => {
+  const { emulator, start, peers } = await serving(t, 'alert * 0 - ann@example.com')
+  const service = await start()
+  await subscribed(emulator, 1)
+  emulator.board.act(FREEZER, 'alarm', 'rule-door')
+  await until(() => peers.inbox.mails().length === 1, 'the alarm')
+  const scrape = await (await fetch(`${service.adminUrl}/metrics`)).text()
+  t.match(scrape, /callback_courier_ddq_subscribed 1\n/)
+  t.match(scrape, /callback_courier_ddq_messages_total\{topic="alert"\} 1\n/)
+  t.match(scrape, /callback_courier_alerts_total\{channel="email",kind="device-alert",result="told"\} 1\n/)
+})
+
+t.test('a wrong table refuses the start, with its lines, before anything is opened', async t => {
+  const { start, directory } = await serving(t, 'alert * 0 - ann@example.com\nalarm * 0 - ann@example.com\n')
+  const error = await start().catch((reason: unknown) => reason)
+  t.type(error, ConfigError)
+  t.match((error as Error).message, /ALERTS line 2: the topic must be one of state, event, alert/)
+  await t.rejects(readFile(join(directory, 'outbox.db')), 'no store was made')
+})
+
+t.test('without DDQ_HOST nothing of it runs', async t => {
+  const { start, emulator, log } = await serving(t, 'alert * 0 - ann@example.com', { DDQ_HOST: '' })
+  const service = await start()
+  await new Promise(resolve => setTimeout(resolve, 100))
+  t.equal(emulator.ddq.counts().connections, 0)
+  t.notMatch(await (await fetch(`${service.adminUrl}/metrics`)).text(), /callback_courier_ddq/)
+  t.ok(log.some(({ message }) => String(message).includes('set DDQ_HOST as well')))
+})
