@@ -30,11 +30,16 @@ export function spawnWaiting(env: Readonly<Record<string, string>>): WaitingServ
     child.once('close', (code, signal) => resolve(code ?? signal)),
   )
   const started = new Promise<{ publicUrl: string; adminUrl: string } | null>(resolve => {
-    let held = ''
+    let held: string | undefined = ''
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      held = (held + text).slice(-20_000)
-      const line = held.split('\n').find(each => each.includes('"event":"started"') && each.endsWith('}'))
+      if (held === undefined) return
+      held += text
+      const line = held
+        .split('\n')
+        .slice(0, -1)
+        .find(each => each.includes('"event":"started"'))
       if (line === undefined) return
+      held = undefined
       const { public: publicUrl, admin: adminUrl } = JSON.parse(line) as Record<string, string>
       resolve({ publicUrl: publicUrl ?? '', adminUrl: adminUrl ?? '' })
     })
