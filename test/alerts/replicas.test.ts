@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { createClock } from '../../src/clock.ts'
+import { createEmulator } from '../../src/sandbox/emulator/emulator.ts'
+import { type Ends, startPeers } from '../../src/sandbox/peers.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+
+const FREEZER = '1144502133'
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const secret = () => `t${randomBytes(16).toString('hex')}x`
+
+async function until(condition: () => boolean, what: string, withinMs = 20_000): Promise<number> {
+  const began = performance.now()
+  while (!condition()) {
+    if (performance.now() - began > withinMs) throw new Error(`${what} did not come`)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  return performance.now() - began
+}
+
+/** Replicas as an operator runs them, processes of their own on one Postgres. */
+async function replicas(t: Test) {
+  const ends: Ends = []
+  t.teardown(async () => {
+    for (const end of ends.reverse()) await end()
+  })
+  const postgres = await startPostgres()
+  ends.push(() => postgres.close())
+  const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
+  ends.push(() => rm(directory, { recursive: true, force: true }))
+  const peers = await startPeers(createClock(), directory, ends, () => {})
+  const emulator = await createEmulator()
+  ends.push(() => emulator.close())
+  const env = {
+    CORP_ID: '100fa4b2c3d4e5f6',
+    EMAIL_TOKEN: secret(),
+    SMS_TOKEN: secret(),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    DATABASE_URL: await postgres.url(),
+    STORE_SECRET: secret(),
+    SMS_COUNTRIES: '*',
+    BRAND_NAME: 'Example IoT',
+    DRAIN_SECONDS: '0',
+    NODE_EXTRA_CA_CERTS: peers.certFile,
+    ...peers.settings,
+    ...emulator.settings,
+    ALERTS: 'alert * 0 - ann@example.com; state * 0 - ann@example.com',
+  }
+  return {
+    peers,
+    emulator,
+    async replica() {
+      const child = spawn(process.execPath, [MAIN, 'serve'], {
+        env,
+        stdio: ['ignore', 'pipe', 'inherit'],
+        cwd: directory,
+      })
+      let out = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        out += text
+      })
+      const exited = new Promise<number | null>(resolve => child.once('close', resolve))
+      ends.push(async () => {
+        child.kill('SIGKILL')
+        await exited
+      })
+      await until(() => out.includes('"event":"started"'), 'the start')
+      return { child, exited, out: () => out, watches: () => /"leads":true/.test(out) }
+    },
+  }
+}
+
+t.test(
+  'one of several replicas watches; another takes over within 15 s when it dies',
+  { skip: noPostgres },
+  async t => {
+    const { peers, emulator, replica } = await replicas(t)
+    const { board, ddq } = emulator
+    const mails = () => peers.inbox.mails().length
+    const all = [await replica(), await replica(), await replica()]
+    await until(() => ddq.counts().topics.length === 2, 'the subscription')
+    await new Promise(resolve => setTimeout(resolve, 4000))
+    t.equal(ddq.counts().connections, 1, 'one connection, after everybody has asked for the lead')
+    t.equal(all.filter(each => each.watches()).length, 1)
+    board.act(FREEZER, 'alarm', 'rule-door')
+    board.act(FREEZER, 'offline')
+    await until(() => mails() === 2, 'the alarms')
+
+    // The same messages come again to whoever subscribes next.
+    ddq.setRedelivery(true)
+    const first = all.find(each => each.watches())
+    first?.child.kill('SIGKILL')
+    await until(() => ddq.counts().connections === 0, 'the death')
+    const tookMs = await until(() => ddq.counts().topics.length === 2, 'another')
+    t.ok(tookMs < 15_000, `took ${Math.round(tookMs)} ms`)
+    t.equal(ddq.counts().connections, 1)
+    ddq.setRedelivery(false)
+
+    board.act(FREEZER, 'recover', 'rule-door')
+    board.act(FREEZER, 'online')
+    await until(() => mails() === 4, 'the recoveries')
+
+    const second = all.find(each => each !== first && each.watches())
+    second?.child.kill('SIGTERM')
+    const handedMs = await until(() => second !== undefined && ddq.counts().connections === 0, 'the end')
+    const againMs = await until(() => ddq.counts().topics.length === 2, 'the third')
+    t.ok(
+      handedMs + againMs < 5000,
+      `one that ends in order hands over at once: ${Math.round(handedMs + againMs)} ms`,
+    )
+    t.equal(await second?.exited, 0)
+    board.act(FREEZER, 'alarm', 'rule-door')
+    await until(() => mails() === 5, 'the next alarm')
+    await new Promise(resolve => setTimeout(resolve, 1000))
+    t.equal(mails(), 5, 'each was told once')
+  },
+)
