@@ -1,33 +1,19 @@
-import { existsSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import nodemailer from 'nodemailer'
-import { type Browser, type BrowserContextOptions, chromium, type Page as Tab } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page as Tab } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { createPage } from '../../src/sandbox/page.ts'
 import { setStage } from '../../src/sandbox/stage.ts'
+import { noBrowser, openBrowser } from '../rigs/browser.ts'
 
-const CHROMIUM = '/usr/bin/chromium'
-const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is not installed`
-
+const skip = noBrowser
 let changed = () => {}
+
 const stage = await setStage({ ports: { callbacks: 0, admin: 0 }, settings: {} }, () => changed())
 const page = createPage(stage)
 changed = () => page.changed()
 const address = await page.listen(0)
-const browser: Browser | null = skip
-  ? null
-  : await chromium.launch({
-      executablePath: CHROMIUM,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    })
+const browser: Browser | null = skip ? null : await openBrowser()
 t.teardown(async () => {
   await browser?.close()
   await page.close()

@@ -1,22 +1,10 @@
-import { existsSync } from 'node:fs'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Renderer } from '../../src/messages/render.ts'
 import { type Sample, sampleMessage, samples } from '../../src/messages/samples.ts'
 import { rendererFor } from '../messages/rendering.ts'
+import { noBrowser, openBrowser } from '../rigs/browser.ts'
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  path => existsSync(path),
-)
-const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 const mails = samples.filter(({ channel }) => channel === 'email')
 /** WCAG 2.2, 1.4.3, level AA, for text of any size. */
 const READABLE = 4.5
@@ -47,10 +35,8 @@ const WORST_CONTRAST = `(() => {
   return found.sort((x, y) => x.ratio - y.ratio)
 })()`
 
-const missing = 'no Chromium on this machine: how mails look was not checked'
-
-t.test('mails in a browser', { skip: executablePath === undefined && missing, timeout: 100_000 }, async t => {
-  const browser = await chromium.launch({ ...(executablePath !== undefined && { executablePath }), args })
+t.test('mails in a browser', { skip: noBrowser, timeout: 100_000 }, async t => {
+  const browser = await openBrowser()
   t.teardown(() => browser.close())
 
   for (const colorScheme of ['light', 'dark'] as const) {
