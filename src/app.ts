@@ -115,7 +115,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     leaseMs: attemptLimitMs + LEASE_SPARE_MS,
     attemptLimitMs,
     pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
-    leaseToken: createLeaseTokens(),
+    leaseToken: outbox.holding?.leaseToken ?? createLeaseTokens(),
   })
 
   const charges = createQuotas(quotaLimits(config), (...fields) => sealer.bucketHash(...fields))

@@ -43,6 +43,7 @@ export interface DeliveryOptions {
   readonly attemptLimitMs: number
   /** How often a shared store is asked without a reason, ms (another replica may have put something there). */
   readonly pollMs: number
+  /** Names a claim, unique for every claim ever made. A shared store names them itself. */
   readonly leaseToken: () => string
 }
 
@@ -135,7 +136,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const job = lane.next()
       if (job === undefined) break
       const now = clock.now()
-      if (isOver(job, now)) putBack(lane, job, now)
+      if (isOver(job, now) || !holds(job.lease)) putBack(lane, job, now)
       else if (lane.breaker.allows(now)) work(lane, attempt(lane, job))
       else {
         const until = Math.max(lane.breaker.openUntil() ?? now, now)
@@ -143,6 +144,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       }
     }
     schedule(lane)
+  }
+
+  /** Whether no other process may have taken over what was claimed under this lease. */
+  function holds(lease: Lease): boolean {
+    return outbox.holding?.holds(lease) ?? true
   }
 
   /** Its life is over, or its lease would not outlive an attempt. */
@@ -236,7 +242,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (settler.behind()) return
     const now = clock.now()
     for (const lane of lanes.values()) {
-      for (const job of lane.withdrawAll(each => isOver(each, now))) putBack(lane, job, now)
+      for (const job of lane.withdrawAll(each => isOver(each, now) || !holds(each.lease))) {
+        putBack(lane, job, now)
+      }
       claims.tidy(lane)
     }
   }
@@ -260,8 +268,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const now = clock.now()
       // Codes in the store come before it.
       if (purpose !== 'code' && lane.dueAt !== null && lane.dueAt <= now) return undefined
+      const lease = { token: leaseToken(), until: now + leaseMs }
+      if (!holds(lease)) return undefined
       lane.reserved += 1
-      return { token: leaseToken(), until: now + leaseMs }
+      return lease
     },
     unreserve(channel) {
       const lane = laneOf(channel)

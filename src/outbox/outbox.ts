@@ -185,12 +185,25 @@ export interface Outbox {
     errorCode: string | null,
     at: number,
   ): Promise<'recorded' | 'stale' | 'unknown'>
+  /** How claims are held on a store that several processes share; one that a process has for itself needs none. */
+  readonly holding?: Holding
   /** What is remembered beside the messages. */
   readonly notebook: Notebook
   /** For people: counts, lists, timelines, retry and cancel. */
   readonly desk: Desk
   /** Commits what is queued and lets go of the store. */
   close(): Promise<void>
+}
+
+export interface Holding {
+  /** Names a claim that this process makes itself, see `Acceptance.lease`; unique for every claim ever made. */
+  leaseToken(): string
+  /**
+   * Whether a claim of this process is surely its own still. False from the moment on from which another process may
+   * take it over, because this one was out of touch with the store for too long; and never true again. Nothing may be
+   * begun under it then: settle it, which says what became of it.
+   */
+  holds(lease: Lease): boolean
 }
 
 export interface Notebook {

@@ -1,17 +1,20 @@
-import { randomBytes } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Channel } from '../messages/message.ts'
-import type { Ended, Gives, Takes } from './calls.ts'
+import type { Ended, Takes } from './calls.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from './outbox.ts'
 import { createAccept } from './postgres/accept.ts'
 import { createClaim } from './postgres/claim.ts'
-import { type Client, type Connections, createConnections } from './postgres/connect.ts'
+import { createClockWatch } from './postgres/clock-watch.ts'
+import { type Client, type Connections, type ConnectOptions, createConnections } from './postgres/connect.ts'
 import { createHand, find, list, probe, summary } from './postgres/desk.ts'
 import { whatToDo } from './postgres/faults.ts'
 import { asError, createLane } from './postgres/lane.ts'
 import { migrate } from './postgres/migrate.ts'
 import { readNotes, takeLead } from './postgres/notes.ts'
-import { createSettle, receipt } from './postgres/settle.ts'
+import { PRESENCE_LIMITS, type PresenceLimits, startPresence } from './postgres/presence.ts'
+import { writeReceipts } from './postgres/receipts.ts'
+import { createSettle } from './postgres/settle.ts'
 import { prune } from './postgres/upkeep.ts'
 import type { Sealer } from './seal.ts'
 
@@ -30,6 +33,11 @@ export interface PostgresOutboxOptions {
   readonly random?: () => number
   /** Hears of faults that concern no call. Never a secret or a recipient. */
   readonly log?: (event: { readonly doing: string; readonly message: string }) => void
+  /** Hears of every commit of accepting and settling: how long it took, ms, and how many calls shared it. */
+  readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
+  /** ms, from any origin, never set: by which processes notice that another one is gone. */
+  readonly monotonic?: () => number
+  readonly presence?: PresenceLimits
 }
 
 /** So often is pruned what is too old, ms by the clock. */
@@ -38,8 +46,13 @@ const PRUNE_EVERY_MS = 60_000
 const MOST_TOGETHER = 128
 /** How many processes can write without one waiting for another's counts. */
 const LANES = 32
-/** Clocks that are further apart than this make leases and lives of different replicas disagree. */
-const CLOCK_SKEW_MS = 2000
+/** Lanes, desk and upkeep together need no more connections at a time; a process's reports have one of their own. */
+const MOST_CONNECTIONS = 6
+/** Making or changing tables, and waiting for another replica that does, may take its time; then and at no other time. */
+const MIGRATION_MS = 60_000
+const FIRST_CONNECT_MS = 5000
+/** A report may take longer than a callback's commit, but there is time for several before it is too late. */
+const REPORT_MS = 1000
 
 /**
  * The shared outbox: any number of replicas on one Postgres.
@@ -54,21 +67,27 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     statementTimeoutMs = 800,
     random = Math.random,
     log = () => {},
+    committed = () => {},
+    monotonic = () => performance.now(),
   } = options
   const { letterKey } = sealer
-  const connections = createConnections({ url: options.url, statementTimeoutMs, random, log })
-  await open(connections, options)
+  const way = { url: options.url, statementTimeoutMs, random, log }
+  await prepare({ ...way, statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS }, letterKey)
+  const connections = createConnections({ ...way, most: MOST_CONNECTIONS })
+  const reporting = createConnections({ ...way, statementTimeoutMs: REPORT_MS, most: 1 })
+  const presence = await startPresence({
+    connections: reporting,
+    name: randomBytes(8).toString('hex'),
+    limits: options.presence ?? PRESENCE_LIMITS,
+    monotonic,
+    databaseTime: createClockWatch(clock, log),
+    log,
+  }).catch((error: unknown) => unusable(error, connections, reporting))
 
   /** What accepting has ended in passing, until a claim reports it. */
   let inPassing: readonly Ended[] = []
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
   const shard = Math.floor(random() * LANES) * 3
-  const runName = randomBytes(8).toString('hex')
-  let calls = 0
-  const callName = () => {
-    calls += 1
-    return `${runName}.${calls.toString(36)}`
-  }
   const ended = (messages: readonly Ended[]) => {
     inPassing = [...inPassing, ...messages]
   }
@@ -79,32 +98,51 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   }
   const accept = createAccept({ letterKey, maxBacklog, shard, ended })
   const settle = createSettle(shard + 1)
-  const claim = createClaim({ letterKey, shard: shard + 2, takeEnded, callName })
+  const claim = createClaim({
+    letterKey,
+    shard: shard + 2,
+    takeEnded,
+    presence,
+    tookOver: count =>
+      log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
+  })
   const hand = createHand(LANES * 3)
 
   const shared = { most: MOST_TOGETHER, againWithinMs: statementTimeoutMs }
+  /** Runs calls in one transaction, and tells how long it took. */
+  async function timed<T>(calls: readonly unknown[], work: (client: Client) => Promise<T>): Promise<T> {
+    const began = monotonic()
+    const value = await connections.use(work)
+    committed({ ms: monotonic() - began, calls: calls.length })
+    return value
+  }
   const accepting = createLane({
     ...shared,
-    run: (batch: readonly Takes<'accept'>[], again) =>
-      connections.use(client => accept(client, batch, again)),
+    run: (batch: readonly Takes<'accept'>[], again) => timed(batch, client => accept(client, batch, again)),
     weight: call => call.messages.length,
   })
   const settling = createLane({
     ...shared,
-    run: (batch: readonly Takes<'settle'>[], again) =>
-      connections.use(client => settle(client, batch, again)),
+    run: (batch: readonly Takes<'settle'>[], again) => timed(batch, client => settle(client, batch, again)),
+    weight: () => 1,
+  })
+  const noting = createLane({
+    ...shared,
+    run: (batch: readonly Takes<'receipt'>[]) => connections.use(client => writeReceipts(client, batch)),
     weight: () => 1,
   })
   const claiming = createLane({
     ...shared,
     most: 1,
-    run: ([call]: readonly Takes<'claim'>[]) =>
-      connections.use(async client => {
-        if (call === undefined) return []
+    run: async ([call]: readonly Takes<'claim'>[]) => {
+      if (call === undefined) return []
+      await presence.confirm()
+      return connections.use(async client => {
         const claimed = await claim(client, call)
         await tend(client, call.now)
         return [claimed]
-      }),
+      })
+    },
     weight: () => 1,
   })
 
@@ -130,7 +168,11 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
     settle: (id, { token }, settlement) => settling.call({ now: clock.now(), id, token, settlement }),
     receipt: (channel, providerId, status, errorCode, at) =>
-      direct<Gives<'receipt'>>(client => receipt(client, { channel, providerId, status, errorCode, at })),
+      noting.call({ channel, providerId, status, errorCode, at }),
+    holding: {
+      leaseToken: () => presence.claimName(),
+      holds: ({ token }) => presence.holds(token),
+    },
     notebook: {
       read: names => direct(client => readNotes(client, names)),
       lead: (name, owner, ttlMs) => direct(client => takeLead(client, name, owner, ttlMs)),
@@ -148,28 +190,24 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
         }),
     },
     async close() {
-      await Promise.all([accepting.idle(), settling.idle(), claiming.idle()])
-      await connections.close()
+      await Promise.all([accepting, settling, noting, claiming].map(lane => lane.idle()))
+      await presence.leave()
+      await Promise.all([connections.close(), reporting.close()])
     },
   }
 }
 
-async function open(connections: Connections, { sealer, clock, log }: PostgresOutboxOptions): Promise<void> {
-  try {
-    await connections.use(async client => {
-      await migrate(client, sealer.letterKey)
-      const { rows } = await client.query<{ now: number }>(
-        'SELECT (extract(epoch from clock_timestamp()) * 1000)::bigint AS now',
-      )
-      const skew = Math.abs((rows[0]?.now ?? 0) - clock.now())
-      if (skew > CLOCK_SKEW_MS) {
-        const message = `our clock and the database's are ${Math.round(skew / 1000)} s apart: set both by NTP`
-        log?.({ doing: 'compare clocks', message })
-      }
-    })
-  } catch (error) {
-    await connections.close()
-    if (error instanceof StoreUnusable) throw error
-    throw new StoreUnusable(whatToDo(error), { cause: error })
-  }
+/** Makes the tables, or brings them up to this version. */
+async function prepare(way: Omit<ConnectOptions, 'most'>, letterKey: KeyObject): Promise<void> {
+  const connections = createConnections({ ...way, most: 1 })
+  await connections
+    .use(client => migrate(client, letterKey))
+    .catch((error: unknown) => unusable(error, connections))
+  await connections.close()
+}
+
+async function unusable(reason: unknown, ...open: readonly Connections[]): Promise<never> {
+  await Promise.all(open.map(each => each.close()))
+  if (reason instanceof StoreUnusable) throw reason
+  throw new StoreUnusable(whatToDo(reason), { cause: reason })
 }

@@ -4,7 +4,8 @@ import type { Ended, Gives, Takes } from '../calls.ts'
 import type { Claimed } from '../outbox.ts'
 import { type Letter, unsealLetter } from '../seal.ts'
 import { afterSettlement, endOfLife } from '../states.ts'
-import { ask, type Client, type Statement, together } from './connect.ts'
+import { ask, type Client, type Result, type Statement, together } from './connect.ts'
+import { HOLD_GONE, type Presence, type Sighting, STILL_GONE } from './presence.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import { createUnit, type Unit } from './unit.ts'
 
@@ -16,24 +17,32 @@ export interface ClaimDeps {
   readonly shard: number
   /** Takes what accepting has ended in passing. */
   readonly takeEnded: (channel: Channel) => readonly Ended[]
-  /** Names a call, unique for every call ever made; its leases' tokens begin with it. */
-  readonly callName: () => string
+  /** Names calls, for their leases' tokens begin with that, and knows whose leases need not be waited for. */
+  readonly presence: Pick<Presence, 'claimName' | 'gone' | 'reports'>
+  /** Hears how many messages were taken over from processes that are gone. */
+  readonly tookOver: (count: number) => void
 }
 
 /**
  * Claims due messages, and settles on the way what needs no attempt. Rows that another replica holds just now are
  * passed by.
  */
-export function createClaim({ letterKey, shard, takeEnded, callName }: ClaimDeps) {
+export function createClaim({ letterKey, shard, takeEnded, presence, tookOver }: ClaimDeps) {
   /** Calls whose commit we did not hear of. What they claimed, nobody sends: it is put back by the next call. */
   const unheard = new Set<string>()
+  /** After which report a channel was looked through for what the gone had claimed. */
+  const lookedAfter = new Map<Channel, number>()
 
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
     const { channel, now } = call
     const orphans = [...unheard]
-    const tidied = await tidy(client, createUnit(client, shard, now), channel, orphans)
+    const reports = presence.reports()
+    const gone = lookedAfter.get(channel) === reports ? [] : presence.gone()
+    const { tidied, left } = await tidy(client, createUnit(client, shard, now), channel, orphans, gone)
     for (const name of orphans) unheard.delete(name)
-    const name = callName()
+    if (left < STEP) lookedAfter.set(channel, reports)
+    if (left > 0) tookOver(left)
+    const name = presence.claimName()
     unheard.add(name)
     const unit = createUnit(client, shard, now)
     const { messages, ended } = await claimDue(client, unit, call, name)
@@ -117,17 +126,19 @@ async function tidy(
   unit: Unit,
   channel: Channel,
   orphans: readonly string[],
-): Promise<Ended[]> {
+  gone: readonly Sighting[],
+): Promise<{ readonly tidied: readonly Ended[]; readonly left: number }> {
   const { now } = unit
-  const [, lost, outlived, orphaned] = await together(
+  const [, leftBehind, lost, outlived, orphaned] = await together(
     client.query('BEGIN'),
+    leftBy(client, channel, gone),
     ask(client, LOST, channel, now),
     ask(client, OUTLIVED, channel, now),
-    orphans.length === 0 ? client.query('SELECT 1 WHERE false') : ask(client, ORPHANED, channel, orphans),
+    orphans.length === 0 ? NOTHING : ask(client, ORPHANED, channel, orphans),
     ask(client, PROMOTE, channel, 0, now),
     ask(client, PROMOTE, channel, 1, now),
   )
-  const taken = lost.rows.map(rowOf)
+  const taken = distinct([...leftBehind.rows, ...lost.rows].map(rowOf))
   const over = outlived.rows.map(rowOf)
   const seen = new Set(taken.map(row => row.seq))
   const back = orphaned.rows.map(rowOf).filter(row => !seen.has(row.seq))
@@ -138,7 +149,35 @@ async function tidy(
     unit.put(row, afterSettlement(row, { to: 'queued', dueAt: now, uncounted: true }, row.outdated))
   }
   await unit.commit()
-  return [...taken, ...over, ...back].filter(row => row.finalAt !== null).map(endedAs)
+  const tidied = [...taken, ...over, ...back].filter(row => row.finalAt !== null).map(endedAs)
+  return { tidied, left: leftBehind.rows.length }
+}
+
+const NOTHING: Promise<Pick<Result, 'rows'>> = Promise.resolve({ rows: [] })
+
+/** What processes that are gone had claimed. */
+async function leftBy(
+  client: Client,
+  channel: Channel,
+  gone: readonly Sighting[],
+): Promise<Pick<Result, 'rows'>> {
+  if (gone.length === 0) return NOTHING
+  const names = gone.map(each => each.name)
+  const [, left] = await together(
+    ask(client, HOLD_GONE, names),
+    ask(
+      client,
+      LEFT,
+      channel,
+      names,
+      gone.map(each => each.reports),
+    ),
+  )
+  return left
+}
+
+function distinct(rows: readonly Row[]): readonly Row[] {
+  return [...new Map(rows.map(row => [row.seq, row])).values()]
 }
 
 function endedAs({ id, state, channel, kind }: Row): Ended {
@@ -153,6 +192,12 @@ const LOST: Statement = {
   name: 'lost',
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until <= $2
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`,
+}
+const LEFT: Statement = {
+  name: 'left',
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
+    AND split_part(m.lease_token, '.', 1) IN (${STILL_GONE})
+    ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE OF m SKIP LOCKED`,
 }
 const OUTLIVED: Statement = {
   name: 'outlived',

@@ -8,6 +8,11 @@ export interface ConnectOptions {
   readonly url: string
   /** Longest time that a statement may take, ms. */
   readonly statementTimeoutMs: number
+  /** Longest time until a connection is made, ms; as long as a statement may take, unless given. */
+  readonly connectTimeoutMs?: number
+  /** How many at a time. */
+  readonly most: number
+  /** 0 ≤ x < 1 */
   readonly random: () => number
   readonly log: (event: { readonly doing: string; readonly message: string }) => void
 }
@@ -22,8 +27,6 @@ export interface Connections {
   close(): Promise<void>
 }
 
-/** Lanes, desk and upkeep together need no more at a time. */
-const MOST_CONNECTIONS = 6
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2000
 
@@ -35,12 +38,12 @@ export function createConnections(options: ConnectOptions): Connections {
   const { statementTimeoutMs, random, log } = options
   const pool = new pg.Pool({
     connectionString: options.url,
-    max: MOST_CONNECTIONS,
+    max: options.most,
     // Statements that need no answer of each other travel together.
     pipeline: true,
     keepAlive: true,
     application_name: 'callback-courier',
-    connectionTimeoutMillis: statementTimeoutMs,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? statementTimeoutMs,
     // For a database that does not answer at all; one that does ends the statement itself, and sooner.
     query_timeout: statementTimeoutMs * 1.5,
     types: numbers,
@@ -124,12 +127,14 @@ export function ask(
 }
 
 /** Waits for statements that were sent together; the first fault is the cause of those after it. */
-export async function together<T extends readonly Promise<Result>[]>(
+export async function together<T extends readonly Promise<unknown>[]>(
   ...asked: T
-): Promise<{ [K in keyof T]: Result }> {
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const ends = await Promise.allSettled(asked)
   for (const end of ends) if (end.status === 'rejected') throw end.reason
-  return ends.map(end => (end as PromiseFulfilledResult<Result>).value) as { [K in keyof T]: Result }
+  return ends.map(end => (end as PromiseFulfilledResult<unknown>).value) as {
+    -readonly [K in keyof T]: Awaited<T[K]>
+  }
 }
 
 /** @throws when the transaction was rolled back instead: COMMIT itself does not say so. */

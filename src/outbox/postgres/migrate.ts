@@ -24,8 +24,7 @@ export async function migrate(client: Client, letterKey: KeyObject): Promise<voi
       'the database runs with fsync off, so what it acknowledges may be lost: set fsync = on',
     )
   }
-  // Waiting for another replica that migrates may take its time, here and nowhere else.
-  await client.query('BEGIN; SET LOCAL statement_timeout = 60000; SET LOCAL lock_timeout = 60000')
+  await client.query('BEGIN')
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
   const version = Number((await readMeta(client, 'schema')) ?? 0)

@@ -93,4 +93,13 @@ CREATE TABLE courier_leads (
   until timestamptz NOT NULL
 );
 `,
+  `
+-- Processes that claim: when each reported last that it is alive, by the database's clock.
+CREATE TABLE courier_owners (
+  name text PRIMARY KEY,
+  reports bigint NOT NULL,
+  seen_at timestamptz NOT NULL,
+  has_left boolean NOT NULL DEFAULT false
+) WITH (fillfactor = 50);
+`,
 ]

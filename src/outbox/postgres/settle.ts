@@ -1,8 +1,7 @@
-import type { Gives, Takes } from '../calls.ts'
+import type { Takes } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
-import { supersedesReceipt } from '../receipts.ts'
 import { afterSettlement, givesBack } from '../states.ts'
-import { ask, type Client, commit, type Statement, together } from './connect.ts'
+import { ask, type Client, type Statement, together } from './connect.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import { createUnit } from './unit.ts'
 
@@ -56,32 +55,9 @@ function stepOf(row: Row | undefined, { settlement }: Takes<'settle'>, again: bo
   return { row, standing: null, settled }
 }
 
-/** Writes a provider's later word about a sent message, unless it is an older one that came late. */
-export async function receipt(client: Client, call: Takes<'receipt'>): Promise<Gives<'receipt'>> {
-  const { channel, providerId, status, errorCode, at } = call
-  const [, read] = await together(client.query('BEGIN'), ask(client, SENT, providerId, channel))
-  const row = read.rows[0]
-  const known = (row?.['receipt'] ?? null) as { readonly status: string } | null
-  const news = row !== undefined && supersedesReceipt(known?.status ?? null, status)
-  await commit(
-    client,
-    ...(news ? [ask(client, RECEIPT, row['seq'], JSON.stringify({ status, errorCode, at }))] : []),
-  )
-  return row === undefined ? 'unknown' : news ? 'recorded' : 'stale'
-}
-
 const CLAIMED: Statement = {
   name: 'claimed',
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
     JOIN unnest($1::text[], $2::text[]) AS held(id, token) ON m.id = held.id AND m.lease_token = held.token
     ORDER BY m.seq FOR UPDATE OF m`,
-}
-const SENT: Statement = {
-  name: 'sent',
-  text: `SELECT seq, receipt FROM courier_messages WHERE provider_id = $1 AND channel = $2
-    ORDER BY seq DESC LIMIT 1 FOR UPDATE`,
-}
-const RECEIPT: Statement = {
-  name: 'receipt',
-  text: 'UPDATE courier_messages SET receipt = $2::jsonb WHERE seq = $1',
 }

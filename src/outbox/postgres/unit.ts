@@ -11,8 +11,8 @@ import { CHANGED_COLUMNS, type Counters, changesOf, type Row } from './row.ts'
  * commit: three round trips at most, however many messages.
  *
  * Locks are taken in one order, so that transactions of any replicas wait for each other but never in a circle:
- * recipients (advisory, sorted), messages (by sequence, or skipping locked ones), counters (by name), notes (by name),
- * and at last the counts, in a shard of one's own.
+ * recipients (advisory, sorted) or owners that are gone (by name), messages (by sequence, or skipping locked ones),
+ * counters (by name), notes (by name), and at last the counts, in a shard of one's own.
  */
 export interface Unit {
   readonly now: number

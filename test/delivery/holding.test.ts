@@ -1,0 +1,56 @@
+import t, { type Test } from 'tap'
+import { openRig, pause, SENT, until, verdictOn } from './rig.ts'
+
+/** A loop whose claims hold as long as the test says so. */
+async function held(t: Test) {
+  const state = { holds: true }
+  const rig = await openRig(t, {
+    concurrency: 1,
+    between: () => ({ holding: { leaseToken: () => '', holds: () => state.holds } }),
+  })
+  rig.provider.respond = undefined
+  rig.delivery.start()
+  return { ...rig, state }
+}
+
+t.test('claims that may be somebody else’s begin nothing and are given back, uncounted', async t => {
+  const { state, ...rig } = await held(t)
+  const first = await rig.accept()
+  const second = await rig.accept()
+  await until('the first is being sent', () => rig.provider.asked.length === 1)
+  const verdict = verdictOn(rig.verdicts, second.acceptance.message.id)
+  state.holds = false
+  const refused = await rig.accept()
+  t.equal(refused.acceptance.lease, undefined, 'a new message is left to the store')
+  rig.provider.asked[0]?.answer(SENT)
+  t.same(await verdict, { is: 'pending' }, 'nobody waits for it here')
+  const { id } = second.acceptance.message
+  await until('it is back', async () => (await rig.view(id)).attempts === 0)
+  t.match(await rig.view(first.acceptance.message.id), { state: 'sent' }, 'what has begun is ended')
+  await pause(50)
+  t.equal(rig.provider.asked.length, 1)
+  state.holds = true
+  rig.provider.respond = () => SENT
+  await until('all are sent', async () => (await rig.outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  t.match(await rig.view(id), { state: 'sent', attempts: 1, ambiguous: 0 })
+})
+
+t.test('what was taken over meanwhile is not begun here', async t => {
+  const { state, ...rig } = await held(t)
+  const other = rig.peer({})
+  await rig.accept()
+  const { acceptance } = await rig.accept()
+  const { id } = acceptance.message
+  await until('the first is being sent', () => rig.provider.asked.length === 1)
+  state.holds = false
+  rig.clock.advance(520_000)
+  other.delivery.start()
+  await until('the other one has sent it', async () => (await rig.view(id)).state === 'sent')
+  rig.provider.asked[0]?.answer(SENT)
+  await pause(100)
+  t.same(
+    rig.provider.asked.map(each => each.id).filter(each => each === id),
+    [],
+  )
+  t.match(await rig.view(id), { state: 'sent', attempts: 2, ambiguous: 1 })
+})

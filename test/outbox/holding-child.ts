@@ -1,0 +1,24 @@
+import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { sample } from './samples.ts'
+
+/**
+ * A process of its own that has claimed one message for an hour, says its id on stdout, and lives until it is killed.
+ *
+ *     node holding-child.ts URL SECRET
+ */
+const [url = '', secret = ''] = process.argv.slice(2)
+const clock = { now: Date.now }
+const outbox = await createPostgresOutbox({
+  url,
+  clock,
+  sealer: createSealer(secret),
+  maxBacklog: 1000,
+  retentionDays: 30,
+  presence: { everyMs: 150, sureMs: 1200, goneMs: 2500 },
+})
+const token = outbox.holding?.leaseToken() ?? ''
+const given = sample(clock, { lease: { token, until: Date.now() + 3_600_000 } })
+await outbox.accept([given])
+process.stdout.write(`${given.message.id}\n`)
+setInterval(() => {}, 1000)

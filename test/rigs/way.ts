@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+
+/** A way to a Postgres rig that can be cut without either side being told, as by a switch that lost its power. */
+export interface Way {
+  /** The same database by this way. */
+  readonly url: string
+  /** From now on nothing passes, and nothing breaks either. */
+  cut(): void
+  /** Everything passes again, what was held back too. */
+  mend(): void
+}
+
+export async function openWay(t: Test, url: string): Promise<Way> {
+  const target = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
+  const directory = await mkdtemp(join(tmpdir(), 'way-'))
+  const open = new Set<Socket>()
+  let isCut = false
+  const server = createServer(client => {
+    const upstream = connect(target)
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      open.add(socket)
+      if (isCut) socket.pause()
+      socket.on('data', data => other.write(data))
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        open.delete(socket)
+        other.destroy()
+      })
+      if (isCut) socket.pause()
+    }
+  })
+  await new Promise<void>(resolve => server.listen(join(directory, '.s.PGSQL.5432'), resolve))
+  t.teardown(async () => {
+    server.close()
+    for (const socket of open) socket.destroy()
+    await rm(directory, { recursive: true, force: true })
+  })
+  const way = new URL(url)
+  way.searchParams.set('host', directory)
+  return {
+    url: way.href,
+    cut() {
+      isCut = true
+      for (const socket of open) socket.pause()
+    },
+    mend() {
+      isCut = false
+      for (const socket of open) socket.resume()
+    },
+  }
+}
