@@ -75,8 +75,25 @@ const ATTEMPT_SPARE_MS = 10_000
 /** How long a claimed message may wait for its attempt, ms. */
 const LEASE_SPARE_MS = 120_000
 
-/** Wires everything, in the order of the road. */
+/** What holds threads, timers or connections once it is open. */
+interface Opened {
+  close(): void | Promise<unknown>
+}
+
+/** Wires everything. When that fails, what was opened by then is closed: a store's thread would keep the process alive. */
 export async function createApp(options: AppOptions): Promise<App> {
+  const opened: Opened[] = []
+  try {
+    return await compose(options, opened)
+  } catch (error) {
+    // What failed first is what has to be told, whatever the closing comes to.
+    for (const each of opened) await Promise.resolve(each.close()).catch(() => undefined)
+    throw error
+  }
+}
+
+/** In the order of the road. @param opened gets what has to be closed, in that order: the store last. */
+async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
   const { config, log, clock, random, wall, limits = {} } = options
   const startedAt = clock.now()
   const certificate = options.certificate ?? (() => null)
@@ -94,11 +111,14 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const sealer = await openSealer(config)
   const renderer = openRenderer(config, log)
+  opened.push(renderer)
   // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
   const alerting = config.DDQ_HOST === undefined ? null : await import('./alerting.ts')
   const alertRows = alerting?.readAlerts(config, renderer.locales) ?? []
   const providers = openProviders(config, clock, limits)
+  opened.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   const outbox = await openOutbox(config, clock, sealer, log, event => metrics.committed(event))
+  opened.push(outbox)
   const verdicts = createVerdicts()
   const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
   const delivery = createDelivery({
@@ -242,9 +262,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       draining = true
     },
     async close() {
-      await Promise.all(providers.map(provider => provider.close()))
-      renderer.close()
-      await outbox.close()
+      for (const each of opened) await each.close()
     },
   }
 }

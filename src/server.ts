@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { type App, createApp } from './app.ts'
 import type { Limits } from './assembly.ts'
-import { callbackKeys } from './callback/key.ts'
+import { callbackUrls } from './callback-urls.ts'
 import { type Clock, createClock } from './clock.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { presentableFault } from './fault.ts'
@@ -146,22 +146,9 @@ async function drain(app: App, drainMs: number, log: Logger): Promise<void> {
   log.info({ event: 'ended' }, 'ended')
 }
 
-/**
- * What to paste into the platform's console, by channel.
- * @param base scheme, host and port as the platform reaches them.
- */
-export function urlsOf(config: Config, base: string): { readonly email?: string; readonly sms?: string } {
-  const corpId = config.CORP_ID
-  const path = (channel: 'email' | 'sms', token: string, ownKey: string | undefined) =>
-    `${base.replace(/\/$/, '')}/callback/${encodeURIComponent(corpId)}/${callbackKeys(channel, { corpId, token, ownKey }).current}/${channel}`
-  return {
-    ...(config.EMAIL_TOKEN === undefined
-      ? {}
-      : { email: path('email', config.EMAIL_TOKEN, config.EMAIL_CALLBACK_KEY) }),
-    ...(config.SMS_TOKEN === undefined
-      ? {}
-      : { sms: path('sms', config.SMS_TOKEN, config.SMS_CALLBACK_KEY) }),
-  }
+/** The callback URLs by channel. @param base scheme, host and port as the platform reaches them. */
+function urlsOf(config: Config, base: string): Service['urls'] {
+  return Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
 }
 
 /** The `serve` command: settings from environment and `.env`, signals, exit codes. Resolves when the process may end. */

@@ -33,7 +33,16 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 /** The composition may import everything; nothing may import it. */
-const TOP = new Set(['app.ts', 'assembly.ts', 'alerting.ts', 'server.ts', 'main.ts', 'commands', 'sandbox'])
+const TOP = new Set([
+  'app.ts',
+  'assembly.ts',
+  'alerting.ts',
+  'callback-urls.ts',
+  'server.ts',
+  'main.ts',
+  'commands',
+  'sandbox',
+])
 
 const files = readdirSync(SRC, { recursive: true, withFileTypes: true })
   .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))

@@ -1,6 +1,7 @@
 import { resolveTxt } from 'node:dns/promises'
 import { pino } from 'pino'
 import { openOutbox, openProviders, openRenderer, openSealer } from '../assembly.ts'
+import { callbackUrls } from '../callback-urls.ts'
 import { createClock } from '../clock.ts'
 import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
@@ -14,7 +15,6 @@ import { lookAtStore, type Running } from './check/store.ts'
 import { lookAtWords } from './check/words.ts'
 import { type Command, type Io, readArguments } from './command.ts'
 import { ask } from './health.ts'
-import { consoleEntries } from './urls.ts'
 
 export const check: Command = {
   usage: `callback-courier check [--json]
@@ -121,7 +121,7 @@ async function callbacksOf(config: Config): Promise<readonly Finding[]> {
   if (config.PUBLIC_URL === undefined) return []
   const platform = createPlatform({ timeoutMs: 5000 })
   try {
-    return await lookAtCallbacks(consoleEntries(config, config.PUBLIC_URL), config.CORP_ID, platform)
+    return await lookAtCallbacks(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
   } finally {
     await platform.close()
   }

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
+import { callbackUrls } from '../callback-urls.ts'
 import { reachable } from '../config/admin-address.ts'
 import type { Config } from '../config.ts'
 import { createPlatform, type Platform, type PlatformAnswer, sampleBody } from '../sandbox/platform.ts'
 import { SAMPLE_KINDS } from '../sandbox/samples.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
 import { settingsFor } from './settings-for.ts'
-import { consoleEntries } from './urls.ts'
 
 const types = (channel: 'email' | 'sms') =>
   SAMPLE_KINDS.filter(sample => sample.channel === channel && sample.kind !== 'plain')
@@ -62,7 +62,7 @@ export const send: Command = {
     const body = values['validate-only'] ? null : bodyOf(channel, values)
     const config = settingsFor(io)
     if (config === null) return 1
-    const entry = consoleEntries(config, baseOf(config, values)).find(each => each.channel === channel)
+    const entry = callbackUrls(config, baseOf(config, values)).find(each => each.channel === channel)
     if (entry === undefined) {
       io.stderr.write(`${channel} is off: ${channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'} is not set\n`)
       return 1

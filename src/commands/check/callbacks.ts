@@ -1,5 +1,5 @@
+import type { CallbackUrl } from '../../callback-urls.ts'
 import type { Platform } from '../../sandbox/platform.ts'
-import type { ConsoleEntry } from '../urls.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /**
@@ -7,7 +7,7 @@ import { type Finding, fail, ok, warn } from './finding.ts'
  * and Token in one. Nothing is sent. Like a Java client, this one fetches no missing intermediate.
  */
 export async function lookAtCallbacks(
-  entries: readonly ConsoleEntry[],
+  entries: readonly CallbackUrl[],
   corpId: string,
   platform: Platform,
 ): Promise<readonly Finding[]> {
