@@ -9,7 +9,8 @@ import { answerParent } from './child.ts'
 
 /**
  * Fills the store of a service that is not running with messages that had one attempt each and wait an hour for the
- * next, as after an outage of the mail server. Takes the service's own settings from its environment.
+ * next, as after an outage of the mail server; `due`: they wait for nothing. Takes the service's own settings from its
+ * environment.
  */
 const clock = createClock()
 const config = loadConfig({ env: process.env, readFile: path => readFileSync(path, 'utf8') })
@@ -20,13 +21,14 @@ const HOUR_MS = 3_600_000
 
 answerParent(async question => {
   const rows = question['rows'] as number
+  const waitMs = question['due'] === true ? 0 : HOUR_MS
   const began = performance.now()
-  for (let done = 0; done < rows; done += AT_ONCE) await wait(done, Math.min(AT_ONCE, rows - done))
+  for (let done = 0; done < rows; done += AT_ONCE) await wait(done, Math.min(AT_ONCE, rows - done), waitMs)
   await outbox.close()
   return (performance.now() - began) / 1000
 })
 
-async function wait(first: number, count: number): Promise<void> {
+async function wait(first: number, count: number, waitMs: number): Promise<void> {
   const claims = Array.from({ length: count }, (_, i) => {
     const lease = { token: randomBytes(12).toString('hex'), until: clock.now() + 60_000 }
     return { lease, given: message(first + i, lease) }
@@ -40,7 +42,7 @@ async function wait(first: number, count: number): Promise<void> {
     code: '421',
     reply: '421 4.3.2 closing',
   }
-  const dueAt = clock.now() + HOUR_MS
+  const dueAt = clock.now() + waitMs
   await Promise.all(
     claims.map(async ({ given, lease }) =>
       outbox.settle(given.message.id, lease, { to: 'queued', dueAt, record }),

@@ -1,5 +1,6 @@
 import type { Outgoing } from '../messages/message.ts'
 import type { Outcome } from '../providers/provider.ts'
+import { discreet } from './discreet.ts'
 import type { Job, LaneSpec } from './lane.ts'
 import type { DeliveryObserver } from './observer.ts'
 
@@ -58,7 +59,7 @@ export function createAttempts(options: {
         return { is: 'retry', whose: 'ours', code: 'RENDER', reply }
       }
       try {
-        return await within(lane, outgoing)
+        return discreet(await within(lane, outgoing), job.message.content)
       } catch (error) {
         // A bug in a provider. Nobody knows what it did before it threw.
         observer.fault({ error: error instanceof Error ? error : new Error('unknown fault') })

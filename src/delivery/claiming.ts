@@ -107,7 +107,9 @@ function claimable(lane: Lane): number {
       return Math.min(idle, 1)
     case 'closed':
       if (lane.careful) return idle
-      return lane.room() * 2 < lane.places() ? 0 : Math.min(lane.room(), CLAIM_LIMIT)
+      if (lane.room() * 2 < lane.places()) return 0
+      // A quarter is kept for codes that come meanwhile: they are next, without a detour by the store.
+      return Math.min(lane.room() - Math.ceil(lane.places() / 4), CLAIM_LIMIT)
   }
 }
 

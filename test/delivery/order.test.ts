@@ -106,3 +106,18 @@ t.test('memory holds a bounded number, whatever comes', async t => {
   t.equal(provider.asked.length, 1000)
   t.equal(new Set(provider.asked.map(each => each.id)).size, 1000, 'each once')
 })
+
+t.test('while a backlog is worked off, a code that comes has a place in memory and is next', async t => {
+  const { delivery, provider, store, accept, clock } = await openRig(t, { concurrency: 4 })
+  for (let n = 0; n < 500; n += 1) await store({ purpose: 'link', code: `link ${n}` })
+  provider.respond = undefined
+  clock.advance(1)
+  delivery.start()
+  await until('all connections are busy', () => provider.asked.length === 4)
+  await until('the next ones wait', () => (delivery.status()[0]?.waiting ?? 0) > 20)
+  const { acceptance } = await accept({ code: 'code' })
+  t.not(acceptance.lease, undefined)
+  provider.asked[0]?.answer(SENT)
+  await until('the next is asked for', () => provider.asked.length === 5)
+  t.equal(provider.asked[4]?.code, 'code')
+})
