@@ -35,6 +35,9 @@ export interface LaneOptions {
   readonly tls?: ConnectionOptions
 }
 
+/** An address that goes into a command as it is: nothing to encode, nothing to refuse. Empty: the null reverse-path. */
+const PLAIN = /^[!-;=?-~]*$/
+
 /** One connection to the server, opened when needed, kept, and replaced when it is lost. One message at a time. */
 export interface Lane {
   send(mail: OutgoingMail, signal: AbortSignal): Promise<Outcome>
@@ -191,16 +194,10 @@ export function createLane({ address, limits, clock, ehloName, bounceTo, dkim, t
     signal.addEventListener('abort', onAbort, { once: true })
     arm(socket ? 'command-limit' : 'set-up-limit', socket ? limits.commandMs : setUpMs)
     try {
-      const info = await transport.sendMail({
-        raw: mail.raw,
-        // As objects, so that nodemailer takes the addresses as they are and parses nothing.
-        envelope: {
-          from: bounceTo ? { name: '', address: bounceTo } : '',
-          to: [{ name: '', address: mail.to }],
-        },
-        signal: attempt.abort.signal,
-      })
-      return accepted(info.response, mail.to, secrets)
+      const response = await (dkim === undefined && PLAIN.test(mail.to) && PLAIN.test(bounceTo)
+        ? handOver(mail, attempt)
+        : compose(mail, attempt))
+      return accepted(response, mail.to, secrets)
     } catch (error) {
       return smtpFailure(asSmtpError(error), attempt, mail.to, secrets)
     } finally {
@@ -209,6 +206,42 @@ export function createLane({ address, limits, clock, ehloName, bounceTo, dkim, t
       signal.removeEventListener('abort', onAbort)
       current = undefined
     }
+  }
+
+  /** By nodemailer's mailer, which signs, and writes an address beyond ASCII as the server wants it. */
+  async function compose(mail: OutgoingMail, { abort }: Attempt): Promise<string> {
+    const { response } = await transport.sendMail({
+      raw: mail.raw,
+      // As objects, so that nodemailer takes the addresses as they are and parses nothing.
+      envelope: {
+        from: bounceTo ? { name: '', address: bounceTo } : '',
+        to: [{ name: '', address: mail.to }],
+      },
+      signal: abort.signal,
+    })
+    return response
+  }
+
+  /**
+   * Straight to nodemailer's pool, as its mailer does in the end: for a finished message in a plain envelope the mailer
+   * would only make, at a third of the cost of sending it, a MIME tree and an id that nobody asks for.
+   */
+  async function handOver(mail: OutgoingMail, attempt: Attempt): Promise<string> {
+    const finished = {
+      data: { signal: attempt.abort.signal },
+      message: {
+        getEnvelope: () => ({ from: bounceTo, to: [mail.to] }),
+        messageId: () => '',
+        getHeader: () => '',
+        createReadStream: () => begin(attempt, oneShot(mail.raw)),
+      },
+    }
+    return new Promise((resolve, reject) => {
+      transport.transporter.send(
+        finished as unknown as Parameters<typeof transport.transporter.send>[0],
+        (error, info) => (error ? reject(error) : resolve(info?.response ?? '')),
+      )
+    })
   }
 
   async function verify(): Promise<{ ok: boolean; detail: string }> {
