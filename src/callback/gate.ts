@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Answer } from '../answers.ts'
 import { answer } from '../answers.ts'
 import type { Channel } from '../messages/message.ts'
@@ -141,5 +141,5 @@ export function createGate(options: GateOptions): Gate {
 
 /** Equal lengths for the comparison in constant time, whatever was sent. */
 function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text, 'utf8').digest()
+  return hash('sha256', text, 'buffer')
 }

@@ -77,10 +77,11 @@ export function createPhoneParser(
       return international === null && !isCallingCode(area ?? '') ? NO_COUNTRY : NO_RECIPIENT
     if (areaCode !== undefined && area !== undefined && !parsed.number.startsWith(`+${area}`))
       return NO_COUNTRY
-    if (!parsed.isValid()) return NO_RECIPIENT
+    // A number has a type if and only if it is valid; asking for both would look through its country's patterns twice.
+    const type = parsed.getType()
+    if (type === undefined) return NO_RECIPIENT
     const { country } = parsed
     if (country === undefined) return NO_COUNTRY
-    const type = parsed.getType()
     if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return NO_RECIPIENT
     if (parsed.ext !== undefined) return NO_RECIPIENT
     if (rules.countries !== '*' && !rules.countries.has(country)) return NO_COUNTRY

@@ -33,7 +33,8 @@ export function createQuotas(
       if (limit > 0) charges.push({ quota, bucket: bucket(), windowMs, limit })
     }
     if (purpose !== 'alarm') {
-      const bucket = () => hash('recipient', channel, personOf(recipient), kind)
+      let name: string | undefined
+      const bucket = () => (name ??= hash('recipient', channel, personOf(recipient), kind))
       charge('recipient-10m', limits.recipientPer10Minutes, 10 * MINUTE, bucket)
       charge('recipient-day', limits.recipientPerDay, DAY, bucket)
     }
