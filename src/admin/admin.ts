@@ -13,6 +13,7 @@ import type { Certificate } from '../tls.ts'
 import { type ConsoleOptions, consoleRoutes, type Shown } from './console/routes.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics.ts'
+import { createReadiness } from './readiness.ts'
 import type { Standing } from './standing.ts'
 
 export interface AdminOptions {
@@ -39,12 +40,12 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const { config, outbox, delivery, standing, metrics, renderer, draining } = options
   const app = createAdminListener(
     {
-      async ready() {
-        if (draining()) return { ready: false, reason: 'ending' }
-        return (await outbox.desk.probe())
-          ? { ready: true, reason: '' }
-          : { ready: false, reason: 'the store cannot commit' }
-      },
+      ready: createReadiness({
+        draining,
+        probe: () => outbox.desk.probe(),
+        standing,
+        lanes: () => delivery.status(),
+      }),
     },
     {
       host: config.ADMIN_HOST,

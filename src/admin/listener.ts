@@ -1,10 +1,11 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { type AdminGuardOptions, guardAdmin } from './guard.ts'
+import type { Readiness } from './readiness.ts'
 
 /** What the open health routes ask. */
 export interface Health {
   /** Whether a callback would be accepted now: the store commits, and we are not ending. */
-  ready(): Promise<{ readonly ready: boolean; readonly reason: string }>
+  ready(): Promise<Readiness>
 }
 
 /** Slow clients, ms; open connections; octets of a form. */
@@ -19,7 +20,8 @@ const BODY_LIMIT = 64 * 1024
  * guard.
  *
  * - `/healthz` 200 while the process answers at all
- * - `/readyz` 200 while a callback would be accepted, else 503
+ * - `/readyz` 200 while a callback would be accepted, else 503 with the reason in a few words. While a provider is down
+ *   it is 200 still, and names the channel: `{"status":"ready","degraded":["email"]}`
  */
 export function createAdminListener(health: Health, guard?: AdminGuardOptions): FastifyInstance {
   const app = Fastify({
@@ -46,8 +48,8 @@ export function createAdminListener(health: Health, guard?: AdminGuardOptions): 
   })
   app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
-    const { ready, reason } = await health.ready()
-    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', reason })
+    const { ready, ...told } = await health.ready()
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', ...told })
   })
   return app
 }

@@ -10,7 +10,7 @@ async function listen(t: Test, more: Partial<AdminGuardOptions> = {}) {
   const clock = { now: 0 }
   const refused: string[] = []
   const app = createAdminListener(
-    { ready: async () => ({ ready: true, reason: '' }) },
+    { ready: async () => ({ ready: true, degraded: [] }) },
     {
       host: '127.0.0.1',
       token: TOKEN,
@@ -209,7 +209,7 @@ t.test('off loopback there is no listener without a token', async t => {
     t.throws(
       () =>
         createAdminListener(
-          { ready: async () => ({ ready: true, reason: '' }) },
+          { ready: async () => ({ ready: true, degraded: [] }) },
           { host, token: undefined, names: [], now: () => 0 },
         ),
       /ADMIN_TOKEN/,

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { createReadiness, type ReadinessSources } from '../../src/admin/readiness.ts'
+import { mailBody, type ServiceRig, startRig, until } from '../rigs/service.ts'
+
+const well: ReadinessSources = {
+  draining: () => false,
+  probe: async () => true,
+  standing: { providers: () => [] },
+  lanes: () => [],
+}
+
+async function ask(rig: ServiceRig, path: string) {
+  const response = await fetch(`${rig.service().adminUrl}${path}`)
+  return { status: response.status, body: await response.json() }
+}
+
+t.test('a service that accepts callbacks is ready', async t => {
+  const rig = await startRig(t)
+  t.same(await ask(rig, '/readyz'), { status: 200, body: { status: 'ready', degraded: [] } })
+  t.same(await ask(rig, '/healthz'), { status: 200, body: { status: 'ok' } })
+})
+
+t.test(
+  'a mail server that is down leaves it ready; the body names the channel, and nothing else',
+  async t => {
+    const rig = await startRig(t)
+    rig.smtp.act = ({ step }) =>
+      step === 'AUTH' ? { is: 'say', reply: '535 5.7.8 wrong password' } : undefined
+    await rig.post('email', mailBody())
+    await until(() => rig.events().some(each => each['event'] === 'attempt'), 'an attempt')
+    t.same(await ask(rig, '/readyz'), { status: 200, body: { status: 'ready', degraded: ['email'] } })
+
+    rig.smtp.act = undefined
+    await rig.post('email', mailBody({ to: 'bob@example.com' }))
+    await until(() => rig.smtp.mails.length > 0, 'a mail')
+    await until(() => rig.events().some(each => each['event'] === 'final'), 'the end of it')
+    t.same((await ask(rig, '/readyz')).body, { status: 'ready', degraded: [] })
+  },
+)
+
+t.test('while it ends it is alive but not ready, and still accepts what comes', async t => {
+  const rig = await startRig(t)
+  await rig.validate('email')
+  const closed = rig.service().close(700)
+  t.same(await ask(rig, '/readyz'), { status: 503, body: { status: 'not ready', reason: 'ending' } })
+  t.same(await ask(rig, '/healthz'), { status: 200, body: { status: 'ok' } })
+  t.equal((await rig.post('email', mailBody())).errCode, 0)
+  await closed
+})
+
+t.test('a store that cannot commit makes it unready, and so does one that does not answer', async t => {
+  t.same(await createReadiness({ ...well, probe: async () => false })(), {
+    ready: false,
+    reason: 'the store cannot commit',
+  })
+  t.same(await createReadiness({ ...well, probe: () => new Promise(() => {}) })(), {
+    ready: false,
+    reason: 'the store does not answer',
+  })
+  const broken = createReadiness({ ...well, probe: () => Promise.reject(new Error('a bug')) })
+  await t.rejects(broken(), /a bug/)
+  await t.rejects(broken(), /a bug/, 'and is looked at anew each time')
+})
+
+t.test('many who ask at once cost one commit', async t => {
+  let probes = 0
+  const ready = createReadiness({
+    ...well,
+    async probe() {
+      probes += 1
+      return true
+    },
+  })
+  await Promise.all(Array.from({ length: 50 }, ready))
+  t.equal(probes, 1)
+  await ready()
+  t.equal(probes, 2)
+})
+
+t.test('an open breaker is degraded, too', async t => {
+  const lane = { channel: 'sms', provider: 'twilio', inFlight: 0, waiting: 3, breakerUntil: 5000 } as const
+  const ready = createReadiness({ ...well, lanes: () => [{ ...lane, breaker: 'open' }] })
+  t.same(await ready(), { ready: true, degraded: ['sms'] })
+})
