@@ -47,7 +47,7 @@ for (const [name, fault] of Object.entries<(moment: SmtpMoment) => SmtpAct | und
   t.test(`${name}: everything arrives once when it has passed`, async t => onceEach(t, await under(t, fault)))
 }
 
-t.test('closed in the middle of a load: everything arrives once when it is back', async t => {
+t.test('closed in the middle of a load: everything arrives when it is back', async t => {
   const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' })
   const { port } = new URL(stage.settings['SMTP_URL'] ?? '')
   const load = stage.driver.load(stage.callbacks('email', LONG ? 5000 : 300), 10)
@@ -57,7 +57,12 @@ t.test('closed in the middle of a load: everything arrives once when it is back'
   await stage.smtp.listen(Number(port))
   await load
   await stage.atRest()
-  await onceEach(t, stage)
+  // A mail whose dot had been sent when its connection was cut is ambiguous, and may have come twice.
+  const { breaches, ...found } = await stage.finish()
+  const count = stage.driver.record.length
+  t.same(breaches, [])
+  t.match(found, { answered: count, delivered: count, lost: 0 })
+  t.ok(found.ambiguous <= 10, 'no more than there were connections')
   t.ok(
     stage.log.some(line => line.includes('"breaker"')),
     'it was left alone meanwhile',
