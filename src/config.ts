@@ -3,7 +3,7 @@ import { type EnvSchemaOpt, envSchema } from 'env-schema'
 import { advice } from './config/advice.ts'
 import { faultsTogether, type Partly } from './config/rules.ts'
 import { type Fault, faultsOf, jsonSchema, withReaders } from './config/schema.ts'
-import type { SettingValues } from './config/settings.ts'
+import { type SettingName, type SettingValues, settingNames } from './config/settings.ts'
 import { mergeSources, type Sources } from './config/sources.ts'
 
 export type { Mailbox } from './config/mailbox.ts'
@@ -67,6 +67,23 @@ export function envSchemaOptions(config: Config): EnvSchemaOpt & { readonly conf
   const given = texts.get(config)
   if (given === undefined) throw new TypeError('this configuration was not made by loadConfig')
   return { confKey: 'config', ...options(given, new Set()) }
+}
+
+/**
+ * Reads only some settings, for a tool that needs no service around it: what the others lack is not its business.
+ * @throws ConfigError with what is wrong with those.
+ */
+export function loadSome<K extends SettingName>(sources: Sources, names: readonly K[]): Pick<Partly, K> {
+  const merged = mergeSources(sources)
+  const wanted = new Set<string>(names)
+  const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
+  const read = validate(given, new Set(settingNames))
+  const faults = [
+    ...merged.faults.filter(({ name }) => wanted.has(name)),
+    ...('values' in read ? [] : read.faults),
+  ]
+  if (faults.length > 0 || !('values' in read)) throw new ConfigError(faults)
+  return Object.fromEntries(names.map(name => [name, read.values[name]])) as Pick<Partly, K>
 }
 
 function without<T extends object>(from: T, names: ReadonlySet<string>): T {

@@ -4,8 +4,8 @@ import { run } from './commands/run.ts'
 
 const ending = new AbortController()
 const argv = process.argv.slice(2)
-// The sandbox has things to put away. `serve` sees to its own signals, and the rest may just be interrupted.
-if (argv[0] === 'sandbox')
+// These have things to put away. `serve` sees to its own signals, and the rest may just be interrupted.
+if (['sandbox', 'emulate', 'ddq'].includes(argv[0] ?? ''))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
 // `callback-courier urls | head -1` is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

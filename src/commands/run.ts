@@ -36,6 +36,14 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'try everything without accounts: a mail server, a Twilio and a platform on this machine',
     load: () => import('./sandbox.ts').then(it => it.sandbox),
   },
+  emulate: {
+    summary: 'a platform on this machine to build against: its API, its device messages, its callbacks',
+    load: () => import('./emulate.ts').then(it => it.emulate),
+  },
+  ddq: {
+    summary: "print the messages of the platform's data subscription",
+    load: () => import('./ddq.ts').then(it => it.ddq),
+  },
 }
 
 const width = Math.max(...Object.keys(commands).map(name => name.length))

@@ -21,10 +21,15 @@ export function parseExactly(text: string): unknown {
   return LONG.test(text) ? parseWith(text, exact) : parseWith(text)
 }
 
-/** Writes a value that {@link parseExactly} gave, or one with bigints in it, as JSON. */
-export function stringifyExactly(value: unknown): string {
-  return JSON.stringify(value, (_key, each: unknown) =>
-    typeof each === 'bigint' ? rawJSON(String(each)) : each,
+/**
+ * Writes a value that {@link parseExactly} gave, or one with bigints in it, as JSON.
+ * @param indent blanks for each level; on one line unless given.
+ */
+export function stringifyExactly(value: unknown, indent?: number): string {
+  return JSON.stringify(
+    value,
+    (_key, each: unknown) => (typeof each === 'bigint' ? rawJSON(String(each)) : each),
+    indent,
   )
 }
 

@@ -10,6 +10,7 @@ export const USAGE = `callback-courier sandbox [options]
   --port N             port of the callbacks (8443, or a free one)
   --admin-port N       port of health, metrics and console (9090, or a free one)
   --page-port N        port of the page (8025, or a free one)
+  --devices-port N     port of the page of devices that raise alerts (8026, or a free one)
   --set NAME=VALUE     any setting of the service, such as --set LOCALE=zh-CN; may be repeated
 `
 
@@ -17,7 +18,12 @@ export interface SandboxOptions {
   readonly once: boolean
   readonly save: string
   /** Undefined: the usual one, or a free one when that is taken. */
-  readonly ports: { readonly callbacks?: number; readonly admin?: number; readonly page?: number }
+  readonly ports: {
+    readonly callbacks?: number
+    readonly admin?: number
+    readonly page?: number
+    readonly devices?: number
+  }
   /** Settings that take precedence over the sandbox's own. */
   readonly settings: Readonly<Record<string, string>>
 }
@@ -39,6 +45,7 @@ export function readOptions(argv: readonly string[]): Read {
         port: { type: 'string' },
         'admin-port': { type: 'string' },
         'page-port': { type: 'string' },
+        'devices-port': { type: 'string' },
         set: { type: 'string', multiple: true, default: [] },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -53,6 +60,7 @@ export function readOptions(argv: readonly string[]): Read {
           ...port('callbacks', '--port', values.port),
           ...port('admin', '--admin-port', values['admin-port']),
           ...port('page', '--page-port', values['page-port']),
+          ...port('devices', '--devices-port', values['devices-port']),
         },
         settings: Object.fromEntries(values.set.map(setting)),
       },

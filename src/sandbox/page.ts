@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Channel } from '../messages/message.ts'
 import { faultTitles, MAIL_FAULTS, SMS_FAULTS } from './faults.ts'
+import { guard } from './guard.ts'
 import type { Inbox } from './inbox.ts'
 import { createLive } from './live.ts'
 import { forReading } from './mail-page.ts'
@@ -144,23 +145,6 @@ const FAULT = {
     properties: { channel: CHANNEL, name: { type: 'string', maxLength: 64 } },
   },
 } as const
-
-/** Host: against DNS rebinding. Origin: against other pages. Only JSON is read, which a foreign form cannot send. */
-function guard(app: FastifyInstance): void {
-  app.removeContentTypeParser('text/plain')
-  app.addHook('onRequest', async (request, reply) => {
-    const host = request.headers.host ?? ''
-    const { origin } = request.headers
-    const ours = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host)
-    if (!ours || (origin !== undefined && origin !== `http://${host}`))
-      return reply.code(403).send({ error: 'only for this machine' })
-    reply.headers({
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
-    })
-  })
-}
 
 function mailRoutes(app: FastifyInstance, inbox: Inbox): void {
   const found = (params: unknown) => inbox.find(Number((params as { id: string }).id))

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Row } from './once.ts'
 import { readOptions, type SandboxOptions, USAGE } from './options.ts'
+import { usualOrFree } from './ports.ts'
 import type { Stage } from './stage.ts'
 
 export interface SandboxIo {
@@ -71,11 +72,13 @@ async function load(): Promise<Parts | null> {
 /** Runs until it is told to end. */
 async function serve(parts: Parts, options: SandboxOptions, io: SandboxIo): Promise<number> {
   let changed = () => {}
-  const stage = await parts.setStage(options, () => changed())
+  const devices = options.ports.devices ?? (await usualOrFree(8026))
+  const stage = await parts.setStage({ ...options, devices }, () => changed())
   const page = parts.createPage(stage)
   try {
     changed = () => page.changed()
-    const address = await page.listen(options.ports.page ?? (await parts.usualOrFree(8025)))
+    const address = await page.listen(options.ports.page ?? (await usualOrFree(8025)))
+    stage.linkBack(address)
     io.stdout.write(welcome(address, stage.about))
     await new Promise<void>(resolve => {
       if (io.signal?.aborted) resolve()
@@ -92,6 +95,7 @@ async function serve(parts: Parts, options: SandboxOptions, io: SandboxIo): Prom
 function welcome(page: string, about: Stage['about']): string {
   const rows = [
     ['See and play', page],
+    ...(about.devicesUrl === null ? [] : [['Devices', about.devicesUrl] as const]),
     ['E-mail URL', about.urls.email],
     ['E-mail Token', about.tokens.email],
     ['SMS URL', about.urls.sms],
@@ -108,7 +112,11 @@ function welcome(page: string, about: Stage['about']): string {
 /** Plays everything once and says how it went. */
 async function once(parts: Parts, options: SandboxOptions, io: SandboxIo): Promise<number> {
   // Nobody needs to know these ports, and two runs at once must not get into each other's way.
-  const stage = await parts.setStage({ ...options, ports: { callbacks: 0, admin: 0, ...options.ports } })
+  const stage = await parts.setStage({
+    ...options,
+    devices: false,
+    ports: { callbacks: 0, admin: 0, ...options.ports },
+  })
   try {
     const rows = await parts.playOnce(stage, ONCE_WITHIN_MS)
     io.stdout.write(parts.table(rows, await keep(rows, options.save)))

@@ -1,15 +1,18 @@
 import { randomInt } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { createClock } from '../clock.ts'
 import { startService } from '../server.ts'
+import { createEmulator } from './emulator/emulator.ts'
+import { createEmulatorPage } from './emulator/page.ts'
 import type { SandboxOptions } from './options.ts'
 import { type Ends, type Peers, secret, startPeers } from './peers.ts'
 import { createPlatform } from './platform.ts'
 import { createPlayer, type Player } from './player.ts'
+import { usualOrFree } from './ports.ts'
+import { SAMPLE_RECIPIENT } from './samples.ts'
 import type { About } from './state.ts'
 
 /** The service, and everybody it talks to, up and running on this machine. */
@@ -17,9 +20,16 @@ export interface Stage {
   readonly about: About
   readonly peers: Peers
   readonly player: Player
+  /** Tells the page of the devices where the sandbox's page is. */
+  linkBack(url: string): void
   /** The last lines of the service's log, newest last. */
   log(): readonly string[]
   close(): Promise<void>
+}
+
+export interface StageOptions extends Pick<SandboxOptions, 'ports' | 'settings'> {
+  /** Port of the page of devices that raise alerts, any free one unless given; false: no devices. */
+  readonly devices?: number | false
 }
 
 const LOG_LINES = 500
@@ -31,10 +41,7 @@ const LOG_LINES = 500
  * @param changed called whenever there is something new to see.
  * @throws what stopped one of them from starting; whatever was started by then is ended again.
  */
-export async function setStage(
-  options: Pick<SandboxOptions, 'ports' | 'settings'>,
-  changed: () => void = () => {},
-): Promise<Stage> {
+export async function setStage(options: StageOptions, changed: () => void = () => {}): Promise<Stage> {
   const ends: Ends = []
   // In the reverse order of the start: the service lets go of its connections before its peers go away.
   const close = async () => {
@@ -48,19 +55,17 @@ export async function setStage(
   }
 }
 
-async function raise(
-  options: Pick<SandboxOptions, 'ports' | 'settings'>,
-  ends: Ends,
-  changed: () => void,
-): Promise<Omit<Stage, 'close'>> {
+async function raise(options: StageOptions, ends: Ends, changed: () => void): Promise<Omit<Stage, 'close'>> {
   const clock = createClock()
   const directory = await mkdtemp(join(tmpdir(), 'callback-courier-'))
   ends.push(() => rm(directory, { recursive: true, force: true }))
   const peers = await startPeers(clock, directory, ends, changed)
+  const devices = options.devices === false ? null : await startDevices(options.devices ?? 0, ends)
 
   const settings = {
     ...(await ownSettings(directory, options.ports)),
     ...peers.settings,
+    ...devices?.settings,
     ...options.settings,
   }
   const log: string[] = []
@@ -97,13 +102,40 @@ async function raise(
     consoleUrl: await consoleOf(service.adminUrl),
     smtp: peers.smtp,
     twilio: peers.twilio,
+    devicesUrl: devices?.url ?? null,
   }
-  return { about, peers, player, log: () => log }
+  return { about, peers, player, linkBack: url => devices?.linkBack(url), log: () => log }
 }
+
+/** A platform with devices, and the page to press their buttons; the service tells one person of everything. */
+async function startDevices(port: number, ends: Ends) {
+  let changed = () => {}
+  let sandboxUrl: string | undefined
+  const emulator = await createEmulator({ corpId: CORP_ID, changed: () => changed() })
+  ends.push(() => emulator.close())
+  const page = createEmulatorPage({ emulator, sandboxUrl: () => sandboxUrl })
+  changed = () => page.changed()
+  ends.push(() => page.close())
+  const url = await page.listen(port)
+  const to = `${SAMPLE_RECIPIENT.email}, ${SAMPLE_RECIPIENT.sms}`
+  return {
+    url,
+    settings: {
+      ...emulator.settings,
+      ALERTS: ['alert', 'state', 'event'].map(topic => `${topic} * 0 - ${to}`).join('; '),
+    },
+    linkBack(back: string) {
+      sandboxUrl = back
+      page.changed()
+    },
+  }
+}
+
+const CORP_ID = 'sandbox'
 
 async function ownSettings(directory: string, ports: SandboxOptions['ports']) {
   return {
-    CORP_ID: 'sandbox',
+    CORP_ID,
     EMAIL_TOKEN: secret(),
     SMS_TOKEN: secret(),
     HOST: '127.0.0.1',
@@ -120,15 +152,6 @@ async function ownSettings(directory: string, ports: SandboxOptions['ports']) {
     QUOTA_RECIPIENT_PER_DAY: 'off',
     QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
   }
-}
-
-/** `port` when nobody listens there, else 0: any free one. */
-export function usualOrFree(port: number): Promise<number> {
-  return new Promise(resolve => {
-    const probe = createServer()
-    probe.once('error', () => resolve(0))
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(port)))
-  })
 }
 
 async function consoleOf(adminUrl: string): Promise<string | null> {

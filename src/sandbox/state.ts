@@ -17,6 +17,8 @@ export interface About {
   readonly consoleUrl: string | null
   readonly smtp: string
   readonly twilio: string
+  /** The page of the emulated platform's devices; null without one. */
+  readonly devicesUrl: string | null
 }
 
 export interface StateOptions {

@@ -20,6 +20,8 @@ export type Act = (typeof ACTS)[number]
 export interface Sent {
   /** ms since the epoch. */
   readonly at: number
+  /** For people: `1144502133 is offline`. */
+  readonly title: string
   readonly topic: string
   readonly id: string
   /** The body as it is on the wire, but for the faults. */
@@ -49,6 +51,8 @@ export interface BoardOptions {
   readonly randomInt: (below: number) => number
 }
 
+const ALERT_WORDS = { alarm: 'alarm', recover: 'recovered', handle: 'handled by hand' } as const
+
 interface State {
   readonly device: Device
   online: boolean
@@ -64,10 +68,13 @@ export function createBoard(options: BoardOptions): Board {
   )
   let sent: readonly Sent[] = []
 
-  function send(publication: Publication): void {
+  function send(device: Device, what: string, publication: Publication): void {
     const { topic, id, payload } = publication
     const receivers = publish(publication)
-    sent = [...sent, { at: now(), topic, id: String(id), payload, receivers }].slice(-200)
+    sent = [
+      ...sent,
+      { at: now(), title: `${device.id} ${what}`, topic, id: String(id), payload, receivers },
+    ].slice(-200)
   }
 
   /** Colder than -15 °C is well. */
@@ -85,6 +92,8 @@ export function createBoard(options: BoardOptions): Board {
     const { startedAt, count } = alarm
     const current = rule.id === 'rule-temperature' ? temperature(act === 'recover') : undefined
     send(
+      state.device,
+      ALERT_WORDS[act],
       reporter.alert(state.device, act !== 'recover', {
         rule,
         startedAt,
@@ -114,10 +123,12 @@ export function createBoard(options: BoardOptions): Board {
         case 'online':
         case 'offline':
           state.online = act === 'online'
-          send(reporter.online(device, state.online))
+          send(device, `is ${act}`, reporter.online(device, state.online))
           return true
         case 'attributes':
           send(
+            device,
+            'reports attributes',
             reporter.attributes(device, {
               temperature: temperature(!alarms.has('rule-temperature')),
               door: alarms.has('rule-door') ? 'open' : 'closed',
@@ -125,7 +136,11 @@ export function createBoard(options: BoardOptions): Board {
           )
           return true
         case 'event':
-          send(reporter.event(device, 'door_forced', { door: 1 + randomInt(2), battery: 60 + randomInt(40) }))
+          send(
+            device,
+            'reports door_forced',
+            reporter.event(device, 'door_forced', { door: 1 + randomInt(2), battery: 60 + randomInt(40) }),
+          )
           return true
         default:
           return alert(state, act, rule)

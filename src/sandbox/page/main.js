@@ -33,6 +33,9 @@ function show(state) {
   showPhone(state)
   byId('count-mail').textContent = state.mails.length || ''
   byId('count-sms').textContent = state.sms.length || ''
+  const devices = byId('devices')
+  devices.hidden = state.about.devicesUrl === null
+  if (state.about.devicesUrl) devices.href = state.about.devicesUrl
   const link = byId('console')
   link.hidden = state.about.consoleUrl === null
   if (state.about.consoleUrl) link.href = state.about.consoleUrl

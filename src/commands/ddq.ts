@@ -1,0 +1,101 @@
+import { DDQ_TIMINGS, openDdq } from '../alerting.ts'
+import { ConfigError, loadSome } from '../config.ts'
+import { createDdqClient } from '../ddq/client.ts'
+import type { DdqMessage } from '../ddq/message.ts'
+import { topicFor } from '../ddq/topics.ts'
+import { stringifyExactly } from '../platform/exact-json.ts'
+import { type Command, type Io, readArguments, UsageError } from './command.ts'
+
+export const ddq: Command = {
+  usage: `callback-courier ddq tail [--topic TOPIC …]
+
+  Prints the messages of the platform's data subscription, a JSON object a line: topic, kind, message_id, payload, and
+  when it came. What happens to the connection is said on stderr. Ctrl-C ends it.
+  Needs DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET, and no other setting.
+
+  --topic TOPIC   a topic by the platform's name; may be repeated. Without one: all four that are known, of any product
+  --product ID    without --topic: only this product's
+  --count N       end after so many messages
+`,
+  async run([what, ...argv], io) {
+    if (what !== 'tail')
+      throw new UsageError(what === undefined ? 'say what to do: tail' : `what is "${what}"?`)
+    const { values } = readArguments(argv, {
+      topic: { type: 'string', multiple: true },
+      product: { type: 'string' },
+      count: { type: 'string' },
+    })
+    const count = values.count === undefined ? Number.POSITIVE_INFINITY : Number(values.count)
+    if (!(count >= 1)) throw new UsageError('--count must be 1 or more')
+    try {
+      return await tail(io, values.topic, values.product, count)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      io.stderr.write(`${error.message}\n`)
+      return 1
+    }
+  },
+}
+
+const NAMES = [
+  'DDQ_HOST',
+  'DDQ_PORT',
+  'DDQ_TLS',
+  'DDQ_AUTH_URL',
+  'DDQ_APP_ID',
+  'DDQ_APP_SECRET',
+  'DDQ_AUTH_PATH',
+  'DDQ_SUBSCRIBE_PATH',
+  'DDQ_ANY_PRODUCT',
+  'DDQ_HEARTBEAT',
+] as const
+const NEEDED = ['DDQ_HOST', 'DDQ_AUTH_URL', 'DDQ_APP_ID', 'DDQ_APP_SECRET'] as const
+
+async function tail(
+  io: Io,
+  topics: readonly string[] | undefined,
+  product: string | undefined,
+  count: number,
+): Promise<number> {
+  const given = loadSome(io, NAMES)
+  const faults = NEEDED.filter(name => given[name] === undefined).map(name => ({
+    name,
+    problem: 'is missing',
+  }))
+  if (faults.length > 0) throw new ConfigError(faults)
+  const settings = given as Required<{ [K in keyof typeof given]: NonNullable<(typeof given)[K]> }>
+  const connection = openDdq(settings)
+  const any = product ?? settings.DDQ_ANY_PRODUCT
+  const kinds = ['online-state', 'attributes', 'event', 'alert'] as const
+  const say = (text: string) => io.stderr.write(`${text}\n`)
+  const { promise: over, resolve: end } = Promise.withResolvers<void>()
+  let printed = 0
+  const client = createDdqClient({
+    ...connection,
+    timings: DDQ_TIMINGS,
+    topics: topics ?? kinds.map(kind => topicFor(kind, any)),
+    random: Math.random,
+    now: () => performance.now(),
+    onMessage(message) {
+      if (printed >= count) return
+      io.stdout.write(`${lineOf(message, new Date())}\n`)
+      printed += 1
+      if (printed >= count) end()
+    },
+    onMalformed: ({ topic, fault, shape }) =>
+      say(`malformed${topic === '' ? '' : ` (${topic})`}: ${fault}; ${shape}`),
+    onSubscribed: () => say(`subscribed to ${(topics ?? kinds).length} topics at ${settings.DDQ_HOST}`),
+    onEnd: ({ why }, waitMs) => say(`${why}; again in ${(waitMs / 1000).toFixed(1)} s`),
+  })
+  if (io.signal?.aborted) end()
+  io.signal?.addEventListener('abort', () => end(), { once: true })
+  client.start()
+  await over
+  client.stop()
+  await connection.close()
+  return 0
+}
+
+function lineOf({ topic, kind, id, payload }: DdqMessage, at: Date): string {
+  return stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
+}
