@@ -32,3 +32,17 @@ t.test('only the latest ends are remembered', async t => {
   for (const id of ['a', 'b', 'c']) verdicts.wait(id, () => heard.push(id))
   t.same(heard, ['b', 'c'])
 })
+
+t.test('after the end nobody waits: what is not known is pending', async t => {
+  const verdicts = createVerdicts()
+  const heard: (readonly [string, Verdict])[] = []
+  verdicts.announce('a', sent)
+  verdicts.wait('b', verdict => heard.push(['b', verdict]))
+  verdicts.end()
+  for (const id of ['a', 'c']) verdicts.wait(id, verdict => heard.push([id, verdict]))
+  t.same(heard, [
+    ['b', { is: 'pending' }],
+    ['a', sent],
+    ['c', { is: 'pending' }],
+  ])
+})
