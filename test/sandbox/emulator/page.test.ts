@@ -57,31 +57,44 @@ inBrowser('a device does what its buttons say, and its messages are shown', asyn
   await tab.getByText('9007199254740993 is offline').waitFor()
 })
 
-inBrowser('each fault of the line is a switch', async (t, tab) => {
-  for (const name of [
-    'every message twice',
-    'cut at any byte',
-    'silence: nothing passes',
-    'down: no connection',
-  ]) {
-    await tab.getByLabel(name).check()
-    await tab.waitForFunction(text => {
-      const label = [...document.querySelectorAll('label')].find(each => each.textContent === text)
-      return label?.querySelector('input')?.checked === true
-    }, name)
+interface Seen {
+  readonly faults: readonly { readonly title: string; readonly on: boolean }[]
+  readonly line: { readonly silent: boolean; readonly down: boolean; readonly redelivers: boolean }
+}
+
+async function seen(condition: (state: Seen) => boolean): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (condition((await (await fetch(`${address}/state`)).json()) as Seen)) return
+    await new Promise(resolve => setTimeout(resolve, 25))
   }
-  t.same(emulator.ddq.faults(), ['duplicate', 'chunks'])
-  for (const name of [
-    'every message twice',
-    'cut at any byte',
-    'silence: nothing passes',
-    'down: no connection',
-  ])
-    await tab.getByLabel(name).uncheck()
+  throw new Error('the button did nothing')
+}
+
+inBrowser('each fault of the line is a switch', async (t, tab) => {
+  const switches: [string, (state: Seen) => boolean | undefined][] = [
+    ...['every message twice', 'garbage in front of every message', 'cut at any byte'].map(
+      (title): [string, (state: Seen) => boolean | undefined] => [
+        title,
+        state => state.faults.find(fault => fault.title === title)?.on,
+      ],
+    ),
+    ['the last ones again after a reconnect', ({ line }) => line.redelivers],
+    ['silence: nothing passes', ({ line }) => line.silent],
+    ['down: no connection', ({ line }) => line.down],
+  ]
+  for (const [title, on] of switches) {
+    await tab.getByLabel(title).click()
+    await seen(state => on(state) === true)
+    await tab.getByRole('checkbox', { name: title, checked: true }).waitFor()
+  }
+  t.same(emulator.ddq.faults(), ['duplicate', 'garbage', 'chunks'])
+  for (const [title, on] of switches) {
+    await tab.getByLabel(title).click()
+    await seen(state => on(state) === false)
+  }
   await tab.getByText('What the contract leaves open').click()
   await tab.getByLabel('The identifier’s key').selectOption('msgId')
-  await tab.waitForFunction(() => document.querySelector('select')?.value === 'msgId')
-  t.equal(emulator.ddq.manner.idKey, 'msgId')
+  await seen(() => emulator.ddq.manner.idKey === 'msgId')
 })
 
 inBrowser('every call of a client is a button, and says what came of it', async (t, tab) => {
@@ -107,7 +120,7 @@ inBrowser('every call of a client is a button, and says what came of it', async 
 inBrowser(
   'on a phone nothing is wider than the screen',
   async (t, tab) => {
-    t.equal(await tab.evaluate(() => document.documentElement.scrollWidth), 390)
+    t.equal(await tab.evaluate('document.documentElement.scrollWidth'), 390)
   },
   390,
 )
