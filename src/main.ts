@@ -1,6 +1,12 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 import { run } from './commands/run.ts'
+
+// Reading and compiling the sources is most of a start, and is kept for the next one. Beside the dependencies: whoever
+// can write there can change the code itself. Where nobody can, it is left out, or was made with the image.
+enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'callback-courier'))
 
 const ending = new AbortController()
 const argv = process.argv.slice(2)
