@@ -1,6 +1,5 @@
-import { resolveTxt } from 'node:dns/promises'
 import { pino } from 'pino'
-import { openOutbox, openProviders, openRenderer, openSealer } from '../assembly.ts'
+import { openOutbox, openProviders, openRenderer, openSealer, receiptsUrl } from '../assembly.ts'
 import { callbackUrls } from '../callback-urls.ts'
 import { createClock } from '../clock.ts'
 import { adminAddress } from '../config/admin-address.ts'
@@ -8,8 +7,13 @@ import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { createPlatform } from '../sandbox/platform.ts'
 import { lookAtCallbacks } from './check/callbacks.ts'
 import { lookAtCertificate } from './check/certificate.ts'
-import { lookAtDkim, lookAtProviders, type ResolveTxt } from './check/delivery.ts'
+import { type DateOf, dateOf, lookAtClock } from './check/clock.ts'
+import { lookAtDkim, lookAtProviders } from './check/delivery.ts'
+import { createResolveTxt, type ResolveTxt } from './check/dns.ts'
 import { asJson, asText, type Finding, fail } from './check/finding.ts'
+import { createMachine, lookAtMachine, type Machine } from './check/machine.ts'
+import { lookAtReceipts } from './check/receipts.ts'
+import { lookAtSender } from './check/sender.ts'
 import { lookAtSettings } from './check/settings.ts'
 import { lookAtStore, type Running } from './check/store.ts'
 import { lookAtWords } from './check/words.ts'
@@ -20,8 +24,8 @@ export const check: Command = {
   usage: `callback-courier check [--json]
 
   Looks at everything that can be found out from here without sending a message: settings, certificate, mail server,
-  Twilio account, DKIM, store, templates, and whether the callback URLs validate. Each line is ok, warn or fail, and
-  says what to do. Exit code 1 when something failed.
+  Twilio account, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, and whether the callback URLs
+  validate. Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
 
   --json  as JSON
 `,
@@ -33,11 +37,15 @@ export const check: Command = {
   },
 }
 
-/**
- * @param dns how TXT records are found; the system's way unless given.
- * @returns findings in the order of the road: settings, certificate, providers, store, words, URLs.
- */
-export async function look(io: Io, dns: ResolveTxt = resolveTxt): Promise<readonly Finding[]> {
+/** What is asked outside of this process; the real world unless given. */
+export interface World {
+  readonly dns?: ResolveTxt
+  readonly dateOf?: DateOf
+  readonly machine?: Machine
+}
+
+/** @returns findings in the order of the road: settings, certificate, providers, store, machine, words, URLs. */
+export async function look(io: Io, world: World = {}): Promise<readonly Finding[]> {
   let config: Config
   try {
     config = loadConfig(io)
@@ -49,12 +57,17 @@ export async function look(io: Io, dns: ResolveTxt = resolveTxt): Promise<readon
     })
   }
   const clock = createClock()
+  const dns = world.dns ?? createResolveTxt()
   const looks = [
     attempt('settings', () => lookAtSettings(config)),
     attempt('certificate', () => lookAtCertificate(config, clock.now())),
     attempt('providers', () => providersOf(config, clock)),
+    attempt('receipts', () => lookAtReceipts(config, receiptsUrl(config))),
+    attempt('sender', () => lookAtSender(config, dns)),
     attempt('DKIM', () => lookAtDkim(config, io.readFile, dns)),
     attempt('store', () => storeOf(config, io, clock)),
+    attempt('machine', () => lookAtMachine(config, io.dotenvPath, world.machine ?? createMachine())),
+    attempt('clock', () => lookAtClock(config, world.dateOf ?? dateOf, Date.now)),
     attempt('templates', () => wordsOf(config)),
     attempt('URLs', () => callbacksOf(config)),
   ]

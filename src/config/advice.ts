@@ -56,7 +56,5 @@ function smsAdvice(s: SettingValues): string[] {
   const said: string[] = []
   if (s.SMS_COUNTRIES === '*')
     said.push('SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much')
-  if (s.TWILIO_API_KEY_SID !== undefined && s.TWILIO_AUTH_TOKEN === undefined)
-    said.push("without TWILIO_AUTH_TOKEN Twilio's delivery reports cannot be checked, so there are none")
   return said
 }

@@ -2,14 +2,26 @@ import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { ResolveTxt } from '../../src/commands/check/delivery.ts'
+import type { ResolveTxt } from '../../src/commands/check/dns.ts'
 import type { Finding } from '../../src/commands/check/finding.ts'
-import { look } from '../../src/commands/check.ts'
+import type { Machine } from '../../src/commands/check/machine.ts'
+import { look, type World } from '../../src/commands/check.ts'
 import { makeChain } from '../tls/authority.ts'
 import { command, type Env, peersFor, running } from './stage.ts'
 
-/** Findings as lines, without going to the terminal. */
-async function found(env: Env, dns?: ResolveTxt): Promise<readonly string[]> {
+/** Plenty of everything. */
+const machine: Machine = {
+  freeBytes: () => 50_000_000_000,
+  openFiles: () => 1_048_576,
+  memory: () => null,
+  mode: () => null,
+}
+/** What the DNS says where it matters not. */
+const wellKnown: ResolveTxt = async name =>
+  name.startsWith('_dmarc.') ? [['v=DMARC1; p=reject']] : [['v=spf1 include:_spf.example.com ~all']]
+
+/** Findings as lines, without going to the terminal or asking any name server. */
+async function found(env: Env, world: World = {}): Promise<readonly string[]> {
   const write = () => {}
   const io = {
     stdout: { write },
@@ -18,7 +30,7 @@ async function found(env: Env, dns?: ResolveTxt): Promise<readonly string[]> {
     readFile: (path: string) => readFileSync(path, 'utf8'),
     dotenvPath: '/nowhere/.env',
   }
-  const findings = await look(io, dns)
+  const findings = await look(io, { dns: wellKnown, machine, ...world })
   return findings.map(
     ({ is, about, what, next }) => `${is} ${about}: ${what}${next === undefined ? '' : ` → ${next}`}`,
   )
@@ -32,7 +44,7 @@ async function stage(t: Test): Promise<{ env: Record<string, string> }> {
 }
 
 t.test('a running service is well from end to end', async t => {
-  const { peers, env } = await running(t)
+  const { peers, env } = await running(t, { MAIL_FROM: 'Example <no-reply@courier.example.com>' })
   const lines = await found(env)
   t.same(only(lines, 'fail'), [])
   t.match(only(lines, 'warn'), [/certificate.*self-signed/])
@@ -40,6 +52,12 @@ t.test('a running service is well from end to end', async t => {
     'ok settings: read; email is on, sms is on',
     'ok smtp: ',
     'ok twilio: the account is active',
+    'ok receipts: Twilio reports what becomes of each SMS to https://127.0.0.1:',
+    'ok SPF: ',
+    'ok DMARC: ',
+    'ok disk: 50.0 GB free at ',
+    'ok open files: ',
+    "ok clock: agrees with Twilio's",
     'ok store: the running service says that it commits',
     'ok templates: en',
     'ok email URL: validates',
@@ -53,11 +71,14 @@ t.test('a running service is well from end to end', async t => {
   t.equal(peers.inbox.mails().length + peers.sms().length, 0, 'nothing was sent')
   t.notMatch(lines.join('\n'), env['EMAIL_TOKEN'] ?? '')
 
-  const text = await command(['check'], env)
+  // A sender under a name for examples is not looked up.
+  const offline = { ...env, MAIL_FROM: 'Example <no-reply@courier.example>' }
+  const text = await command(['check'], offline)
   t.equal(text.code, 0)
   t.match(text.out, /^ok {4}settings /)
-  t.match(text.out, /\n\d+ ok, 1 to look at, 0 failed\n$/)
-  const json = await command(['check', '--json'], env)
+  t.match(text.out, /\nwarn {2}MAIL_FROM +courier\.example is no domain of the internet/)
+  t.match(text.out, /\n\d+ ok, [23] to look at, 0 failed\n$/)
+  const json = await command(['check', '--json'], offline)
   t.match(JSON.parse(json.out), { ok: true, findings: [{ about: 'settings', is: 'ok' }] })
 })
 
@@ -146,7 +167,8 @@ t.test('DKIM: the key and what the DNS has', async t => {
   writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   const dkim = { ...env, DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 's1', DKIM_KEY_FILE: path }
   const p = publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
-  const about = async (dns: ResolveTxt) => (await found(dkim, dns)).filter(line => line.includes(' DKIM: '))
+  const about = async (dns: ResolveTxt) =>
+    (await found(dkim, { dns })).filter(line => line.includes(' DKIM: '))
 
   const asked: string[] = []
   const right: ResolveTxt = async name => {
@@ -156,7 +178,9 @@ t.test('DKIM: the key and what the DNS has', async t => {
   t.match(await about(right), [/^ok DKIM: signs for example\.com/])
   t.same(asked, ['s1._domainkey.example.com'])
   t.match(await about(async () => [['v=DKIM1; p=MIIB']]), [/^fail DKIM: the key under s1\._domainkey/])
-  t.match(await about(() => Promise.reject(new Error('ENOTFOUND'))), [/^warn DKIM: there is no key/])
+  const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }))
+  t.match(await about(failing('ENOTFOUND')), [/^warn DKIM: there is no key/])
+  t.match(await about(failing('ETIMEOUT')), [/^warn DKIM: the key under .* could not be looked up/])
   writeFileSync(path, 'nonsense')
   t.match(await about(right), [/^fail DKIM: .*cannot be read as a private key/])
 })

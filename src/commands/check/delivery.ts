@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import type { Provider } from '../../providers/provider.ts'
+import { lookUp, type ResolveTxt } from './dns.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** Logs in at each provider, without sending anything. */
@@ -19,9 +20,6 @@ const NEXT = {
     'look at host, port, user and password in SMTP_URL (and SMTP_FALLBACK_URL), and at the firewall on the way',
   sms: 'look at TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN or the API key, and at https://console.twilio.com',
 } as const
-
-/** Finds the texts of a DNS name's TXT records; rejects as node:dns does. */
-export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
 
 /** DKIM: the key can be read, and the DNS shows its other half. */
 export async function lookAtDkim(
@@ -48,8 +46,17 @@ export async function lookAtDkim(
     return [fail('DKIM', `${path} cannot be read as a private key`, 'give a PEM file without a passphrase')]
   }
   const name = `${selector}._domainkey.${domain}`
-  const records = await resolveTxt(name).catch(() => [])
-  const found = records.map(parts => parts.join('').replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
+  const looked = await lookUp(resolveTxt, name)
+  if (looked.is === 'unknown')
+    return [
+      warn(
+        'DKIM',
+        `the key under ${name} could not be looked up from here (${looked.why})`,
+        `look from elsewhere: dig +short TXT ${name}`,
+      ),
+    ]
+  const records = looked.is === 'none' ? [] : looked.records
+  const found = records.map(text => text.replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
   if (found === undefined)
     return [warn('DKIM', `there is no key under ${name}`, `publish there: v=DKIM1; k=rsa; p=${published}`)]
   if (!found.includes(published))

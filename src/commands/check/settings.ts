@@ -40,7 +40,7 @@ function lookAtCallers(config: Config): readonly Finding[] {
       warn(
         'PUBLIC_URL',
         'is not set',
-        'set it, so that `urls` can print what to paste and Twilio can report delivery',
+        'set it to this service as the platform reaches it, so that `urls` can print what to paste',
       ),
     )
   const guards = [

@@ -1,0 +1,107 @@
+import type { Config } from '../../config.ts'
+import { lookUp, type ResolveTxt } from './dns.ts'
+import { type Finding, ok, warn } from './finding.ts'
+
+/** Names that are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
+const NOWHERE = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/
+
+/**
+ * What receivers look up about who mails are from: SPF of the bounce address's domain (RFC 7208) and DMARC of
+ * MAIL_FROM's (RFC 7489). Without them mails are refused or end among the junk. Whether the mail server itself is in
+ * the SPF record cannot be seen from here.
+ */
+export async function lookAtSender(config: Config, resolveTxt: ResolveTxt): Promise<readonly Finding[]> {
+  if (config.EMAIL_TOKEN === undefined || config.MAIL_FROM === undefined) return []
+  const from = domainOf(config.MAIL_FROM.address)
+  const bounce = domainOf(config.MAIL_BOUNCE_TO ?? config.MAIL_FROM.address)
+  if (NOWHERE.test(from))
+    return [
+      warn(
+        'MAIL_FROM',
+        `${from} is no domain of the internet: receivers refuse such a sender`,
+        'set MAIL_FROM to an address of your own domain',
+      ),
+    ]
+  return await Promise.all([
+    lookAtSpf(bounce, resolveTxt),
+    lookAtDmarc({ from, bounce, dkim: config.DKIM_DOMAIN }, resolveTxt),
+  ])
+}
+
+async function lookAtSpf(domain: string, resolveTxt: ResolveTxt): Promise<Finding> {
+  const looked = await lookUp(resolveTxt, domain)
+  if (looked.is === 'unknown') return notLookedUp('SPF', domain, looked.why)
+  const [record, ...more] =
+    looked.is === 'none' ? [] : looked.records.filter(text => /^v=spf1(?: |$)/i.test(text))
+  if (record === undefined)
+    return warn(
+      'SPF',
+      `${domain} has no SPF record`,
+      `publish the TXT record that your mail server's operator names, such as: v=spf1 include:… ~all`,
+    )
+  if (more.length > 0)
+    return warn(
+      'SPF',
+      `${domain} has ${more.length + 1} SPF records, which receivers take for a fault`,
+      'make them one',
+    )
+  if (/(?:^| )\+?all(?: |$)/i.test(record))
+    return warn('SPF', `${domain} lets everybody send in its name (+all)`, 'let it end in ~all or -all')
+  if (/^v=spf1 -all *$/i.test(record))
+    return warn('SPF', `${domain} says that nobody may send in its name`, 'name your mail server in it')
+  return ok('SPF', `${domain} names who may send: ${record.slice(0, 120)}`)
+}
+
+interface Domains {
+  readonly from: string
+  readonly bounce: string
+  readonly dkim: string | undefined
+}
+
+async function lookAtDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<Finding> {
+  for (const domain of upwards(domains.from)) {
+    const looked = await lookUp(resolveTxt, `_dmarc.${domain}`)
+    if (looked.is === 'unknown') return notLookedUp('DMARC', `_dmarc.${domain}`, looked.why)
+    const record = looked.is === 'none' ? undefined : looked.records.find(text => /^v=DMARC1 *;/i.test(text))
+    if (record !== undefined) return policyOf(record, domain, domains)
+  }
+  return warn(
+    'DMARC',
+    `${domains.from} has no DMARC record, which large mailbox providers ask for`,
+    `publish a TXT record under _dmarc.${domains.from}: v=DMARC1; p=none; rua=mailto:… and tighten it once the reports are clean`,
+  )
+}
+
+function policyOf(record: string, domain: string, { from, bounce, dkim }: Domains): Finding {
+  const policy = /; *p *= *(\w+)/i.exec(record)?.[1] ?? 'none'
+  const what = `${domain} has p=${policy}`
+  // Receivers ask for SPF or DKIM of the domain that readers see.
+  if ([bounce, dkim].some(each => each !== undefined && related(each, domain, from))) return ok('DMARC', what)
+  return ok(
+    'DMARC',
+    what,
+    `the bounce address is of ${bounce}, so only a DKIM signature of ${from} passes: let your mail server sign, or set DKIM_DOMAIN`,
+  )
+}
+
+function related(domain: string, policyDomain: string, from: string): boolean {
+  return domain === policyDomain || domain.endsWith(`.${policyDomain}`) || from.endsWith(`.${domain}`)
+}
+
+/** A domain and those above it, but no top-level domain. */
+function upwards(domain: string): readonly string[] {
+  const labels = domain.split('.')
+  return labels.slice(0, Math.max(1, labels.length - 1)).map((_, at) => labels.slice(at).join('.'))
+}
+
+function notLookedUp(about: string, name: string, why: string): Finding {
+  return warn(
+    about,
+    `could not be looked up from here (${why})`,
+    `look from elsewhere: dig +short TXT ${name}`,
+  )
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+}

@@ -1,0 +1,8 @@
+import type { Finding } from '../../../src/commands/check/finding.ts'
+
+/** Findings as a person reads them, a line each. */
+export function linesOf(findings: readonly Finding[]): readonly string[] {
+  return findings.map(
+    ({ is, about, what, next }) => `${is} ${about}: ${what}${next === undefined ? '' : ` → ${next}`}`,
+  )
+}

@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createMachine, lookAtMachine, type Machine } from '../../../src/commands/check/machine.ts'
+import { enough, load } from '../../config/settings.ts'
+import { linesOf } from './lines.ts'
+
+/** Plenty of everything. */
+const plenty: Machine = {
+  freeBytes: () => 50_000_000_000,
+  openFiles: () => 1_048_576,
+  memory: () => null,
+  mode: () => null,
+}
+
+const look = (has: Partial<Machine> = {}, settings = {}) =>
+  linesOf(lookAtMachine(load({ ...enough, ...settings }), '.env', { ...plenty, ...has }))
+
+const about = (what: string, has: Partial<Machine>) => look(has).filter(line => line.includes(` ${what}: `))
+
+t.test('plenty of everything is well', async t => {
+  const postgres = { DATABASE_URL: 'postgres://db.example.com/courier', STORE_SECRET: 'x'.repeat(22) }
+  t.match(look(), [/^ok disk: 50\.0 GB free at /, /^ok open files: 1048576 /])
+  t.match(look({}, postgres), [/^ok open files/], 'whose disk is another machine’s')
+})
+
+t.test('what is too little, and what to do', async t => {
+  t.match(about('disk', { freeBytes: () => 40_000_000 }), [/^fail disk: 40 MB free at .*503.* → make room/])
+  t.match(about('disk', { freeBytes: () => 900_000_000 }), [
+    /^warn disk: 900 MB free .*MAX_BACKLOG.*\(1\.0 GB\)/,
+  ])
+  t.match(about('open files', { openFiles: () => 1024 }), [/^warn open files: 1024 .*LimitNOFILE/])
+  t.same(about('open files', { openFiles: () => null }), [])
+  t.match(about('memory', { memory: () => 128_000_000 }), [/^warn memory: 128 MB .*256 MB/])
+  t.same(about('memory', { memory: () => 256 * 1024 * 1024 }), [])
+})
+
+t.test('settings that everybody on the machine can read', async t => {
+  t.match(about('.env', { mode: () => 0o644 }), [/^warn \.env: .* → chmod 600 \.env$/])
+  t.same(about('.env', { mode: () => 0o640 }), [])
+})
+
+t.test('what this machine really has', async t => {
+  const machine = createMachine()
+  const directory = t.testdir()
+  t.ok((machine.freeBytes(directory) ?? 0) > 0)
+  t.ok(machine.openFiles() === null || Number(machine.openFiles()) >= 256)
+  t.ok(machine.memory() === null || Number(machine.memory()) > 1_000_000)
+  const path = join(directory, '.env')
+  t.equal(machine.mode(path), null)
+  writeFileSync(path, '', { mode: 0o600 })
+  t.equal(machine.mode(path), 0o600)
+})

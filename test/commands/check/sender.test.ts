@@ -1,0 +1,72 @@
+import t from 'tap'
+import type { ResolveTxt } from '../../../src/commands/check/dns.ts'
+import { lookAtSender } from '../../../src/commands/check/sender.ts'
+import { enough, load } from '../../config/settings.ts'
+import { linesOf } from './lines.ts'
+
+const sender = { ...enough, MAIL_FROM: 'Example <no-reply@mail.corp.com>' }
+const DMARC = { '_dmarc.corp.com': ['v=DMARC1; p=quarantine; rua=mailto:a@corp.com'] }
+
+/** A DNS with nothing but these texts, each in two pieces. */
+function dns(texts: Readonly<Record<string, readonly string[]>>): ResolveTxt {
+  return async name => {
+    const found = texts[name]
+    if (found === undefined) throw Object.assign(new Error(name), { code: 'ENOTFOUND' })
+    return found.map(text => [text.slice(0, 6), text.slice(6)])
+  }
+}
+
+const look = async (resolve: ResolveTxt, settings = {}) =>
+  linesOf(await lookAtSender(load({ ...sender, ...settings }), resolve))
+
+t.test('a domain without records: what to publish, and where', async t => {
+  t.match(await look(dns({})), [
+    /^warn SPF: mail\.corp\.com has no SPF record → .*v=spf1/,
+    /^warn DMARC: mail\.corp\.com has no DMARC record.* → publish a TXT record under _dmarc\.mail\.corp\.com/,
+  ])
+})
+
+t.test('records that are there, DMARC with the domain above', async t => {
+  t.same(await look(dns({ 'mail.corp.com': ['some-site=1', 'v=spf1 ip4:192.0.2.1 -all'], ...DMARC })), [
+    'ok SPF: mail.corp.com names who may send: v=spf1 ip4:192.0.2.1 -all',
+    'ok DMARC: corp.com has p=quarantine',
+  ])
+})
+
+t.test('an SPF record that does harm', async t => {
+  const spf = async (...texts: string[]) => (await look(dns({ 'mail.corp.com': texts, ...DMARC })))[0]
+  t.match(await spf('v=spf1 mx +all'), /^warn SPF: .*everybody/)
+  t.match(await spf('v=spf1 all'), /^warn SPF: .*everybody/)
+  t.match(await spf('v=spf1 -all'), /^warn SPF: .*nobody/)
+  t.match(await spf('v=spf1 mx -all', 'v=spf1 a -all'), /^warn SPF: .*2 SPF records/)
+  t.match(await spf('v=spf10 mx -all'), /^warn SPF: .*no SPF record/)
+  t.match(await spf('v=spf1 include:small.example ?all'), /^ok SPF/)
+})
+
+t.test('bounces to another domain: SPF is looked up there, and DMARC then hangs on DKIM', async t => {
+  const texts = dns({ 'mailer.net': ['v=spf1 mx -all'], ...DMARC })
+  const elsewhere = { MAIL_BOUNCE_TO: 'bounces@mailer.net' }
+  t.match(await look(texts, elsewhere), [
+    /^ok SPF: mailer\.net/,
+    /^ok DMARC: .* → .*bounce address is of mailer\.net, so only a DKIM signature of mail\.corp\.com passes/,
+  ])
+  const signed = { ...elsewhere, DKIM_DOMAIN: 'corp.com', DKIM_SELECTOR: 's1', DKIM_KEY_FILE: 'dkim.pem' }
+  t.match(await look(texts, signed), [/^ok SPF/, /^ok DMARC: corp\.com has p=quarantine$/])
+  const above = { MAIL_BOUNCE_TO: 'bounces@corp.com' }
+  t.match((await look(dns({ 'corp.com': ['v=spf1 mx -all'], ...DMARC }), above))[1], /p=quarantine$/)
+})
+
+t.test('without a name server it says so', async t => {
+  const offline: ResolveTxt = () => Promise.reject(Object.assign(new Error('x'), { code: 'ETIMEOUT' }))
+  t.same(await look(offline), [
+    'warn SPF: could not be looked up from here (ETIMEOUT) → look from elsewhere: dig +short TXT mail.corp.com',
+    'warn DMARC: could not be looked up from here (ETIMEOUT) → look from elsewhere: dig +short TXT _dmarc.mail.corp.com',
+  ])
+})
+
+t.test('a name for examples is not looked up; nor is anything when e-mail is off', async t => {
+  const never: ResolveTxt = name => Promise.reject(new Error(`asked for ${name}`))
+  const reserved = { MAIL_FROM: 'Example <no-reply@courier.example>' }
+  t.match(await look(never, reserved), [/^warn MAIL_FROM: courier\.example is no domain of the internet/])
+  t.same(await look(never, { EMAIL_TOKEN: '' }), [])
+})
