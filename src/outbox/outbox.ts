@@ -32,6 +32,8 @@ export interface Charge {
   /** Whose counter; never a plain recipient (an HMAC). */
   readonly bucket: string
   readonly windowMs: number
+  /** From this many on, whoever stores is told that the limit is coming near. */
+  readonly warnAt?: number
   /** At most this many in any window of `windowMs` (a sliding estimate over two fixed windows). */
   readonly limit: number
 }
@@ -69,8 +71,11 @@ export interface Note {
 
 /** What became of one message that was to be accepted. */
 export type Accepted =
-  /** Stored. `superseded`: ids of older codes that waited and are now final. */
-  | { readonly is: 'stored'; readonly superseded: readonly string[] }
+  /**
+   * Stored. `superseded`: ids of older codes that waited and are now final. `nearing`: quotas of which it used up
+   * their `warnAt` or more; absent when there is none.
+   */
+  | { readonly is: 'stored'; readonly superseded: readonly string[]; readonly nearing?: readonly string[] }
   /** Its twin is live: nothing stored. Wait for `id`. */
   | { readonly is: 'joined'; readonly id: string }
   /** Its twin is final, and recently so (or superseded and still valid): nothing stored, same answer. */

@@ -9,6 +9,11 @@ export function windowStart(now: number, windowMs: number): number {
   return Math.floor(now / windowMs) * windowMs
 }
 
+/** How many are counted in the window that ends now, by the same estimate. */
+export function counted(previous: number, current: number, windowMs: number, now: number): number {
+  return current + previous * (1 - (now - windowStart(now, windowMs)) / windowMs)
+}
+
 /**
  * Whether one more fits.
  *

@@ -245,15 +245,13 @@ t.test('a full disk: 503 while it lasts, nothing half stored, and it recovers', 
 
 t.test('a call that fails for itself takes no other along', async t => {
   const outbox = await openAt(pathIn(t))
-  const twice = sample(clock, { recipient: 'a@example.com' })
-  await outbox.accept([twice])
-  const sameId = {
-    ...sample(clock, { recipient: 'b@example.com' }),
-    message: { ...twice.message, recipient: 'b@example.com' },
-  }
+  const sound = sample(clock, { recipient: 'a@example.com' })
+  await outbox.accept([sound])
+  const faulty = sample(clock, { recipient: 'b@example.com' })
+  const unmasked = { ...faulty, message: { ...faulty.message, masked: null as unknown as string } }
   const others = Array.from({ length: 20 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
   const [bad, ...good] = await Promise.allSettled([
-    outbox.accept([sample(clock, { recipient: 'c@example.com' }), sameId]),
+    outbox.accept([sample(clock, { recipient: 'c@example.com' }), unmasked]),
     ...others.map(each => outbox.accept([each])),
   ])
   t.equal(bad?.status, 'rejected')

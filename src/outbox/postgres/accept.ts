@@ -124,10 +124,10 @@ function acceptOne(deps: AcceptDeps, unit: Unit, known: Known, acceptance: Accep
   }
   const { recipient, content } = message
   const sealed = sealLetter(deps.letterKey, message.id, { recipient, content }).toString('base64')
-  const row = unit.store(acceptance, taken, sealed)
+  const row = unit.store(acceptance, taken.counters, sealed)
   known.twins.set(twinKey, row)
   if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
-  return { is: 'stored', superseded }
+  return { is: 'stored', superseded, ...(taken.nearing.length === 0 ? {} : { nearing: taken.nearing }) }
 }
 
 /** What its twin answers for a message; null: it is new. */

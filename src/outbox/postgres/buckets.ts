@@ -1,5 +1,5 @@
 import type { Charge } from '../outbox.ts'
-import { waitForRoom, windowStart } from '../quota.ts'
+import { counted, waitForRoom, windowStart } from '../quota.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
 import type { Counters } from './row.ts'
 
@@ -15,7 +15,9 @@ export interface Buckets {
   /** Reads and locks the counters of charges, and those that giving back would touch. */
   lock(charges: readonly Charge[], refunds: readonly Counters[]): Promise<void>
   /** Counts one message in every counter, or in none when one is full; then the one that is full for longest. */
-  take(charges: readonly Charge[]): Counters | { readonly full: string; readonly waitMs: number }
+  take(
+    charges: readonly Charge[],
+  ): { readonly counters: Counters; readonly nearing: readonly string[] } | { readonly full: string; readonly waitMs: number }
   giveBack(charges: Counters): void
   write(): Promise<Result>[]
 }
@@ -64,12 +66,17 @@ export function createBuckets(client: Client, now: number): Buckets {
         if (waitMs > (full?.waitMs ?? 0)) full = { full: each.quota, waitMs }
       }
       if (full !== undefined) return full
-      return charges.map(each => {
+      const nearing: string[] = []
+      const counters = charges.map((each): Counters[number] => {
         const bucket = bucketOf(each)
         bucket.used += 1
         changed.add(nameOf(each))
+        const { quota, warnAt, windowMs } = each
+        if (warnAt !== undefined && counted(bucket.before, bucket.used, windowMs, now) >= warnAt)
+          nearing.push(quota)
         return [nameOf(each), bucket.since]
       })
+      return { counters, nearing }
     },
     giveBack(charges) {
       for (const [name, since] of charges) {

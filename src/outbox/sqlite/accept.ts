@@ -25,10 +25,12 @@ export interface AcceptDeps {
 export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => readonly Accepted[] {
   const { db, letterKey, ending, quotas, tally, aside, notes, maxBacklog } = deps
   const newestTwin = db.prepare(
-    `SELECT ${LIVE_COLUMNS}, answer, final_at FROM messages WHERE recipient = ? AND twin = ? ORDER BY seq DESC LIMIT 1`,
+    `SELECT ${LIVE_COLUMNS}, answer, final_at FROM messages WHERE substr(recipient, 1, 8) = substr(?1, 1, 8) AND substr(twin, 1, 8) = substr(?2, 1, 8)
+       AND recipient = ?1 AND twin = ?2 ORDER BY seq DESC LIMIT 1`,
   )
   const liveOfGroup = db.prepare(
-    `SELECT ${LIVE_COLUMNS} FROM messages WHERE code_group = ? AND final_at IS NULL`,
+    `SELECT ${LIVE_COLUMNS} FROM messages
+       WHERE substr(code_group, 1, 8) = substr(?1, 1, 8) AND code_group = ?1 AND final_at IS NULL`,
   )
   const outdate = db.prepare('UPDATE messages SET outdated = 1 WHERE seq = ?')
   const insert = db.prepare(
@@ -112,9 +114,9 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
       return { is: 'over-quota', quota: taken.full, retryAfterSeconds: Math.ceil(taken.waitMs / 1000) }
     }
     const superseded = supersede(acceptance, now)
-    store(acceptance, taken, now)
+    store(acceptance, taken.counters, now)
     if (acceptance.note !== undefined) notes.write(acceptance.note)
-    return { is: 'stored', superseded }
+    return { is: 'stored', superseded, ...(taken.nearing.length === 0 ? {} : { nearing: taken.nearing }) }
   }
 
   /** Before anything is written, so that a full backlog costs no rollback of the calls beside it. */

@@ -12,7 +12,9 @@ export function createDesk(db: DatabaseSync): {
   readonly find: (call: Takes<'find'>) => Gives<'find'>
   readonly list: (call: Takes<'list'>) => Gives<'list'>
 } {
-  const byId = db.prepare(`SELECT ${VIEW_COLUMNS} FROM messages WHERE id = ?`)
+  const byId = db.prepare(
+    `SELECT ${VIEW_COLUMNS} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1`,
+  )
   return {
     find({ id }) {
       const row = byId.get(id)
@@ -32,6 +34,7 @@ export function createDesk(db: DatabaseSync): {
 
 function page(db: DatabaseSync, filter: ListFilter, channel: Channel | undefined): MessageView[] {
   const asked: (readonly [string, string | number | undefined])[] = [
+    ['substr(recipient, 1, 8) = substr(?, 1, 8)', filter.recipientHash],
     ['recipient = ?', filter.recipientHash],
     ['state = ?', filter.state],
     ['channel = ?', channel],
@@ -86,7 +89,8 @@ export function createHand(
   readonly cancel: (call: Takes<'cancel'>) => boolean
 } {
   const waiting = db.prepare(
-    `SELECT ${LIVE_COLUMNS} FROM messages WHERE id = ? AND state = 'queued' AND expires_at > ?`,
+    `SELECT ${LIVE_COLUMNS} FROM messages
+       WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1 AND state = 'queued' AND expires_at > ?2`,
   )
   const hurry = db.prepare('UPDATE messages SET ready = 1, due_at = ? WHERE seq = ?')
   return {

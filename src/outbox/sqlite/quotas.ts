@@ -1,14 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Charge } from '../outbox.ts'
-import { waitForRoom, windowStart } from '../quota.ts'
+import { counted, waitForRoom, windowStart } from '../quota.ts'
 
 /** What a message was counted in: counter's name and start of the window. Kept in its row, to be given back. */
 export type Counters = readonly (readonly [name: string, since: number])[]
 
+/** What counting came to: the counters, and which quotas are used up to where their operator wants to know. */
+export interface Taken {
+  readonly counters: Counters
+  readonly nearing: readonly string[]
+}
+
 /** Counts messages against their quotas, in the transaction that stores them. */
 export interface Quotas {
   /** Counts one message in every counter, or in none when one is full; then the one that is full for longest. */
-  take(charges: readonly Charge[], now: number): Counters | { readonly full: string; readonly waitMs: number }
+  take(charges: readonly Charge[], now: number): Taken | { readonly full: string; readonly waitMs: number }
   giveBack(counters: Counters): void
 }
 
@@ -57,7 +63,11 @@ export function createQuotas(db: DatabaseSync): Quotas {
       if (full !== undefined) return full
       for (const { name, since, used, before, goneAt } of counters)
         write.run(name, since, used + 1, before, goneAt)
-      return counters.map(({ name, since }) => [name, since])
+      const nearing = charges.flatMap(({ quota, warnAt, windowMs }, at) => {
+        const { used = 0, before = 0 } = counters[at] ?? {}
+        return warnAt !== undefined && counted(before, used + 1, windowMs, now) >= warnAt ? [quota] : []
+      })
+      return { counters: counters.map(({ name, since }) => [name, since]), nearing }
     },
     giveBack(counters) {
       for (const [name, since] of counters) {

@@ -8,7 +8,7 @@ import { type Ending, LIVE_COLUMNS, liveRow } from './ending.ts'
 /** Writes the end of an attempt, if the lease is still the current one. */
 export function createSettle(db: DatabaseSync, ending: Ending): (call: Takes<'settle'>) => Settled {
   const claimed = db.prepare(
-    `SELECT ${LIVE_COLUMNS} FROM messages WHERE id = ? AND state = 'sending' AND lease_token = ?`,
+    `SELECT ${LIVE_COLUMNS} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1 AND state = 'sending' AND lease_token = ?2`,
   )
   return ({ id, token, settlement, now }) => {
     const found = claimed.get(id, token)

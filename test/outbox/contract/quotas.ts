@@ -147,6 +147,18 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     ])
   })
 
+  await t.test('it is told from where on a limit comes near', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const ask = (code: string) =>
+      outbox.accept([
+        sample(clock, { code, purpose: 'link', charges: [charge(4, { warnAt: 2 }), charge(9, { quota: 'other' })] }),
+      ])
+    const [first] = await ask('1')
+    t.notOk(first !== undefined && 'nearing' in first)
+    for (const code of ['2', '3', '4']) t.match(await ask(code), [{ is: 'stored', nearing: ['recipient-10m'] }])
+    t.same(kinds(await ask('5')), ['over-quota'])
+  })
+
   await t.test('a limit of nothing lets nothing through', async t => {
     const { outbox, clock } = await fresh(t, create)
     t.same(kinds(await outbox.accept([sample(clock, { charges: [charge(0)] })])), ['over-quota'])
