@@ -19,8 +19,8 @@ const { values } = parseArgs({
   },
 })
 
-const CODES_PER_SECOND = 10
-const CONNECTIONS = 16
+const CODES_PER_SECOND = 20
+const CONNECTIONS = 6
 
 async function measure(rows: number, seconds: number): Promise<number> {
   const [smtp, twilio] = await Promise.all([

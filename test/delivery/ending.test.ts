@@ -105,3 +105,17 @@ t.test('after the end nothing has a place, and nothing is claimed', async t => {
   await pause(50)
   t.equal(provider.asked.length, 0)
 })
+
+t.test('a callback that is stored while it ends waits no longer than the end', async t => {
+  const { delivery, provider, accept, store, verdicts } = await openRig(t)
+  provider.respond = undefined
+  delivery.start()
+  await accept()
+  await until('one is being sent', () => provider.asked.length === 1)
+  const stop = delivery.stop(50, 50)
+  const { message } = await store()
+  t.same(await Promise.race([verdictOn(verdicts, message.id), pause(2000)]), { is: 'pending' })
+  await stop
+  const { message: later } = await store()
+  t.same(await Promise.race([verdictOn(verdicts, later.id), pause(2000)]), { is: 'pending' })
+})

@@ -14,12 +14,15 @@ t.test(
     const { id } = acceptance.message
     await until('it is being sent', () => rig.provider.asked.length === 1)
     rig.clock.advance(100_100)
+    other.provider.respond = undefined
     other.delivery.start()
-    await until('another has sent it', async () => (await rig.view(id)).state === 'sent')
-    t.match(await rig.view(id), { attempts: 2, ambiguous: 1 })
+    await until('another sends it', () => other.provider.asked.length === 1)
+    t.match(await rig.view(id), { state: 'sending', attempts: 2, ambiguous: 1 })
     rig.provider.asked[0]?.answer({ is: 'rejected', why: 'recipient', code: '550', reply: '' })
-    await pause(60)
-    t.match(await rig.view(id), { state: 'sent', answer: null }, 'the late end is not written')
+    await pause(100)
+    t.match(await rig.view(id), { state: 'sending', answer: null }, 'the late end is not written')
+    other.provider.asked[0]?.answer(SENT)
+    await until('it is sent', async () => (await rig.view(id)).state === 'sent')
     t.equal(rig.provider.asked.length + other.provider.asked.length, 2)
   },
 )
