@@ -322,6 +322,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       attempts.abort()
       await atRestWithin(abortMs)
       settler.abandon()
+      // Callbacks that came meanwhile are stored: they are answered before their connections are closed.
+      verdicts.end()
     },
   }
 }

@@ -6,11 +6,15 @@ export type Verdict =
   /** Not settled before the caller must be answered: it is stored, and being tried until it expires. */
   | { readonly is: 'pending' }
 
+const PENDING: Verdict = { is: 'pending' }
+
 /** Brings the end of a message to the callbacks that wait for it. In memory, of this process. */
 export interface Verdicts {
   /** Calls back once, with the verdict; at once when it is known already. Returns how to stop waiting. */
   wait(id: string, heard: (verdict: Verdict) => void): () => void
   announce(id: string, verdict: Verdict): void
+  /** Delivery has ended: whoever waits, or will wait, for an end that is not known hears at once that it is pending. */
+  end(): void
 }
 
 /**
@@ -19,10 +23,18 @@ export interface Verdicts {
 export function createVerdicts(remember = 2000): Verdicts {
   const waiting = new Map<string, Set<(verdict: Verdict) => void>>()
   const recent = new Map<string, Verdict>()
+  let ended = false
+
+  function announce(id: string, verdict: Verdict): void {
+    const set = waiting.get(id)
+    if (set === undefined) return
+    waiting.delete(id)
+    for (const heard of set) heard(verdict)
+  }
 
   return {
     wait(id, heard) {
-      const known = recent.get(id)
+      const known = recent.get(id) ?? (ended ? PENDING : undefined)
       if (known !== undefined) {
         heard(known)
         return () => undefined
@@ -43,10 +55,11 @@ export function createVerdicts(remember = 2000): Verdicts {
           if (oldest.done !== true) recent.delete(oldest.value)
         }
       }
-      const set = waiting.get(id)
-      if (set === undefined) return
-      waiting.delete(id)
-      for (const heard of set) heard(verdict)
+      announce(id, verdict)
+    },
+    end() {
+      ended = true
+      for (const id of [...waiting.keys()]) announce(id, PENDING)
     },
   }
 }
