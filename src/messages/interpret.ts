@@ -134,8 +134,9 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
   /** Running text. Its links are held to the same rules: mail clients make them clickable all the same. */
   function plainText(value: unknown, channel: Channel): Field {
     if (absent(value)) return null
-    if (typeof value !== 'string' && typeof value !== 'number') return { fault: 'is not a string' }
-    const text = String(value).trim()
+    if (typeof value === 'number') return numberAsText(value)
+    if (typeof value !== 'string') return { fault: 'is not a string' }
+    const text = value.trim()
     const fault = faultInText(text) ?? linkFault(text)
     if (fault !== null) return { fault }
     const max = options.smsMaxSegments
@@ -160,17 +161,22 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
 /** A value on one line: code, name, time, number. */
 function line(value: unknown): Field {
   if (absent(value)) return null
-  if (typeof value === 'number') {
-    // Beyond 2^53 JSON.parse has rounded it already: a wrong code would be sent.
-    return Number.isInteger(value) && !Number.isSafeInteger(value)
-      ? { fault: 'is a number too large to be read exactly' }
-      : { text: String(value) }
-  }
+  if (typeof value === 'number') return numberAsText(value)
   if (typeof value !== 'string') return { fault: 'is neither text nor a number' }
   const fault = faultInLine(value)
   if (fault !== null) return { fault }
   if (value.length > MAX_VALUE) return { fault: `is longer than ${MAX_VALUE} characters` }
   return { text: value.trim() }
+}
+
+/**
+ * A number as it was written. JSON.parse rounds integers beyond 2^53 and decimals beyond 15 digits, makes Infinity of
+ * 1e400, and String writes 1e-7 for 0.0000001: any of them would send a wrong code.
+ */
+function numberAsText(value: number): Field {
+  const text = String(value)
+  const exact = Number.isSafeInteger(value) || /^-?(?=[\d.]{3,16}$)\d+\.\d+$/.test(text)
+  return exact ? { text } : { fault: 'is a number that cannot be read exactly' }
 }
 
 function absent(value: unknown): boolean {

@@ -52,6 +52,23 @@ t.test('hour and code are as good as numbers', async t => {
   t.equal(result.lifeMs, 2 * HOUR)
 })
 
+t.test('a number that JSON has not kept exactly is no code', async t => {
+  for (const code of ['12345678901234567890', '1e400', '-1e400', '1e21', '1e-7', '0.12345678901234567']) {
+    const body = JSON.parse(`{"type": 5, "code": ${code}}`) as object
+    t.match(
+      refused(interpret('email', email(body))),
+      { pointer: '/email_param/code', why: 'is a number that cannot be read exactly' },
+      code,
+    )
+    const plain = JSON.parse(`{"plain_email": ${code}}`) as object
+    t.match(refused(interpret('email', email({ type: 99 }, plain))), { pointer: '/plain_email' }, code)
+  }
+  for (const code of ['9007199254740991', '1.5', '1234567.1']) {
+    const body = JSON.parse(`{"type": 5, "code": ${code}}`) as object
+    t.equal(read(interpret('email', email(body))).content.params['code'], code)
+  }
+})
+
 t.test('null, empty and blank mean absent', async t => {
   for (const nothing of [null, '', '  \t']) {
     const result = read(
