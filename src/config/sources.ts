@@ -20,8 +20,8 @@ export interface Merged {
   readonly warnings: readonly string[]
 }
 
-/** Names in a dotenv file that are meant for somebody else. */
-const NOT_OURS = /^((COMPOSE|DOCKER|NODE|ACME|POSTGRES)_|(TZ|PATH|PUBLIC_HOST)$)/
+/** Names that are meant for somebody else: compose, Caddy, Node, OpenSSL. */
+const NOT_OURS = /^((COMPOSE|DOCKER|NODE|ACME|POSTGRES|SSL_CERT)_|(TZ|PATH|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
 
 /** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
 export function mergeSources(sources: Sources): Merged {
@@ -101,10 +101,10 @@ function strangers(
   for (const name of settingNames) if ('secret' in settings[name]) known.add(`${name}_FILE`)
   const warnings: string[] = []
   for (const name of Object.keys(all)) {
-    if (known.has(name)) continue
+    if (known.has(name) || NOT_OURS.test(name)) continue
     const near = nearestName(name, known)
     if (near !== null) warnings.push(`${name} is not a setting and is ignored: did you mean ${near}?`)
-    else if (Object.hasOwn(dotenv, name) && !NOT_OURS.test(name))
+    else if (Object.hasOwn(dotenv, name))
       warnings.push(`${name} is not a setting of this service and is ignored`)
   }
   return warnings

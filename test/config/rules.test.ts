@@ -129,6 +129,7 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
   t.match(said({ TWILIO_SID: 'x' }), [/did you mean TWILIO_ACCOUNT_SID\?/])
   t.match(said({ EMAIL_TOKEN_FIEL: 'x' }), [/did you mean EMAIL_TOKEN_FILE\?/])
   t.same(said({ HOME: '/root', PATH: '/bin', HOSTNAME: 'x', SMTP_HOST_PORT: 'x', npm_config_x: '1' }), [])
+  t.same(said({ SSL_CERT_FILE: '/etc/ssl/cert.pem', SSL_CERT_DIR: '/etc/ssl' }), [], 'they are OpenSSL’s')
   t.match(said({}, { '.env': 'NONSENSE=1\nCOMPOSE_PROJECT_NAME=x\n' }), [/^NONSENSE is not a setting/])
   t.end()
 })

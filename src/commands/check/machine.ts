@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
@@ -56,7 +56,7 @@ export function lookAtMachine(config: Config, dotenvPath: string, machine: Machi
 
 function lookAtDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: Machine): readonly Finding[] {
   if (store.kind !== 'file') return []
-  const directory = nearest(dirname(store.path))
+  const directory = nearest(resolve(dirname(store.path)))
   const free = machine.freeBytes(directory)
   if (free === null) return []
   const what = `${size(free)} free at ${directory}`
