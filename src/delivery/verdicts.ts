@@ -59,7 +59,7 @@ export function createVerdicts(remember = 2000): Verdicts {
     },
     end() {
       ended = true
-      for (const id of [...waiting.keys()]) announce(id, PENDING)
+      for (const id of waiting.keys()) announce(id, PENDING)
     },
   }
 }
