@@ -9,7 +9,16 @@ import { store } from './settings/store.ts'
 import { words } from './settings/words.ts'
 
 /** Every group, in the order of .env.example. */
-export const groups: readonly Group<Settings>[] = [callbacks, listeners, store, mail, sms, words, quotas, alerts]
+export const groups: readonly Group<Settings>[] = [
+  callbacks,
+  listeners,
+  store,
+  mail,
+  sms,
+  words,
+  quotas,
+  alerts,
+]
 
 /** Every setting by its name. A setting is written down once, in its group's file; all else follows from there. */
 export const settings = {
