@@ -65,6 +65,8 @@ export interface ReceiverOptions extends Pick<PreparerOptions, 'render' | 'keys'
 export interface ReceiverObserver {
   /** A quota held messages back. */
   overQuota(event: { readonly channel: Channel; readonly kind: string; readonly quota: string }): void
+  /** Half of a channel's brake is used up. */
+  nearQuota(event: { readonly channel: Channel; readonly quota: string }): void
   twin(event: { readonly channel: Channel; readonly kind: string; readonly is: 'joined' | 'repeated' }): void
   superseded(event: { readonly id: string; readonly channel: Channel; readonly kind: string }): void
   storeFailed(event: { readonly doing: string; readonly error: Error }): void
@@ -92,6 +94,8 @@ export function createReceiver(
   options: ReceiverOptions,
 ): (caller: Caller, body: CallbackBody) => Promise<Reception> {
   const { outbox, courier, verdicts, interpret, recipients, clock, observer } = options
+  /** Callbacks that were answered because the store took too long, and whose messages it still has. */
+  let overdue = 0
   const prepare = createPreparer({
     ...options,
     reserve: message => courier.reserve(message.channel, message.purpose),
@@ -109,6 +113,8 @@ export function createReceiver(
     const refused = refuseRecipients(channel, to, options.maxRecipients)
     if (refused !== null) return { answer: refused, kind, ids: [] }
 
+    // Each that waits for a stuck store holds memory: there are enough of them already.
+    if (overdue > 0) return { answer: unavailable('the store takes too long'), kind, ids: [] }
     const prepared = prepare({ caller, body, said, recipients: to.valid, arrivedAt })
     if (prepared === null)
       return { answer: contentInvalid(channel, 'the message cannot be put into words'), kind, ids: [] }
@@ -119,7 +125,12 @@ export function createReceiver(
     const known = prepared.map(each => each.acceptance.message.id)
     if (stored === undefined) {
       // Nobody waits for it any more, but it must not fail unheard.
-      storing.catch((error: unknown) => observer.storeFailed({ doing: 'accept', error: error as Error }))
+      overdue += 1
+      storing
+        .catch((error: unknown) => observer.storeFailed({ doing: 'accept', error: error as Error }))
+        .finally(() => {
+          overdue -= 1
+        })
       return { answer: unavailable('the store takes too long'), kind, ids: known }
     }
     if ('refused' in stored) return { answer: unavailable(stored.refused), kind, ids: [] }
@@ -166,6 +177,7 @@ export function createReceiver(
         verdicts.announce(older, { is: 'final', state: 'superseded', answer: null })
         observer.superseded({ id: older, channel, kind })
       }
+      for (const quota of became.nearing ?? []) observer.nearQuota({ channel, quota })
       if (lease === undefined) {
         courier.nudge(channel, groupKey)
         return courier.resting(channel) ? { is: 'pending' } : { id }

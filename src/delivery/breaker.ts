@@ -2,13 +2,17 @@ import type { Outcome } from '../providers/provider.ts'
 
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export interface Breaker {
-  /** Whether an attempt may begin now. Half open, it says yes once, and no until that attempt has ended. */
+  /**
+   * Whether an attempt may begin now. Half open, it says yes once, and no until that attempt has ended, or has told
+   * nothing for `trialMs`: a trial that a server keeps waiting for its last reply must not hold up all others.
+   */
   allows(now: number): boolean
   /** Takes the outcome of an attempt that it allowed. */
   record(outcome: Outcome, now: number): void
   /** `open` until when, ms since the epoch; null when closed. */
   openUntil(): number | null
-  readonly state: () => 'closed' | 'open' | 'half-open'
+  /** @param now ms since the epoch: with it, a trial that has told nothing for too long counts as open. */
+  readonly state: (now?: number) => 'closed' | 'open' | 'half-open'
 }
 
 export interface BreakerOptions {
@@ -17,6 +21,8 @@ export interface BreakerOptions {
   /** First rest, ms; doubles with every failed trial. */
   readonly restMs?: number
   readonly maxRestMs?: number
+  /** How long one trial is waited for, ms. */
+  readonly trialMs?: number
   readonly random?: () => number
 }
 
@@ -32,17 +38,19 @@ function isProviderFailure(outcome: Outcome): boolean {
 const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER'])
 
 export function createBreaker(options: BreakerOptions = {}): Breaker {
-  const { threshold = 5, restMs = 2000, maxRestMs = 60_000, random = Math.random } = options
+  const { threshold = 5, restMs = 2000, maxRestMs = 60_000, trialMs = 30_000, random = Math.random } = options
   let failures = 0
   let rests = 0
   let until: number | null = null
   let trial = false
+  let triedAt = 0
 
   return {
     allows(now) {
       if (until === null) return true
-      if (now < until || trial) return false
+      if (now < until || (trial && now - triedAt < trialMs)) return false
       trial = true
+      triedAt = now
       return true
     },
     record(outcome, now) {
@@ -70,6 +78,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       }
     },
     openUntil: () => until,
-    state: () => (until === null ? 'closed' : trial ? 'half-open' : 'open'),
+    state: (now = triedAt) =>
+      until === null ? 'closed' : trial && now - triedAt < trialMs ? 'half-open' : 'open',
   }
 }

@@ -42,7 +42,7 @@ export function createClaims(options: ClaimsOptions): Claims {
   const { outbox, clock, verdicts, observer, leaseMs, pollMs, paused, work, claimed } = options
 
   function schedule(lane: Lane): void {
-    const limit = claimable(lane)
+    const limit = claimable(lane, clock.now())
     if (paused() || lane.claiming || limit === 0) return
     clearTimeout(lane.timer)
     const now = clock.now()
@@ -95,10 +95,10 @@ export function createClaims(options: ClaimsOptions): Claims {
 }
 
 /** How many to claim now. */
-function claimable(lane: Lane): number {
+function claimable(lane: Lane, now: number): number {
   const { breaker, provider } = lane
   const idle = Math.max(0, provider.concurrency - lane.inFlight - lane.waiting() - lane.reserved)
-  switch (breaker.state()) {
+  switch (breaker.state(now)) {
     // While one message tries the provider nothing else is taken: it would only be given back.
     case 'half-open':
       return 0

@@ -76,6 +76,7 @@ function open(given: Given = {}) {
     storeWithinMs: 200,
     observer: {
       overQuota: () => void done.push('overQuota'),
+      nearQuota: () => void done.push('nearQuota'),
       twin: ({ is }) => void done.push(is),
       superseded: ({ id }) => void done.push(`superseded ${id}`),
       storeFailed: ({ error }) => void done.push(error.name),
@@ -171,12 +172,18 @@ t.test('a store that is stuck is 503; what it stores after all is handed over', 
   })
   const { answer } = await receive(CALLER, BODY)
   t.match(answer, { status: 503, err_code: 5031002, retryAfter: 5 })
+  const began = performance.now()
+  t.match((await receive(CALLER, BODY)).answer, { status: 503 }, 'meanwhile nothing more is put upon it')
+  t.ok(performance.now() - began < 150, 'at once')
+  t.equal(done.length, 2)
   store?.([
     { is: 'stored', superseded: [] },
     { is: 'stored', superseded: [] },
   ])
   await pause(5)
   t.same(done.slice(2), ['begin', 'begin'])
+  void receive(CALLER, BODY)
+  t.equal(done.length, 6, 'then it is asked again')
 })
 
 t.test('what fails after the answer is heard of', async t => {

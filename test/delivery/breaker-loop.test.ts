@@ -106,3 +106,24 @@ t.test('what outlives its life while the provider rests is ended meanwhile', asy
   await until('it has expired', async () => (await view(message.id)).state === 'expired')
   t.equal(provider.asked.length, 1)
 })
+
+t.test('a trial that hangs holds nobody up for long', async t => {
+  const { delivery, provider, store, events, clock } = await openRig(t, {
+    concurrency: 3,
+    breaker: { threshold: 1, restMs: 1000, trialMs: 5000 },
+    leaseMs: 400_050,
+  })
+  for (let n = 0; n < 3; n += 1) await store({ code: `c${n}` })
+  provider.respond = () => REFUSED
+  delivery.start()
+  await until('it opens', () => events.includes('breaker open'))
+  await pause(50)
+  provider.respond = undefined
+  const before = provider.asked.length
+  clock.advance(5000)
+  await until('one tries', () => provider.asked.length === before + 1)
+  provider.respond = () => SENT
+  clock.advance(5000)
+  await until('another tries', () => provider.asked.length > before + 1)
+  await until('it closes', () => events.includes('breaker closed'))
+})

@@ -70,3 +70,16 @@ t.test('its rest ends at a whole millisecond, as every moment that is stored', a
   breaker.record(refused, 0)
   t.ok(Number.isInteger(breaker.openUntil()))
 })
+
+t.test('a trial that tells nothing for long makes way for another', async t => {
+  const breaker = createBreaker({ threshold: 1, restMs: 1000, trialMs: 5000, random: () => 0.5 })
+  breaker.record(refused, 0)
+  t.ok(breaker.allows(1000))
+  t.notOk(breaker.allows(5999))
+  t.equal(breaker.state(5999), 'half-open')
+  t.equal(breaker.state(6000), 'open')
+  t.ok(breaker.allows(6000))
+  t.notOk(breaker.allows(6001), 'one again')
+  breaker.record(sent, 7000)
+  t.equal(breaker.state(), 'closed')
+})
