@@ -86,8 +86,9 @@ export async function startService(
       : { tls: { ...tlsServerOptions, cert: certificate.cert, key: certificate.key } }),
   })
   try {
-    await app.publicListener.listen({ host: config.HOST, port: config.PORT, backlog: 1024 })
+    // The public one last: nothing is accepted before all that could stop the start has been passed.
     await app.adminListener.listen({ host: config.ADMIN_HOST, port: config.ADMIN_PORT })
+    await app.publicListener.listen({ host: config.HOST, port: config.PORT, backlog: 1024 })
   } catch (error) {
     await Promise.all([app.publicListener.close(), app.adminListener.close()])
     await app.close()
