@@ -3,9 +3,11 @@ import fastifyEnv from '@fastify/env'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAdmin } from './admin/admin.ts'
+import { createDoorJournal } from './admin/door-journal.ts'
 import { createJournal, sayOfSignatures } from './admin/journal.ts'
 import { createMetrics } from './admin/metrics.ts'
 import { observeAll } from './admin/observers.ts'
+import { createReceiptJournal } from './admin/receipt-journal.ts'
 import { createStanding } from './admin/standing.ts'
 import type { Alerts } from './alerts/alerts.ts'
 import {
@@ -214,6 +216,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
   const receiptUrl = receiptsUrl(config)
   if (receiptUrl !== null) {
     const { receiptRoutes } = await import('./callback/receipts.ts')
+    const logReceipt = createReceiptJournal(log, clock.now)
     await publicListener.register(receiptRoutes, {
       publicUrl: config.PUBLIC_URL ?? '',
       authToken: config.TWILIO_AUTH_TOKEN ?? '',
@@ -222,16 +225,12 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
       now: clock.now,
       heard: event => {
         metrics.receipt(event)
-        if (event.result === 'recorded') {
-          log.info(
-            { event: 'receipt', provider_id: event.providerId, status: event.status, code: event.errorCode },
-            event.status,
-          )
-        }
+        logReceipt(event)
       },
     })
   }
 
+  const logDoor = createDoorJournal(log, clock.now)
   const adminListener = await openAdmin({
     config,
     outbox,
@@ -246,6 +245,10 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     testSend: async (channel, body) => {
       const { answer, ids } = await receive(gate.operator(channel), body)
       return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
+    },
+    refused: reason => {
+      metrics.adminRefused(reason)
+      logDoor(reason)
     },
     draining: () => draining,
     startedAt,

@@ -148,7 +148,7 @@ export function openRenderer(config: Config, log: Logger): Renderer {
       ...(config.WEBOTP_DOMAIN === undefined ? {} : { webotpDomain: config.WEBOTP_DOMAIN }),
       ...(config.SMS_MAX_SEGMENTS === undefined ? {} : { maxSegments: config.SMS_MAX_SEGMENTS }),
     },
-    log,
+    log: log.child({ event: 'templates' }),
   })
 }
 

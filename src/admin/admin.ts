@@ -11,6 +11,7 @@ import type { Problem } from '../messages/template-files.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Certificate } from '../tls.ts'
 import { type ConsoleOptions, consoleRoutes, type Shown } from './console/routes.ts'
+import type { AdminRefusal } from './guard.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics.ts'
 import { createReadiness } from './readiness.ts'
@@ -29,6 +30,8 @@ export interface AdminOptions {
   readonly recipientHash: (channel: Channel, recipient: string) => string
   readonly urls: { readonly email?: string; readonly sms?: string }
   readonly testSend: ConsoleOptions['testSend']
+  /** Hears of everybody who was not let in. */
+  readonly refused: (reason: AdminRefusal) => void
   readonly draining: () => boolean
   readonly startedAt: number
   /** ms since the epoch. */
@@ -52,7 +55,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
       token: config.ADMIN_TOKEN,
       names: config.ADMIN_NAMES,
       now: options.now,
-      refused: reason => metrics.adminRefused(reason),
+      refused: options.refused,
     },
   )
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))

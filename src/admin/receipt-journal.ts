@@ -1,0 +1,24 @@
+import type { Logger } from 'pino'
+import type { ReceiptRoutesOptions } from '../callback/receipts.ts'
+import { createRepeater } from './repeater.ts'
+
+type Receipt = Parameters<ReceiptRoutesOptions['heard']>[0]
+
+/** Logs Twilio's delivery reports; those with a wrong signature once a minute. */
+export function createReceiptJournal(log: Logger, now: () => number): (receipt: Receipt) => void {
+  const repeated = createRepeater(now)
+  return ({ providerId, status, errorCode, result }) => {
+    if (result === 'forged') {
+      repeated('forged', times => {
+        log.warn(
+          { event: 'receipt', result, times },
+          'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
+        )
+      })
+      return
+    }
+    const line = { event: 'receipt', provider_id: providerId, status, code: errorCode, result }
+    if (result === 'recorded') log.info(line, status)
+    else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
+  }
+}
