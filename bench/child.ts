@@ -61,6 +61,8 @@ export interface Usage {
   readonly peakMb: number
   /** Share of one core since the last look. */
   readonly cpu: number
+  /** Processor time since the last look, all its threads together, ms. */
+  readonly cpuMs: number
 }
 
 /** Watches a process's memory several times a second. */
@@ -74,9 +76,11 @@ export function watchUsage(pid: number): { look(): Usage; stop(): void } {
   return {
     look() {
       const now = { at: performance.now(), cpuMs: cpuMs(pid) }
+      const spentMs = now.cpuMs - since.cpuMs
       const usage = {
         peakMb: Math.max(peakMb, residentMb(pid)),
-        cpu: (now.cpuMs - since.cpuMs) / (now.at - since.at),
+        cpu: spentMs / (now.at - since.at),
+        cpuMs: spentMs,
       }
       since = now
       peakMb = 0

@@ -13,7 +13,9 @@ const PACED_SECONDS = 10
 const ANSWER_MS = 10
 const MEMORY_MB = 200
 
-type Baseline = (seconds: number) => Promise<Loop>
+/** A loop, and what a message of it cost its process, µs of processor time. */
+type Costed = Loop & { readonly cpuUs: number }
+type Baseline = (seconds: number) => Promise<Costed>
 
 /** Callbacks a second end to end beside bare loops over the same client, memory, and answer times at half the rate. */
 export async function measureEmail(stage: Stage): Promise<Figure[]> {
@@ -54,9 +56,9 @@ async function measure(
   const usage = watchUsage(service.pid)
   const sinkUsage = watchUsage(stage.sinks[channel].pid)
   const ownUsage = watchUsage(process.pid)
-  const ours: Loop[] = []
+  const ours: Costed[] = []
   const memory: number[] = []
-  const theirs: Record<string, Loop[]> = {}
+  const theirs: Record<string, Costed[]> = {}
   try {
     await platform.full(Math.min(3, stage.seconds))
     const others = await baselines()
@@ -65,7 +67,7 @@ async function measure(
       for (const watched of [usage, sinkUsage, ownUsage]) watched.look()
       const loop = await platform.full(stage.seconds)
       const used = usage.look()
-      ours.push(loop)
+      ours.push({ ...loop, cpuUs: (used.cpuMs * 1000) / loop.done })
       memory.push(used.peakMb)
       stage.say(
         `${channel} ${round}: ${line('the service', loop)}; ${cores(used, sinkUsage.look(), ownUsage.look())}`,
@@ -73,7 +75,7 @@ async function measure(
       for (const [name, run] of Object.entries(others)) {
         const bare = await run(stage.seconds)
         theirs[name] = [...(theirs[name] ?? []), bare]
-        stage.say(`${channel} ${round}: ${line(name, bare)}`)
+        stage.say(`${channel} ${round}: ${line(name, bare)}; ${Math.round(bare.cpuUs)} µs of CPU each`)
       }
     }
     const rates = ours.map(({ perSecond }) => perSecond)
@@ -96,8 +98,22 @@ async function measure(
         const bare = loops.map(({ perSecond }) => perSecond)
         const compared = ratio(`${channel}: service to ${name}`, rates, bare)
         // Only the first of them is the one to reach.
-        return [figure(name, '/s', bare), i ? compared : atLeast(channel === 'email' ? 1 : 1.7, compared)]
+        return [
+          figure(name, '/s', bare),
+          i ? compared : atLeast(channel === 'email' ? 1 : 1.7, compared),
+          figure(
+            `${name}, processor time a message`,
+            'µs',
+            loops.map(({ cpuUs }) => cpuUs),
+          ),
+        ]
       }),
+      // Unlike a rate, it hardly depends on what else the machine does.
+      figure(
+        `${channel}: processor time of the service a callback`,
+        'µs',
+        ours.map(({ cpuUs }) => cpuUs),
+      ),
       atMost(ANSWER_MS, figure(`${channel} p99 at half the rate`, 'ms', [paced.p99Ms])),
       figure(`${channel} p50 at half the rate`, 'ms', [paced.p50Ms]),
       atMost(MEMORY_MB, figure(`${channel}: resident memory at full rate, most`, 'MB', memory)),
@@ -117,10 +133,13 @@ function baselineOf(
 ): Baseline {
   return async seconds => {
     const first = stage.numbers.taken() + 1
+    const usage = watchUsage(child.pid)
     const loop = await child.ask<Loop & { last: number }>({ is: 'run', first, seconds, ...question })
+    const { cpuMs } = usage.look()
+    usage.stop()
     for (let number = first; number <= loop.last; number++) stage.numbers.next()
     await stage.arrived(channel, first, loop.last)
-    return loop
+    return { ...loop, cpuUs: (cpuMs * 1000) / loop.done }
   }
 }
 
