@@ -61,6 +61,14 @@ export function createJournal(log: Logger, now: () => number): Observer {
         log.warn({ event: 'over-quota', channel, kind, quota, times }, 'a quota holds messages back')
       })
     },
+    nearQuota({ channel, quota }) {
+      repeated(`near/${quota}`, times => {
+        log.warn(
+          { event: 'near-quota', channel, quota, times },
+          'more than half of a brake is used up: look whether these messages are wanted, or raise it',
+        )
+      })
+    },
     twin({ channel, kind, is }) {
       log.debug({ event: 'twin', channel, kind, is }, 'the same message again: nothing new is sent')
     },

@@ -107,6 +107,10 @@ export function createMetrics(sources: MetricsSources): Metrics {
     'is',
   ])
   const quotas = counter('over_quota_total', 'Messages that a quota held back.', ['channel', 'quota'])
+  const nearing = counter('near_quota_total', 'Messages beyond half of a brake for a whole channel.', [
+    'channel',
+    'quota',
+  ])
   const faults = counter('faults_total', 'Unexpected faults: bugs.', ['where'])
   const storeFailures = counter('store_failures_total', 'Times the store could not take something.', [
     'doing',
@@ -185,6 +189,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
     stray: ({ answer }) => strays.inc({ err_code: String(answer.err_code) }),
     fault: () => faults.inc({ where: 'callback' }),
     overQuota: ({ channel, quota }) => quotas.inc({ channel, quota }),
+    nearQuota: ({ channel, quota }) => nearing.inc({ channel, quota }),
     twin: ({ channel, is }) => twins.inc({ channel, is }),
     superseded: ({ channel, kind }) => finals.inc({ channel, kind, state: 'superseded' }),
     unrenderable: () => faults.inc({ where: 'render' }),

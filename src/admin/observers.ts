@@ -12,6 +12,7 @@ export function observeAll(observers: readonly Observer[]): Observer {
     stray: tell('stray'),
     fault: tell('fault'),
     overQuota: tell('overQuota'),
+    nearQuota: tell('nearQuota'),
     twin: tell('twin'),
     superseded: tell('superseded'),
     unrenderable: tell('unrenderable'),

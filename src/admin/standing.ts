@@ -90,6 +90,7 @@ export function createStanding(now: () => number): Standing {
     stray: () => undefined,
     fault: () => undefined,
     overQuota: () => undefined,
+    nearQuota: () => undefined,
     twin: () => undefined,
     superseded: () => undefined,
     unrenderable: () => undefined,

@@ -17,8 +17,9 @@ export interface QuotaLimits {
  * Makes the list of counters that one message draws on.
  *
  * Per recipient and kind: codes and links only, so that nobody is flooded with them; an alarm is never held back by
- * it. An address counts without regard to case and without a `+tag`: they reach the same person. Per number prefix (less its last four digits): ranges that are called to be paid for it. Per country and per
- * channel: brakes for the whole account.
+ * it. An address counts without regard to case and without a `+tag`: they reach the same person. Per number prefix
+ * (less its last four digits): ranges that are called to be paid for it. Per country and per channel: brakes for the
+ * whole account; a channel's is told of from half of it on, while there is time to look.
  *
  * @param hash a keyed hash, so that no number or address stands in a counter's name.
  */
@@ -44,8 +45,12 @@ export function createQuotas(
       )
       charge('sms-country-day', limits.smsCountryPerDay, DAY, () => `country:${country ?? 'none'}`)
     }
-    charge(`${channel}-minute`, limits.channel[channel].perMinute, MINUTE, () => `channel:${channel}`)
-    charge(`${channel}-day`, limits.channel[channel].perDay, DAY, () => `channel:${channel}`)
+    const brake = (quota: string, limit: number, windowMs: number) => {
+      if (limit > 0)
+        charges.push({ quota, bucket: `channel:${channel}`, windowMs, limit, warnAt: Math.ceil(limit / 2) })
+    }
+    brake(`${channel}-minute`, limits.channel[channel].perMinute, MINUTE)
+    brake(`${channel}-day`, limits.channel[channel].perDay, DAY)
     return charges
   }
 }

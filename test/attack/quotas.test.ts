@@ -101,6 +101,19 @@ t.test('the brakes for a country and a whole channel', async t => {
   t.ok(passed >= 4 && passed <= 8, `${passed} in a minute, or in two when one began meanwhile`)
 })
 
+t.test('half of a brake for a channel is loud, once a minute', async t => {
+  const rig = await startRig(t, { QUOTA_SMS_PER_DAY: '8', QUOTA_EMAIL_PER_DAY: '8' })
+  const loud = () => rig.events().filter(({ event }) => event === 'near-quota')
+  const send = (n: number) => sms(rig, { to: `138${String(n * 10_000).padStart(8, '0')}` })
+  for (let n = 0; n < 3; n += 1) t.equal((await send(n)).errCode, 0)
+  t.same(loud(), [])
+  for (let n = 3; n < 8; n += 1) t.equal((await send(n)).errCode, 0)
+  t.match(loud(), [{ level: 40, channel: 'sms', quota: 'sms-day' }])
+  t.equal(loud().length, 1)
+  const metrics = await (await fetch(`${rig.service().adminUrl}/metrics`)).text()
+  t.match(metrics, 'callback_courier_near_quota_total{channel="sms",quota="sms-day"} 5')
+})
+
 t.test('twins do not count', async t => {
   const rig = await startRig(t)
   const same = smsBody({}, { code: code() })

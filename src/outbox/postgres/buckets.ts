@@ -17,7 +17,9 @@ export interface Buckets {
   /** Counts one message in every counter, or in none when one is full; then the one that is full for longest. */
   take(
     charges: readonly Charge[],
-  ): { readonly counters: Counters; readonly nearing: readonly string[] } | { readonly full: string; readonly waitMs: number }
+  ):
+    | { readonly counters: Counters; readonly nearing: readonly string[] }
+    | { readonly full: string; readonly waitMs: number }
   giveBack(charges: Counters): void
   write(): Promise<Result>[]
 }

@@ -151,11 +151,16 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     const { outbox, clock } = await fresh(t, create)
     const ask = (code: string) =>
       outbox.accept([
-        sample(clock, { code, purpose: 'link', charges: [charge(4, { warnAt: 2 }), charge(9, { quota: 'other' })] }),
+        sample(clock, {
+          code,
+          purpose: 'link',
+          charges: [charge(4, { warnAt: 2 }), charge(9, { quota: 'other' })],
+        }),
       ])
     const [first] = await ask('1')
     t.notOk(first !== undefined && 'nearing' in first)
-    for (const code of ['2', '3', '4']) t.match(await ask(code), [{ is: 'stored', nearing: ['recipient-10m'] }])
+    for (const code of ['2', '3', '4'])
+      t.match(await ask(code), [{ is: 'stored', nearing: ['recipient-10m'] }])
     t.same(kinds(await ask('5')), ['over-quota'])
   })
 
