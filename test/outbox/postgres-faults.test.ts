@@ -18,9 +18,11 @@ const SECRET = 'a secret of the tests, long enough'
 const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url))
 const clock = testClock()
 
-function openAt(url: string, secret = SECRET): Promise<Outbox> {
+/** With more time for a statement than in the service, since the machine may be busy with other tests. */
+function openAt(url: string, secret = SECRET, statementTimeoutMs = 5000): Promise<Outbox> {
   const sealer = createSealer(secret)
-  return createPostgresOutbox({ url, clock, sealer, maxBacklog: 1_000_000, retentionDays: 30 })
+  const settings = { clock, sealer, maxBacklog: 1_000_000, retentionDays: 30, statementTimeoutMs }
+  return createPostgresOutbox({ ...settings, url })
 }
 
 const wait = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
@@ -256,13 +258,13 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
 
   await t.test('a replica that is stopped in the middle of a transaction lets go of its locks', async t => {
     const url = await rig.url()
-    const outbox = await openAt(url)
+    const outbox = await openAt(url, SECRET, 1500)
     const given = sample(clock)
     await outbox.accept([given])
     const stopped = new pg.Client(url)
     stopped.on('error', () => {})
     await stopped.connect()
-    await stopped.query('SET idle_in_transaction_session_timeout = 1600')
+    await stopped.query('SET idle_in_transaction_session_timeout = 3000')
     await stopped.query('BEGIN')
     await stopped.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 8443))', [given.recipientHash])
     await t.rejects(outbox.accept([sample(clock, { code: '2' })]), StoreUnavailable, 'the lock is held')

@@ -15,7 +15,14 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
     const url = await rig.url()
     const opened: Outbox[] = []
     const open = async () => {
-      const outbox = await createPostgresOutbox({ url, clock, sealer, maxBacklog, retentionDays })
+      const outbox = await createPostgresOutbox({
+        url,
+        clock,
+        sealer,
+        maxBacklog,
+        retentionDays,
+        statementTimeoutMs: 10_000,
+      })
       opened.push(outbox)
       return outbox
     }

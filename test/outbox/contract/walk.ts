@@ -47,7 +47,7 @@ const steps = fc.array(
       arbitrary: fc.record({ is: fc.constant('wait' as const), ms: fc.constantFrom(1000, 20_000, 46_000) }),
     },
   ),
-  { minLength: 10, maxLength: 60 },
+  { minLength: 10, maxLength: 40 },
 )
 
 const ALLOWED = new Set(TRANSITIONS.map(({ from, to }) => `${from} ${to}`))
@@ -67,7 +67,7 @@ export async function walk(t: Test, create: Create): Promise<void> {
           }
           await store.close()
         }),
-        { numRuns: 25, seed: 20261120 },
+        { numRuns: 12, seed: 20261120 },
       )
     },
   )
