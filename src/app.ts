@@ -7,6 +7,7 @@ import { createDoorJournal } from './admin/door-journal.ts'
 import { createJournal, sayOfSignatures } from './admin/journal.ts'
 import { createMetrics } from './admin/metrics.ts'
 import { observeAll } from './admin/observers.ts'
+import { createOperatorJournal } from './admin/operator-journal.ts'
 import { createReceiptJournal } from './admin/receipt-journal.ts'
 import { createStanding } from './admin/standing.ts'
 import type { Alerts } from './alerts/alerts.ts'
@@ -246,6 +247,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
       const { answer, ids } = await receive(gate.operator(channel), body)
       return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
     },
+    did: createOperatorJournal(log, journal),
     refused: reason => {
       metrics.adminRefused(reason)
       logDoor(reason)

@@ -30,6 +30,7 @@ export interface AdminOptions {
   readonly recipientHash: (channel: Channel, recipient: string) => string
   readonly urls: { readonly email?: string; readonly sms?: string }
   readonly testSend: ConsoleOptions['testSend']
+  readonly did: ConsoleOptions['did']
   /** Hears of everybody who was not let in. */
   readonly refused: (reason: AdminRefusal) => void
   readonly draining: () => boolean
@@ -74,6 +75,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     urls: options.urls,
     recipientHash: typed => hashOf(typed, options.recipientHash),
     testSend: options.testSend,
+    did: options.did,
     nudge: channel => delivery.nudge(channel),
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),

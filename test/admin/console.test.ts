@@ -89,6 +89,15 @@ t.test('what waits can be tried now or cancelled', async t => {
   t.match(await read(rig, `/console/messages/${cancelled}`), 'cancelled')
   t.equal((await form(rig, `/console/messages/${retried}`, { do: 'retry' })).status, 303)
   await settled(rig, 'sent', 1)
+  t.match(
+    rig.events().filter(each => each['event'] === 'operator'),
+    [
+      { did: 'cancel', channel: 'sms', ids: [cancelled] },
+      { did: 'retry', channel: 'sms', ids: [retried] },
+    ],
+  )
+  const end = rig.events().find(each => each['event'] === 'final' && each['id'] === cancelled)
+  t.match(end, { state: 'superseded' }, 'the log has the end of what was cancelled')
   t.same(
     rig.twilio.messages.map(message => message.to),
     ['+8613800138000'],

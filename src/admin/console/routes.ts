@@ -5,6 +5,7 @@ import type { Kind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
 import { type Desk, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import { CONSOLE_POLICY } from '../guard.ts'
+import type { OperatorAct } from '../operator-journal.ts'
 import type { Standing } from '../standing.ts'
 import { frame, MAIL_POLICY, SCRIPT, STYLE } from './frame.ts'
 import { type Html, html } from './html.ts'
@@ -49,6 +50,8 @@ export interface ConsoleOptions {
   ) => Promise<{ readonly err_code: number; readonly err_msg: string; readonly ids: readonly string[] }>
   /** Something was made due: the delivery loop should look. */
   readonly nudge: (channel: Channel) => void
+  /** Hears of everything that somebody did here. */
+  readonly did: (act: OperatorAct) => void
   readonly postSignature: string
   readonly requiredIsSafe: () => readonly Channel[]
   readonly draining: () => boolean
@@ -185,8 +188,12 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
     if (row === null)
       return notFound(reply, 'There is no such message; it may have been pruned.', '/console/messages')
     const act = fieldsOf(request.body)['do']
-    if (act === 'retry' && (await desk.retry(id))) options.nudge(row.channel)
-    if (act === 'cancel') await desk.cancel(id)
+    const { channel, kind } = row
+    if (act === 'retry' && (await desk.retry(id))) {
+      options.nudge(channel)
+      options.did({ did: act, channel, kind, ids: [id] })
+    }
+    if (act === 'cancel' && (await desk.cancel(id))) options.did({ did: act, channel, kind, ids: [id] })
     return reply.redirect(`/console/messages/${id}`, 303)
   })
 
@@ -225,6 +232,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       kind: kind.name,
       ...(await options.testSend(kind.channel, testBody(kind, to.trim(), now()))),
     }
+    options.did({ did: 'test-send', channel: kind.channel, kind: kind.name, ids: result.ids })
     return page(reply, 'Test send', '/console/send', sendPage(sendable(), result, null))
   })
   const sendable = () => kinds.filter(kind => options.channels.includes(kind.channel))
