@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { run } from '../../src/commands/run.ts'
+import { createEmulator } from '../../src/sandbox/emulator/emulator.ts'
+import { command } from './stage.ts'
+
+async function tailing(t: Test, argv: readonly string[], env: Record<string, string>) {
+  const ending = new AbortController()
+  let out = ''
+  let err = ''
+  const code = run(['ddq', 'tail', ...argv], {
+    stdout: { write: text => (out += text) },
+    stderr: { write: text => (err += text) },
+    env,
+    readFile: path => readFileSync(path, 'utf8'),
+    dotenvPath: '/nowhere/.env',
+    signal: ending.signal,
+  })
+  t.teardown(() => ending.abort())
+  return { code, end: () => ending.abort(), out: () => out, err: () => err }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition(); tries += 1) {
+    if (tries > 1000) throw new Error('did not come')
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+t.test('tail prints each message on a line, with every digit, and needs no other settings', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { code, out, err } = await tailing(t, ['--count', '3'], { ...emulator.settings })
+  await until(() => err().includes('subscribed to 4 topics at 127.0.0.1'))
+  emulator.ddq.setFault('garbage', true)
+  emulator.board.act('9007199254740993', 'alarm', 'rule-door')
+  emulator.board.act('1144502133', 'attributes')
+  emulator.board.act('1144502133', 'event')
+  t.equal(await code, 0)
+  // Each topic comes on a stream of its own, so their order is nobody's.
+  const lines = out().trimEnd().split('\n')
+  t.equal(lines.length, 3)
+  t.ok(lines.some(line => line.includes('"device":{"id":9007199254740993,')))
+  t.same(
+    lines.map(line => (JSON.parse(line) as { kind: string }).kind).sort((a, b) => (a < b ? -1 : 1)),
+    ['alert', 'attributes', 'event'],
+  )
+  t.match(err(), /malformed: an object that is not JSON/)
+})
+
+t.test('it follows the topics it is told, until it is ended', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { code, out, err, end } = await tailing(t, ['--topic', '/device-biz/state/product'], {
+    ...emulator.settings,
+  })
+  await until(() => err().includes('subscribed to 1 topics'))
+  emulator.board.act('1144502133', 'attributes')
+  emulator.board.act('1144502133', 'offline')
+  await until(() => out() !== '')
+  t.match(JSON.parse(out()), {
+    topic: '/device-biz/state/product',
+    kind: 'online-state',
+    payload: { is_online: false },
+  })
+  end()
+  t.equal(await code, 0)
+})
+
+t.test('what is missing or wrong is said', async t => {
+  const missing = await command(['ddq', 'tail'], { DDQ_HOST: '127.0.0.1' })
+  t.equal(missing.code, 1)
+  t.match(missing.err, /DDQ_AUTH_URL is missing[^]*DDQ_APP_ID is missing[^]*DDQ_APP_SECRET is missing/)
+  t.notMatch(missing.err, /CORP_ID/)
+  t.match(await command(['ddq', 'tail'], { DDQ_PORT: 'x' }), { code: 1, err: /DDQ_PORT must be/ })
+  for (const argv of [['ddq'], ['ddq', 'head'], ['ddq', 'tail', '--count', '0'], ['ddq', 'tail', 'x']])
+    t.match(await command(argv), { code: 2, err: /callback-courier ddq tail/ })
+})
+
+t.test('a platform that cannot be reached is said, and tried again', async t => {
+  const emulator = await createEmulator()
+  await emulator.close()
+  const { err, end, code } = await tailing(t, [], { ...emulator.settings })
+  await until(() => /ECONNREFUSED.*again in/.test(err()))
+  end()
+  t.equal(await code, 0)
+})
