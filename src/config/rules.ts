@@ -116,10 +116,12 @@ export function isEverybody(network: string): boolean {
   return /\/0+$/.test(network)
 }
 
-/** POSTs may come unsigned: then only what is in the URL, or where it comes from, tells the platform from others. */
+/**
+ * What is in the URL, or where a callback comes from, tells the platform from others. A signature does not, when the
+ * Token can be guessed from the URL's derived key: whoever has the Token signs as the platform does.
+ */
 function protectionFaults(s: Partly, wrong: ReadonlySet<string>): Fault[] {
-  if (wrong.has('ALLOWED_SOURCES') || wrong.has('POST_SIGNATURE')) return []
-  if (narrow(s.ALLOWED_SOURCES) || s.POST_SIGNATURE === 'required') return []
+  if (wrong.has('ALLOWED_SOURCES') || narrow(s.ALLOWED_SOURCES)) return []
   const faults: Fault[] = []
   for (const channel of ['EMAIL', 'SMS'] as const) {
     const ownKey = s[`${channel}_CALLBACK_KEY`] !== undefined || wrong.has(`${channel}_CALLBACK_KEY`)
@@ -129,7 +131,7 @@ function protectionFaults(s: Partly, wrong: ReadonlySet<string>): Fault[] {
       if (token === undefined || token.length >= SAFE_TOKEN_LENGTH) continue
       faults.push({
         name,
-        problem: `has fewer than ${SAFE_TOKEN_LENGTH} characters, so that whoever sees the URL could guess it and send in your name: make a new one with \`callback-courier token\`, or set ${channel}_CALLBACK_KEY (22 or more random characters), ALLOWED_SOURCES or POST_SIGNATURE=required`,
+        problem: `has fewer than ${SAFE_TOKEN_LENGTH} characters, so that whoever sees the URL could guess it and send in your name: make a new one with \`callback-courier token\`, or set ${channel}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
       })
     }
   }

@@ -192,5 +192,9 @@ t.test('a start without protection is refused, with the reason', async t => {
   t.match(await refused({ EMAIL_TOKEN: EMAIL_TOKEN, ADMIN_HOST: '0.0.0.0' }), /ADMIN_TOKEN is missing/)
   t.equal(await refused({ EMAIL_CALLBACK_KEY: 'a-key-of-22-or-more-chars' }), 'started')
   t.equal(await refused({ ALLOWED_SOURCES: '192.0.2.0/24' }), 'started')
-  t.equal(await refused({ POST_SIGNATURE: 'required' }), 'started')
+  t.match(
+    await refused({ POST_SIGNATURE: 'required' }),
+    /EMAIL_TOKEN has fewer/,
+    'who guesses the Token from the URL signs as well',
+  )
 })

@@ -58,7 +58,11 @@ t.test('nobody can guess the URL: a weak Token stops the start', t => {
 
   t.same(faultsIn({ ...weak, EMAIL_CALLBACK_KEY: 'kjahsdkjashdkjashdkjahs' }), [])
   t.same(faultsIn({ ...weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
-  t.same(faultsIn({ ...weak, POST_SIGNATURE: 'required' }), [])
+  t.equal(
+    faultsIn({ ...weak, POST_SIGNATURE: 'required' }).length,
+    faultsIn(weak).length,
+    'who guesses the Token from the URL signs as well',
+  )
   t.same(faultsIn({ ...enough, EMAIL_TOKEN: 'sixteen-letters-' }), [])
   t.end()
 })
@@ -107,7 +111,9 @@ t.test('what works but should not stay so is said', t => {
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])
   t.match(said({ SMS_TOKEN: 'kbXvWqzRtYpLm$NhJgFd' }), [/^SMS_TOKEN has a character/])
   t.match(said({ SMS_TOKEN: enough.EMAIL_TOKEN }), [/are the same/])
-  t.match(said({ EMAIL_TOKEN: 'short', POST_SIGNATURE: 'required' }), [/can be guessed/])
+  t.match(said({ EMAIL_TOKEN: 'short', EMAIL_CALLBACK_KEY: 'a-key-of-22-or-more-characters' }), [
+    /can be guessed/,
+  ])
   t.match(said({ EMAIL_CALLBACK_KEY: 'a'.repeat(22) }), [/repeats few characters/])
   t.match(said({ ALLOWED_SOURCES: '0.0.0.0/0', TRUSTED_PROXIES: '::/0' }), [
     /^ALLOWED_SOURCES/,
