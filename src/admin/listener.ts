@@ -23,7 +23,7 @@ const BODY_LIMIT = 64 * 1024
  * - `/readyz` 200 while a callback would be accepted, else 503 with the reason in a few words. While a provider is down
  *   it is 200 still, and names the channel: `{"status":"ready","degraded":["email"]}`
  */
-export function createAdminListener(health: Health, guard?: AdminGuardOptions): FastifyInstance {
+export function createAdminListener(health: Health, guard: AdminGuardOptions): FastifyInstance {
   const app = Fastify({
     http: { connectionsCheckingInterval: 1000, headersTimeout: HEAD_LIMIT_MS },
     logger: false,
@@ -36,7 +36,7 @@ export function createAdminListener(health: Health, guard?: AdminGuardOptions): 
     frameworkErrors: (_error: Error, _request: unknown, reply: FastifyReply) => noSuchPage(reply),
   } as object)
   app.server.maxConnections = MOST_CONNECTIONS
-  if (guard !== undefined) guardAdmin(app, guard)
+  guardAdmin(app, guard)
   app.setNotFoundHandler((_request, reply) => noSuchPage(reply))
   app.setErrorHandler((error, _request, reply) => {
     const status = (error as { readonly statusCode?: number }).statusCode ?? 500

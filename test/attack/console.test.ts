@@ -1,0 +1,131 @@
+import { request } from 'node:http'
+import t from 'tap'
+import { type ServiceRig, startRig } from '../rigs/service.ts'
+
+const ADMIN_TOKEN = 'an-Admin-token-of-some-length'
+const basic = `Basic ${Buffer.from(`operator:${ADMIN_TOKEN}`).toString('base64')}`
+const form = new URLSearchParams({ kind: 'sms/login-code', to: '+8613800138000' }).toString()
+
+interface Asked {
+  readonly status: number
+  readonly body: string
+}
+
+/** A request to the private listener as a browser makes it, with whatever headers a page can bring about. */
+function ask(
+  rig: ServiceRig,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body?: string,
+): Promise<Asked> {
+  const { hostname, port } = new URL(rig.service().adminUrl)
+  return new Promise((resolve, reject) => {
+    const asking = request(
+      {
+        host: hostname,
+        port,
+        path,
+        method: body === undefined ? 'GET' : 'POST',
+        agent: false,
+        headers: {
+          host: `localhost:${port}`,
+          ...(body === undefined
+            ? {}
+            : {
+                'content-type': 'application/x-www-form-urlencoded',
+                'content-length': String(Buffer.byteLength(body)),
+              }),
+          ...headers,
+        },
+      },
+      response => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk
+        })
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text }))
+      },
+    )
+    asking.on('error', reject)
+    asking.end(body)
+  })
+}
+
+t.test('off loopback nothing but health is served without the token', async t => {
+  const rig = await startRig(t, { ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN })
+  for (const path of [
+    '/console',
+    '/metrics',
+    '/console/messages',
+    '/console/send',
+    '/console/urls',
+    '/console/style.css',
+    '/x',
+  ]) {
+    t.equal((await ask(rig, path, {})).status, 401, path)
+    t.equal((await ask(rig, path, { authorization: 'Bearer wrong-token-of-some-length' })).status, 401, path)
+  }
+  for (const path of ['/healthz', '/readyz']) t.equal((await ask(rig, path, {})).status, 200, path)
+  t.equal((await ask(rig, '/console/send', {}, form)).status, 401)
+  t.equal(rig.twilio.requests.length, 0)
+})
+
+t.test('Prometheus and a browser get in with it', async t => {
+  const rig = await startRig(t, { ADMIN_TOKEN })
+  const metrics = await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKEN}` })
+  t.equal(metrics.status, 200)
+  t.match(metrics.body, 'callback_courier_')
+  t.equal((await ask(rig, '/console', { authorization: basic })).status, 200)
+})
+
+t.test('guessing ends after ten tries, and is one line of the log', async t => {
+  const rig = await startRig(t, { ADMIN_TOKEN })
+  const tries: number[] = []
+  for (let n = 0; n < 50; n += 1)
+    tries.push((await ask(rig, '/metrics', { authorization: `Bearer guess-number-${n}-of-many` })).status)
+  t.equal(tries.filter(status => status === 401).length, 10)
+  t.equal(tries.filter(status => status === 429).length, 40)
+  t.equal((await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKEN}` })).status, 429)
+  const lines = rig.log.filter(line => /refused/.test(line))
+  t.ok(lines.length <= 2, lines.join(''))
+  t.notMatch(rig.log.join(''), /guess-number/)
+})
+
+t.test("no other page makes an operator's browser send anything, password or not", async t => {
+  for (const settings of [{ ADMIN_TOKEN }, {}]) {
+    const rig = await startRig(t, settings)
+    const { port } = new URL(rig.service().adminUrl)
+    const foreign: Readonly<Record<string, string>>[] = [
+      { origin: 'https://evil.test', 'sec-fetch-site': 'cross-site' },
+      { origin: 'https://evil.test' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-site' },
+      { host: 'evil.test', origin: 'http://evil.test', 'sec-fetch-site': 'same-origin' },
+      { host: `rebound.evil.test:${port}`, origin: `http://rebound.evil.test:${port}` },
+    ]
+    for (const headers of foreign) {
+      const answer = await ask(rig, '/console/send', { authorization: basic, ...headers }, form)
+      t.ok([403, 421].includes(answer.status), `${answer.status} ${JSON.stringify(headers)}`)
+    }
+    t.equal(rig.twilio.requests.length, 0, 'nothing was sent')
+    const own = await ask(
+      rig,
+      '/console/send',
+      { authorization: basic, origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' },
+      form,
+    )
+    t.ok(own.status < 400, `${own.status}`)
+    t.equal(rig.twilio.messages.length, 1, 'the page itself may')
+  }
+})
+
+t.test('a page that has its name point at this machine reads nothing', async t => {
+  const rig = await startRig(t, { ADMIN_NAMES: 'courier.internal' })
+  for (const path of ['/console', '/metrics', '/console/urls', '/console/messages']) {
+    const answer = await ask(rig, path, { host: 'evil.test' })
+    t.equal(answer.status, 421, path)
+    t.notMatch(answer.body, /callback_courier|corp-100fa4b2/)
+    t.equal((await ask(rig, path, { host: 'courier.internal' })).status, 200)
+  }
+})
