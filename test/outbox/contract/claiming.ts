@@ -47,6 +47,20 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     },
   )
 
+  await t.test('a claim of none gives none, and ends what is over', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const over = sample(clock, { recipient: 'over@example.com', lifeMs: 1000 })
+    const due = sample(clock, { recipient: 'due@example.com' })
+    await outbox.accept([over])
+    await outbox.accept([due])
+    clock.advance(1000)
+    const { messages, settled, nextDueAt } = await outbox.claim('email', 0, 60_000)
+    t.same(messages, [])
+    t.match(settled, [{ id: over.message.id, state: 'expired' }])
+    t.equal(nextDueAt, clock.now())
+    t.match(await view(due.message.id), { state: 'queued', attempts: 0 })
+  })
+
   await t.test('nothing is claimed before it is due, and it is said when that is', async t => {
     const { outbox, clock } = await fresh(t, create)
     t.equal((await outbox.claim('email', 1, 1000)).nextDueAt, null, 'nothing waits')
