@@ -1,0 +1,43 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { openStore } from '../../src/outbox/sqlite/open.ts'
+import { createStore } from '../../src/outbox/sqlite/store.ts'
+import { sample, testClock } from './samples.ts'
+
+t.test('once damage was met nothing is written any more, though the next page be sound', async t => {
+  const clock = testClock()
+  const path = join(t.testdir({}), 'outbox.db')
+  const db = openStore(path)
+  const { letterKey } = createSealer('a secret of the tests, long enough')
+  const now = clock.now()
+  const store = createStore(db, {
+    path,
+    letterKey,
+    now,
+    maxBacklog: 1000,
+    retentionMs: 1e9,
+    leaseToken: () => 'lease',
+    damaged: 'the store is damaged: restore it',
+  })
+  const accept = (n: number) =>
+    store.run([[n, 'accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
+  for (let n = 0; n < 100; n += 1) accept(n)
+  store.upkeep.emptyWal()
+  // Nothing may be answered from memory.
+  db.exec('PRAGMA cache_size = 1; PRAGMA shrink_memory')
+  const file = await open(path, 'r+')
+  const { size } = await file.stat()
+  const sound = Buffer.alloc(size - 4096)
+  await file.read(sound, 0, sound.length, 4096)
+  await file.write(Buffer.alloc(sound.length, 0xa5), 0, sound.length, 4096)
+  const refused = { is: 'unavailable', message: 'the store is damaged: restore it' }
+  t.match(accept(100), [[100, null, refused]])
+  await file.write(sound, 0, sound.length, 4096)
+  await file.close()
+  db.exec('PRAGMA shrink_memory')
+  t.match(accept(101), [[101, null, refused]], 'what would be written now might be lost with the file')
+  t.match(store.run([[1, 'probe', { now }]]), [[1, null, refused]], 'and it is not ready')
+  db.close()
+})
