@@ -62,7 +62,14 @@ export async function startService(
     readFile: path => readFileSync(path, 'utf8'),
   })
   const log = pino(
-    { level: config.LOG_LEVEL, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'message' },
+    {
+      level: config.LOG_LEVEL,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      messageKey: 'message',
+      // Faults come presentable already; pino's own serializer would call each of them an Object.
+      serializers: { err: (fault: unknown) => fault },
+    },
     options.log ??
       pino.destination({ dest: 1, sync: false, minLength: LOG_CHUNK, periodicFlush: LOG_WITHIN_MS }),
   )

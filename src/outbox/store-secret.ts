@@ -24,8 +24,11 @@ export async function loadStoreSecret(options: {
     return (await read(file)) ?? (await make(file))
   } catch (error) {
     if (error instanceof StoreUnusable) throw error
+    const { code = 'unknown fault' } = error as NodeJS.ErrnoException
+    const remedy =
+      code === 'ENOSPC' ? 'make room on its disk' : "make its directory writable for the service's user"
     throw new StoreUnusable(
-      `the store's secret ${file} can be neither read nor made: make its directory writable for the service's user, or set STORE_SECRET`,
+      `the store's secret ${file} can be neither read nor made (${code}): ${remedy}, or set STORE_SECRET`,
       { cause: error },
     )
   }

@@ -53,6 +53,13 @@ t.test('a full backlog: 503 while it lasts, what was taken is sent, and it goes 
   t.equal(refused.length, 50)
   for (const { status, errCode, retryAfter } of refused)
     t.same({ status, errCode, retryAfter }, { status: 503, errCode: 5031002, retryAfter: '5' })
+  const said = stage.log
+    .map(each => JSON.parse(each) as Record<string, unknown>)
+    .find(({ event }) => event === 'store')
+  t.match(said, {
+    doing: 'accept',
+    err: { type: 'BacklogFull', message: '100 messages are waiting already' },
+  })
   // The platform says again what was taken: that needs no room.
   const again = await stage.driver.post(
     (answers.find(each => each.errCode === 0) ?? answers[0])?.callback as never,

@@ -35,7 +35,7 @@ t.test('a place that cannot be written is named', async t => {
   const directory = t.testdir({ file: 'in the way' })
   await t.rejects(loadStoreSecret({ file: join(directory, 'file', 'secret') }), {
     name: 'StoreUnusable',
-    message: /can be neither read nor made/,
+    message: /can be neither read nor made \(ENOTDIR\): make its directory writable/,
   })
   if (process.getuid?.() === 0) return
   await chmod(directory, 0o500)
