@@ -60,8 +60,8 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       }
       if (!isProviderFailure(outcome)) {
         failures = 0
-        // A stalled trial tells nothing good: only an answer closes it.
-        if (trial && outcome.is === 'ambiguous') {
+        // What stalled tells nothing good, be it the trial or an attempt from before: only an answer closes it.
+        if (until !== null && outcome.is === 'ambiguous') {
           trial = false
           return
         }

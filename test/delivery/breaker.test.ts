@@ -59,6 +59,14 @@ t.test('a trial that ended ambiguous lets another one through', async t => {
   t.ok(breaker.allows(1000))
 })
 
+t.test('an attempt that began before it opened and ends ambiguous does not close it', async t => {
+  const breaker = make()
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0)
+  breaker.record(stall, 500)
+  t.equal(breaker.state(), 'open')
+  t.equal(breaker.openUntil(), 1000)
+})
+
 t.test('failures of attempts that began before it opened do not prolong the rest', async t => {
   const breaker = make()
   for (let n = 0; n < 10; n += 1) breaker.record(refused, n)
