@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+interface Locked {
+  readonly version: string
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly hasInstallScript?: boolean
+}
+
+const root = resolve(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const manifest = JSON.parse(read('package.json')) as Record<string, Readonly<Record<string, string>>>
+const lock = JSON.parse(read('package-lock.json')) as { readonly packages: Readonly<Record<string, Locked>> }
+const locked = Object.entries(lock.packages).filter(([path]) => path !== '')
+const inImage = locked.filter(([, { dev, optional }]) => dev !== true && optional !== true)
+const direct = Object.keys(manifest['dependencies'] ?? {})
+
+/** Versions below these have faults that this service would have, too; docs/security.md says which. */
+const LEAST = { nodemailer: '10.4.1', fastify: '5.12.2' }
+
+const numbers = (version: string) => version.split('.').map(Number)
+function isAtLeast(version: string, least: string): boolean {
+  const [a, b] = [numbers(version), numbers(least)]
+  for (const [at, number] of a.entries()) if (number !== b[at]) return number > (b[at] ?? 0)
+  return true
+}
+
+t.test('nothing runs when packages are installed, so --ignore-scripts loses nothing', async t => {
+  t.same(
+    locked.filter(([, each]) => each.hasInstallScript === true).map(([path]) => path),
+    [],
+  )
+})
+
+t.test('every package of the image is one fixed file', async t => {
+  for (const [path, { integrity, resolved }] of inImage) {
+    if (integrity?.startsWith('sha512-') !== true) t.fail(`${path} has no hash`)
+    if (resolved !== undefined && !resolved.startsWith('https://')) t.fail(`${path} comes from elsewhere`)
+  }
+  for (const set of ['dependencies', 'devDependencies', 'optionalDependencies'])
+    for (const [name, version] of Object.entries(manifest[set] ?? {}))
+      t.match(version, /^\d+\.\d+\.\d+$/, name)
+})
+
+t.test('the least versions of what faces strangers', async t => {
+  for (const [name, least] of Object.entries(LEAST)) {
+    for (const [path, { version }] of locked.filter(([path]) => path.endsWith(`node_modules/${name}`)))
+      t.ok(isAtLeast(version, least), `${path} ${version}`)
+    t.match(read('docs/security.md'), `${name} ≥ ${least}`)
+  }
+  t.notOk(isAtLeast('10.4.0', '10.4.1') || isAtLeast('9.99.9', '10.0.0'))
+  t.ok(isAtLeast('10.10.0', '10.9.9'))
+})
+
+t.test('every dependency is imported, and has its reason in docs/security.md', async t => {
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts'))
+    .map(path => read(join('src', path)))
+    .join('\n')
+  const docs = read('docs/security.md')
+  for (const name of direct) {
+    t.match(sources, new RegExp(`(from|import\\() ?'${name}['/]`), name)
+    t.match(docs, `| \`${name}\` |`)
+  }
+  for (const [, name = ''] of docs.matchAll(/^\| `([@\w/.-]+)` \|/gm))
+    t.ok(direct.includes(name), `${name} is one`)
+})
+
+t.test('npm makes a bill of materials from the lockfile, with everything that is in the image', async t => {
+  const { stdout } = await promisify(execFile)(
+    'npm',
+    ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'],
+    { cwd: root, maxBuffer: 16 * 1024 * 1024 },
+  )
+  const bill = JSON.parse(stdout) as { readonly components: readonly { readonly purl: string }[] }
+  const listed = new Set(bill.components.map(({ purl }) => decodeURIComponent(purl)))
+  for (const [path, { version }] of inImage) {
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    if (!listed.has(`pkg:npm/${name}@${version}`)) t.fail(`${name}@${version} is missing`)
+  }
+  t.ok(listed.size >= 50)
+})
