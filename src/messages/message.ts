@@ -5,7 +5,7 @@
 export type Channel = 'email' | 'sms'
 
 /**
- * What a message is for. Decides its default life (readings.md, "Validity"), how it is retried, whether a newer one
+ * What a message is for. Decides its default life, how it is retried, whether a newer one
  * supersedes it and which quota counts it.
  *
  * - `code`  somebody waits in front of a page for it

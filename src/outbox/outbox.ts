@@ -14,7 +14,7 @@ export type LiveState = (typeof LIVE_STATES)[number]
 export type FinalState = (typeof FINAL_STATES)[number]
 export type State = LiveState | FinalState
 
-/** A twin that became final this long ago or less gets the same answer, and nothing new is stored (design.md). */
+/** A twin that became final this long ago or less gets the same answer, and nothing new is stored. */
 export const TWIN_WINDOW_MS = 45_000
 
 /** A claim on a message. Only the holder of the current lease may settle it. */
@@ -40,7 +40,7 @@ export interface Charge {
 
 export interface Acceptance {
   readonly message: NewMessage
-  /** HMAC that names its twins (design.md, "Twins"). */
+  /** HMAC that names its twins: whatever says the same to the same recipient. */
   readonly twinKey: string
   /** HMAC of channel, recipient, kind and plugin_id; code kinds only. Newer supersedes older within a group. */
   readonly groupKey?: string

@@ -39,7 +39,7 @@ export interface Provider {
   /** How many messages it can have in flight; the delivery loop hands it no more. */
   readonly concurrency: number
   /**
-   * Tries once, within the provider's own time limits (design.md), which are shorter than a lease.
+   * Tries once, within the provider's own time limits, which are shorter than a lease.
    * When `signal` aborts: `retry` with `untouched` when nothing was written yet, `ambiguous` once the dot or the POST
    * may have been.
    */
