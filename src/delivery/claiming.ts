@@ -55,7 +55,8 @@ export function createClaims(options: ClaimsOptions): Claims {
     }
     lane.timer = setTimeout(
       () => {
-        lane.dueAt ??= clock.now()
+        // Due or not as far as we know: another process may have put something there, or given it back.
+        lane.dueAt = clock.now()
         schedule(lane)
       },
       Math.min(Math.max(dueAt - now, 1), pollMs),

@@ -15,6 +15,7 @@ import { readNotes, takeLead } from './postgres/notes.ts'
 import { PRESENCE_LIMITS, type PresenceLimits, startPresence } from './postgres/presence.ts'
 import { writeReceipts } from './postgres/receipts.ts'
 import { createSettle } from './postgres/settle.ts'
+import { createUnheard } from './postgres/unheard.ts'
 import { prune } from './postgres/upkeep.ts'
 import type { Sealer } from './seal.ts'
 
@@ -96,13 +97,15 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     inPassing = inPassing.filter(each => each.channel !== channel)
     return taken
   }
-  const accept = createAccept({ letterKey, maxBacklog, shard, ended })
+  const unheard = createUnheard(monotonic)
+  const accept = createAccept({ letterKey, maxBacklog, shard, unheard, ended })
   const settle = createSettle(shard + 1)
   const claim = createClaim({
     letterKey,
     shard: shard + 2,
     takeEnded,
     presence,
+    unheard,
     tookOver: count =>
       log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   })
@@ -164,7 +167,11 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   }
 
   return {
-    accept: messages => accepting.call({ now: clock.now(), messages }),
+    accept: messages =>
+      accepting.call({ now: clock.now(), messages }).catch((error: unknown) => {
+        for (const { lease } of messages) if (lease !== undefined) unheard.gaveUp(lease.token)
+        throw error
+      }),
     claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
     settle: (id, { token }, settlement) => settling.call({ now: clock.now(), id, token, settlement }),
     receipt: (channel, providerId, status, errorCode, at) =>

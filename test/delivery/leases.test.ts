@@ -61,3 +61,17 @@ t.test('what a dead process left is claimed only as far as it can begin at once'
   await until('all are sent', async () => (await rig.outbox.desk.summary(0, 60_000)).backlog.email === 0)
   t.equal(other.provider.asked.length, 20)
 })
+
+t.test('what another process stores is seen, even when nothing is known to be due for long', async t => {
+  const rig = await openRig(t)
+  const { message } = await rig.store({ code: 'later' })
+  const [claimed] = (await rig.outbox.claim('email', 1, 60_000)).messages
+  t.equal(claimed?.id, message.id)
+  if (claimed === undefined) return
+  await rig.outbox.settle(message.id, claimed.lease, { to: 'queued', dueAt: rig.clock.now() + 300_000 })
+  rig.delivery.start()
+  await pause(100)
+  const other = await rig.store({ code: 'now' })
+  await until('it is sent', async () => (await rig.view(other.message.id)).state === 'sent')
+  t.match(await rig.view(message.id), { state: 'queued' })
+})

@@ -53,8 +53,10 @@ async function lossyWay(t: Test, url: string) {
   const target = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
   const directory = await mkdtemp(join(tmpdir(), 'way-'))
   let skip = 0
-  let order: { lost: boolean } | undefined
+  let order: { lost: boolean; readonly thenAway: boolean } | undefined
+  let away = false
   const server = createServer(client => {
+    if (away) return void client.destroy()
     const upstream = connect(target)
     let severed = false
     client.on('error', () => {}).on('close', () => upstream.destroy())
@@ -65,6 +67,7 @@ async function lossyWay(t: Test, url: string) {
         if (skip === 0) {
           severed = true
           order.lost = true
+          away = order.thenAway
         }
       }
       upstream.write(data)
@@ -83,10 +86,14 @@ async function lossyWay(t: Test, url: string) {
   way.searchParams.set('host', directory)
   return {
     url: way.href,
-    loseNextCommit(nth = 1) {
+    /** @param options.thenAway from then on nobody gets through, until `mend`. */
+    loseNextCommit(nth = 1, { thenAway = false } = {}) {
       skip = nth
-      order = { lost: false }
+      order = { lost: false, thenAway }
       return order
+    },
+    mend() {
+      away = false
     },
   }
 }
@@ -255,6 +262,26 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.equal((await outbox.desk.summary(0, 60_000)).backlog.email, 1)
     await outbox.close()
   })
+
+  await t.test(
+    'the answer to a commit is lost, and then the database: what was refused but stored waits for nobody',
+    async t => {
+      const { url, loseNextCommit, mend } = await lossyWay(t, await rig.url())
+      const outbox = await openAt(url)
+      const given = sample(clock, { lease: lease(clock, 3_600_000) })
+      const order = loseNextCommit(1, { thenAway: true })
+      await t.rejects(outbox.accept([given]), StoreUnavailable)
+      t.ok(order.lost, 'it was committed')
+      mend()
+      const again = sample(clock, { lease: lease(clock, 3_600_000) })
+      t.same(await persist(() => outbox.accept([again])), [{ is: 'joined', id: given.message.id }])
+      // Another channel's claim has nothing to do with it.
+      await persist(() => outbox.claim('sms', 10, 1000))
+      const { messages } = await persist(() => outbox.claim('email', 10, 1000))
+      t.match(messages, [{ id: given.message.id, attempts: 1, ambiguous: 0 }])
+      await outbox.close()
+    },
+  )
 
   await t.test('a replica that is stopped in the middle of a transaction lets go of its locks', async t => {
     const url = await rig.url()

@@ -5,12 +5,14 @@ import { sealLetter } from '../seal.ts'
 import { endOfLife, judgeTwin } from '../states.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import type { Unheard } from './unheard.ts'
 import { createUnit, type Unit } from './unit.ts'
 
 export interface AcceptDeps {
   readonly letterKey: KeyObject
   readonly maxBacklog: number
   readonly shard: number
+  readonly unheard: Unheard
   /** Hears, once it is committed, what was ended in passing (an outlived twin); the next claim reports it. */
   readonly ended: (messages: readonly Ended[]) => void
 }
@@ -51,7 +53,10 @@ export function createAccept(deps: AcceptDeps) {
       [...known.locked].flatMap(row => (row.charges === null ? [] : [row.charges])),
     )
     const answers = calls.map(call => acceptCall(deps, unit, known, call))
+    const tokens = all.flatMap(each => each.lease?.token ?? [])
+    for (const token of tokens) deps.unheard.began(token)
     await unit.commit()
+    for (const token of tokens) deps.unheard.heard(token)
     deps.ended(known.ended)
     return answers
   }

@@ -7,6 +7,7 @@ import { afterSettlement, endOfLife } from '../states.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
 import { HOLD_GONE, type Presence, type Sighting, STILL_GONE } from './presence.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import type { Unheard } from './unheard.ts'
 import { createUnit, type Unit } from './unit.ts'
 
 /** At most so many rows are moved, ended or taken over in passing by one claim, each; the rest by the next. */
@@ -19,6 +20,7 @@ export interface ClaimDeps {
   readonly takeEnded: (channel: Channel) => readonly Ended[]
   /** Names calls, for their leases' tokens begin with that, and knows whose leases need not be waited for. */
   readonly presence: Pick<Presence, 'claimName' | 'gone' | 'reports'>
+  readonly unheard: Unheard
   /** Hears how many messages were taken over from processes that are gone. */
   readonly tookOver: (count: number) => void
 }
@@ -27,38 +29,31 @@ export interface ClaimDeps {
  * Claims due messages, and settles on the way what needs no attempt. Rows that another replica holds just now are
  * passed by.
  */
-export function createClaim({ letterKey, shard, takeEnded, presence, tookOver }: ClaimDeps) {
-  /** Calls whose commit we did not hear of. What they claimed, nobody sends: it is put back by the next call. */
-  const unheard = new Set<string>()
+export function createClaim(deps: ClaimDeps) {
+  const { letterKey, shard, takeEnded, presence, unheard, tookOver } = deps
   /** After which report a channel was looked through for what the gone had claimed. */
   const lookedAfter = new Map<Channel, number>()
 
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
     const { channel, now } = call
-    const orphans = [...unheard]
+    const orphans = unheard.names()
     const reports = presence.reports()
     const gone = lookedAfter.get(channel) === reports ? [] : presence.gone()
     const { tidied, left } = await tidy(client, createUnit(client, shard, now), channel, orphans, gone)
-    for (const name of orphans) unheard.delete(name)
     if (left < STEP) lookedAfter.set(channel, reports)
     if (left > 0) tookOver(left)
     const name = presence.claimName()
-    unheard.add(name)
-    const unit = createUnit(client, shard, now)
-    const { messages, ended } = await claimDue(client, unit, call, name)
-    const [, [due, next]] = await Promise.all([
-      unit.commit(),
-      together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
-    ])
-    unheard.delete(name)
-    const at = next.rows[0]?.['at'] as number | null | undefined
-    const later = at === null || at === undefined ? null : Math.max(now, at)
-    const settled = [...takeEnded(channel), ...tidied, ...ended]
-    return { messages, settled, nextDueAt: due.rows.length > 0 ? now : later }
+    const { messages, ended, next } = await claimDue(client, call, name).catch((error: unknown) => {
+      unheard.gaveUp(name)
+      throw error
+    })
+    unheard.heard(name)
+    return { messages, settled: [...takeEnded(channel), ...tidied, ...ended], nextDueAt: next }
   }
 
-  async function claimDue(client: Client, unit: Unit, call: Takes<'claim'>, name: string) {
+  async function claimDue(client: Client, call: Takes<'claim'>, name: string) {
     const { now, channel, limit, leaseMs } = call
+    const unit = createUnit(client, shard, now)
     const [, due] = await together(client.query('BEGIN'), ask(client, DUE, channel, limit))
     const found = due.rows.map(read => {
       const row = rowOf(read)
@@ -77,7 +72,14 @@ export function createClaim({ letterKey, shard, takeEnded, presence, tookOver }:
       unit.claim(row, lease)
       return [claimedOf(row, lease, masked, letter)]
     })
-    return { messages, ended: unsendable.map(endedAs) }
+    unheard.began(name)
+    const [, [any, next]] = await Promise.all([
+      unit.commit(),
+      together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
+    ])
+    const at = next.rows[0]?.['at'] as number | null | undefined
+    const later = at === null || at === undefined ? null : Math.max(now, at)
+    return { messages, ended: unsendable.map(endedAs), next: any.rows.length > 0 ? now : later }
   }
 
   function open(id: string, sealed: unknown): Letter | null {
@@ -208,7 +210,8 @@ const OUTLIVED: Statement = {
 const ORPHANED: Statement = {
   name: 'orphaned',
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
-    AND m.lease_token ^@ ANY(SELECT name || '.' FROM unnest($2::text[]) AS name) FOR UPDATE SKIP LOCKED`,
+    AND EXISTS (SELECT FROM unnest($2::text[]) AS name WHERE m.lease_token = name OR m.lease_token ^@ (name || '.'))
+    FOR UPDATE OF m SKIP LOCKED`,
 }
 const PROMOTE: Statement = {
   name: 'promote',

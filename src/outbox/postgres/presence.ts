@@ -42,7 +42,7 @@ export interface PresenceLimits {
   readonly goneMs: number
 }
 
-export const PRESENCE_LIMITS: PresenceLimits = { everyMs: 4000, sureMs: 10_000, goneMs: 15_000 }
+export const PRESENCE_LIMITS: PresenceLimits = { everyMs: 2000, sureMs: 8000, goneMs: 12_000 }
 
 export interface PresenceOptions {
   /** A connection of its own: a report must not wait behind the service's work. */
