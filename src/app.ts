@@ -35,6 +35,7 @@ import type { Clock } from './clock.ts'
 import { type Config, envSchemaOptions } from './config.ts'
 import { createBreaker } from './delivery/breaker.ts'
 import { createDelivery, type Delivery } from './delivery/deliver.ts'
+import { createFollower } from './delivery/following.ts'
 import { createVerdicts } from './delivery/verdicts.ts'
 import { createInterpreter } from './messages/interpret.ts'
 import { createLinkPolicy } from './messages/links.ts'
@@ -158,9 +159,16 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     }) ?? null
 
   let draining = false
+  const follow = createFollower({
+    desk: outbox.desk,
+    verdicts,
+    clock,
+    observer: journal,
+    forMs: config.ANSWER_WITHIN_MS,
+  })
   const receive = createReceiver({
     outbox,
-    courier: delivery,
+    courier: outbox.holding === undefined ? delivery : { ...delivery, follow },
     verdicts,
     interpret: createInterpreter({
       emailWords: config.EMAIL_WORDS,

@@ -39,6 +39,8 @@ export interface Courier {
     readonly outgoing: Outgoing
   }): void
   nudge(channel: Channel, groupKey?: string): void
+  /** Sees to it that the end of a message is heard here, which another process may be sending. */
+  follow?(id: string): void
 }
 
 export interface ReceiverOptions extends Pick<PreparerOptions, 'render' | 'keys' | 'charges'> {
@@ -191,6 +193,7 @@ export function createReceiver(
       return null
     }
     observer.twin({ channel, kind, is: became.is })
+    if (became.is === 'joined') courier.follow?.(became.id)
     return became.is === 'joined'
       ? { id: became.id }
       : { is: 'final', state: became.state, answer: became.answer }

@@ -1,0 +1,217 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { startSinks } from '../crash/sinks.ts'
+import { type Judgement, judge } from '../faults/checker.ts'
+import type { Answered } from '../faults/driver.ts'
+import { NO_QUOTAS, pause } from '../faults/stage.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
+import { type PostgresRig, startPostgres } from '../rigs/postgres.ts'
+import { ACCOUNT_SID, AUTH_TOKEN } from '../rigs/twilio-server.ts'
+import { CORP, startPlatform, TOKEN } from './platform.ts'
+import { type Replica, startReplica } from './replica.ts'
+import { lookInto, type SharedStore } from './rows.ts'
+
+/** Something that befalls the replicas or their database, so many seconds after the load began. */
+export type Blow =
+  /** SIGKILL; its orchestrator starts it again. */
+  | { readonly at: number; readonly is: 'kill'; readonly replica: number }
+  /** SIGTERM, as in a rolling update; it is started again. */
+  | { readonly at: number; readonly is: 'replace'; readonly replica: number }
+  /** SIGSTOP, and SIGCONT after so many seconds. */
+  | { readonly at: number; readonly is: 'stop'; readonly replica: number; readonly seconds: number }
+  /** `pg_ctl restart -m immediate`. */
+  | { readonly at: number; readonly is: 'crash' }
+
+export interface ChaosOptions {
+  readonly seconds: number
+  readonly blows: readonly Blow[]
+  readonly random: () => number
+  readonly say: (line: string) => void
+  readonly callers?: Readonly<Record<'email' | 'sms', number>>
+}
+
+export interface Findings extends Judgement {
+  /** Callbacks that were posted, answers of every kind and none included. */
+  readonly posts: readonly Answered[]
+  /** Given to two replicas at once. */
+  readonly twins: number
+  /** From the first post to the first arrival, ms, ascending. */
+  readonly waits: readonly number[]
+  readonly takenOver: number
+  /** How often a replica came back that could not be sure of its claims any more. */
+  readonly lapses: number
+  readonly starts: number
+  /** Processes on the store's books that did not end in order, and how many were killed. */
+  readonly ownersLeft: number
+  readonly kills: number
+  /** Log lines that must not be: faults, and what the database called a deadlock. */
+  readonly faults: readonly string[]
+}
+
+const SECRET = 'chaos-run-store-secret-0123456789'
+const REPLICAS = 3
+const REST_WITHIN_MS = 120_000
+
+/**
+ * Three replicas on one Postgres under load, each a process of its own, while they are killed, stopped and replaced
+ * and their database loses its power; then rest. Joins what was answered with what arrived and what the store says.
+ */
+export async function runChaos(options: ChaosOptions): Promise<Findings> {
+  const { random, say } = options
+  const directory = await mkdtemp(join(tmpdir(), 'courier-chaos-'))
+  const { key, cert } = await createTestCertificate()
+  await writeFile(join(directory, 'cert.pem'), cert)
+  await writeFile(join(directory, 'key.pem'), key)
+  // A few take long, so that there is always something on its way.
+  const sinks = await startSinks(() => (random() < 0.02 ? 1500 : 0) + random() * 40)
+  const postgres = await startPostgres()
+  const log = createLog()
+  const replicas: Replica[] = []
+  try {
+    const url = await postgres.url()
+    const env = settings(directory, url, sinks.smtpPort, sinks.twilioUrl)
+    // All at once, on an empty database.
+    for (let n = 0; n < REPLICAS; n += 1) replicas.push(startReplica({ env, heard: log.hear }))
+    await untilReady(replicas)
+    const platform = startPlatform({
+      replicas,
+      ca: cert,
+      callers: options.callers ?? { email: 18, sms: 10 },
+      thinkMs: 200,
+      random,
+    })
+    await suffer(options, replicas, postgres)
+    await platform.stop()
+    const store = lookInto(url)
+    await atRest(store)
+    say('at rest')
+    // One that is still starting does not end in order.
+    await untilReady(replicas)
+    await Promise.all(replicas.map(each => each.end()))
+    const judgement = judge({
+      answers: platform.record,
+      arrivals: sinks.arrivals,
+      rows: await store.rows(),
+      recipientHash: createSealer(SECRET).recipientHash,
+    })
+    return {
+      ...judgement,
+      ...log.found(),
+      posts: platform.record,
+      twins: platform.twins(),
+      waits: waitsOf(judgement, sinks.arrivals),
+      starts: replicas.reduce((sum, each) => sum + each.starts(), 0),
+      ownersLeft: await store.owners(),
+      kills: options.blows.filter(blow => blow.is === 'kill').length,
+      faults: [...log.faults, ...((await postgres.log()).match(/deadlock detected/g) ?? [])],
+    }
+  } finally {
+    await Promise.all(replicas.map(each => each.destroy()))
+    await postgres.close()
+    await sinks.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function suffer(
+  { seconds, blows, say }: ChaosOptions,
+  replicas: readonly Replica[],
+  postgres: PostgresRig,
+): Promise<void> {
+  const began = performance.now()
+  const until = (at: number) => pause(Math.max(0, began + at * 1000 - performance.now()))
+  const struck = blows.map(async blow => {
+    await until(blow.at)
+    const whom = blow.is === 'crash' ? '' : ` replica ${blow.replica}`
+    say(`${String(blow.at).padStart(4)} s  ${blow.is}${whom}`)
+    if (blow.is === 'crash') return postgres.crash()
+    const replica = replicas[blow.replica]
+    if (blow.is !== 'stop') return replica?.kill(blow.is === 'kill' ? 'SIGKILL' : 'SIGTERM')
+    replica?.kill('SIGSTOP')
+    await until(blow.at + blow.seconds)
+    say(`${String(blow.at + blow.seconds).padStart(4)} s  continue${whom}`)
+    replica?.kill('SIGCONT')
+  })
+  await Promise.all([...struck, until(seconds)])
+}
+
+async function untilReady(replicas: readonly Replica[]): Promise<void> {
+  for (const end = performance.now() + 30_000; !replicas.every(each => each.ready()); await pause(50))
+    if (performance.now() > end) throw new Error('the replicas did not start')
+}
+
+async function atRest(store: SharedStore): Promise<void> {
+  const end = performance.now() + REST_WITHIN_MS
+  for (let live = await store.live(); live !== 0; live = await store.live()) {
+    if (performance.now() > end) throw new Error(`${live} messages are still live ${REST_WITHIN_MS} ms later`)
+    await pause(250)
+  }
+}
+
+function waitsOf(
+  { messages }: Judgement,
+  arrivals: Parameters<typeof judge>[0]['arrivals'],
+): readonly number[] {
+  const first = new Map<string, number>()
+  for (const { channel, to, at } of arrivals) {
+    const key = `${channel} ${to}`
+    first.set(key, Math.min(at, first.get(key) ?? at))
+  }
+  return messages
+    .filter(each => each.promised)
+    .flatMap(({ posts }) => {
+      const at = first.get(`${posts[0]?.callback.channel} ${posts[0]?.callback.to}`)
+      return at === undefined ? [] : [at - Math.min(...posts.map(post => post.askedAt))]
+    })
+    .toSorted((a, b) => a - b)
+}
+
+/** What the replicas' logs have to say in the end. */
+function createLog() {
+  let [takenOver, lapses] = [0, 0]
+  const faults: string[] = []
+  return {
+    faults,
+    hear(line: Readonly<Record<string, unknown>>) {
+      const message = String(line['message'])
+      if (line['event'] === 'fault') faults.push(JSON.stringify(line))
+      if (line['doing'] === 'take over') takenOver += Number.parseInt(message, 10)
+      if (message.startsWith('out of touch')) lapses += 1
+    },
+    found: () => ({ takenOver, lapses }),
+  }
+}
+
+function settings(
+  directory: string,
+  url: string,
+  smtpPort: number,
+  twilioUrl: string,
+): Readonly<Record<string, string>> {
+  return {
+    ...NO_QUOTAS,
+    PATH: process.env['PATH'] ?? '',
+    CORP_ID: CORP,
+    EMAIL_TOKEN: TOKEN.email,
+    SMS_TOKEN: TOKEN.sms,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: '0',
+    DRAIN_SECONDS: '1',
+    TLS_CERT_FILE: join(directory, 'cert.pem'),
+    TLS_KEY_FILE: join(directory, 'key.pem'),
+    DATABASE_URL: url,
+    STORE_SECRET: SECRET,
+    SMTP_URL: `smtp://127.0.0.1:${smtpPort}?ignoreTLS=true`,
+    MAIL_FROM: 'Example <no-reply@example.com>',
+    TWILIO_ACCOUNT_SID: ACCOUNT_SID,
+    TWILIO_AUTH_TOKEN: AUTH_TOKEN,
+    TWILIO_FROM: '+15005550006',
+    TWILIO_API_URL: twilioUrl,
+    DEFAULT_AREA_CODE: '86',
+    LOG_LEVEL: 'info',
+  }
+}

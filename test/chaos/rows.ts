@@ -1,0 +1,51 @@
+import pg from 'pg'
+import type { Channel } from '../../src/messages/message.ts'
+import type { AttemptRecord, State } from '../../src/outbox/outbox.ts'
+import type { Row } from '../faults/checker.ts'
+
+/** What lies in the shared store, beside the service. */
+export interface SharedStore {
+  rows(): Promise<readonly Row[]>
+  /** Messages that are queued or being sent; null while the database does not answer. */
+  live(): Promise<number | null>
+  /** Processes that have not ended in order. */
+  owners(): Promise<number>
+}
+
+export function lookInto(url: string): SharedStore {
+  async function query(text: string): Promise<readonly Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
+    client.on('error', () => {})
+    await client.connect()
+    const { rows } = await client.query<Record<string, unknown>>(text).finally(() => client.end())
+    return rows
+  }
+  return {
+    async rows() {
+      const rows = await query('SELECT * FROM courier_messages ORDER BY seq')
+      return rows.map(row => ({
+        id: String(row['id']),
+        channel: row['channel'] as Channel,
+        state: row['state'] as State,
+        attempts: Number(row['attempts']),
+        ambiguous: Number(row['ambiguous']),
+        arrivedAt: Number(row['arrived_at']),
+        expiresAt: Number(row['expires_at']),
+        recipientHash: String(row['recipient']),
+        timeline: (row['timeline'] ?? []) as readonly AttemptRecord[],
+      }))
+    },
+    async live() {
+      try {
+        const [row] = await query('SELECT count(*) AS live FROM courier_messages WHERE final_at IS NULL')
+        return Number(row?.['live'])
+      } catch {
+        return null
+      }
+    },
+    async owners() {
+      const [row] = await query('SELECT count(*) AS owners FROM courier_owners WHERE NOT has_left')
+      return Number(row?.['owners'])
+    },
+  }
+}
