@@ -118,7 +118,8 @@ export async function openOutbox(
   }
   if (store.kind === 'postgres') {
     const { createPostgresOutbox } = await import('./outbox/postgres.ts')
-    const statementTimeoutMs = Math.min(800, Math.max(200, config.ANSWER_WITHIN_MS * 0.4))
+    // Well below the time for an answer, so that there is one; but a database under load needs some.
+    const statementTimeoutMs = Math.min(800, Math.max(400, config.ANSWER_WITHIN_MS * 0.4))
     return createPostgresOutbox({ ...shared, url: store.url, statementTimeoutMs })
   }
   const { createSqliteOutbox } = await import('./outbox/sqlite.ts')

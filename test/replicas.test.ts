@@ -149,12 +149,18 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
   })
 
   await t.test('each shows the whole backlog: together they are not to be added up', async t => {
-    const { replicas, smtp } = await fleet(t, postgres, { ANSWER_WITHIN_MS: '100' })
+    const { replicas, smtp } = await fleet(t, postgres, { ANSWER_WITHIN_MS: '500' })
     const [one, two] = replicas
     const later = { is: 'say', reply: '450 4.2.0 greylisted' } as const
     smtp.act = ({ step }) => (step === 'RCPT' ? later : undefined)
-    await one.driver.load([callback('email'), callback('email'), callback('email')], 3)
-    await two.driver.post(callback('email'))
+    const answers = [
+      ...(await one.driver.load([callback('email'), callback('email'), callback('email')], 3)),
+      await two.driver.post(callback('email')),
+    ]
+    t.same(
+      answers.map(each => each.errCode),
+      [0, 0, 0, 0],
+    )
     t.same(await Promise.all(replicas.map(each => backlogOf(each.adminUrl))), [4, 4])
   })
 
