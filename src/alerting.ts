@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createRepeater } from './admin/repeater.ts'
@@ -14,6 +14,7 @@ import { type Config, ConfigError } from './config.ts'
 import type { DdqEndpoint, Timings } from './ddq/connection.ts'
 import type { Heartbeat } from './ddq/heartbeat.ts'
 import { type KnownTopic, topicFor } from './ddq/topics.ts'
+import { newMessageId } from './messages/id.ts'
 import { matchLocale } from './messages/locales.ts'
 import type { Channel, NewMessage, Outgoing } from './messages/message.ts'
 import type { Charge, Outbox } from './outbox/outbox.ts'
@@ -151,7 +152,7 @@ export function openAlerts(deps: AlertingDeps): Alerts {
       render: deps.render,
       nudge: deps.nudge,
       clock,
-      messageId: () => randomUUID().replaceAll('-', ''),
+      messageId: () => newMessageId(clock.now()),
     },
     lead: lead === undefined ? undefined : ttlMs => lead('alerts', owner, ttlMs),
     observer: createAlertJournal({

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { newMessageId } from '../messages/id.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import type { Acceptance, Charge, Lease } from '../outbox/outbox.ts'
 import type { Caller } from './gate.ts'
@@ -51,7 +51,7 @@ export function createPreparer(options: PreparerOptions): (reading: Reading) => 
     const rendered: { message: NewMessage; outgoing: Outgoing; country: string | undefined }[] = []
     for (const { to, masked, country } of recipients) {
       const message: NewMessage = {
-        id: randomUUID().replaceAll('-', ''),
+        id: newMessageId(arrivedAt),
         channel,
         kind,
         purpose,

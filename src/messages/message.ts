@@ -34,7 +34,7 @@ export interface Content {
 
 /** One message to one recipient, validated and addressed, before anything is stored. */
 export interface NewMessage {
-  /** 32 lower-case hex digits (128 random bits). Ties log lines, console, Message-ID and provider's id together. */
+  /** 32 lower-case hex digits, see id.ts. Ties log lines, console, Message-ID and provider's id together. */
   readonly id: string
   readonly channel: Channel
   /** Name of the kind in the registry, such as `registration-activation`, or `plain` for an unknown type. */
