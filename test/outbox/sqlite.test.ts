@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { createSealer } from '../../src/outbox/seal.ts'
@@ -33,4 +33,13 @@ const create: Create = async ({ clock, maxBacklog = 1_000_000, retentionDays = 3
 }
 
 t.testdir({})
+
+t.test('only the service’s user may read the store', async t => {
+  const path = join(t.testdir({}), 'outbox.db')
+  const clock = { now: () => 0 }
+  const outbox = await createSqliteOutbox({ path, clock, sealer, maxBacklog: 100, retentionDays: 30 })
+  t.teardown(() => outbox.close())
+  for (const file of [path, `${path}-wal`]) t.equal((await stat(file)).mode & 0o777, 0o600, file)
+})
+
 await outboxContract(t, 'sqlite', create)

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreUnusable } from '../outbox.ts'
 import { faultOf } from './faults.ts'
@@ -15,6 +16,8 @@ const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
 export function openStore(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
+    // Made before SQLite would, for the service's user only; SQLite gives the WAL the same rights.
+    closeSync(openSync(path, 'a', 0o600))
     db = new DatabaseSync(path, { timeout: 1000 })
     prepare(db)
     migrate(db, path)
