@@ -24,8 +24,8 @@ export const check: Command = {
   usage: `callback-courier check [--json]
 
   Looks at everything that can be found out from here without sending a message: settings, certificate, mail server,
-  Twilio account, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, and whether the callback URLs
-  validate. Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
+  Twilio account, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, whether the callback URLs
+  validate, and the login for device alerts if they are on. Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
 
   --json  as JSON
 `,
@@ -70,6 +70,7 @@ export async function look(io: Io, world: World = {}): Promise<readonly Finding[
     attempt('clock', () => lookAtClock(config, world.dateOf ?? dateOf, Date.now)),
     attempt('templates', () => wordsOf(config)),
     attempt('URLs', () => callbacksOf(config)),
+    attempt('alerts', () => alertsOf(config)),
   ]
   return (await Promise.all(looks)).flat()
 }
@@ -137,5 +138,17 @@ async function callbacksOf(config: Config): Promise<readonly Finding[]> {
     return await lookAtCallbacks(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
   } finally {
     await platform.close()
+  }
+}
+
+/** Loaded only when they are on. */
+async function alertsOf(config: Config): Promise<readonly Finding[]> {
+  if (config.DDQ_HOST === undefined) return []
+  const { lookAtAlerts } = await import('./check/alerts.ts')
+  const renderer = openRenderer(config, silent)
+  try {
+    return await lookAtAlerts(config, renderer.locales)
+  } finally {
+    renderer.close()
   }
 }

@@ -1,0 +1,56 @@
+import { openDdq, readAlerts, topicsOf } from '../../alerting.ts'
+import { type Config, ConfigError } from '../../config.ts'
+import { inWords } from '../../platform/result.ts'
+import { type Finding, fail, ok } from './finding.ts'
+
+const ABOUT = 'alerts'
+
+/**
+ * Device alerts, when they are on: the table, and the login. Nothing is subscribed to: the platform might give messages
+ * to one listener only, and the running service would miss them.
+ * @param locales tags of the languages that there are words in.
+ */
+export async function lookAtAlerts(config: Config, locales: readonly string[]): Promise<readonly Finding[]> {
+  const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
+  if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined) return []
+  let findings: Finding[]
+  try {
+    const rows = readAlerts(config, locales)
+    const people = new Set(
+      rows.flatMap(({ recipients }) => recipients.map(({ channel, to }) => `${channel} ${to}`)),
+    )
+    const topics = topicsOf(rows, config.DDQ_ANY_PRODUCT)
+    findings = [ok(ABOUT, `${rows.length} rows, ${people.size} recipients, ${topics.length} topics`)]
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    findings = error.faults.map(({ problem }) =>
+      fail(ABOUT, `ALERTS ${problem}`, 'docs/alerts.md shows what a row is'),
+    )
+  }
+  const ddq = openDdq({
+    ...config,
+    DDQ_HOST,
+    DDQ_AUTH_URL,
+    DDQ_APP_ID: DDQ_APP_ID ?? '',
+    DDQ_APP_SECRET: DDQ_APP_SECRET ?? '',
+  })
+  try {
+    const login = await ddq.credential.token()
+    return [
+      ...findings,
+      login.ok
+        ? ok(
+            ABOUT,
+            `the application logs in at ${DDQ_AUTH_URL}`,
+            'callback-courier ddq tail shows whether messages come',
+          )
+        : fail(
+            ABOUT,
+            `log in at ${DDQ_AUTH_URL}: ${inWords(login.failure)}`,
+            'look at DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET',
+          ),
+    ]
+  } finally {
+    await ddq.close()
+  }
+}

@@ -1,0 +1,40 @@
+import t from 'tap'
+import { lookAtAlerts } from '../../src/commands/check/alerts.ts'
+import { createEmulator } from '../../src/sandbox/emulator/emulator.ts'
+import { enough, load } from '../config/settings.ts'
+
+const table =
+  'alert * 30 - ops@example.com, +8613800138000; alert p1 30 - ops@example.com; state * 0 en ops@example.com'
+const locales = ['en', 'zh-CN']
+
+t.test('table and login are looked at, and nothing is subscribed to', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const findings = await lookAtAlerts(load({ ...enough, ...emulator.settings, ALERTS: table }), locales)
+  t.match(findings, [
+    { is: 'ok', what: '3 rows, 2 recipients, 3 topics' },
+    { is: 'ok', what: `the application logs in at ${emulator.baseUrl}` },
+  ])
+  t.equal(emulator.ddq.counts().connections, 0)
+})
+
+t.test('a wrong row and a wrong secret fail, each with what to do', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const wrong = {
+    ...enough,
+    ...emulator.settings,
+    DDQ_APP_SECRET: 'wrong-secret',
+    ALERTS: 'alarm * 1 - a@example.com',
+  }
+  const findings = await lookAtAlerts(load(wrong), locales)
+  t.match(findings, [
+    { is: 'fail', what: /ALERTS line 1: the topic must be/ },
+    { is: 'fail', what: /refused: HTTP 403, code 4031003/, next: /DDQ_APP_SECRET/ },
+  ])
+  t.notMatch(JSON.stringify(findings), /a@example\.com|wrong-secret/)
+})
+
+t.test('without DDQ_HOST there is nothing to say', async t => {
+  t.same(await lookAtAlerts(load(enough), locales), [])
+})
