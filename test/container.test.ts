@@ -40,6 +40,22 @@ t.test('the image starts the service itself, as nobody special', t => {
   t.end()
 })
 
+t.test('memory has its limits, and what is compiled ahead exists', t => {
+  const env = one('ENV').join(' ')
+  t.match(env, 'NODE_OPTIONS="--max-old-space-size=160 --max-semi-space-size=4"')
+  t.match(env, 'MALLOC_ARENA_MAX=2')
+  const [cache = ''] = /(?<=NODE_COMPILE_CACHE=)\S+/.exec(env) ?? []
+  t.match(one('RUN').join('\n'), `install -d -o 1000 -g 1000 ${cache}`)
+  const user = final.findIndex(({ name }) => name === 'USER')
+  const ahead = final.findIndex(({ name, rest }) => name === 'RUN' && rest.includes('import('))
+  t.ok(user < ahead, 'as the user who will read it: each has a cache of its own')
+  const [, list = ''] = /const part of \[([^\]]*)\]/.exec(final[ahead]?.rest ?? '') ?? []
+  const parts = [...list.matchAll(/'([\w/-]+)'/g)].map(([, part]) => part ?? '')
+  t.ok(parts.length > 5)
+  for (const part of parts) t.ok(existsSync(resolve(root, `src/${part}.ts`)), part)
+  t.end()
+})
+
 t.test('only production dependencies get in, and none of their scripts runs', t => {
   const installs = all.filter(({ name, rest }) => name === 'RUN' && /\bnpm (ci|i|install)\b/.test(rest))
   t.equal(installs.length, 1)
