@@ -73,6 +73,7 @@ async function main(loops: number, seed: number): Promise<number> {
     for (let loop = 1; loop <= loops + 1; loop++) {
       const service = next
       if (loop <= loops) next = spawnWaiting(env)
+      await service.ready
       const startedAt = performance.now()
       const starting = service.go()
       const last = loop > loops

@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url'
 
 /** The service in a process of its own, ready to start. */
 export interface WaitingService {
+  /** It has loaded all that it needs, or has ended. */
+  readonly ready: Promise<unknown>
   /** Lets it start. Resolves with where it listens; null: it ended before. */
   go(): Promise<{ readonly publicUrl: string; readonly adminUrl: string } | null>
   kill(signal: NodeJS.Signals): void
@@ -25,10 +27,12 @@ export function spawnWaiting(env: Readonly<Record<string, string>>): WaitingServ
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaints += text
   })
-  const ready = new Promise<void>(resolve => child.once('message', () => resolve()))
   const ended = new Promise<number | NodeJS.Signals | null>(resolve =>
     child.once('close', (code, signal) => resolve(code ?? signal)),
   )
+  const loaded = new Promise<void>(resolve => child.once('message', () => resolve()))
+  // It may die at any moment, that of a word to it included.
+  child.on('error', () => {})
   const started = new Promise<{ publicUrl: string; adminUrl: string } | null>(resolve => {
     let held: string | undefined = ''
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -46,9 +50,9 @@ export function spawnWaiting(env: Readonly<Record<string, string>>): WaitingServ
     void ended.then(() => resolve(null))
   })
   return {
+    ready: Promise.race([loaded, ended]),
     async go() {
-      await Promise.race([ready, ended])
-      if (child.connected) child.send('go')
+      if (child.connected) child.send('go', () => {})
       return started
     },
     kill: signal => void child.kill(signal),
