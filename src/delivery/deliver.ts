@@ -96,6 +96,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     work,
     claimed(lane, jobs) {
       for (const job of jobs) supersede(lane, lane.add(job))
+      // The pace may have been learned while they were being claimed: there are fewer places now.
+      for (const over of lane.surplus()) giveBack(lane, over, clock.now())
       // Claimed while we were told to end: hand it back.
       if (stopping) releaseAll(lane)
     },

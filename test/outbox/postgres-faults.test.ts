@@ -73,8 +73,9 @@ async function lossyWay(t: Test, url: string) {
       upstream.write(data)
     })
     upstream.on('data', data => {
-      if (severed) client.destroy()
-      else client.write(data)
+      if (!severed) client.write(data)
+      // Only once the server has said that it is done: it rolls back when its client is gone before.
+      else if (data.includes('COMMIT')) client.destroy()
     })
   })
   await new Promise<void>(resolve => server.listen(join(directory, '.s.PGSQL.5432'), resolve))
