@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { chown, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { chown, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
@@ -15,6 +16,8 @@ export interface PostgresRig {
   log(): Promise<string>
   /** For SQL beside the service. */
   readonly adminUrl: string
+  /** Where it listens on 127.0.0.1, with TLS. */
+  readonly port: number
   /** `pg_ctl restart -m immediate`: as if the machine had lost its power. */
   crash(): Promise<void>
   /** Ends the server, and starts it again. */
@@ -53,8 +56,21 @@ function ordinaryUser(): { uid: number; gid: number } | undefined {
   throw new Error('root without a user postgres or nobody')
 }
 
-/** Starts one. Durable as in production: fsync stays on. */
-export async function startPostgres(): Promise<PostgresRig> {
+/** What a server that is reached over TCP shows, PEM. */
+export interface ServerCertificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/**
+ * Starts one. Durable as in production: fsync stays on.
+ * @param options.tls listens on 127.0.0.1 as well, and speaks TLS there.
+ */
+export async function startPostgres({
+  tls,
+}: {
+  readonly tls?: ServerCertificate
+} = {}): Promise<PostgresRig> {
   const bin = findPostgres()
   if (bin === null) throw new Error('no Postgres here')
   const user = ordinaryUser()
@@ -73,7 +89,14 @@ export async function startPostgres(): Promise<PostgresRig> {
       child.once('error', reject)
       child.once('exit', code => (code === 0 ? resolve() : reject(new Error(`${tool} ended with ${code}`))))
     })
-  const settings = `-c listen_addresses='' -c unix_socket_directories=${home} -c max_connections=60 -c shared_buffers=64MB`
+  const port = tls === undefined ? 5432 : await freePort()
+  const listen =
+    tls === undefined ? "''" : '127.0.0.1 -c ssl=on -c ssl_cert_file=../cert -c ssl_key_file=../key'
+  for (const [name, pem] of Object.entries(tls ?? {})) {
+    await writeFile(join(home, name), String(pem), { mode: 0o600 })
+    if (user !== undefined) await chown(join(home, name), user.uid, user.gid)
+  }
+  const settings = `-c listen_addresses=${listen} -c port=${port} -c unix_socket_directories=${home} -c max_connections=60 -c shared_buffers=64MB`
   const control = (...args: string[]) =>
     run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', join(home, 'log'), '-o', settings, ...args])
 
@@ -96,7 +119,7 @@ export async function startPostgres(): Promise<PostgresRig> {
     throw error
   }
 
-  const adminUrl = `postgres://courier@localhost/postgres?host=${encodeURIComponent(home)}`
+  const adminUrl = `postgres://courier@localhost:${port}/postgres?host=${encodeURIComponent(home)}`
   const sql = async (text: string) => {
     const client = new pg.Client(adminUrl)
     await client.connect()
@@ -105,6 +128,7 @@ export async function startPostgres(): Promise<PostgresRig> {
   let schemas = 0
   return {
     adminUrl,
+    port,
     async url() {
       schemas += 1
       const name = `store${schemas}`
@@ -130,4 +154,12 @@ export async function startPostgres(): Promise<PostgresRig> {
       await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
 }

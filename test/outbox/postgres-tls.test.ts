@@ -1,0 +1,55 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
+import { createSealer } from '../../src/outbox/seal.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+
+const sealer = createSealer('a secret of the tests, long enough')
+
+t.test('the shared store over TLS', { skip: noPostgres }, async t => {
+  const tls = await createTestCertificate()
+  const rig = await startPostgres({ tls })
+  t.teardown(() => rig.close())
+  const directory = t.testdir({})
+  const open = async (query: string, host = '127.0.0.1') =>
+    createPostgresOutbox({
+      url: `postgres://courier@${host}:${rig.port}/postgres?${query}`,
+      clock: { now: Date.now },
+      sealer,
+      maxBacklog: 1000,
+      retentionDays: 30,
+    })
+  const authority = async (name: string, pem: string) => {
+    await writeFile(join(directory, name), pem)
+    return `sslmode=verify-full&sslrootcert=${encodeURIComponent(join(directory, name))}`
+  }
+
+  await t.test('with the right authority it is trusted', async t => {
+    const outbox = await open(await authority('right.pem', tls.cert))
+    t.equal(await outbox.desk.probe(), true)
+    await outbox.close()
+  })
+
+  await t.test('a certificate that is not trusted is named as such', async t => {
+    const other = await createTestCertificate()
+    const expected = { name: 'StoreUnusable', message: /certificate is not trusted \(.*sslrootcert/ }
+    await t.rejects(open(await authority('other.pem', other.cert)), expected)
+    await t.rejects(open('sslmode=verify-full'), expected)
+  })
+})
+
+t.test(
+  'a server without TLS is not talked to in the clear when TLS is asked for',
+  { skip: noPostgres },
+  async t => {
+    const rig = await startPostgres()
+    t.teardown(() => rig.close())
+    const url = `${rig.adminUrl}&sslmode=verify-full`
+    await t.rejects(
+      createPostgresOutbox({ url, clock: { now: Date.now }, sealer, maxBacklog: 1000, retentionDays: 30 }),
+      { name: 'StoreUnusable', message: /does not speak TLS/ },
+    )
+  },
+)
