@@ -14,6 +14,7 @@ import { migrate } from './postgres/migrate.ts'
 import { readNotes, takeLead } from './postgres/notes.ts'
 import { PRESENCE_LIMITS, type PresenceLimits, startPresence } from './postgres/presence.ts'
 import { writeReceipts } from './postgres/receipts.ts'
+import { requireOwnSessions } from './postgres/sessions.ts'
 import { createSettle } from './postgres/settle.ts'
 import { createUnheard } from './postgres/unheard.ts'
 import { prune } from './postgres/upkeep.ts'
@@ -206,9 +207,9 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
 
 /** Makes the tables, or brings them up to this version. */
 async function prepare(way: Omit<ConnectOptions, 'most'>, letterKey: KeyObject): Promise<void> {
-  const connections = createConnections({ ...way, most: 1 })
-  await connections
-    .use(client => migrate(client, letterKey))
+  const connections = createConnections({ ...way, most: 2 })
+  await requireOwnSessions(connections)
+    .then(() => connections.use(client => migrate(client, letterKey)))
     .catch((error: unknown) => unusable(error, connections))
   await connections.close()
 }
