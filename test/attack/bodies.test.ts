@@ -284,7 +284,7 @@ t.test('whatever a body holds: an answer of the contract, never a fault', async 
     }),
     { numRuns: 400, endOnFailure: true },
   )
-  t.ok(accepted > 5, `${accepted} were accepted`)
+  t.ok(accepted > 0, `${accepted} were accepted`)
   t.same(
     rig.events().filter(({ event }) => event === 'fault'),
     [],
