@@ -37,7 +37,8 @@ export function createAlerts(options: AlertsOptions): Alerts {
       return teller.take(message)
     },
     onMalformed: what => observer.malformed(what),
-    onSubscribed: () => observer.subscribed(ddq.topics.length),
+    onSubscribed: topics => observer.subscribed(topics),
+    onRefused: (topic, why) => observer.refused(topic, why),
     onEnd: (end, waitMs) => observer.ended(end, waitMs),
   })
   const leadership = createLeadership({

@@ -9,6 +9,8 @@ export interface AlertObserver extends TellerObserver {
   received(message: DdqMessage): void
   malformed(what: Malformed): void
   subscribed(topics: number): void
+  /** A topic is refused, though others are not. */
+  refused(topic: string, why: string): void
   ended(end: End, waitMs: number): void
   leads(leads: boolean): void
 }
@@ -71,6 +73,14 @@ export function createAlertJournal(options: AlertJournalOptions): AlertObserver 
     subscribed(topics) {
       up.set(1)
       log.info({ event: 'ddq', topics }, 'subscribed to device messages')
+    },
+    refused(topic, why) {
+      sparing(`ddq/refused/${topic}`, times => {
+        log.warn(
+          { event: 'ddq', is: 'refused', topic, why, times },
+          'the platform refuses this topic: nothing of it comes',
+        )
+      })
     },
     ended({ is, why }, waitMs) {
       up.set(0)

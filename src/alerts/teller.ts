@@ -1,18 +1,13 @@
 import type { Clock } from '../clock.ts'
 import type { DdqMessage } from '../ddq/message.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
-import {
-  type Acceptance,
-  type Accepted,
-  BacklogFull,
-  type Charge,
-  type MessageView,
-  type Note,
-  StoreUnavailable,
-} from '../outbox/outbox.ts'
+import type { Acceptance, Accepted, Charge, MessageView, Note } from '../outbox/outbox.ts'
+import { createAudience, type Telling } from './audience.ts'
 import { type Held, judge, type Memory, read, remembered, written } from './judge.ts'
-import { type Occurrence, occurrencesOf, type Source } from './occurrence.ts'
-import type { AlertRecipient, AlertRow } from './table.ts'
+import { type Occurrence, occurrencesOf } from './occurrence.ts'
+import { createPatience } from './patience.ts'
+import { createRecoveries } from './recoveries.ts'
+import type { AlertRow } from './table.ts'
 
 /** What the teller needs of the outbox. */
 export interface AlertOutbox {
@@ -71,15 +66,6 @@ export interface Teller {
   stop(): Promise<void>
 }
 
-/** One occurrence to one recipient. */
-interface Telling {
-  readonly occurrence: Occurrence
-  readonly recipient: AlertRecipient
-  readonly row: AlertRow
-  /** What is remembered of them. */
-  readonly name: string
-}
-
 /** Tellings that share a commit. */
 const MOST_TOGETHER = 100
 /** Tellings in memory, from which on the platform is slowed down. */
@@ -88,8 +74,8 @@ const MOST_WAITING = 500
 const LIFE_MS = 24 * 60 * 60_000
 /** The same message of DDQ may come again after a reconnect, or to another replica. */
 const TWIN_WINDOW_MS = 24 * 60 * 60_000
-/** Devices and rules of which it is known when they recovered though nobody was told. */
-const MOST_RECOVERIES = 10_000
+/** The store does not take it, and we are to end: whatever waits. */
+const GIVEN_UP = Number.POSITIVE_INFINITY
 
 /**
  * Tells people, by way of the outbox, in the order in which things came. What was told, and to whom, is remembered in
@@ -97,48 +83,14 @@ const MOST_RECOVERIES = 10_000
  * never heard that it began, whatever process does it.
  */
 export function createTeller(options: TellerOptions): Teller {
-  const { rows, outbox, keys, clock, observer, retryMs = 1000 } = options
-  const sources = new Map(rows.map(({ source }) => [source, rows.filter(row => row.source === source)]))
-  const wanted = new Map(
-    [...sources].map(([source, own]) => {
-      const products = own.map(({ product }) => product)
-      return [source, products.includes(null) ? 'any' : new Set<string | null>(products)] as const
-    }),
-  )
-  /** When devices recovered last, whether or not anybody was told. */
-  const recoveries = new Map<string, number>()
-  let waiting: Telling[] = []
+  const { outbox, keys, clock, observer } = options
+  const audience = createAudience(options.rows, keys.note)
+  const recoveries = createRecoveries()
+  const patience = createPatience(options.retryMs ?? 1000, observer.storeFailed)
+  let waiting: readonly Telling[] = []
   let running: Promise<void> | undefined
   let room: { readonly promise: Promise<void>; readonly give: () => void } | undefined
   let stopped = false
-  let wake = () => {}
-
-  /** The first row that names a recipient is theirs: two rows must not tell the same thing twice. */
-  function tellingsOf(occurrence: Occurrence): Telling[] {
-    const found = new Map<string, Telling>()
-    const { source, product, device, rule } = occurrence
-    for (const row of sources.get(source) ?? []) {
-      if (row.product !== null && row.product !== product) continue
-      for (const recipient of row.recipients) {
-        const { channel, to } = recipient
-        const key = `${channel} ${to}`
-        if (found.has(key)) continue
-        const name = keys.note([channel, to, source, product, device, rule])
-        found.set(key, { occurrence, recipient, row, name })
-      }
-    }
-    return [...found.values()]
-  }
-
-  /** Most messages are about nobody's row; those cost a look and no more. */
-  function concerns({ kind, product, payload }: DdqMessage): boolean {
-    const source = SOURCE_OF[kind]
-    const products = source === undefined ? undefined : wanted.get(source)
-    if (products === undefined) return false
-    return (
-      products === 'any' || products.has(product ?? String((payload as { product_id?: unknown }).product_id))
-    )
-  }
 
   async function drain(): Promise<void> {
     // What came in the same turn of the event loop is looked at together.
@@ -161,8 +113,8 @@ export function createTeller(options: TellerOptions): Teller {
    */
   async function tell(batch: readonly Telling[]): Promise<number> {
     const names = [...new Set(batch.map(({ name }) => name))]
-    const memories = await persist('read notes', () => outbox.notebook.read(names))
-    if (memories === null) return 0
+    const memories = await patience.persist('read notes', () => outbox.notebook.read(names))
+    if (memories === null) return GIVEN_UP
     const prepared: { readonly telling: Telling; readonly acceptance: Acceptance }[] = []
     const told = new Set<string>()
     let done = 0
@@ -170,7 +122,7 @@ export function createTeller(options: TellerOptions): Teller {
       if (told.has(telling.name)) break
       const memory = read(memories.get(telling.name))
       const verdict = await verdictOn(telling, memory)
-      noteRecovery(telling.occurrence)
+      recoveries.note(telling.occurrence)
       done += 1
       if (verdict !== 'tell') {
         hold(telling, verdict)
@@ -181,28 +133,30 @@ export function createTeller(options: TellerOptions): Teller {
       told.add(telling.name)
       prepared.push({ telling, acceptance })
     }
-    if (prepared.length > 0) await store(prepared)
+    if (prepared.length > 0 && !(await store(prepared))) return GIVEN_UP
     return done
   }
 
+  /** False: given up. */
   async function store(
     prepared: readonly { readonly telling: Telling; readonly acceptance: Acceptance }[],
-  ): Promise<void> {
-    const answers = await persist('accept', () => outbox.accept(prepared.map(each => each.acceptance)))
-    if (answers === null) return
+  ): Promise<boolean> {
+    const answers = await patience.persist('accept', () =>
+      outbox.accept(prepared.map(each => each.acceptance)),
+    )
+    if (answers === null) return false
     prepared.forEach((each, at) => settle(each.telling, each.acceptance, answers[at]))
     const channels = new Set(prepared.map(({ telling }) => telling.recipient.channel))
     for (const channel of channels) options.nudge(channel)
+    return true
   }
 
   async function verdictOn({ occurrence, row }: Telling, memory: Memory | null): Promise<Held | 'tell'> {
-    const { is, at } = occurrence
-    const over = recoveries.get(deviceKey(occurrence))
-    if (is === 'alarm' && at !== null && over !== undefined && at < over) return 'outdated'
+    if (recoveries.overtook(occurrence)) return 'outdated'
     const verdict = judge(memory, occurrence, row.everyMs, clock.now())
-    if (verdict !== 'tell' || is === 'alarm' || memory === null) return verdict
+    if (verdict !== 'tell' || occurrence.is === 'alarm' || memory === null) return verdict
     // Whoever's alarm could not be delivered did not get it.
-    const view = await persist('find', () => outbox.desk.find(memory.messageId))
+    const view = await patience.persist('find', () => outbox.desk.find(memory.messageId))
     return view !== null && ['refused', 'expired', 'superseded'].includes(view.state) ? 'not-alarmed' : 'tell'
   }
 
@@ -273,49 +227,12 @@ export function createTeller(options: TellerOptions): Teller {
     observer.held({ why, channel: recipient.channel, kind: occurrence.kind })
   }
 
-  /** An alarm that comes later but happened earlier is over already. */
-  function noteRecovery(occurrence: Occurrence): void {
-    if (occurrence.is !== 'recovery' || occurrence.at === null) return
-    const key = deviceKey(occurrence)
-    const at = Math.max(occurrence.at, recoveries.get(key) ?? 0)
-    recoveries.delete(key)
-    recoveries.set(key, at)
-    if (recoveries.size <= MOST_RECOVERIES) return
-    const [oldest] = recoveries.keys()
-    if (oldest !== undefined) recoveries.delete(oldest)
-  }
-
-  /** Tries until the store takes it: an alert is not given up because a disk is full. Null: told to end. */
-  async function persist<T>(doing: string, work: () => Promise<T>): Promise<T | null> {
-    while (true) {
-      try {
-        return await work()
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
-        observer.storeFailed({ doing, error })
-        if (stopped) return givenUp()
-        await new Promise<void>(resolve => {
-          const timer = setTimeout(resolve, retryMs)
-          wake = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-        if (stopped) return givenUp()
-      }
-    }
-  }
-
-  function givenUp(): null {
-    waiting = []
-    return null
-  }
-
   return {
     take(message) {
       if (stopped) return
-      if (!concerns(message)) return
-      for (const occurrence of occurrencesOf(message)) waiting.push(...tellingsOf(occurrence))
+      if (!audience.concerns(message)) return
+      const tellings = occurrencesOf(message).flatMap(occurrence => audience.of(occurrence))
+      waiting = [...waiting, ...tellings]
       if (waiting.length > 0) running ??= drain()
       if (waiting.length < MOST_WAITING) return
       if (room === undefined) {
@@ -326,19 +243,9 @@ export function createTeller(options: TellerOptions): Teller {
     },
     async stop() {
       stopped = true
-      wake()
+      patience.end()
       room?.give()
       await running
     },
   }
-}
-
-const SOURCE_OF: Partial<Record<DdqMessage['kind'], Source>> = {
-  'online-state': 'state',
-  event: 'event',
-  alert: 'alert',
-}
-
-function deviceKey({ source, product, device, rule }: Occurrence): string {
-  return JSON.stringify([source, product, device, rule])
 }

@@ -84,7 +84,8 @@ async function tail(
     },
     onMalformed: ({ topic, fault, shape }) =>
       say(`malformed${topic === '' ? '' : ` (${topic})`}: ${fault}; ${shape}`),
-    onSubscribed: () => say(`subscribed to ${(topics ?? kinds).length} topics at ${settings.DDQ_HOST}`),
+    onSubscribed: topics => say(`subscribed to ${topics} topics at ${settings.DDQ_HOST}`),
+    onRefused: (topic, why) => say(`${topic}: ${why}`),
     onEnd: ({ why }, waitMs) => say(`${why}; again in ${(waitMs / 1000).toFixed(1)} s`),
   })
   if (io.signal?.aborted) end()

@@ -13,11 +13,10 @@ export interface DdqStatus {
 }
 
 export interface DdqClientOptions
-  extends Omit<ConnectionOptions, 'onSubscribed' | 'onMalformed'>,
-    Partial<Pick<ConnectionOptions, 'onMalformed'>> {
+  extends Omit<ConnectionOptions, 'onSubscribed' | 'onMalformed' | 'onRefused'>,
+    Partial<Pick<ConnectionOptions, 'onSubscribed' | 'onMalformed' | 'onRefused'>> {
   /** From 0 to 1. */
   readonly random: () => number
-  readonly onSubscribed?: () => void
   /** A connection ended, and the next is tried after `waitMs`. */
   readonly onEnd?: (end: End, waitMs: number) => void
 }
@@ -71,11 +70,12 @@ export function createDdqClient(options: DdqClientOptions): DdqClient {
           malformed += 1
           options.onMalformed?.(what)
         },
-        onSubscribed() {
+        onRefused: (topic, why) => options.onRefused?.(topic, why),
+        onSubscribed(topics) {
           if (stopped) return
           justLoggedIn = false
           enter('subscribed')
-          options.onSubscribed?.()
+          options.onSubscribed?.(topics)
         },
       })
       connection = opened

@@ -6,10 +6,12 @@ import {
 } from 'node:http2'
 import { readAnswer } from '../platform/answer.ts'
 import type { Credential } from '../platform/credential.ts'
-import { inWords, refusesCredential } from '../platform/result.ts'
+import { type Failure, inWords, refusesCredential } from '../platform/result.ts'
 import { type Heartbeat, startPulse } from './heartbeat.ts'
-import { type DdqMessage, readMessage } from './message.ts'
-import { createSplitter } from './splitter.ts'
+import type { DdqMessage } from './message.ts'
+import { type Malformed, readStream } from './reader.ts'
+
+export type { Malformed }
 
 /** Where DDQ is and how it is spoken to. */
 export interface DdqEndpoint {
@@ -42,17 +44,12 @@ export interface ConnectionOptions {
   /** While the promise that it gives is pending, nothing more is read: the platform is slowed down. */
   readonly onMessage: (message: DdqMessage) => void | Promise<void>
   readonly onMalformed: (malformed: Malformed) => void
-  readonly onSubscribed: () => void
+  /** How many of the topics. */
+  readonly onSubscribed: (topics: number) => void
+  /** A topic is refused, though others are not: the connection goes on without it. */
+  readonly onRefused: (topic: string, why: string) => void
   /** ms since any origin, never going back. */
   readonly now: () => number
-}
-
-/** Something that was received and cannot be used: what it was, without its values. */
-export interface Malformed {
-  /** Which of the contract's topics it was of; empty when none. */
-  readonly topic: string
-  readonly fault: string
-  readonly shape: string
 }
 
 /** Why a connection ended. */
@@ -71,14 +68,12 @@ export interface Connection {
 
 /** A stream's window: what the other side may send before we read it. Bounds memory, and is plenty for a fast line. */
 const WINDOW_BYTES = 512 * 1024
-/** Messages that are handled in one turn of the event loop, so that others get theirs. */
-const MESSAGES_A_TURN = 32
 /** A server that says yes without a body gets so long to send one, ms. */
 const EMPTY_ANSWER_MS = 1000
 
 /** One connection: opens, authenticates, subscribes, and hands on messages until it ends. */
 export function openConnection(options: ConnectionOptions): Connection {
-  const { endpoint, timings, appId, credential, topics, now } = options
+  const { endpoint, timings, appId, credential, topics, now, onMessage, onMalformed } = options
   let finish: (end: End) => void = () => {}
   const over = new Promise<End>(resolve => {
     finish = resolve
@@ -121,24 +116,33 @@ export function openConnection(options: ConnectionOptions): Connection {
     const token = await credential.token()
     if (!token.ok) return fail('refused', `log in: ${inWords(token.failure)}`)
     const proof = { app_id: appId, access_token: token.value, auth_type: 'accesskey' }
-    if (!(await agreed('authenticate', endpoint.authenticatePath, proof, token.value))) return
-    const answers = await Promise.all(
-      topics.map(topic => agreed(`subscribe to ${topic}`, endpoint.subscribePath, { topic }, token.value)),
-    )
-    if (answers.every(Boolean)) options.onSubscribed()
+    const authenticated = await ask(endpoint.authenticatePath, proof)
+    if (authenticated !== null) return refuse('authenticate', authenticated, token.value)
+    const answers = await Promise.all(topics.map(topic => ask(endpoint.subscribePath, { topic })))
+    const refused = topics.flatMap((topic, at) => {
+      const failure = answers[at] ?? null
+      return failure === null ? [] : [{ topic, failure }]
+    })
+    const unheard = refused.find(({ failure }) => failure.is === 'unreachable')
+    const fatal = unheard ?? (refused.length === topics.length ? refused[0] : undefined)
+    if (fatal !== undefined) return refuse(`subscribe to ${fatal.topic}`, fatal.failure, token.value)
+    // The credential is good, as others were agreed to: it is the topic that is not ours, or unknown.
+    for (const { topic, failure } of refused) options.onRefused(topic, inWords(failure))
+    options.onSubscribed(topics.length - refused.length)
   }
 
-  /** Posts, and reads what comes on that stream until it ends. False: refused, and the connection is over. */
-  async function agreed(doing: string, path: string, body: object, token: string): Promise<boolean> {
-    const stream = post(session, path, body)
-    const { status, text } = await answered(stream)
-    if (status === 0) return (fail('closed', `${doing}: no answer`), false)
+  function refuse(doing: string, failure: Failure, token: string): void {
+    const logInAgain = refusesCredential(failure)
+    if (logInAgain) credential.refused(token)
+    fail(failure.is === 'unreachable' ? 'closed' : 'refused', `${doing}: ${inWords(failure)}`, logInAgain)
+  }
+
+  /** Posts, and reads what comes on that stream until it ends. Null: it was agreed to. */
+  async function ask(path: string, body: object): Promise<Failure | null> {
+    const { status, text } = await answered(post(session, path, body))
+    if (status === 0) return { is: 'unreachable', message: 'no answer' }
     const answer = readAnswer(status, text === '' ? '{}' : text, 'top-level')
-    if (answer.ok) return true
-    const refused = refusesCredential(answer.failure)
-    if (refused) credential.refused(token)
-    fail('refused', `${doing}: ${inWords(answer.failure)}`, refused)
-    return false
+    return answer.ok ? null : answer.failure
   }
 
   /**
@@ -163,24 +167,17 @@ export function openConnection(options: ConnectionOptions): Connection {
     })
   }
 
-  /** Reads a stream to its end. Pausing it is all it takes to slow the other side down: its window is not given back. */
   async function read(stream: ClientHttp2Stream, answer: (text: string) => void): Promise<void> {
-    const splitter = createSplitter()
-    let handled = 0
     reading += 1
     try {
-      for await (const chunk of stream) {
-        pulse.heard()
-        for (const piece of splitter.push(chunk as Buffer)) {
-          if (piece.is === 'garbage') malformedBytes(piece.bytes, piece.why)
-          else await take(piece.text, answer)
-          handled += 1
-          if (handled % MESSAGES_A_TURN === 0) await new Promise(resolve => setImmediate(resolve))
-          if (stopped) return
-        }
-      }
-      for (const piece of splitter.end()) if (piece.is === 'garbage') malformedBytes(piece.bytes, piece.why)
+      await readStream(
+        stream,
+        { onMessage, onMalformed, onBytes: () => pulse.heard(), stopped: () => stopped },
+        answer,
+      )
     } catch (error) {
+      // A stream's faults have a code. Anything else is a bug, and must not look like a bad line.
+      if (!(error instanceof Error && 'code' in error)) throw error
       fail('closed', codeOf(error))
     } finally {
       reading -= 1
@@ -188,20 +185,6 @@ export function openConnection(options: ConnectionOptions): Connection {
       if (reading === 0)
         setImmediate(() => reading === 0 && fail('closed', 'the server ended the subscription'))
     }
-  }
-
-  function malformedBytes(bytes: number, fault: string): void {
-    options.onMalformed({ topic: '', fault, shape: `${bytes} bytes` })
-  }
-
-  function take(text: string, answer: (text: string) => void): void | Promise<void> {
-    const reading = readMessage(text)
-    if (reading.is === 'message') {
-      answer('')
-      return options.onMessage(reading.message)
-    }
-    if (reading.is === 'other') answer(text)
-    else options.onMalformed(reading)
   }
 
   const ended = over.then(end => {

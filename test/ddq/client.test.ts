@@ -176,6 +176,22 @@ t.test('a wrong path is said, and tried again', async t => {
   t.match(ends[0], /^refused: subscribe to .*: refused: HTTP 404, code 4041001/)
 })
 
+t.test('a topic that is refused does not take the others along', async t => {
+  const refused: string[] = []
+  const counts: number[] = []
+  const { server, reporter, ids, ready, until, client } = await subscribed(t, {
+    topics: ['/device-biz/state/product', ''],
+    onRefused: (topic, why) => refused.push(`${topic}: ${why}`),
+    onSubscribed: count => counts.push(count),
+  })
+  await ready()
+  server.publish(reporter.online(device, true))
+  await until(() => ids().length === 1)
+  t.match(refused, [/^: refused: HTTP 400/])
+  t.same(counts, [1])
+  t.equal(client.status().connections, 1)
+})
+
 t.test('a login that fails is an end like any other', async t => {
   const credential = {
     token: async () => ({ ok: false, failure: { is: 'unreachable', message: 'ECONNREFUSED' } }) as const,

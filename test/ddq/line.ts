@@ -86,8 +86,8 @@ export async function subscribed(
       changed()
       return options.onMessage?.(message)
     },
-    onSubscribed() {
-      options.onSubscribed?.()
+    onSubscribed(count) {
+      options.onSubscribed?.(count)
       changed()
     },
   })

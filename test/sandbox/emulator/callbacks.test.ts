@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { createClock } from '../../../src/clock.ts'
+import { createEmulator } from '../../../src/sandbox/emulator/emulator.ts'
+import { type Ends, startPeers } from '../../../src/sandbox/peers.ts'
+import { SAMPLE_KINDS } from '../../../src/sandbox/samples.ts'
+import { startService } from '../../../src/server.ts'
+
+t.test(
+  'the console’s validate and every kind, against the service: all is answered as the contract says',
+  async t => {
+    const ends: Ends = []
+    t.teardown(async () => {
+      for (const end of ends.reverse()) await end()
+    })
+    const directory = await mkdtemp(join(tmpdir(), 'emulator-'))
+    ends.push(() => rm(directory, { recursive: true, force: true }))
+    const peers = await startPeers(createClock(), directory, ends, () => {})
+    const secret = () => `t${randomBytes(16).toString('hex')}x`
+    const settings = {
+      CORP_ID: '100fa4b2c3d4e5f6',
+      EMAIL_TOKEN: secret(),
+      SMS_TOKEN: secret(),
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ADMIN_PORT: '0',
+      DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
+      STORE_SECRET: secret(),
+      SMS_COUNTRIES: '*',
+      BRAND_NAME: 'Example IoT',
+      QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+      ...peers.settings,
+    }
+    const service = await startService(settings, { log: { write: () => {} } })
+    ends.push(() => service.close())
+    const emulator = await createEmulator()
+    ends.push(() => emulator.close())
+
+    for (const [channel, token] of [
+      ['email', settings.EMAIL_TOKEN],
+      ['sms', settings.SMS_TOKEN],
+    ] as const) {
+      const target = { url: service.urls[channel] ?? '', corpId: settings.CORP_ID, token }
+      t.match(await emulator.validate(target), { answer: { status: 200, errCode: 0 }, fault: null })
+      t.match(await emulator.validate({ ...target, token: 'another' }), {
+        answer: { status: 403, errCode: 4_031_003 },
+      })
+      for (const { kind } of SAMPLE_KINDS.filter(each => each.channel === channel))
+        t.match(
+          await emulator.call(target, channel, kind),
+          { answer: { status: 200, errCode: 0 }, fault: null },
+          kind,
+        )
+      t.equal(await emulator.call(target, channel, 'none'), null)
+    }
+    t.same(emulator.contract.findings(), [])
+  },
+)
+
+t.test('a service that answers something else is found out', async t => {
+  const odd = createServer((_request, response) => response.end('{"err_code":"0"}'))
+  await new Promise<void>(resolve => odd.listen(0, '127.0.0.1', resolve))
+  const emulator = await createEmulator()
+  t.teardown(async () => {
+    await emulator.close()
+    odd.closeAllConnections()
+    odd.close()
+  })
+  const target = { url: `http://127.0.0.1:${(odd.address() as AddressInfo).port}/`, corpId: 'c', token: 't' }
+  t.match(await emulator.call(target, 'email', 'file'), { fault: /err_msg/ })
+  t.match(emulator.contract.findings(), [{ by: 'client', body: 'callback answer' }])
+  t.match(emulator.called(), [{ title: 'File' }])
+  emulator.clear()
+  t.same([emulator.called(), emulator.contract.findings()], [[], []])
+})
