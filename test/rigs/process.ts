@@ -74,7 +74,7 @@ export async function startProcess(
       .stdout()
       .split('\n')
       .find(line => line.includes('"event":"started"'))
-  await until(() => started() !== undefined || running.child.exitCode !== null, 'the service listens', 20_000)
+  await until(() => started() !== undefined || running.child.exitCode !== null, 'the service listens', 60_000)
   const line = started()
   if (line === undefined) throw new Error(`the service did not start: ${running.stderr()}`)
   const { public: publicUrl, admin: adminUrl } = JSON.parse(line) as Record<string, string>
