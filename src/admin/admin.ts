@@ -7,10 +7,12 @@ import type { Channel } from '../messages/message.ts'
 import { preview } from '../messages/preview.ts'
 import { kinds, messageKinds, PLAIN_KIND } from '../messages/registry.ts'
 import type { Renderer } from '../messages/render.ts'
+import { samples } from '../messages/samples.ts'
 import type { Problem } from '../messages/template-files.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Certificate } from '../tls.ts'
-import { type ConsoleOptions, consoleRoutes, type Shown } from './console/routes.ts'
+import { type ConsoleOptions, consoleRoutes } from './console/routes.ts'
+import type { Shown } from './console/words.ts'
 import type { AdminRefusal } from './guard.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics.ts'
@@ -68,6 +70,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     channels,
     kinds,
     kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
+    gallery: samples,
     certificate: options.certificate,
     templateProblems: () => renderer.problems().map(problemLine),
     locales: () => renderer.locales,
@@ -79,11 +82,17 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     nudge: channel => delivery.nudge(channel),
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
+    rotating: channels.filter(channel => isRotating(config, channel)),
     draining,
     startedAt: options.startedAt,
     now: options.now,
   })
   return app
+}
+
+function isRotating(config: Config, channel: Channel): boolean {
+  const name = channel === 'email' ? 'EMAIL' : 'SMS'
+  return (config[`${name}_TOKEN_PREVIOUS`] ?? config[`${name}_CALLBACK_KEY_PREVIOUS`]) !== undefined
 }
 
 function problemLine({ file, line, reason }: Problem): string {

@@ -34,6 +34,7 @@ export function createJournal(log: Logger, now: () => number): Observer {
         ms: Math.round(tookMs * 10) / 10,
         ids,
         signature: admission.signature,
+        ...(admission.ok && admission.outdated ? { outdated: true } : {}),
       }
       if (!admission.ok) {
         repeated(`refused/${channel}/${method}/${admission.reason}`, times => {

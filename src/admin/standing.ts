@@ -25,6 +25,13 @@ export interface Validation {
   readonly reason: string
 }
 
+/** Callers of a channel that were not let in. */
+export interface Refusals {
+  readonly count: number
+  /** What it was answered. */
+  readonly last: { readonly at: number; readonly reason: string } | null
+}
+
 /** How POSTs of a channel came. */
 export interface SignatureCounts {
   readonly right: number
@@ -38,19 +45,32 @@ export interface Standing {
   providers(): readonly ProviderStanding[]
   validation(channel: Channel): Validation | null
   signatures(channel: Channel): SignatureCounts
+  refusals(channel: Channel): Refusals
+  /** When somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
+  outdatedAt(channel: Channel): number | null
   /** The store's last failure; null when it has not failed, or has worked since. */
   storeFailure(): { readonly at: number; readonly doing: string; readonly message: string } | null
 }
+
+const NOBODY: Refusals = { count: 0, last: null }
 
 /** @param now ms since the epoch. */
 export function createStanding(now: () => number): Standing {
   const providers = new Map<string, ProviderStanding>()
   const validations = new Map<Channel, Validation>()
   const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
+  const refusals: Record<Channel, Refusals> = { email: NOBODY, sms: NOBODY }
+  const outdated: Record<Channel, number | null> = { email: null, sms: null }
   let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
 
   const observer: Observer = {
     callback({ channel, method, answer, admission }) {
+      if (admission.ok && admission.outdated) outdated[channel] = now()
+      if (!admission.ok)
+        refusals[channel] = {
+          count: refusals[channel].count + 1,
+          last: { at: now(), reason: admission.answer.err_msg },
+        }
       if (method === 'POST') {
         if (admission.ok) signatures[channel][admission.signature] += 1
         if (admission.ok && answer.err_code === 0) storeFailure = null
@@ -103,6 +123,8 @@ export function createStanding(now: () => number): Standing {
     providers: () => [...providers.values()],
     validation: channel => validations.get(channel) ?? null,
     signatures: channel => signatures[channel],
+    refusals: channel => refusals[channel],
+    outdatedAt: channel => outdated[channel],
     storeFailure: () => storeFailure,
   }
 }

@@ -16,7 +16,13 @@ export interface Caller {
 }
 
 export type Admission =
-  | { readonly ok: true; readonly caller: Caller; readonly signature: SignatureCheck }
+  | {
+      readonly ok: true
+      readonly caller: Caller
+      readonly signature: SignatureCheck
+      /** It came by the URL that is being replaced. */
+      readonly outdated: boolean
+    }
   | {
       readonly ok: false
       readonly answer: Answer
@@ -77,7 +83,10 @@ export function createGate(options: GateOptions): Gate {
   const on = (['email', 'sms'] as const).filter(channel => channels[channel] !== undefined)
   const watch = createSignatureWatch(on, wall, options.signatureNews ?? (() => {}))
 
-  function knockOn(knock: Knock): { readonly answer: Answer; readonly reason: GateReason } | null {
+  /** Who is refused and why, or by which URL they come. */
+  function knockOn(
+    knock: Knock,
+  ): { readonly answer: Answer; readonly reason: GateReason } | { readonly outdated: boolean } {
     const secrets = channels[knock.channel]
     if (knock.corpId !== corpId || secrets === undefined) {
       return { answer: answer('corp', 'no such enterprise, or this channel is off'), reason: 'corp' }
@@ -86,41 +95,44 @@ export function createGate(options: GateOptions): Gate {
       return { answer: answer('credential', 'the caller is not among the allowed sources'), reason: 'source' }
     }
     const given = digestOf(knock.key)
-    let matches = false
     // No early exit: the time must not tell which key was nearly right.
-    for (const key of keys[knock.channel]) if (timingSafeEqual(key, given)) matches = true
-    return matches ? null : { answer: answer('credential', 'the key in the URL is wrong'), reason: 'key' }
+    const matches = keys[knock.channel].map(key => timingSafeEqual(key, given))
+    if (!matches.includes(true))
+      return { answer: answer('credential', 'the key in the URL is wrong'), reason: 'key' }
+    return { outdated: matches[0] !== true }
   }
 
   function signatureOf(knock: Knock): ReturnType<typeof checkSignature> {
     return checkSignature(knock.query, corpId, channels[knock.channel]?.tokens ?? [])
   }
 
-  function admitted(knock: Knock, signature: SignatureCheck): Admission {
-    return { ok: true, caller: { channel: knock.channel, corpId } as Caller, signature }
+  function admitted(knock: Knock, outdated: boolean, signature: SignatureCheck): Admission {
+    return { ok: true, caller: { channel: knock.channel, corpId } as Caller, signature, outdated }
   }
 
   return {
     operator: channel => ({ channel, corpId }) as Caller,
     signatures: channel => watch.statistics(channel),
     validate(knock) {
-      const refused = knockOn(knock)
-      if (refused !== null) return { ok: false, ...refused, signature: 'absent' }
+      const knocked = knockOn(knock)
+      if ('reason' in knocked) return { ok: false, ...knocked, signature: 'absent' }
+      const { outdated } = knocked
       const { check } = signatureOf(knock)
-      if (check === 'right') return admitted(knock, check)
+      if (check === 'right') return admitted(knock, outdated, check)
       const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
       return { ok: false, answer: answer('credential', message), reason: 'signature', signature: check }
     },
     admit(knock) {
-      const refused = knockOn(knock)
-      if (refused !== null) return { ok: false, ...refused, signature: 'absent' }
-      if (postSignature === 'off') return admitted(knock, 'absent')
+      const knocked = knockOn(knock)
+      if ('reason' in knocked) return { ok: false, ...knocked, signature: 'absent' }
+      const { outdated } = knocked
+      if (postSignature === 'off') return admitted(knock, outdated, 'absent')
       const { check, timestamp } = signatureOf(knock)
       if (postSignature === 'observe') {
         const stale =
           check === 'right' && timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)
         watch.saw(knock.channel, stale ? 'stale' : check)
-        return admitted(knock, check)
+        return admitted(knock, outdated, check)
       }
       if (check !== 'right' || timestamp === undefined) {
         const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
@@ -134,7 +146,7 @@ export function createGate(options: GateOptions): Gate {
           signature: check,
         }
       }
-      return admitted(knock, check)
+      return admitted(knock, outdated, check)
     },
   }
 }

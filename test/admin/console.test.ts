@@ -125,6 +125,26 @@ t.test('a test send goes the road of every message', async t => {
   )
 })
 
+t.test('while a Token is replaced, the page says whether the old URL is still used', async t => {
+  const rig = await startRig(t)
+  const old = rig.path('email')
+  t.notMatch(await read(rig, '/console'), 'previous URL')
+  await rig.restart({ EMAIL_TOKEN: 'aNewTokenOfGoodLengthX', EMAIL_TOKEN_PREVIOUS: EMAIL_TOKEN })
+  t.not(rig.path('email'), old)
+  const used = async () =>
+    /Previous URL last used<\/dt><dd>(.*?)<\/dd>/.exec(await read(rig, '/console'))?.[1]
+  t.equal(await used(), 'not since the start')
+  await rig.post('email', mailBody())
+  t.equal(await used(), 'not since the start')
+  const answer = await rig.ask(old, {
+    method: 'POST',
+    body: JSON.stringify(mailBody({ to: 'bob@example.com' })),
+  })
+  t.equal(answer.errCode, 0)
+  t.match(await used(), /^<time datetime="/)
+  t.ok(rig.events().some(each => each['event'] === 'callback' && each['outdated'] === true))
+})
+
 t.test('words are shown as readers see them, without leave to do anything', async t => {
   const rig = await startRig(t)
   t.match(await read(rig, '/console/templates'), 'registration-activation')
@@ -178,6 +198,9 @@ t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 
   const waiting = await look('console-waiting', '/console/messages?state=queued')
   t.match(waiting, 'waiting')
   t.match(waiting, '535')
+  await page.locator('tbody tr', { hasText: '535' }).first().getByRole('link').click()
+  await page.getByRole('button', { name: 'Try now' }).waitFor()
+  await picture(page, 'console-message')
 
   // Hours later their codes have expired, and nobody was sent one that no longer works.
   rig.smtp.act = undefined

@@ -45,7 +45,9 @@ t.test('a wrong key is 403, for GET and POST; the previous one still opens', asy
     t.equal(codeOf(gate().admit(knock({ key }))), 4031003, key.slice(0, 20))
     t.equal(codeOf(gate().validate(knock({ key, query: sign('1') }))), 4031003)
   }
-  t.ok(gate().admit(knock({ key: 'previous-key' })).ok)
+  t.match(gate().admit(knock({ key: 'previous-key' })), { ok: true, outdated: true })
+  t.match(gate().validate(knock({ key: 'previous-key', query: sign('1') })), { ok: true, outdated: true })
+  t.match(gate().admit(knock()), { ok: true, outdated: false })
 })
 
 t.test('GET needs a right signature, by the current or the previous Token, of any age', async t => {

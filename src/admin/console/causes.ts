@@ -7,6 +7,8 @@ import { clockTime, span, spoken } from './frame.ts'
 /** One line that says what is wrong, since when, and what to do. */
 export interface Cause {
   readonly level: 'fail' | 'warn' | 'ok'
+  /** What it is about: the same as long as it lasts. */
+  readonly about: string
   readonly text: string
 }
 
@@ -30,31 +32,36 @@ const DAY = 86_400_000
 export function causesOf(sources: CauseSources): readonly Cause[] {
   const { now, summary, standing, lanes, channels, certificate } = sources
   const causes: Cause[] = []
-  const fail = (text: string) => causes.push({ level: 'fail', text })
-  const warn = (text: string) => causes.push({ level: 'warn', text })
+  const fail = (about: string, text: string) => causes.push({ level: 'fail', about, text })
+  const warn = (about: string, text: string) => causes.push({ level: 'warn', about, text })
 
   if (sources.draining)
-    warn('This process is ending: it finishes what is in flight and takes nothing new soon.')
+    warn('ending', 'This process is ending: it finishes what is in flight and takes nothing new soon.')
   const failure = standing.storeFailure()
   if (summary === null)
     fail(
+      'store',
       'The store does not answer. Callbacks are answered 503 until it does: look at disk space and permissions, then at the log.',
     )
   else if (failure !== null && now - failure.at < OLD_MS)
     fail(
+      'store',
       `The store could not ${failure.doing} at ${clockTime(failure.at)}: ${failure.message}. Callbacks are answered 503 meanwhile.`,
     )
-  for (const provider of standing.providers()) if (!provider.up) fail(downLine(provider, lanes, now))
+  for (const provider of standing.providers())
+    if (!provider.up) fail(provider.provider, downLine(provider, lanes, now))
   for (const channel of channels) {
     const oldest = summary?.oldest[channel] ?? null
     if (oldest !== null && now - oldest > OLD_MS) {
       warn(
+        `${channel} waits`,
         `${summary?.backlog[channel] ?? 0} ${channel === 'email' ? 'mails wait' : 'SMS wait'}, the oldest for ${span(now - oldest)}.`,
       )
     }
     const validation = standing.validation(channel)
     if (validation !== null && !validation.ok) {
       warn(
+        `${channel} URL`,
         `The last validation of the ${channel} URL failed at ${clockTime(validation.at)}: ${validation.reason}. Paste URL and Token again (URLs), and validate once more.`,
       )
     }
@@ -63,14 +70,19 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
     const days = Math.floor((certificate.expiresAt - now) / DAY)
     if (days < 0)
       fail(
+        'certificate',
         `The certificate expired on ${clockTime(certificate.expiresAt)}: the platform refuses it. Renew it; it is picked up without a restart.`,
       )
     else if (days < 14)
-      warn(`The certificate expires in ${days} days. Renew it; it is picked up without a restart.`)
-    for (const problem of certificate.problems) warn(`Certificate: ${problem}`)
+      warn(
+        'certificate',
+        `The certificate expires in ${days} days. Renew it; it is picked up without a restart.`,
+      )
+    for (const problem of certificate.problems) warn('certificate', `Certificate: ${problem}`)
   }
-  for (const problem of sources.templateProblems) warn(`Words: ${problem}; the last good ones are used.`)
-  if (causes.length === 0) causes.push({ level: 'ok', text: 'All is well.' })
+  for (const problem of sources.templateProblems)
+    warn('words', `Words: ${problem}; the last good ones are used.`)
+  if (causes.length === 0) causes.push({ level: 'ok', about: 'all', text: 'All is well.' })
   return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
 }
 

@@ -44,6 +44,7 @@ export function frame({ title, place, content, now, liveMs }: Page): string {
 <header><div class="in"><strong>callback-courier</strong>
 <nav aria-label="Console">${PLACES.map(([path, name]) => html`<a href="${path}"${path === place ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>
 <time id="clock">${clockTime(now)} UTC</time></div></header>
+<p id="news" class="unseen" role="status"></p>
 <main id="content" tabindex="-1"><h1>${title}</h1>
 ${content}
 </main>

@@ -1,4 +1,5 @@
 import {
+  type Desk,
   FINAL_STATES,
   LIVE_STATES,
   type ListFilter,
@@ -10,7 +11,9 @@ import { type Html, html } from './html.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 /** Rows of one page. */
-export const PAGE_ROWS = 50
+const PAGE_ROWS = 50
+/** More recipients than a callback may have (MAX_RECIPIENTS), and one row more. */
+const MOST_AT_ONCE = 1001
 
 const STATE_WORDS: Readonly<Record<State, string>> = {
   queued: 'waiting',
@@ -48,9 +51,29 @@ export function filterOf(query: ListQuery, kinds: readonly string[]): ListFilter
   }
 }
 
+/**
+ * A page of messages, and whether there are older ones. The next page begins before the last row's arrival, and all
+ * messages of one callback arrived at once: so a page ends between two callbacks, never within one.
+ */
+export async function pageOf(
+  desk: Pick<Desk, 'list'>,
+  filter: ListFilter,
+): Promise<{ readonly rows: readonly MessageView[]; readonly more: boolean }> {
+  const found = await desk.list({ ...filter, limit: PAGE_ROWS + 1 })
+  if (found.length <= PAGE_ROWS) return { rows: found, more: false }
+  const edge = found[PAGE_ROWS]?.arrivedAt
+  const rows = found.filter(row => row.arrivedAt !== edge)
+  if (rows.length > 0) return { rows, more: true }
+  // One callback fills the page: it is shown whole.
+  const all = await desk.list({ ...filter, limit: MOST_AT_ONCE })
+  const last = all.findIndex(row => row.arrivedAt !== edge)
+  return { rows: last < 0 ? all : all.slice(0, last), more: last >= 0 }
+}
+
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
 export function messageList(
   rows: readonly MessageView[],
+  more: boolean,
   filter: ListFilter,
   kinds: readonly string[],
   now: number,
@@ -73,7 +96,7 @@ export function messageList(
 <label>Recipient, in full<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? 'name@example.com or +86…' : 'one recipient chosen'}"></label>
 <button class="main">Show</button> <a href="/console/messages">All</a>
 </form></section>
-<section class="card"><table class="stack"><caption>${rows.length === 0 ? 'No message' : `${rows.length} messages, newest first`}</caption>
+<section class="card"><table class="stack"><caption>${rows.length === 0 ? 'No message' : `${rows.length} message${rows.length === 1 ? '' : 's'}, newest first`}</caption>
 <thead><tr><th scope="col">Arrived, UTC</th><th scope="col">Kind</th><th scope="col">Recipient</th><th scope="col">State</th><th scope="col" class="n">Attempts</th><th scope="col">Last reply</th><th scope="col" class="n">Took</th></tr></thead>
 <tbody>${rows.map(
     row => html`<tr>
@@ -83,9 +106,9 @@ export function messageList(
 <td data-l="State">${badge(row.state)}${receiptWord(row)}</td>
 <td data-l="Attempts" class="n">${row.attempts}</td>
 <td data-l="Last reply" class="small">${lastReply(row)}</td>
-<td data-l="Took" class="n">${row.finalAt === null ? span(now - row.arrivedAt) : span(row.finalAt - row.arrivedAt)}</td></tr>`,
+<td data-l="Took" class="n">${row.finalAt === null ? html`<span class="soft">${span(now - row.arrivedAt)} so far</span>` : span(row.finalAt - row.arrivedAt)}</td></tr>`,
   )}</tbody></table>
-<div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">Newest</a>`}${rows.length < PAGE_ROWS ? '' : html`<a href="/console/messages?${query.toString()}">Older</a>`}</div></section>`
+<div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">Newest</a>`}${more ? html`<a href="/console/messages?${query.toString()}">Older</a>` : ''}</div></section>`
 }
 
 function receiptWord({ receipt }: MessageView): Html | string {

@@ -1,7 +1,7 @@
 import type { LaneStatus } from '../../delivery/deliver.ts'
 import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
-import type { Standing } from '../standing.ts'
+import type { Refusals, Standing } from '../standing.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { moment, span, spoken } from './frame.ts'
 import { type Html, html } from './html.ts'
@@ -31,13 +31,16 @@ export interface OverviewSources extends Omit<CauseSources, 'summary'> {
   readonly startedAt: number
   readonly postSignature: string
   readonly requiredIsSafe: readonly Channel[]
+  /** Channels whose Token or key is being replaced. */
+  readonly rotating: readonly Channel[]
 }
 
 /** The whole picture on one page: first what is wrong, in a line each. */
 export function overview(sources: OverviewSources): Html {
   const { hour, day, now, channels } = sources
   const causes = causesOf({ ...sources, summary: hour })
-  return html`<ul class="causes" aria-label="Condition" aria-live="polite">${causes.map(causeLine)}</ul>
+  const about = causes.map(cause => `${cause.level} ${cause.about}`).join(', ')
+  return html`<ul class="causes" aria-label="Condition" data-causes="${about}">${causes.map(causeLine)}</ul>
 <div class="cards">
 <section class="card">${plotOf(hour, 'Last hour', now - HOUR, now, 60_000)}</section>
 <section class="card">${plotOf(day, 'Last day', now - 24 * HOUR, now, 15 * 60_000)}</section>
@@ -59,20 +62,38 @@ function plotOf(summary: Summary | null, title: string, since: number, until: nu
   return html`<h2>${title}</h2>${summary === null ? html`<p>The store does not answer.</p>` : plot(summary.series, since, until, stepMs, title)}`
 }
 
+/** Each figure leads to its messages. */
 function countsTable(title: string, summary: Summary | null, channels: readonly Channel[]): Html {
   if (summary === null) return html`<h2>${title}</h2><p>The store does not answer.</p>`
-  const kinds = [...new Set(summary.counts.map(({ channel, kind }) => `${channel} ${kind}`))].sort()
-  const row = (name: Html | string, of: (count: Summary['counts'][number]) => boolean) =>
-    html`<tr><th scope="row">${name}</th>${COLUMNS.map(({ name: column, states }) => {
-      const total = summary.counts
-        .filter(each => of(each) && states.includes(each.state))
-        .reduce((sum, each) => sum + each.count, 0)
-      return html`<td class="n" data-l="${column}">${total === 0 ? html`<span class="soft">0</span>` : total}</td>`
-    })}</tr>`
-  return html`<table><caption>${title}</caption>
+  const { counts } = summary
+  const rows = channels.flatMap(channel => {
+    const own = counts.filter(each => each.channel === channel)
+    const kinds = [...new Set(own.map(({ kind }) => kind))].sort()
+    return [
+      html`<tr class="sum"><th scope="row">${CHANNEL_NAMES[channel]}</th>${cells(own, { channel })}</tr>`,
+      kinds.map(kind => {
+        const ofKind = own.filter(each => each.kind === kind)
+        return html`<tr><th scope="row">${CHANNEL_NAMES[channel]}: ${kind}</th>${cells(ofKind, { channel, kind })}</tr>`
+      }),
+    ]
+  })
+  return html`<table class="stack"><caption>${title}</caption>
 <thead><tr><th scope="col">Channel and kind</th>${COLUMNS.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
-<tbody>${channels.map(channel => row(html`<strong>${CHANNEL_NAMES[channel]}</strong>`, each => each.channel === channel))}
-${kinds.map(name => row(name.replace(/^email /, 'E-mail: ').replace(/^sms /, 'SMS: '), each => `${each.channel} ${each.kind}` === name))}</tbody></table>`
+<tbody>${rows}</tbody></table>`
+}
+
+function cells(
+  counts: Summary['counts'],
+  where: { readonly channel: string; readonly kind?: string },
+): readonly Html[] {
+  return COLUMNS.map(({ name, states }) => {
+    const total = counts
+      .filter(each => states.includes(each.state))
+      .reduce((sum, each) => sum + each.count, 0)
+    if (total === 0) return html`<td class="n none" data-l="${name}">0</td>`
+    const query = new URLSearchParams({ ...where, state: states[0] ?? '' })
+    return html`<td class="n" data-l="${name}"><a href="/console/messages?${query.toString()}">${total}</a></td>`
+  })
 }
 
 function providers({ standing, lanes, now }: OverviewSources): Html {
@@ -103,13 +124,27 @@ function laneLine(lane: LaneStatus, now: number): string {
   return `${lane.inFlight} in flight, ${lane.waiting} in memory${breaker}`
 }
 
-function platform({ standing, channels, postSignature, requiredIsSafe }: OverviewSources): Html {
-  return html`<h2>The platform</h2><dl>${channels.map(channel => {
-    const validation = standing.validation(channel)
-    const { right, wrong, absent } = standing.signatures(channel)
-    return html`<dt>${CHANNEL_NAMES[channel]}: last validation</dt><dd>${validation === null ? 'none since the start' : html`${moment(validation.at)}: ${validation.ok ? 'right' : validation.reason}`}</dd>
-<dt>${CHANNEL_NAMES[channel]}: POSTs signed</dt><dd>${right} right, ${wrong} wrong, ${absent} not${requiredIsSafe.includes(channel) ? html`. <strong>POST_SIGNATURE=required would be safe.</strong>` : ''}</dd>`
-  })}<dt>POST_SIGNATURE</dt><dd>${postSignature}</dd></dl>`
+function platform(sources: OverviewSources): Html {
+  return html`<h2>The platform</h2>${sources.channels.map(channel => callers(channel, sources))}
+<p class="small soft">POST_SIGNATURE is ${sources.postSignature}.</p>`
+}
+
+function callers(channel: Channel, { standing, requiredIsSafe, rotating }: OverviewSources): Html {
+  const validation = standing.validation(channel)
+  const { right, wrong, absent } = standing.signatures(channel)
+  const safe = requiredIsSafe.includes(channel)
+  const outdatedAt = standing.outdatedAt(channel)
+  return html`<h3>${CHANNEL_NAMES[channel]}</h3>
+<dl><dt>Last validation</dt><dd>${validation === null ? 'none since the start' : html`${moment(validation.at)}: ${validation.ok ? 'right' : validation.reason}`}</dd>
+<dt>Callers refused</dt><dd>${refusedLine(standing.refusals(channel))}</dd>
+<dt>POSTs signed</dt><dd>${right} right, ${wrong} wrong, ${absent} unsigned${safe ? html`. <strong>POST_SIGNATURE=required would be safe.</strong>` : ''}</dd>
+${rotating.includes(channel) ? html`<dt>Previous URL last used</dt><dd>${outdatedAt === null ? 'not since the start' : moment(outdatedAt)}</dd>` : ''}</dl>`
+}
+
+function refusedLine({ count, last }: Refusals): Html | string {
+  return last === null
+    ? 'none since the start'
+    : html`${count}, the last at ${moment(last.at)}: ${last.reason}`
 }
 
 function house({ hour, certificate, now, startedAt }: OverviewSources): Html {

@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts'
 
 const WIDTH = 720
 const HEIGHT = 130
-const FOOT = 16
+const FOOT = 1
 
 /** What is drawn together, from the bottom up. */
 const BANDS = [
@@ -14,9 +14,9 @@ const BANDS = [
   { name: 'refused or unknown', css: 'p-bad', states: ['refused', 'unknown'] },
 ] as const
 
-/** `11-21 02:04`. */
+/** `02:04`. */
 function edge(at: number): string {
-  return clockTime(at).slice(5, 16)
+  return clockTime(at).slice(11, 16)
 }
 
 /**
@@ -40,7 +40,7 @@ export function plot(
   }
   const most = Math.max(1, ...bars.map(bar => bar.reduce((sum, each) => sum + each, 0)))
   const width = WIDTH / steps
-  const scale = (HEIGHT - FOOT - 12) / most
+  const scale = (HEIGHT - FOOT - 4) / most
   const rects = bars.flatMap((bar, at) => {
     let y = HEIGHT - FOOT
     return bar.map((count, band) => {
@@ -58,6 +58,6 @@ export function plot(
   return html`<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${words}">
 <line class="p-line" x1="0" x2="${WIDTH}" y1="${HEIGHT - FOOT}" y2="${HEIGHT - FOOT}"/>${rects}
 </svg>
-<p class="small soft">${edge(first)} to ${edge(until)} UTC, most in one bar: ${most}</p>
-<ul class="key">${totals.map(({ name, css, total }) => html`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${css}" width="10" height="10"/></svg>${name} ${total}</li>`)}</ul>`
+<p class="axis"><span>${edge(first)}</span><span>${edge((first + until) / 2)}</span><span>${edge(until)} UTC</span></p>
+<ul class="key"><li>highest bar ${most}</li>${totals.map(({ name, css, total }) => html`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${css}" width="10" height="10"/></svg>${name} ${total}</li>`)}</ul>`
 }

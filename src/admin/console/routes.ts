@@ -9,21 +9,10 @@ import type { OperatorAct } from '../operator-journal.ts'
 import type { Standing } from '../standing.ts'
 import { frame, MAIL_POLICY, SCRIPT, STYLE } from './frame.ts'
 import { type Html, html } from './html.ts'
-import { filterOf, type ListQuery, messageDetail, messageList } from './messages.ts'
+import { filterOf, type ListQuery, messageDetail, messageList, pageOf } from './messages.ts'
 import { overview } from './overview.ts'
 import { sendPage, type TestResult, testBody } from './send.ts'
-
-/** One message of the gallery. */
-export interface Shown {
-  readonly channel: Channel
-  readonly kind: string
-  readonly locale: string
-  readonly subject?: string
-  /** Mail: its HTML and its text; SMS: its text and how many segments it is. */
-  readonly html?: string
-  readonly text: string
-  readonly segments?: number
-}
+import { type Shown, wordsList, wordsShown } from './words.ts'
 
 export interface ConsoleOptions {
   readonly desk: Desk
@@ -32,6 +21,8 @@ export interface ConsoleOptions {
   readonly channels: readonly Channel[]
   readonly kinds: readonly Kind[]
   readonly kindNames: readonly string[]
+  /** Kinds whose words can be looked at. */
+  readonly gallery: readonly { readonly channel: Channel; readonly name: string }[]
   readonly certificate: () => {
     readonly expiresAt: number
     readonly problems: readonly string[]
@@ -54,6 +45,8 @@ export interface ConsoleOptions {
   readonly did: (act: OperatorAct) => void
   readonly postSignature: string
   readonly requiredIsSafe: () => readonly Channel[]
+  /** Channels whose Token or key is being replaced. */
+  readonly rotating: readonly Channel[]
   readonly draining: () => boolean
   readonly startedAt: number
   /** ms since the epoch. */
@@ -88,7 +81,12 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       .type('text/html; charset=utf-8')
       .send(frame({ title, place, content, now: now(), ...(liveMs === undefined ? {} : { liveMs }) }))
   const notFound = (reply: FastifyReply, what: string, place: string) =>
-    page(reply.code(404), 'Not here', place, html`<p>${what}</p>`)
+    page(
+      reply.code(404),
+      'Not here',
+      place,
+      html`<section class="card"><p>${what}</p><p><a href="${place}">Back</a></p></section>`,
+    )
 
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     if (error instanceof StoreUnavailable) {
@@ -130,18 +128,19 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       startedAt: options.startedAt,
       postSignature: options.postSignature,
       requiredIsSafe: options.requiredIsSafe(),
+      rotating: options.rotating,
     })
     return page(reply, 'Overview', '/console', content, LIVE_MS)
   })
 
   app.get('/console/messages', async (request, reply) => {
     const filter = filterOf(request.query as ListQuery, kindNames)
-    const rows = await desk.list(filter)
+    const { rows, more } = await pageOf(desk, filter)
     return page(
       reply,
       'Messages',
       '/console/messages',
-      messageList(rows, filter, kindNames, now()),
+      messageList(rows, more, filter, kindNames, now()),
       filter.before === undefined ? LIVE_MS : undefined,
     )
   })
@@ -198,12 +197,22 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
   })
 
   app.get('/console/templates', (_request, reply) =>
-    page(reply, 'Words', '/console/templates', gallery(options)),
+    page(
+      reply,
+      'Words',
+      '/console/templates',
+      wordsList(options.gallery, options.locales(), options.templateProblems()),
+    ),
   )
   app.get('/console/templates/:channel/:kind/:locale', (request, reply) => {
     const shown = shownOf(options, request.params)
     if (shown === null) return notFound(reply, 'There are no such words.', '/console/templates')
-    return page(reply, `${shown.kind}, ${shown.locale}`, '/console/templates', showing(shown))
+    return page(
+      reply,
+      `${shown.kind}, ${shown.locale}`,
+      '/console/templates',
+      wordsShown(shown, options.locales()),
+    )
   })
   app.get('/console/templates/:channel/:kind/:locale/mail', (request, reply) => {
     const shown = shownOf(options, request.params)
@@ -237,13 +246,16 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
   })
   const sendable = () => kinds.filter(kind => options.channels.includes(kind.channel))
 
+  app.get('/', (_request, reply) => reply.redirect('/console', 302))
+  app.get('/console/*', (_request, reply) => notFound(reply, 'There is no such page.', '/console'))
+
   app.get('/console/urls', (_request, reply) =>
     page(
       reply,
       'URLs',
       '/console/urls',
-      html`<section class="card"><p>Paste each into the platform’s console with that channel’s Token. Whoever knows a URL can send in your name: show it to nobody.</p>
-${options.channels.map(channel => html`<details><summary>${channel === 'email' ? 'E-mail' : 'SMS'}</summary><p><code>${options.urls[channel] ?? ''}</code></p></details>`)}</section>`,
+      html`<section class="card"><p>Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.</p>
+${options.channels.map(channel => html`<details><summary>Show the ${channel === 'email' ? 'e-mail' : 'SMS'} URL</summary><p><code>${options.urls[channel] ?? ''}</code></p></details>`)}</section>`,
     ),
   )
 }
@@ -255,29 +267,6 @@ async function look(desk: Desk, since: number, stepMs: number): Promise<Summary 
     if (error instanceof StoreUnavailable) return null
     throw error
   }
-}
-
-function gallery(options: ConsoleOptions): Html {
-  const locales = options.locales()
-  const problems = options.templateProblems()
-  const rows = options.kinds.map(
-    kind =>
-      html`<tr><th scope="row">${kind.channel === 'email' ? 'E-mail' : 'SMS'}: ${kind.name}</th>${locales.map(
-        locale =>
-          html`<td><a href="/console/templates/${kind.channel}/${kind.name}/${locale}">${locale}</a></td>`,
-      )}</tr>`,
-  )
-  return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${problem}; the last good one is used.</li>`)}</ul>`}
-<section class="card"><table><caption>Every kind in every language</caption><tbody>${rows}</tbody></table></section>`
-}
-
-function showing(shown: Shown): Html {
-  if (shown.html === undefined) {
-    return html`<section class="card"><p class="bubble" lang="${shown.locale}" dir="auto">${shown.text}</p><p class="soft small">${shown.segments ?? 1} segment${shown.segments === 1 ? '' : 's'}</p></section>`
-  }
-  const src = `/console/templates/${shown.channel}/${shown.kind}/${shown.locale}/mail`
-  return html`<section class="card"><h2>${shown.subject ?? ''}</h2><iframe src="${src}" sandbox="" title="The mail as a reader sees it"></iframe></section>
-<section class="card"><h2>As text</h2><pre class="mono" dir="auto">${shown.text}</pre></section>`
 }
 
 function shownOf(options: ConsoleOptions, params: unknown): Shown | null {
