@@ -41,7 +41,7 @@ import { createInterpreter } from './messages/interpret.ts'
 import { createLinkPolicy } from './messages/links.ts'
 import type { Renderer } from './messages/render.ts'
 import { emailBodySchema, smsBodySchema } from './messages/schemas.ts'
-import type { Certificate } from './tls.ts'
+import type { Certificate, RefusedRenewal } from './tls.ts'
 
 /** What the composition is made from. */
 export interface AppOptions {
@@ -55,6 +55,8 @@ export interface AppOptions {
   readonly tls?: object
   /** The certificate that is being served, for people to look at; null without one. */
   readonly certificate?: () => Certificate | null
+  /** Why a renewed one is not served; null while the files are what is served. */
+  readonly renewalRefused?: () => RefusedRenewal | null
   /** What to paste into the platform's console, by channel. */
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Limits that no setting changes; those that are not given are the usual ones. */
@@ -100,7 +102,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
   const { config, log, clock, random, wall, limits = {} } = options
   const startedAt = clock.now()
-  const certificate = options.certificate ?? (() => null)
+  const { certificate = () => null, renewalRefused = () => null } = options
   const standing = createStanding(clock.now)
   const metrics = createMetrics({
     now: clock.now,
@@ -110,6 +112,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
       const served = certificate()
       return served === null ? null : (served.expiresAt - wall()) / 86_400_000
     },
+    renewalRefused: () => (certificate() === null ? null : renewalRefused() !== null),
   })
   const journal = observeAll([createJournal(log, clock.now), metrics.observer, standing.observer])
 
@@ -248,6 +251,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     metrics,
     renderer,
     certificate,
+    renewalRefused,
     requiredIsSafe: channel => gate.signatures(channel).requiredIsSafe,
     recipientHash: sealer.recipientHash,
     urls: options.urls,

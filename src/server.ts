@@ -76,7 +76,7 @@ export async function startService(
   for (const warning of config.warnings) log.warn({ event: 'setting' }, warning)
 
   const certificate = config.TLS
-    ? loadCertificate({ certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' })
+    ? loadCertificate({ certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }, wall())
     : undefined
   let watch: CertificateWatch | undefined
   const app = await createApp({
@@ -87,6 +87,7 @@ export async function startService(
     wall,
     ...(limits === undefined ? {} : { limits }),
     certificate: () => watch?.current() ?? certificate ?? null,
+    renewalRefused: () => watch?.refused() ?? null,
     urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),
     ...(certificate === undefined
       ? {}
@@ -112,8 +113,10 @@ export async function startService(
           certFile: config.TLS_CERT_FILE ?? '',
           keyFile: config.TLS_KEY_FILE ?? '',
           current: certificate,
+          ...(config.PUBLIC_URL === undefined ? {} : { host: hostOf(config.PUBLIC_URL) }),
           everyMs: CERTIFICATE_CHECK_MS,
           log,
+          now: wall,
         })
   const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(app.publicListener)}`
   log.info(
@@ -156,6 +159,11 @@ async function drain(app: App, drainMs: number, log: Logger): Promise<void> {
   await app.close()
   await app.adminListener.close()
   log.info({ event: 'ended' }, 'ended')
+}
+
+/** A name or an address, this one without the brackets of IPv6. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '')
 }
 
 /** The callback URLs by channel. @param base scheme, host and port as the platform reaches them. */

@@ -8,4 +8,9 @@ export {
 } from './tls/certificate.ts'
 export type { Chain } from './tls/chain.ts'
 export { tlsServerOptions } from './tls/options.ts'
-export { type CertificateWatch, type CertificateWatchOptions, watchCertificate } from './tls/watch.ts'
+export {
+  type CertificateWatch,
+  type CertificateWatchOptions,
+  type RefusedRenewal,
+  watchCertificate,
+} from './tls/watch.ts'

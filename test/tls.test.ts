@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { followChain, readCertificates } from '../src/tls/chain.ts'
 import {
   CertificateUnusable,
+  type CertificateWatch,
   loadCertificate,
   parseCertificate,
   tlsServerOptions,
@@ -110,13 +111,14 @@ interface Served {
   readonly port: number
   readonly lines: string[]
   readonly check: () => void
+  readonly refused: CertificateWatch['refused']
 }
 
 /** An HTTPS server that answers with a line, and watches its pair. */
 async function serve(
   t: Test,
   files: { certFile: string; keyFile: string },
-  everyMs = 60_000,
+  { everyMs = 60_000, now = Date.now }: { readonly everyMs?: number; readonly now?: () => number } = {},
 ): Promise<Served> {
   const current = loadCertificate(files)
   const server = createServer({ ...tlsServerOptions, cert: current.cert, key: current.key }, (_, response) =>
@@ -125,13 +127,20 @@ async function serve(
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const lines: string[] = []
   const note = (facts: object, sentence: string) => lines.push(`${sentence} ${JSON.stringify(facts)}`)
-  const watch = watchCertificate({ server, ...files, current, everyMs, log: { info: note, warn: note } })
+  const host = 'courier.example.com'
+  const log = { info: note, warn: note }
+  const watch = watchCertificate({ server, ...files, current, host, everyMs, log, now })
   t.teardown(() => {
     watch.close()
     server.closeAllConnections()
     server.close()
   })
-  return { port: (server.address() as AddressInfo).port, lines, check: () => watch.check() }
+  return {
+    port: (server.address() as AddressInfo).port,
+    lines,
+    check: () => watch.check(),
+    refused: () => watch.refused(),
+  }
 }
 
 function ask(options: RequestOptions): Promise<{ socket: TLSSocket; status: number | undefined }> {
@@ -184,7 +193,7 @@ t.test('files that are swapped by a symbolic link are noticed by themselves', as
   const files = { certFile: join(path, 'live.pem'), keyFile: join(path, 'live.key') }
   symlinkSync(`${one}.pem`, files.certFile)
   symlinkSync(`${one}.key`, files.keyFile)
-  const { port, lines } = await serve(t, files, 20)
+  const { port, lines } = await serve(t, files, { everyMs: 20 })
   for (const kind of ['pem', 'key']) {
     symlinkSync(`${two}.${kind}`, join(path, 'new'))
     renameSync(join(path, 'new'), join(path, `live.${kind}`))
@@ -214,6 +223,43 @@ t.test('half a pair is not served: the last good one is, and it is said once', a
   t.notMatch(lines.join('\n'), readFileSync(files.keyFile, 'utf8').slice(40, 80), 'no key in the log')
   t.match(lines.slice(2), [/^a renewed certificate is served/, /self-signed/])
   t.equal(lines.length, 4)
+})
+
+t.test('one that clients would refuse is not taken while the one before is better', async t => {
+  let now = Date.now()
+  const until = now + 30 * DAY_MS
+  const make = (name: string, more: object) => makeCertificate(name, { until, ...more })
+  const before = await make('before', {})
+  const path = folder(t)
+  const files = write(path, before)
+  const { port, lines, check, refused } = await serve(t, files, { now: () => now })
+  const began = now
+  for (const [name, more, why] of [
+    ['expired', { from: now - 9 * DAY_MS, until: now - DAY_MS }, /expired on \d{4}-\d\d-\d\d$/],
+    ['early', { from: now + DAY_MS, until: now + 40 * DAY_MS }, /valid only from/],
+    [
+      'elsewhere',
+      { host: 'www.example.com' },
+      /is for www\.example\.com, 127\.0\.0\.1, not for courier\.example\.com/,
+    ],
+  ] as const) {
+    write(path, await make(name, more))
+    check()
+    now += 60_000
+    check()
+    t.match(refused(), { since: began, reason: why }, `${name}: since the first of them`)
+    t.equal(await shown(port), 'before')
+  }
+  t.equal(lines.length, 3, 'each is said once')
+  write(path, before)
+  check()
+  t.equal(refused(), null, 'put back: nothing is refused')
+
+  now = until + DAY_MS
+  write(path, await make('early', { from: now + DAY_MS, until: now + 40 * DAY_MS }))
+  check()
+  t.equal(refused(), null, 'what is served has expired: nothing is worse')
+  t.equal(await shown(port), 'early')
 })
 
 t.test('speaks TLS 1.2 and 1.3 with forward secrecy, and nothing older', async t => {

@@ -10,7 +10,7 @@ import type { Renderer } from '../messages/render.ts'
 import { samples } from '../messages/samples.ts'
 import type { Problem } from '../messages/template-files.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import type { Certificate } from '../tls.ts'
+import type { Certificate, RefusedRenewal } from '../tls.ts'
 import { type ConsoleOptions, consoleRoutes } from './console/routes.ts'
 import type { Shown } from './console/words.ts'
 import type { AdminRefusal } from './guard.ts'
@@ -27,6 +27,7 @@ export interface AdminOptions {
   readonly metrics: Metrics
   readonly renderer: Renderer
   readonly certificate: () => Certificate | null
+  readonly renewalRefused: () => RefusedRenewal | null
   /** Whether POSTs of a channel could be held to signatures, by what has been seen. */
   readonly requiredIsSafe: (channel: Channel) => boolean
   readonly recipientHash: (channel: Channel, recipient: string) => string
@@ -51,6 +52,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
         probe: () => outbox.desk.probe(),
         standing,
         lanes: () => delivery.status(),
+        renewalRefused: () => options.renewalRefused() !== null,
       }),
     },
     {
@@ -72,6 +74,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
     gallery: samples,
     certificate: options.certificate,
+    renewalRefused: options.renewalRefused,
     templateProblems: () => renderer.problems().map(problemLine),
     locales: () => renderer.locales,
     show: (channel, kind, locale) => shown(renderer, channel, kind, locale),

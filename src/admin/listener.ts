@@ -21,7 +21,8 @@ const BODY_LIMIT = 64 * 1024
  *
  * - `/healthz` 200 while the process answers at all
  * - `/readyz` 200 while a callback would be accepted, else 503 with the reason in a few words. While a provider is down
- *   it is 200 still, and names the channel: `{"status":"ready","degraded":["email"]}`
+ *   it is 200 still, and names the channel: `{"status":"ready","degraded":["email"]}`; so it is, with `certificate`, while
+ *   a renewed certificate is refused
  */
 export function createAdminListener(health: Health, guard: AdminGuardOptions): FastifyInstance {
   const app = Fastify({

@@ -10,6 +10,8 @@ export interface MetricsSources {
   lanes(): readonly LaneStatus[]
   /** Days until the certificate expires; null without one. */
   certificateDays(): number | null
+  /** Whether a renewed certificate is refused; null without one. */
+  renewalRefused(): boolean | null
   /** ms since the epoch. */
   now(): number
 }
@@ -53,6 +55,9 @@ export function createMetrics(sources: MetricsSources): Metrics {
   }
   const counter = <L extends string>(name: string, help: string, labelNames: L[]) =>
     new Counter({ name: `callback_courier_${name}`, help, labelNames, registers: [registry] })
+  /** An absent value is no sample: a gauge without labels would say 0, which is an expired certificate. */
+  const setOrAbsent = (own: Gauge, value: number | null | undefined) =>
+    value === null || value === undefined ? own.remove() : own.set(value)
   const gauge = <L extends string>(
     name: string,
     help: string,
@@ -162,7 +167,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   )
   gauge('store_bytes', 'Size of the store on disk.', [], async function () {
     const seen = await look
-    if (seen?.bytes !== undefined && seen.bytes !== null) this.set(seen.bytes)
+    setOrAbsent(this, seen?.bytes)
   })
   gauge('store_up', 'Whether the store answered this scrape.', [], async function () {
     this.set((await look) === null ? 0 : 1)
@@ -176,8 +181,17 @@ export function createMetrics(sources: MetricsSources): Metrics {
   })
   gauge('certificate_remaining_seconds', 'Until the certificate expires.', [], function () {
     const days = sources.certificateDays()
-    if (days !== null) this.set(Math.round(days * 86_400))
+    setOrAbsent(this, days === null ? null : Math.round(days * 86_400))
   })
+  gauge(
+    'certificate_renewal_refused',
+    'Whether the certificate’s files have changed and cannot be served.',
+    [],
+    function () {
+      const refused = sources.renewalRefused()
+      setOrAbsent(this, refused === null ? null : Number(refused))
+    },
+  )
 
   const observer: Observer = {
     callback({ channel, method, kind, answer, admission, tookMs }) {

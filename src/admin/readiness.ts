@@ -4,8 +4,11 @@ import type { Standing } from './standing.ts'
 
 /** Whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
-  /** `degraded`: channels whose messages are accepted, but wait for a provider that is down. */
-  | { readonly ready: true; readonly degraded: readonly Channel[] }
+  /**
+   * `degraded`: channels whose messages are accepted, but wait for a provider that is down; `certificate` when a renewed
+   * one is refused.
+   */
+  | { readonly ready: true; readonly degraded: readonly (Channel | 'certificate')[] }
   | { readonly ready: false; readonly reason: string }
 
 export interface ReadinessSources {
@@ -14,6 +17,7 @@ export interface ReadinessSources {
   readonly probe: () => Promise<boolean>
   readonly standing: Pick<Standing, 'providers'>
   readonly lanes: () => readonly LaneStatus[]
+  readonly renewalRefused: () => boolean
 }
 
 /** Longer than a slow disk takes, shorter than whoever asks waits, ms. */
@@ -51,10 +55,11 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
   }
 }
 
-function degraded({ standing, lanes }: ReadinessSources): Channel[] {
+function degraded({ standing, lanes, renewalRefused }: ReadinessSources): (Channel | 'certificate')[] {
   const down = [
     ...standing.providers().filter(({ up }) => !up),
     ...lanes().filter(({ breaker }) => breaker !== 'closed'),
   ]
-  return [...new Set(down.map(({ channel }) => channel))].sort()
+  const channels = [...new Set(down.map(({ channel }) => channel))].sort()
+  return renewalRefused() ? [...channels, 'certificate'] : channels
 }

@@ -11,11 +11,14 @@ export interface Certificate {
   readonly key: string
   /** Host names and addresses that it is for. */
   readonly names: readonly string[]
-  /** ms since the epoch. */
+  /** Valid from and until, ms since the epoch. */
+  readonly startsAt: number
   readonly expiresAt: number
   readonly chain: Chain
   /** What clients may stumble over, a sentence each; it can be served nevertheless. */
   readonly problems: readonly string[]
+  /** Those of them that do not come of the certificate's own dates, and so are the same tomorrow. */
+  readonly flaws: readonly string[]
   /** Whether a client that asks for this host name or address accepts it. */
   covers(host: string): boolean
 }
@@ -58,13 +61,20 @@ export function parseCertificate(cert: string, key: string, now: number): Certif
   if (!leaf.checkPrivateKey(privateKeyOf(key)))
     throw new CertificateUnusable('TLS_KEY_FILE is not the key of the first certificate in TLS_CERT_FILE')
   const { chain, problems } = followChain(leaf, others)
+  const flaws = [
+    ...timeProblems('a certificate of the chain', others, now),
+    ...keyProblems(leaf),
+    ...problems,
+  ]
   return {
     cert,
     key,
     names: namesOf(leaf),
+    startsAt: Date.parse(leaf.validFrom),
     expiresAt: Date.parse(leaf.validTo),
     chain,
-    problems: [...timeProblems([leaf, ...others], now), ...keyProblems(leaf), ...problems],
+    problems: [...timeProblems('the certificate', [leaf], now), ...flaws],
+    flaws,
     covers: host => (isIP(host) === 0 ? leaf.checkHost(host) : leaf.checkIP(host)) !== undefined,
   }
 }
@@ -104,9 +114,12 @@ function namesOf(leaf: X509Certificate): readonly string[] {
   return names.flatMap(name => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? [])
 }
 
-function timeProblems(certificates: readonly X509Certificate[], now: number): readonly string[] {
-  return certificates.flatMap((certificate, at) => {
-    const which = at === 0 ? 'the certificate' : 'a certificate of the chain'
+function timeProblems(
+  which: string,
+  certificates: readonly X509Certificate[],
+  now: number,
+): readonly string[] {
+  return certificates.flatMap(certificate => {
     const until = Date.parse(certificate.validTo)
     const days = Math.floor((until - now) / DAY_MS)
     if (now >= until) return [`${which} expired on ${dayOf(until)}: renew it`]
@@ -129,6 +142,7 @@ function keyProblems(leaf: X509Certificate): readonly string[] {
   ]
 }
 
-function dayOf(ms: number): string {
+/** `2026-11-21`, UTC. */
+export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }

@@ -3,6 +3,7 @@ import {
   type Certificate,
   type CertificateFiles,
   CertificateUnusable,
+  dayOf,
   parseCertificate,
   readPair,
 } from './certificate.ts'
@@ -13,6 +14,8 @@ export interface CertificateWatchOptions extends CertificateFiles {
   readonly server: object
   /** The pair that is being served. */
   readonly current: Certificate
+  /** The name or address that the platform calls us by; a renewed pair that is not for it is not taken. */
+  readonly host?: string
   /** How often to look, ms. */
   readonly everyMs: number
   readonly log: Pick<Log, 'info' | 'warn'>
@@ -25,48 +28,67 @@ interface Log {
   warn(facts: object, sentence: string): void
 }
 
+/** Files that changed and are not served. */
+export interface RefusedRenewal {
+  /** When that was first seen, ms since the epoch. */
+  readonly since: number
+  /** What is wrong with them; holds no key. */
+  readonly reason: string
+}
+
 export interface CertificateWatch {
   /** Looks now. */
   check(): void
   /** The pair that new connections get. */
   current(): Certificate
+  /** Why the files are not what is served; null while they are. */
+  refused(): RefusedRenewal | null
   close(): void
 }
 
 /**
  * Serves a renewed certificate to new connections; open ones go on undisturbed. The files' content is compared, not
  * their times: certbot and Kubernetes swap symbolic links. A pair that does not fit together, because only half of
- * it is written yet, leaves the last good one in place and says so once.
+ * it is written yet, leaves the last good one in place and says so once; so does one that clients would refuse,
+ * because it has expired or is for another name, while the one that is served is better.
  */
 export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
   const { log, now = Date.now } = options
   const server = secureServer(options.server)
   let current = options.current
-  let complaint = ''
+  let refused: RefusedRenewal | null = null
 
   function renewed(): Certificate | null {
     try {
       const { cert, key } = readPair(options)
       const same = cert === current.cert && key === current.key
-      if (same) complaint = ''
-      return same ? null : parseCertificate(cert, key, now())
+      if (same) refused = null
+      if (same) return null
+      const found = parseCertificate(cert, key, now())
+      const worse = worseThan(current, found, options.host, now())
+      if (worse !== null) refuse(worse)
+      return worse === null ? found : null
     } catch (error) {
       if (!(error instanceof CertificateUnusable)) throw error
-      if (error.message !== complaint)
-        log.warn(
-          { event: 'certificate', reason: error.message },
-          'the certificate changed but cannot be used: the last good one is served',
-        )
-      complaint = error.message
+      refuse(error.message)
       return null
     }
+  }
+
+  function refuse(reason: string): void {
+    if (reason === refused?.reason) return
+    refused = { since: refused?.since ?? now(), reason }
+    log.warn(
+      { event: 'certificate', reason },
+      'the certificate changed but cannot be used: the last good one is served',
+    )
   }
 
   function check(): void {
     const found = renewed()
     if (found === null) return
     current = found
-    complaint = ''
+    refused = null
     server.setSecureContext({ ...tlsServerOptions, cert: found.cert, key: found.key })
     const expires = new Date(found.expiresAt).toISOString()
     log.info({ event: 'certificate', expires, names: found.names }, 'a renewed certificate is served')
@@ -74,7 +96,24 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
   }
 
   const timer = setInterval(check, options.everyMs).unref()
-  return { check, current: () => current, close: () => clearInterval(timer) }
+  return { check, current: () => current, refused: () => refused, close: () => clearInterval(timer) }
+}
+
+/** What clients would refuse the found one for and not the served one; null: nothing. */
+function worseThan(
+  served: Certificate,
+  found: Certificate,
+  host: string | undefined,
+  now: number,
+): string | null {
+  const inTime = ({ startsAt, expiresAt }: Certificate) => startsAt <= now && now < expiresAt
+  if (inTime(served) && found.expiresAt <= now)
+    return `the certificate in TLS_CERT_FILE expired on ${dayOf(found.expiresAt)}`
+  if (inTime(served) && found.startsAt > now)
+    return `the certificate in TLS_CERT_FILE is valid only from ${dayOf(found.startsAt)}`
+  if (host !== undefined && served.covers(host) && !found.covers(host))
+    return `the certificate in TLS_CERT_FILE is for ${found.names.join(', ') || 'no name'}, not for ${host}, the host in PUBLIC_URL`
+  return null
 }
 
 function secureServer(server: object): { setSecureContext(options: SecureContextOptions): void } {

@@ -7,6 +7,7 @@ const well: ReadinessSources = {
   probe: async () => true,
   standing: { providers: () => [] },
   lanes: () => [],
+  renewalRefused: () => false,
 }
 
 async function ask(rig: ServiceRig, path: string) {

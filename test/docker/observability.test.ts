@@ -16,6 +16,7 @@ const metrics = createMetrics({
     { channel: 'email', provider: 'smtp', inFlight: 1, waiting: 2, breaker: 'open', breakerUntil: 5000 },
   ],
   certificateDays: () => 12.5,
+  renewalRefused: () => true,
   now: () => 61_000,
 })
 
@@ -45,6 +46,7 @@ t.test('a scrape says what is waiting, since when, and how the certificate does'
   t.match(scrape, 'callback_courier_oldest_seconds{channel="sms"} 0')
   t.match(scrape, 'callback_courier_breaker_open{provider="smtp"} 1')
   t.match(scrape, 'callback_courier_certificate_remaining_seconds 1080000')
+  t.match(scrape, 'callback_courier_certificate_renewal_refused 1')
   t.match(scrape, 'callback_courier_store_up 1')
 })
 

@@ -19,7 +19,9 @@ export interface CauseSources {
   readonly standing: Pick<Standing, 'providers' | 'validation' | 'storeFailure' | 'signatures'>
   readonly lanes: readonly LaneStatus[]
   readonly channels: readonly Channel[]
-  readonly certificate: { readonly expiresAt: number; readonly problems: readonly string[] } | null
+  readonly certificate: { readonly expiresAt: number; readonly flaws: readonly string[] } | null
+  /** Why the certificate's files are not what is served. */
+  readonly renewalRefused: { readonly since: number; readonly reason: string } | null
   readonly templateProblems: readonly string[]
   readonly draining: boolean
 }
@@ -78,12 +80,22 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
         'certificate',
         `The certificate expires in ${days} days. Renew it; it is picked up without a restart.`,
       )
-    for (const problem of certificate.problems) warn('certificate', `Certificate: ${problem}`)
+    if (sources.renewalRefused !== null)
+      warn('renewal', refusedLine(sources.renewalRefused, certificate.expiresAt, now))
+    for (const flaw of certificate.flaws) warn('certificate', `Certificate: ${flaw}`)
   }
   for (const problem of sources.templateProblems)
     warn('words', `Words: ${problem}; the last good ones are used.`)
   if (causes.length === 0) causes.push({ level: 'ok', about: 'all', text: 'All is well.' })
   return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
+
+function refusedLine(
+  { since, reason }: { readonly since: number; readonly reason: string },
+  expiresAt: number,
+  now: number,
+): string {
+  return `The certificate’s files changed and have been refused for ${span(now - since)}, since ${clockTime(since)}: ${reason}. The one before is served on${expiresAt > now ? `, and is valid until ${clockTime(expiresAt)}` : ', and has expired'}. Put a certificate and its key into both files: they are taken within half a minute, without a restart.`
 }
 
 function downLine(

@@ -24,7 +24,7 @@ export interface OverviewSources extends Omit<CauseSources, 'summary'> {
   readonly day: Summary | null
   readonly certificate: {
     readonly expiresAt: number
-    readonly problems: readonly string[]
+    readonly flaws: readonly string[]
     readonly chain: string
     readonly names: readonly string[]
   } | null

@@ -25,10 +25,12 @@ export interface ConsoleOptions {
   readonly gallery: readonly { readonly channel: Channel; readonly name: string }[]
   readonly certificate: () => {
     readonly expiresAt: number
-    readonly problems: readonly string[]
+    readonly flaws: readonly string[]
     readonly chain: string
     readonly names: readonly string[]
   } | null
+  /** Why the certificate's files are not what is served. */
+  readonly renewalRefused: () => { readonly since: number; readonly reason: string } | null
   readonly templateProblems: () => readonly string[]
   readonly locales: () => readonly string[]
   readonly show: (channel: Channel, kind: string, locale: string) => Shown | null
@@ -123,6 +125,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       lanes: options.lanes(),
       channels: options.channels,
       certificate: options.certificate(),
+      renewalRefused: options.renewalRefused(),
       templateProblems: options.templateProblems(),
       draining: options.draining(),
       startedAt: options.startedAt,
