@@ -76,6 +76,26 @@ t.test('imports run one way: from the composition down to the terms', async t =>
   }
 })
 
+/** The road of a message, and who looks at it. */
+const ROAD = new Set(['callback', 'outbox', 'delivery', 'providers', 'admin'])
+
+t.test('on the road of a message no file imports itself by way of others', async t => {
+  const onRoad = files.filter(file => ROAD.has(partOf(file)))
+  const known = new Map(onRoad.map(file => [file, importsOf(file)]))
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (file: string, way: readonly string[]): void => {
+    const from = way.indexOf(file)
+    if (from >= 0) circles.push([...way.slice(from), file].join(' → '))
+    if (from >= 0 || done.has(file)) return
+    for (const next of known.get(file) ?? []) visit(next, [...way, file])
+    done.add(file)
+  }
+  for (const file of onRoad) visit(file, [])
+  t.ok(known.size > 50, `${known.size} files`)
+  t.same(circles, [])
+})
+
 t.test('only the server and the command line touch the process', async t => {
   for (const file of files) {
     if (file === 'server.ts' || file === 'main.ts') continue

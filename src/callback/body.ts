@@ -3,6 +3,13 @@ export const MAX_DEPTH = 8
 /** Octets of a body. */
 export const BODY_LIMIT = 64 * 1024
 
+/** The parts of a callback's body that every step needs; the rest is the interpreter's. */
+export interface CallbackBody {
+  readonly to: string | number
+  readonly area_code?: unknown
+  readonly [key: string]: unknown
+}
+
 /** Why a body is not read: for err_msg. */
 export class BodyFault extends Error {
   override readonly name = 'BodyFault'

@@ -1,8 +1,9 @@
 import { newMessageId } from '../messages/id.ts'
+import type { Interpretation } from '../messages/interpret.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import type { Acceptance, Charge, Lease } from '../outbox/outbox.ts'
+import type { CallbackBody } from './body.ts'
 import type { Caller } from './gate.ts'
-import type { CallbackBody, Interpretation, ReceiverObserver } from './receive.ts'
 import type { Recipient } from './recipients.ts'
 import { twinFields } from './twins.ts'
 
@@ -24,7 +25,12 @@ export interface PreparerOptions {
   readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
   /** A place in memory, for a message that is handed over at once. */
   readonly reserve: (message: NewMessage) => Lease | undefined
-  readonly observer: Pick<ReceiverObserver, 'unrenderable'>
+  readonly observer: PreparerObserver
+}
+
+/** What preparing tells whoever counts and logs. */
+export interface PreparerObserver {
+  unrenderable(event: { readonly channel: Channel; readonly kind: string; readonly error: Error }): void
 }
 
 /** What a callback is prepared from. */

@@ -1,31 +1,14 @@
 import { type Answer, answer, contentInvalid } from '../answers.ts'
 import type { Clock } from '../clock.ts'
-import type { Channel, Content, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
+import type { Interpret } from '../messages/interpret.ts'
+import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import { type Accepted, BacklogFull, type Lease, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { answerForAll, refuseRecipients } from './answer-all.ts'
+import type { CallbackBody } from './body.ts'
 import type { Caller } from './gate.ts'
-import { createPreparer, type Prepared, type PreparerOptions } from './prepare.ts'
+import { createPreparer, type Prepared, type PreparerObserver, type PreparerOptions } from './prepare.ts'
 import type { Recipients } from './recipients.ts'
-import { collectVerdicts, type Wait, type WaitVerdict } from './waiting.ts'
-
-/** The parts of a callback's body that every step needs; the rest is the interpreter's. */
-export interface CallbackBody {
-  readonly to: string | number
-  readonly area_code?: unknown
-  readonly [key: string]: unknown
-}
-
-/** What the interpreter made of a body. */
-export type Interpretation =
-  | {
-      readonly ok: true
-      readonly kind: string
-      readonly known: boolean
-      readonly purpose: Purpose
-      readonly content: Content
-      readonly lifeMs: number
-    }
-  | { readonly ok: false; readonly pointer: string; readonly why: string }
+import { collectVerdicts, type Ear, listen, stopAll, type Wait, type WaitVerdict } from './waiting.ts'
 
 /** What receiving needs of the delivery loop. */
 export interface Courier {
@@ -53,7 +36,7 @@ export interface ReceiverOptions extends Pick<PreparerOptions, 'render' | 'keys'
       verdict: { readonly is: 'final'; readonly state: 'superseded'; readonly answer: null },
     ): void
   }
-  readonly interpret: (channel: Channel, body: CallbackBody) => Interpretation
+  readonly interpret: Interpret
   readonly recipients: (channel: Channel, to: string, areaCode: string | undefined) => Recipients
   readonly clock: Clock
   readonly maxRecipients: number
@@ -64,7 +47,7 @@ export interface ReceiverOptions extends Pick<PreparerOptions, 'render' | 'keys'
 }
 
 /** What receiving tells whoever counts and logs. */
-export interface ReceiverObserver {
+export interface ReceiverObserver extends PreparerObserver {
   /** A quota held messages back. */
   overQuota(event: { readonly channel: Channel; readonly kind: string; readonly quota: string }): void
   /** Half of a channel's brake is used up. */
@@ -72,7 +55,6 @@ export interface ReceiverObserver {
   twin(event: { readonly channel: Channel; readonly kind: string; readonly is: 'joined' | 'repeated' }): void
   superseded(event: { readonly id: string; readonly channel: Channel; readonly kind: string }): void
   storeFailed(event: { readonly doing: string; readonly error: Error }): void
-  unrenderable(event: { readonly channel: Channel; readonly kind: string; readonly error: Error }): void
 }
 
 /** A callback's answer, with what its one log line says. */
@@ -129,6 +111,7 @@ export function createReceiver(
       // Nobody waits for it any more, but it must not fail unheard.
       overdue += 1
       storing
+        .then(late => 'waits' in late && stopAll(late.waits))
         .catch((error: unknown) => observer.storeFailed({ doing: 'accept', error: error as Error }))
         .finally(() => {
           overdue -= 1
@@ -137,7 +120,7 @@ export function createReceiver(
     }
     if ('refused' in stored) return { answer: unavailable(stored.refused), kind, ids: [] }
     const { accepted, waits } = stored
-    const heard = await collectVerdicts(waits, left(), verdicts.wait)
+    const heard = await collectVerdicts(waits, left())
     const ids = accepted.map((each, at) =>
       each.is === 'joined' || each.is === 'repeated' ? each.id : (known[at] ?? ''),
     )
@@ -155,9 +138,12 @@ export function createReceiver(
     { readonly accepted: readonly Accepted[]; readonly waits: readonly Wait[] } | { readonly refused: string }
   > {
     let accepted: readonly Accepted[]
+    // Before there is a message: its verdict may come while it is being handed over.
+    const ears = prepared.map(each => listen(each.acceptance.message.id, verdicts.wait))
     try {
       accepted = await outbox.accept(prepared.map(each => each.acceptance))
     } catch (error) {
+      stopAll(ears)
       for (const { acceptance } of prepared) if (acceptance.lease !== undefined) courier.unreserve(channel)
       if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
       observer.storeFailed({ doing: 'accept', error })
@@ -166,14 +152,16 @@ export function createReceiver(
           error instanceof BacklogFull ? 'too many messages are waiting' : 'the message cannot be stored now',
       }
     }
-    return { accepted, waits: prepared.map((each, at) => handOver(each, accepted[at])) }
+    return { accepted, waits: ears.map((ear, at) => handOver(prepared[at], accepted[at], ear)) }
   }
 
   /** Hands a stored message over; says whose end to wait for, or what is known at once. */
-  function handOver({ acceptance, outgoing }: Prepared, became: Accepted | undefined): Wait {
+  function handOver(prepared: Prepared | undefined, became: Accepted | undefined, ear: Ear): Wait {
+    if (prepared === undefined || became === undefined)
+      throw new Error('the outbox answered fewer messages than it was given')
+    const { acceptance, outgoing } = prepared
     const { message, lease, groupKey } = acceptance
-    const { id, channel, kind } = message
-    if (became === undefined) throw new Error('the outbox answered fewer messages than it was given')
+    const { channel, kind } = message
     if (became.is === 'stored') {
       for (const older of became.superseded) {
         verdicts.announce(older, { is: 'final', state: 'superseded', answer: null })
@@ -182,21 +170,24 @@ export function createReceiver(
       for (const quota of became.nearing ?? []) observer.nearQuota({ channel, quota })
       if (lease === undefined) {
         courier.nudge(channel, groupKey)
-        return courier.resting(channel) ? { is: 'pending' } : { id }
+        if (!courier.resting(channel)) return ear
+        ear.stop()
+        return { is: 'pending' }
       }
       courier.begin({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })
-      return { id }
+      return ear
     }
+    ear.stop()
     if (lease !== undefined) courier.unreserve(channel)
     if (became.is === 'over-quota') {
       observer.overQuota({ channel, kind, quota: became.quota })
       return null
     }
     observer.twin({ channel, kind, is: became.is })
-    if (became.is === 'joined') courier.follow?.(became.id)
-    return became.is === 'joined'
-      ? { id: became.id }
-      : { is: 'final', state: became.state, answer: became.answer }
+    if (became.is === 'repeated') return { is: 'final', state: became.state, answer: became.answer }
+    const twin = listen(became.id, verdicts.wait)
+    courier.follow?.(became.id)
+    return twin
   }
 }
 

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, answer, contentInvalid, postStatus } from '../answers.ts'
 import type { Channel } from '../messages/message.ts'
-import { BODY_LIMIT, BodyFault, parseBody } from './body.ts'
+import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
 import type { Admission, Caller, Gate, Knock } from './gate.ts'
-import type { CallbackBody, Reception } from './receive.ts'
+import type { Reception } from './receive.ts'
 
 /** What the routes tell whoever counts and logs: one event a callback, by the route's pattern, never the URL. */
 export interface RouteObserver {

@@ -7,49 +7,66 @@ export type WaitVerdict =
     }
   | { readonly is: 'pending' }
 
+/** Hears the verdict on one message, from the moment on that it was made. */
+export interface Ear {
+  /** Never settles when it is stopped before. */
+  readonly verdict: Promise<WaitVerdict>
+  stop(): void
+}
+
 /** A message whose end is waited for; what is known of it already; null: there is none. */
-export type Wait = { readonly id: string } | WaitVerdict | null
+export type Wait = Ear | WaitVerdict | null
 
 /**
- * Waits for every verdict, at most `ms`; what is not known then is `pending`.
+ * Begins to listen. That has to be before the message can have a verdict: one that is pending is said once, and not
+ * again to who comes later.
  * @param wait calls back once, with the verdict; at once when it is known already. Returns how to stop waiting.
  */
+export function listen(
+  id: string,
+  wait: (id: string, heard: (verdict: WaitVerdict) => void) => () => void,
+): Ear {
+  const { promise, resolve } = Promise.withResolvers<WaitVerdict>()
+  return { verdict: promise, stop: wait(id, resolve) }
+}
+
+/** Waits for every verdict, at most `ms`; what is not known then is `pending`. */
 export function collectVerdicts(
   waits: readonly Wait[],
   ms: number,
-  wait: (id: string, heard: (verdict: WaitVerdict) => void) => () => void,
 ): Promise<readonly (WaitVerdict | null)[]> {
   return new Promise(resolve => {
     const heard = waits.map((each): WaitVerdict | null => (isOpen(each) ? { is: 'pending' } : each))
-    const stops: (() => void)[] = []
-    // Counted before the first wait: one that is known already is heard at once.
     let missing = waits.filter(isOpen).length
     const timer = setTimeout(
       () => {
-        for (const stop of stops) stop()
+        stopAll(waits)
         resolve(heard)
       },
       Math.max(ms, 0),
     )
-    const done = () => {
+    const answerIfAll = () => {
       if (missing > 0) return
       clearTimeout(timer)
       resolve(heard)
     }
     waits.forEach((each, at) => {
       if (!isOpen(each)) return
-      stops.push(
-        wait(each.id, verdict => {
-          heard[at] = verdict
-          missing -= 1
-          done()
-        }),
-      )
+      void each.verdict.then(verdict => {
+        heard[at] = verdict
+        missing -= 1
+        answerIfAll()
+      })
     })
-    done()
+    answerIfAll()
   })
 }
 
-function isOpen(wait: Wait): wait is { readonly id: string } {
-  return wait !== null && 'id' in wait
+/** Listens no more: nobody is there any longer to be told. */
+export function stopAll(waits: readonly Wait[]): void {
+  for (const each of waits) if (isOpen(each)) each.stop()
+}
+
+function isOpen(wait: Wait): wait is Ear {
+  return wait !== null && 'verdict' in wait
 }

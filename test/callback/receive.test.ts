@@ -1,12 +1,8 @@
 import t from 'tap'
+import type { CallbackBody } from '../../src/callback/body.ts'
 import type { Caller } from '../../src/callback/gate.ts'
-import {
-  type CallbackBody,
-  type Courier,
-  createReceiver,
-  type ReceiverOptions,
-} from '../../src/callback/receive.ts'
-import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { type Courier, createReceiver, type ReceiverOptions } from '../../src/callback/receive.ts'
+import { createVerdicts, type Verdict } from '../../src/delivery/verdicts.ts'
 import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { pause } from '../faults/stage.ts'
 
@@ -18,6 +14,8 @@ interface Given {
   readonly answerWithinMs?: number
   readonly room?: boolean
   readonly resting?: boolean
+  /** Announced while the message is being handed over. */
+  readonly atOnce?: Verdict
 }
 
 /** A receiver of two recipients, over a store and a courier that do as they are told. */
@@ -25,6 +23,7 @@ function open(given: Given = {}) {
   const done: string[] = []
   const verdicts = createVerdicts()
   const begun: string[] = []
+  let listening = 0
   const courier: Courier = {
     reserve: (_channel, purpose) => {
       done.push(`reserve ${purpose}`)
@@ -35,6 +34,7 @@ function open(given: Given = {}) {
     begin: ({ message }) => {
       done.push('begin')
       begun.push(message.id)
+      if (given.atOnce !== undefined) verdicts.announce(message.id, given.atOnce)
     },
     nudge: (_channel, groupKey) => void done.push(`nudge ${groupKey}`),
   }
@@ -43,7 +43,25 @@ function open(given: Given = {}) {
   const options: ReceiverOptions = {
     outbox: { accept: given.accept ?? stored },
     courier,
-    verdicts,
+    verdicts: {
+      announce: verdicts.announce,
+      wait: (id, heard) => {
+        listening += 1
+        let over = false
+        const end = () => {
+          if (!over) listening -= 1
+          over = true
+        }
+        const stop = verdicts.wait(id, verdict => {
+          end()
+          heard(verdict)
+        })
+        return () => {
+          end()
+          stop()
+        }
+      },
+    },
     interpret: () => ({
       ok: true,
       kind: 'activation-code',
@@ -83,7 +101,7 @@ function open(given: Given = {}) {
       unrenderable: () => void done.push('unrenderable'),
     },
   }
-  return { receive: createReceiver(options), done, verdicts, begun }
+  return { receive: createReceiver(options), done, verdicts, begun, listening: () => listening }
 }
 
 t.test('it is answered when every verdict is known', async t => {
@@ -112,6 +130,16 @@ t.test('who waits hears at once that there will be no verdict soon', async t => 
   t.match((await answered).answer, { err_code: 0 })
 })
 
+t.test('a verdict that is there before its message is handed over is heard', async t => {
+  for (const atOnce of [{ is: 'pending' }, { is: 'final', state: 'sent', answer: null }] as const) {
+    const { receive } = open({ atOnce, answerWithinMs: 30_000 })
+    const began = performance.now()
+    t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '' })
+    const took = performance.now() - began
+    t.ok(took < 5000, `${atOnce.is}: ${took} ms`)
+  }
+})
+
 t.test(
   'without a place in memory the loop is told, with the group, and a resting provider not waited for',
   async t => {
@@ -123,12 +151,13 @@ t.test(
 
 t.test('what the store cannot take is 503, and gives its places back', async t => {
   for (const error of [new StoreUnavailable('full disk'), new BacklogFull('full')]) {
-    const { receive, done } = open({ accept: () => Promise.reject(error) })
+    const { receive, done, listening } = open({ accept: () => Promise.reject(error) })
     t.match(await receive(CALLER, BODY), {
       answer: { status: 503, err_code: 5031002, retryAfter: 5 },
       ids: [],
     })
     t.same(done.slice(2), ['unreserve', 'unreserve', error.name])
+    t.equal(listening(), 0)
   }
 })
 
@@ -164,7 +193,7 @@ t.test('who waits for a superseded code is told', async t => {
 
 t.test('a store that is stuck is 503; what it stores after all is handed over', async t => {
   let store: ((accepted: readonly Accepted[]) => void) | undefined
-  const { receive, done } = open({
+  const { receive, done, listening } = open({
     accept: () =>
       new Promise(resolve => {
         store = resolve
@@ -182,6 +211,7 @@ t.test('a store that is stuck is 503; what it stores after all is handed over', 
   ])
   await pause(5)
   t.same(done.slice(2), ['begin', 'begin'])
+  t.equal(listening(), 0, 'and nobody listens for its end')
   void receive(CALLER, BODY)
   t.equal(done.length, 6, 'then it is asked again')
 })
