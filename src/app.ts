@@ -264,6 +264,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
       metrics.adminRefused(reason)
       logDoor(reason)
     },
+    devices: () => alerts?.status() ?? null,
     draining: () => draining,
     startedAt,
     now: clock.now,

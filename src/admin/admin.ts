@@ -36,6 +36,8 @@ export interface AdminOptions {
   readonly did: ConsoleOptions['did']
   /** Hears of everybody who was not let in. */
   readonly refused: (reason: AdminRefusal) => void
+  /** How the data subscription does; null when there are no device alerts. */
+  readonly devices: ConsoleOptions['devices']
   readonly draining: () => boolean
   readonly startedAt: number
   /** ms since the epoch. */
@@ -85,6 +87,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     nudge: channel => delivery.nudge(channel),
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
+    devices: options.devices,
     rotating: channels.filter(channel => isRotating(config, channel)),
     draining,
     startedAt: options.startedAt,

@@ -1,6 +1,7 @@
-import { createDdqClient, type DdqClientOptions, type DdqStatus } from '../ddq/client.ts'
+import { createDdqClient, type DdqClientOptions } from '../ddq/client.ts'
 import type { AlertObserver } from './journal.ts'
 import { createLeadership } from './leadership.ts'
+import { createSubscription, type SubscriptionStanding } from './subscription.ts'
 import { createTeller, type TellerOptions } from './teller.ts'
 
 /** Watches devices and tells people, for as long as it is started. */
@@ -8,7 +9,15 @@ export interface Alerts {
   start(): void
   /** Ends the subscription, and stores what came by then. */
   stop(): Promise<void>
-  status(): DdqStatus & { readonly leads: boolean }
+  status(): AlertsStatus
+}
+
+export interface AlertsStatus extends SubscriptionStanding {
+  /** False: another replica watches the devices. */
+  readonly leads: boolean
+  /** Messages since the start, and those among them that cannot be used. */
+  readonly received: number
+  readonly malformed: number
 }
 
 export interface AlertsOptions {
@@ -30,6 +39,7 @@ const LEAD = { ttlMs: 10_000, everyMs: 3000 }
 export function createAlerts(options: AlertsOptions): Alerts {
   const { ddq, observer, lead, leadTimings = LEAD } = options
   const teller = createTeller({ ...options.teller, observer })
+  const subscription = createSubscription(ddq.now)
   const client = createDdqClient({
     ...ddq,
     onMessage(message) {
@@ -37,9 +47,18 @@ export function createAlerts(options: AlertsOptions): Alerts {
       return teller.take(message)
     },
     onMalformed: what => observer.malformed(what),
-    onSubscribed: topics => observer.subscribed(topics),
-    onRefused: (topic, why) => observer.refused(topic, why),
-    onEnd: (end, waitMs) => observer.ended(end, waitMs),
+    onSubscribed(topics) {
+      subscription.subscribed()
+      observer.subscribed(topics)
+    },
+    onRefused(topic, why) {
+      subscription.refused(topic, why)
+      observer.refused(topic, why)
+    },
+    onEnd(end, waitMs) {
+      subscription.ended(end)
+      observer.ended(end, waitMs)
+    },
   })
   const leadership = createLeadership({
     lead,
@@ -48,6 +67,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     onTrouble: error => observer.storeFailed({ doing: 'lead', error }),
     onChange(leads) {
       observer.leads(leads)
+      subscription.began()
       if (leads) client.start()
       else client.stop()
     },
@@ -58,6 +78,9 @@ export function createAlerts(options: AlertsOptions): Alerts {
       await leadership.stop()
       await teller.stop()
     },
-    status: () => ({ ...client.status(), leads: leadership.leads() }),
+    status() {
+      const { received, malformed } = client.status()
+      return { ...subscription.standing(), leads: leadership.leads(), received, malformed }
+    },
   }
 }

@@ -154,6 +154,28 @@ t.test('metrics say what the subscription does', async t => {
   t.match(scrape, /callback_courier_alerts_total\{channel="email",kind="device-alert",result="told"\} 1\n/)
 })
 
+t.test('the console says how the subscription does, and why it is away', async t => {
+  const { emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
+  const service = await start()
+  await subscribed(emulator, 1)
+  const page = async () => (await fetch(`${service.adminUrl}/console`)).text()
+  const shows = async (what: RegExp) => {
+    const deadline = performance.now() + 15_000
+    while (!what.test(await page())) {
+      if (performance.now() > deadline) throw new Error(`the page never showed ${what}`)
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+  }
+  await shows(/Device alerts<\/h2><p><span class="state s-sent">subscribed<\/span>/)
+  await shows(/Last end<\/dt><dd>none</)
+  emulator.ddq.line.setDown(true)
+  await shows(/s-unknown">not subscribed<\/span>/)
+  await shows(/Last end<\/dt><dd>(?:closed|unreachable), \w/)
+  t.notMatch(await page(), 'No device alert has come', 'not after a second: it may come back')
+  emulator.ddq.line.setDown(false)
+  await shows(/s-sent">subscribed<\/span>/)
+})
+
 t.test('a wrong table refuses the start, with its lines, before anything is opened', async t => {
   const { start, directory } = await serving(t, 'alert * 0 - ann@example.com\nalarm * 0 - ann@example.com\n')
   const error = await start().catch((reason: unknown) => reason)
@@ -168,5 +190,6 @@ t.test('without DDQ_HOST nothing of it runs', async t => {
   await new Promise(resolve => setTimeout(resolve, 100))
   t.equal(emulator.ddq.counts().connections, 0)
   t.notMatch(await (await fetch(`${service.adminUrl}/metrics`)).text(), /callback_courier_ddq/)
+  t.notMatch(await (await fetch(`${service.adminUrl}/console`)).text(), 'Device alerts')
   t.ok(log.some(({ message }) => String(message).includes('set DDQ_HOST as well')))
 })

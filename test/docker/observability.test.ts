@@ -1,8 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pino } from 'pino'
+import { Counter, Gauge } from 'prom-client'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics.ts'
+import { createAlertJournal } from '../../src/alerts/journal.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -18,6 +21,14 @@ const metrics = createMetrics({
   certificateDays: () => 12.5,
   renewalRefused: () => true,
   now: () => 61_000,
+})
+// Those of device alerts are added when they are on.
+createAlertJournal({
+  log: pino({ level: 'silent' }),
+  sparing: () => {},
+  registry: metrics.registry,
+  Counter,
+  Gauge,
 })
 
 t.test(

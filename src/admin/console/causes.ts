@@ -2,6 +2,7 @@ import type { LaneStatus } from '../../delivery/deliver.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import type { ProviderStanding, Standing } from '../standing.ts'
+import { type DevicesStanding, deviceCauses } from './devices.ts'
 import { clockTime, span, spoken } from './frame.ts'
 
 /** One line that says what is wrong, since when, and what to do. */
@@ -23,6 +24,8 @@ export interface CauseSources {
   /** Why the certificate's files are not what is served. */
   readonly renewalRefused: { readonly since: number; readonly reason: string } | null
   readonly templateProblems: readonly string[]
+  /** How the data subscription does; null when there are no device alerts. */
+  readonly devices: DevicesStanding | null
   readonly draining: boolean
 }
 
@@ -84,6 +87,9 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
       warn('renewal', refusedLine(sources.renewalRefused, certificate.expiresAt, now))
     for (const flaw of certificate.flaws) warn('certificate', `Certificate: ${flaw}`)
   }
+  if (sources.devices !== null)
+    for (const { level, text } of deviceCauses(sources.devices))
+      causes.push({ level, about: 'device alerts', text })
   for (const problem of sources.templateProblems)
     warn('words', `Words: ${problem}; the last good ones are used.`)
   if (causes.length === 0) causes.push({ level: 'ok', about: 'all', text: 'All is well.' })

@@ -3,6 +3,7 @@ import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
 import type { Refusals, Standing } from '../standing.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
+import { devicesCard } from './devices.ts'
 import { moment, span, spoken } from './frame.ts'
 import { type Html, html } from './html.ts'
 import { plot } from './plot.ts'
@@ -51,6 +52,7 @@ export function overview(sources: OverviewSources): Html {
 <section class="card">${providers(sources)}</section>
 <section class="card">${platform(sources)}</section>
 <section class="card">${house(sources)}</section>
+${sources.devices === null ? '' : devicesCard(sources.devices)}
 </div>`
 }
 

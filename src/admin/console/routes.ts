@@ -7,6 +7,7 @@ import { type Desk, StoreUnavailable, type Summary } from '../../outbox/outbox.t
 import { CONSOLE_POLICY } from '../guard.ts'
 import type { OperatorAct } from '../operator-journal.ts'
 import type { Standing } from '../standing.ts'
+import type { DevicesStanding } from './devices.ts'
 import { frame, MAIL_POLICY, SCRIPT, STYLE } from './frame.ts'
 import { type Html, html } from './html.ts'
 import { filterOf, type ListQuery, messageDetail, messageList, pageOf } from './messages.ts'
@@ -49,6 +50,8 @@ export interface ConsoleOptions {
   readonly requiredIsSafe: () => readonly Channel[]
   /** Channels whose Token or key is being replaced. */
   readonly rotating: readonly Channel[]
+  /** How the data subscription does; null when there are no device alerts. */
+  readonly devices: () => DevicesStanding | null
   readonly draining: () => boolean
   readonly startedAt: number
   /** ms since the epoch. */
@@ -127,6 +130,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       certificate: options.certificate(),
       renewalRefused: options.renewalRefused(),
       templateProblems: options.templateProblems(),
+      devices: options.devices(),
       draining: options.draining(),
       startedAt: options.startedAt,
       postSignature: options.postSignature,
