@@ -14,8 +14,8 @@ COPY --from=dependencies /app/node_modules /app/node_modules
 COPY package.json /app/
 COPY src /app/src
 
-# Limits that leave room for the rest of the process in a container of 256 MB: the heap, its young part, and malloc's
-# arenas, each of which would otherwise grow with the machine.
+# Limits of the heap, of its young part and of malloc's arenas, each of which would otherwise grow with the machine. What
+# the process takes with them, and what to give it, stands in docs/operations.md under Sizing.
 ENV NODE_ENV=production \
     NODE_OPTIONS="--max-old-space-size=160 --max-semi-space-size=4" \
     MALLOC_ARENA_MAX=2 \

@@ -18,6 +18,9 @@ function instructions(dockerfile: string): { name: string; rest: string }[] {
   })
 }
 
+/** What operators are told to give it. */
+const [, megabytes = ''] = /Memory: give it (\d+) MB/.exec(text('docs/operations.md')) ?? []
+
 const all = instructions(text('Dockerfile'))
 const lastFrom = all.findLastIndex(({ name }) => name === 'FROM')
 const final = all.slice(lastFrom)
@@ -102,7 +105,7 @@ t.test('compose keeps it in its place', t => {
     read_only: true,
     cap_drop: ['ALL'],
     security_opt: ['no-new-privileges:true'],
-    mem_limit: '256m',
+    mem_limit: `${megabytes}m`,
     env_file: '../.env',
     stop_grace_period: '20s',
   })

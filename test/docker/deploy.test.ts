@@ -14,6 +14,10 @@ const known = new Set<string>(settingNames)
 const PORT = listeners.settings.PORT.default
 const ADMIN_PORT = listeners.settings.ADMIN_PORT.default
 
+/** What operators are told to give it. */
+const [, megabytes = ''] =
+  /Memory: give it (\d+) MB/.exec(readFileSync(join(root, 'docs/operations.md'), 'utf8')) ?? []
+
 interface Compose {
   readonly services: Readonly<
     Record<
@@ -39,7 +43,7 @@ t.test('compose with Caddy: ours is reached through it alone', async t => {
     read_only: true,
     cap_drop: ['ALL'],
     security_opt: ['no-new-privileges:true'],
-    mem_limit: '256m',
+    mem_limit: `${megabytes}m`,
     stop_grace_period: '20s',
   })
   t.same(courier?.ports, [`127.0.0.1:${ADMIN_PORT}:${ADMIN_PORT}`], 'callbacks come by Caddy only')
@@ -137,7 +141,7 @@ t.test('Kubernetes: settings, probes, ports and rights', async t => {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    resources: { limits: { memory: '256Mi' } },
+    resources: { limits: { memory: `${megabytes}Mi` } },
     envFrom: [{ configMapRef: { name: 'callback-courier' } }, { secretRef: { name: 'callback-courier' } }],
   })
   const ports = Object.fromEntries(
