@@ -1,4 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
+import { trimBlanks } from './blanks.ts'
 
 /** Octets of the local part and of the whole path without brackets (RFC 5321 4.5.3.1.1, 4.5.3.1.3). */
 const MAX_LOCAL = 64
@@ -16,7 +17,7 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
  *   UTS 46 would map to something that reads differently (`ⅇvil.test`, full-width dots) is refused, not mapped.
  */
 export function parseAddress(text: string): string | null {
-  const trimmed = text.replace(/^[ \t]+|[ \t]+$/g, '')
+  const trimmed = trimBlanks(text)
   const at = trimmed.lastIndexOf('@')
   if (at < 1 || trimmed.length > MAX_ADDRESS) return null
   const local = trimmed.slice(0, at)

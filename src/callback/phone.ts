@@ -5,6 +5,7 @@ import {
   Metadata,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max'
+import { trimBlanks } from './blanks.ts'
 
 /** A number that can be written to, or which part of it is wrong. */
 export type PhoneVerdict =
@@ -61,7 +62,7 @@ export function createPhoneParser(
   rules: PhoneRules,
 ): (text: string, areaCode: string | undefined) => PhoneVerdict {
   return (text, areaCode) => {
-    const trimmed = text.replace(/^[ \t]+|[ \t]+$/g, '')
+    const trimmed = trimBlanks(text)
     if (trimmed.length > 32 || !NUMBER.test(trimmed)) return NO_RECIPIENT
     const area = areaCode === undefined ? rules.defaultAreaCode : AREA.exec(areaCode)?.[1]
     if (areaCode !== undefined && area === undefined) return NO_COUNTRY

@@ -1,5 +1,6 @@
 import type { Channel } from '../messages/message.ts'
 import { maskAddress, parseAddress } from './address.ts'
+import { trimBlanks } from './blanks.ts'
 import { maskNumber, type PhoneVerdict } from './phone.ts'
 
 /** One recipient that a message can be sent to. */
@@ -11,7 +12,7 @@ export interface Recipient {
   readonly country?: string
 }
 
-/** What a `to` says: who can be written to, and how many cannot. */
+/** What a `to` says: who can be written to, and how many cannot; each is counted once, however often it is there. */
 export interface Recipients {
   readonly valid: readonly Recipient[]
   readonly invalid: number
@@ -28,15 +29,16 @@ export function createRecipientReader(
 ): (channel: Channel, to: string, areaCode: string | undefined) => Recipients {
   return (channel, to, areaCode) => {
     const valid = new Map<string, Recipient>()
-    let invalid = 0
+    const invalid = new Set<string>()
     let why: 'recipient' | 'country' = 'country'
     for (const part of to.split(',')) {
+      const trimmed = trimBlanks(part)
       // An empty place between two commas, or after the last one, is nobody.
-      if (/^[ \t]*$/.test(part)) continue
+      if (trimmed === '' || invalid.has(trimmed)) continue
       if (channel === 'email') {
-        const address = parseAddress(part)
+        const address = parseAddress(trimmed)
         if (address === null) {
-          invalid += 1
+          invalid.add(trimmed)
           why = 'recipient'
           continue
         }
@@ -44,16 +46,16 @@ export function createRecipientReader(
         if (!valid.has(same)) valid.set(same, { to: address, masked: maskAddress(address) })
         continue
       }
-      const verdict = parsePhone(part, areaCode)
+      const verdict = parsePhone(trimmed, areaCode)
       if (verdict.ok) {
         const { number, country } = verdict
         if (!valid.has(number)) valid.set(number, { to: number, masked: maskNumber(number), country })
       } else {
-        invalid += 1
+        invalid.add(trimmed)
         if (verdict.why === 'recipient') why = 'recipient'
       }
     }
-    if (invalid === 0) why = 'recipient'
-    return { valid: [...valid.values()], invalid, why }
+    if (invalid.size === 0) why = 'recipient'
+    return { valid: [...valid.values()], invalid: invalid.size, why }
   }
 }

@@ -3,6 +3,8 @@ import type { Purpose } from './message.ts'
 
 export const UNIT_MS: Readonly<Record<LifeUnit, number>> = { hour: 3_600_000, minute: 60_000 }
 const MAX_MS = 30 * 24 * UNIT_MS.hour
+/** No shorter one can be kept: Twilio counts a validity in whole seconds from 1 on. */
+const MIN_MS = 1000
 const DEFAULT_MS: Readonly<Record<Purpose, number>> = {
   code: 10 * UNIT_MS.minute,
   link: 24 * UNIT_MS.hour,
@@ -13,12 +15,13 @@ const DEFAULT_MS: Readonly<Record<Purpose, number>> = {
 
 /**
  * The life that the platform stated, in ms: a decimal number of hours or minutes.
- * Null when it is absent, not a number, 0, negative or over 30 days: then nobody knows, and no word about it is said.
+ * Null when it is absent, not a number, 0 (anything below a second), negative or over 30 days: then nobody knows, and no
+ * word about it is said.
  */
 export function statedLife(unit: LifeUnit, text: string | undefined): number | null {
   if (text === undefined || !/^\d{1,9}(\.\d{1,9})?$/.test(text)) return null
   const ms = Math.round(Number(text) * UNIT_MS[unit])
-  return ms > 0 && ms <= MAX_MS ? ms : null
+  return ms >= MIN_MS && ms <= MAX_MS ? ms : null
 }
 
 /**

@@ -10,8 +10,8 @@ const scalar = (maxLength: number) =>
     anyOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }],
   }) as const
 
-/** Recipients, separated by commas. */
-const to = scalar(32_768)
+/** Recipients, separated by commas. Without it there is nobody: null is as good as a field that is missing. */
+const to = { anyOf: [{ type: 'string', maxLength: 32_768 }, { type: 'number' }] } as const
 const plain = scalar(32_768)
 /** Which keys there are depends on the type; unknown ones are ignored. */
 const param = { type: 'object', maxProperties: 100 } as const
@@ -33,14 +33,14 @@ export type Scalar = string | number | boolean | null
 /** What passes emailBodySchema. */
 export interface EmailBody {
   readonly subject: Scalar
-  readonly to: Scalar
+  readonly to: string | number
   readonly email_param: Readonly<Record<string, unknown>>
   readonly plain_email?: Scalar
 }
 
 /** What passes smsBodySchema. */
 export interface SmsBody {
-  readonly to: Scalar
+  readonly to: string | number
   readonly sms_param: Readonly<Record<string, unknown>>
   readonly area_code?: Scalar
   readonly plain_sms?: Scalar

@@ -108,8 +108,8 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
         reply: 'the provider was closed',
         untouched: true,
       }
-    const left = Math.floor((message.expiresAt - clock.now()) / 1000)
-    if (left < VALIDITY_SECONDS.least)
+    const left = message.expiresAt - clock.now()
+    if (left <= 0)
       return { is: 'retry', whose: 'later', code: 'expired', reply: 'its validity is over', untouched: true }
     const statusCallback = settings.statusCallback?.(message.id)
     const result = await exchange(signal, message.expiresAt, async client =>
@@ -117,7 +117,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
         to: message.to,
         body: message.body,
         ...(message.sender ?? settings.sender),
-        validityPeriod: Math.min(left, VALIDITY_SECONDS.most),
+        validityPeriod: validitySeconds(left),
         ...(statusCallback !== undefined && { statusCallback }),
       }),
     )
@@ -162,6 +162,11 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
       if (sdk) await (await sdk).http.close()
     },
   }
+}
+
+/** What is left of a life, ms, as Twilio counts it: never longer, but for the last second of it. */
+function validitySeconds(left: number): number {
+  return Math.min(Math.max(Math.floor(left / 1000), VALIDITY_SECONDS.least), VALIDITY_SECONDS.most)
 }
 
 /** Loads the SDK and undici, which nothing else needs, and puts them together. */

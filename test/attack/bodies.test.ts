@@ -87,6 +87,9 @@ t.test('the largest and the nastiest bodies are answered within 50 ms', async t 
     `{"to":"a@b.test","subject":"x","email_param":{"type":1,"url":"https://${fill('a.').slice(0, 5000)}"}}`,
     `{"to":"a@b.test","subject":"x","email_param":{${Array.from({ length: 99 }, (_, at) => `"k${at}":"${'v'.repeat(600)}"`).join(',')}}}`,
     `{"to":"13800138000","sms_param":{"type":99},"plain_sms":"${fill('é“…').slice(0, 20_000)}"}`,
+    `{"to":"13800138000${' '.repeat(31_000)}9","sms_param":{"type":1,"code":"1"},"subject":"x","email_param":{"type":1,"url":"https://x.test"}}`,
+    `{"to":"13800138000","sms_param":{"type":99},"plain_sms":"a${' '.repeat(32_000)}b"}`,
+    `{"to":"13800138000","sms_param":{"type":99},"plain_sms":"a${'\\t'.repeat(32_000)}b"}`,
     `{"to":1${'0'.repeat(60_000)},"sms_param":{"type":1,"code":"1"},"subject":"x","email_param":{"type":1}}`,
   ]
   // The first requests of a process compile what later ones use.

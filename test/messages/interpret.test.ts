@@ -191,6 +191,12 @@ t.test('validity: decimals count, nonsense is the default of the purpose', async
   t.equal(minute.lifeMs, 150_000)
   const stated = read(interpret('sms', sms({ type: 1, code: '1', minute: 'soon' })))
   t.same(stated.content.params, { code: '1' }, 'a life that was not stated is not told')
+  for (const tooShort of ['0.001', 0.016, '0.000001']) {
+    const { lifeMs, content } = read(interpret('sms', sms({ type: 1, code: '1', minute: tooShort })))
+    t.equal(lifeMs, 10 * MINUTE, `${tooShort} minutes are less than a second, and as good as 0`)
+    t.same(content.params, { code: '1' })
+  }
+  t.equal(read(interpret('sms', sms({ type: 1, code: '1', minute: '0.017' }))).lifeMs, 1020)
 })
 
 t.test('a code is opaque, but stays on its line and exact', async t => {

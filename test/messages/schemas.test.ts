@@ -14,7 +14,7 @@ t.test('the schemas compile in strict mode without a complaint', async t => {
 
 t.test('what a platform may write passes: numbers, nulls, unknown keys', async t => {
   t.ok(email({ subject: 'S', to: 'a@b.test', email_param: { type: 1, url: 'https://e.test/', hour: 24 } }))
-  t.ok(email({ subject: null, to: null, email_param: {}, plain_email: null, more: { deep: [] } }))
+  t.ok(email({ subject: null, to: 'a@b.test', email_param: {}, plain_email: null, more: { deep: [] } }))
   t.ok(
     sms({
       to: 13800138000,
@@ -41,6 +41,10 @@ t.test('what cannot be read is refused, by the field at fault', async t => {
   t.ok(faultOf(email, { subject: {}, to: 'a@b.test', email_param: {} })?.includes('/subject'))
   t.ok(faultOf(email, { subject: 'x'.repeat(999), to: 'a@b.test', email_param: {} })?.includes('/subject'))
   t.ok(faultOf(email, { subject: 'S', to: ['a@b.test'], email_param: {} })?.includes('/to'))
+  for (const nobody of [null, true, {}]) {
+    t.match(faultOf(email, { subject: 'S', to: nobody, email_param: {} }), ['/to'])
+    t.match(faultOf(sms, { to: nobody, sms_param: {} }), ['/to'])
+  }
   t.ok(faultOf(sms, { to: '1', sms_param: {}, plain_sms: [] })?.includes('/plain_sms'))
   t.match(faultOf(sms, { to: '1', sms_param: null }), ['/sms_param'])
   for (const odd of [null, [], 'x', 1]) t.notOk(email(odd))
