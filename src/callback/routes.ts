@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, answer, contentInvalid, postStatus } from '../answers.ts'
@@ -64,9 +65,9 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   // One parser for every type: a missing Content-Type means JSON, as the contract's calls do.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (request, bytes, done) => {
-    const type = request.headers['content-type']
-    if (type !== undefined && !JSON_TYPE.test(type)) {
-      done(Object.assign(new BodyFault('the Content-Type must be application/json'), { statusCode: 415 }))
+    const fault = headerFault(request.headers)
+    if (fault !== null) {
+      done(Object.assign(new BodyFault(fault), { statusCode: 415 }))
       return
     }
     try {
@@ -135,6 +136,8 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
         request.admission = admission
         if (admission.ok) {
           letIn(request.raw.socket)
+          // An empty one is none; Fastify would refuse it before our parser is asked.
+          if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
           return next()
         }
         tell(request, 'POST', admission, { answer: admission.answer, kind: 'none', ids: [] })
@@ -204,6 +207,15 @@ export function sendAnswer(
 function dropBody(request: FastifyRequest, reply: FastifyReply): void {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   if (coding !== undefined || Number(length ?? 0) > BODY_LIMIT) reply.header('connection', 'close')
+}
+
+/** Which header says that the body is not JSON as it stands; null: none does. */
+function headerFault(headers: IncomingHttpHeaders): string | null {
+  const { 'content-type': type, 'content-encoding': coding = '' } = headers
+  // A small packed body could be a huge one: none is unpacked.
+  if (!/^\s*(?:identity\s*)?$/i.test(coding))
+    return 'the Content-Encoding is not supported: the body must be sent as it is'
+  return type === undefined || JSON_TYPE.test(type) ? null : 'the Content-Type must be application/json'
 }
 
 /** What a body that is not read or not right is answered: the field by JSON pointer, never its value. */

@@ -1,3 +1,6 @@
+import { text } from 'node:stream/consumers'
+import { connect } from 'node:tls'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { segments } from '../../src/messages/segments.ts'
@@ -67,6 +70,41 @@ t.test('prototypes, depth, size and what is no JSON are refused, and say nothing
     t.equal((await typed(type)).status, 415, type)
   t.equal(rig.smtp.mails.length + rig.twilio.requests.length, 0)
   t.equal((await typed('APPLICATION/JSON; charset=UTF-8')).errCode, 0)
+})
+
+t.test('a packed body is not unpacked, and the answer says which header it is', async t => {
+  const rig = await startRig(t)
+  // 40 KB that would be 40 MB.
+  const bomb = gzipSync(Buffer.alloc(40_000_000, ' '))
+  const packed = (coding: string, body: Buffer) =>
+    rig.ask(rig.path('sms'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': coding },
+      body,
+    })
+  for (const body of [bomb, gzipSync(JSON.stringify(smsBody()))]) {
+    for (const coding of ['gzip', 'GZIP', 'br', 'identity, gzip', 'x']) {
+      const answer = await packed(coding, body)
+      t.same([answer.status, answer.errCode], [415, 4002001], coding)
+      t.match(answer.errMsg, /Content-Encoding/)
+      t.ok(answer.ms < 500, `${answer.ms} ms`)
+    }
+  }
+  t.equal(rig.twilio.requests.length, 0)
+  t.equal((await packed('Identity', Buffer.from(JSON.stringify(smsBody())))).errCode, 0)
+})
+
+t.test('no Content-Type, an empty one and a blank one all mean JSON', async t => {
+  const rig = await startRig(t)
+  const { hostname, port } = new URL(rig.service().publicUrl)
+  const body = JSON.stringify(smsBody())
+  for (const type of ['', 'Content-Type:\r\n', 'Content-Type: \t\r\n']) {
+    const socket = connect({ host: hostname, port: Number(port), ca: rig.ca })
+    socket.write(
+      `POST ${rig.path('sms')} HTTP/1.1\r\nHost: x\r\n${type}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    t.match(await text(socket), /^HTTP\/1\.1 200 [\s\S]*"err_code":0/, shown(type))
+  }
 })
 
 t.test('the largest and the nastiest bodies are answered within 50 ms', async t => {
@@ -209,7 +247,7 @@ t.test('a code is one segment where the operator wants to pay for one', async t 
 
 t.test('whatever a body holds: an answer of the contract, never a fault', async t => {
   const rig = await startRig(t, unlimited)
-  const text = fc.oneof(
+  const words = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.constantFrom(
       '',
@@ -226,8 +264,8 @@ t.test('whatever a body holds: an answer of the contract, never a fault', async 
       '${x}',
     ),
   )
-  const scalar = fc.oneof(text, fc.integer(), fc.double(), fc.boolean(), fc.constant(null))
-  const any = fc.oneof(scalar, fc.anything({ maxDepth: 3, values: [text, fc.integer(), fc.constant(null)] }))
+  const scalar = fc.oneof(words, fc.integer(), fc.double(), fc.boolean(), fc.constant(null))
+  const any = fc.oneof(scalar, fc.anything({ maxDepth: 3, values: [words, fc.integer(), fc.constant(null)] }))
   const params = fc.record(
     {
       type: fc.oneof(fc.integer({ min: 0, max: 10 }), any),
@@ -248,7 +286,7 @@ t.test('whatever a body holds: an answer of the contract, never a fault', async 
   const right = fc.record(
     {
       type: fc.integer({ min: 1, max: 9 }),
-      code: text,
+      code: words,
       url: fc.constant('https://x.test/'),
       hour: scalar,
       minute: scalar,
@@ -257,7 +295,7 @@ t.test('whatever a body holds: an answer of the contract, never a fault', async 
   )
   const body = fc.record(
     {
-      subject: fc.oneof(text, any),
+      subject: fc.oneof(words, any),
       to: fc.oneof(fc.constantFrom('a@example.com', '13800138000', '+8613800138000,13900139000'), any),
       email_param: fc.oneof(params, right, any),
       sms_param: fc.oneof(params, right, any),
