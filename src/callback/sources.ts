@@ -5,6 +5,7 @@ export interface Sources {
   /**
    * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
    * X-Forwarded-For that is not a trusted proxy's itself. What a stranger writes into that header changes nothing.
+   * Empty when a trusted proxy names somebody in a way that is not understood: then nobody knows who it is.
    */
   callerOf(socketAddress: string, forwardedFor: string | undefined): string
   isAllowed(address: string): boolean
@@ -21,16 +22,28 @@ export function createSources(allowed: readonly string[], trustedProxies: readon
     callerOf(socketAddress, forwardedFor) {
       let caller = plain(socketAddress)
       if (forwardedFor === undefined || !contains(proxies, caller)) return caller
-      const hops = forwardedFor.split(',').map(hop => plain(hop.trim()))
+      const hops = forwardedFor.split(',')
       for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
-        if (isIP(hop) === 0) return caller
-        caller = hop
-        if (!contains(proxies, hop)) return hop
+        caller = addressIn(hop.trim())
+        if (!contains(proxies, caller)) return caller
       }
       return caller
     },
     isAllowed: address => allowed.length === 0 || contains(allowList, plain(address)),
   }
+}
+
+/** `192.0.2.1:4711`, `[2001:db8::1]:4711` and `[2001:db8::1]`, as some proxies write them; the port says nothing to us. */
+const WITH_PORT = /^(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([0-9a-f:.]{2,45})\](?::\d{1,5})?)$/i
+
+/** The address in one entry of X-Forwarded-For; empty when it is none. */
+function addressIn(entry: string): string {
+  const [, v4, v6] = WITH_PORT.exec(entry) ?? []
+  const address = v4 ?? v6 ?? entry
+  const version = isIP(address)
+  // A zone (`%eth0`) names one of our own interfaces, which nobody else can know.
+  if (version === 0 || address.includes('%') || (v6 !== undefined && version !== 6)) return ''
+  return plain(address)
 }
 
 function blockListOf(blocks: readonly string[]): BlockList {

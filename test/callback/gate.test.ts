@@ -124,7 +124,58 @@ t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the ca
     'two proxies of ours',
   )
   t.equal(sources.callerOf('10.0.0.1', undefined), '10.0.0.1')
-  t.equal(sources.callerOf('10.0.0.1', 'unknown, junk'), '10.0.0.1')
+  t.equal(sources.callerOf('10.0.0.1', 'unknown, junk'), '', 'nobody knows who')
   t.equal(sources.callerOf('192.0.2.1', '198.51.100.7'), '192.0.2.1', 'not a proxy of ours')
   t.equal(sources.callerOf('::1', '198.51.100.7'), '198.51.100.7')
 })
+
+t.test('entries of X-Forwarded-For may name a port', async t => {
+  const sources = createSources([], ['10.0.0.0/8', '::1'])
+  for (const [entry, address] of [
+    ['198.51.100.7:4711', '198.51.100.7'],
+    ['[2001:db8::7]:4711', '2001:db8::7'],
+    ['[2001:db8::7]', '2001:db8::7'],
+    ['2001:db8::7', '2001:db8::7'],
+    ['[::ffff:198.51.100.7]:1', '198.51.100.7'],
+    ['192.0.2.9, 198.51.100.7:4711, 10.0.0.2:80, [::1]:443', '198.51.100.7'],
+  ] as const)
+    t.equal(sources.callerOf('10.0.0.1', entry), address, entry)
+})
+
+t.test(
+  'an entry that is not understood lets nobody in, even where the proxies themselves are allowed',
+  async t => {
+    const open = gate({
+      sources: createSources(['10.0.0.0/8', '198.51.100.0/24', '2001:db8::/32'], ['10.0.0.0/8']),
+    })
+    const codeFor = (forwardedFor: string) =>
+      codeOf(open.admit(knock({ socketAddress: '10.0.0.1', forwardedFor })))
+    for (const entry of [
+      '',
+      'unknown',
+      '_hidden',
+      '198.51.100.7:',
+      '198.51.100.7:x',
+      '198.51.100.7:123456',
+      '198.51.100.7:80:80',
+      '198.51.100.7.evil.test',
+      '198.51.100.300:80',
+      '0198.51.100.7',
+      '[198.51.100.7]',
+      '[198.51.100.7]:80',
+      '[2001:db8::7',
+      '2001:db8::7]:80',
+      '[2001:db8::7]80',
+      '[2001:db8::7%eth0]:80',
+      '2001:db8::7%eth0',
+      '"[2001:db8::7]:80"',
+      'for=198.51.100.7',
+      '198.51.100.7 80',
+      '198.51.100.7, unknown',
+      '198.51.100.7, unknown, 10.0.0.2',
+      '198.51.100.7:1, 192.0.2.1:80',
+    ])
+      t.equal(codeFor(entry), 4031003, entry)
+    t.not(codeFor('198.51.100.7:80'), 4031003)
+  },
+)
