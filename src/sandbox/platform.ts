@@ -37,7 +37,13 @@ export type PlatformAnswer =
       readonly body: string
       readonly ms: number
     }
-  | { readonly is: 'unreachable'; readonly why: string; readonly ms: number }
+  | {
+      readonly is: 'unreachable'
+      readonly why: string
+      /** Somebody is there, and showed a certificate that this client does not accept. */
+      readonly certificateRefused: boolean
+      readonly ms: number
+    }
 
 export interface PlatformOptions {
   /** PEM of the authority to trust besides nothing else; absent: the usual ones. */
@@ -82,7 +88,12 @@ export function createPlatform(options: PlatformOptions = {}): Platform {
       const text = await response.body.text()
       return { is: 'answered', status: response.statusCode, ...readAnswer(text), ms: ms() }
     } catch (error) {
-      return { is: 'unreachable', why: inWords(error), ms: ms() }
+      return {
+        is: 'unreachable',
+        why: inWords(error),
+        certificateRefused: isAboutCertificate(error),
+        ms: ms(),
+      }
     }
   }
 
@@ -120,6 +131,15 @@ function readAnswer(text: string): { errCode: number | null; errMsg: string; bod
   } catch {
     return { errCode: null, errMsg: '', body }
   }
+}
+
+/** OpenSSL's verdicts on a certificate as Node names them (X509_V_ERR_…), and Node's own on its names. */
+const CERTIFICATE_CODE =
+  /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECODE|DECRYPT)_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|ERROR_IN_CERT_|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$|ERR_TLS_CERT_ALTNAME_INVALID$)/
+
+function isAboutCertificate(error: unknown): boolean {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return code !== undefined && CERTIFICATE_CODE.test(code)
 }
 
 function inWords(error: unknown): string {

@@ -1,11 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { ResolveTxt } from '../../src/commands/check/dns.ts'
 import type { Finding } from '../../src/commands/check/finding.ts'
 import type { Machine } from '../../src/commands/check/machine.ts'
 import { look, type World } from '../../src/commands/check.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
 import { makeChain } from '../tls/authority.ts'
 import { command, type Env, peersFor, running } from './stage.ts'
 
@@ -158,6 +161,26 @@ t.test('nobody at PUBLIC_URL, or somebody else', async t => {
     /^fail email URL: HTTP 403, err_code 4031003 .*→ the running service has other settings/,
     /^ok sms URL/,
   ])
+})
+
+t.test('who is there, and shows a certificate that is refused, is not nobody', async t => {
+  const certificate = await createTestCertificate()
+  const directory = await mkdtemp(join(tmpdir(), 'courier-check-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  writeFileSync(join(directory, 'cert.pem'), certificate.cert)
+  writeFileSync(join(directory, 'key.pem'), certificate.key)
+  const { env } = await running(t, {
+    TLS: 'on',
+    TLS_CERT_FILE: join(directory, 'cert.pem'),
+    TLS_KEY_FILE: join(directory, 'key.pem'),
+  })
+  const lines = (await found(env)).filter(line => line.includes(' URL: '))
+  t.equal(lines.length, 2)
+  for (const line of lines)
+    t.match(
+      line,
+      /^warn \w+ URL: the certificate that is shown at PUBLIC_URL is refused from here: .*self-signed/,
+    )
 })
 
 t.test('DKIM: the key and what the DNS has', async t => {

@@ -89,5 +89,8 @@ t.test('only HTTP 200 with err_code 0 is a success', async t => {
   t.match(isAnswered({ ...answered, status: 500 })[0], /HTTP 500/)
   t.match(isAnswered({ ...answered, errCode: 4_002_012, errMsg: 'nobody' })[0], /4002012: nobody/)
   t.match(isAnswered({ ...answered, errCode: null })[0], /missing/)
-  t.match(isAnswered({ is: 'unreachable', why: 'refused', ms: 1 })[0], /no answer: refused/)
+  t.match(
+    isAnswered({ is: 'unreachable', why: 'refused', certificateRefused: false, ms: 1 })[0],
+    /no answer: refused/,
+  )
 })

@@ -15,11 +15,17 @@ export async function lookAtCallbacks(
     entries.map(async ({ channel, url, token }) => {
       const about = `${channel} URL`
       const answer = await platform.validate(url, { corpId, token })
+      if (answer.is === 'unreachable' && answer.certificateRefused)
+        return warn(
+          about,
+          `the certificate that is shown at PUBLIC_URL is refused from here: ${answer.why}`,
+          'the platform will refuse it, too, unless it was told to trust it: serve one of a public authority, for this name, with its whole chain',
+        )
       if (answer.is === 'unreachable')
         return warn(
           about,
           `nobody answers at PUBLIC_URL from here: ${answer.why}`,
-          'start the service; or the way to it is not open from this machine; or its certificate is refused (see above)',
+          'start the service; or the way to it is not open from this machine',
         )
       if (answer.status === 200 && answer.errCode === 0) return ok(about, `validates, in ${answer.ms} ms`)
       return fail(
