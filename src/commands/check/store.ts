@@ -12,7 +12,7 @@ export type Running =
 
 /**
  * Whether the store can be used. A running service holds the embedded store by a lock, so it is asked; when there is
- * none, the store is opened, made to commit and closed. One that does not exist yet is not made: whoever runs this
+ * none, or when the store is a shared one, it is opened, made to commit and closed. An embedded one that does not exist yet is not made: whoever runs this
  * may be another user than the service.
  * @param running asks the private listener of a running service, if there is one.
  */
@@ -23,7 +23,9 @@ export async function lookAtStore(
 ): Promise<readonly Finding[]> {
   const { DATABASE_URL: store } = config
   const service = await running()
-  if (service.is === 'ready') return [ok('store', 'the running service says that it commits')]
+  // A shared store can be tried beside the service: the settings may name another one than the service has.
+  if (service.is === 'ready' && store.kind === 'file')
+    return [ok('store', 'the running service says that it commits')]
   if (service.is === 'unready')
     return [
       fail('store', `the running service does not accept callbacks: ${service.reason}`, 'look at its log'),
