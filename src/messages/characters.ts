@@ -9,8 +9,21 @@ const CONTROL = /[\p{Cc}\u2028\u2029]/u
 const CONTROL_IN_TEXT = /(?![\t\n\r])\p{Cc}/u
 /** Embeddings, overrides and isolates: they reorder what follows, so `gpj.exe` reads as `exe.jpg`. */
 const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/u
+/** The two that turn the letters themselves around. */
+const OVERRIDE = /[\u202d\u202e]/u
+/** What begins and ends a passage in another direction, and the line ends that end every one of them (UAX 9). */
+const DIRECTION_OR_LINE_END = /[\u202a-\u202c\u2066-\u2069\n\r\u2028\u2029]/gu
+const POP_EMBEDDING = '\u202c'
+const POP_ISOLATE = '\u2069'
+/** Letters, digits, signs: what is left when nothing but white space and invisible characters is taken away. */
+const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
 /** Anything that separates, steers or hides, raw in a link: space, control, format character, backslash. */
 const NOT_IN_LINKS = /[\s\p{Cc}\p{Cf}\p{Z}\\]/u
+
+/** Whether nobody would see anything of `text`: white space, joiners, marks of direction, fillers, a Braille blank. */
+export function isBlank(text: string): boolean {
+  return !VISIBLE.test(text)
+}
 
 /** Why `text` cannot stand on one line (subject, code, name), or null when it can. */
 export function faultInLine(text: string): string | null {
@@ -20,11 +33,34 @@ export function faultInLine(text: string): string | null {
   return null
 }
 
-/** Why `text` cannot be running text of several lines, or null when it can: line ends and tabs are welcome. */
+/**
+ * Why `text` cannot be running text of several lines, or null when it can: line ends and tabs are welcome.
+ *
+ * Marks of direction (U+200E, U+200F, U+061C) and joiners are part of how Arabic, Hebrew and Persian are written, and
+ * programs that put a number or a name into such a text wrap it in an embedding or an isolate, so these are welcome, too,
+ * as long as they end in their line: then they order what they enclose and nothing of what stands around it. An override
+ * makes other words of the same letters, and no text has a need of it.
+ */
 export function faultInText(text: string): string | null {
   if (CONTROL_IN_TEXT.test(text)) return 'has a control character'
+  if (OVERRIDE.test(text)) return 'has a character that overrides the reading direction'
+  if (!endsItsDirections(text)) return 'has a change of the reading direction that does not end in its line'
   if (!text.isWellFormed()) return 'is not well-formed Unicode'
   return null
+}
+
+/** Whether every embedding and isolate is ended in its line, in its turn, and none is ended that was not begun. */
+function endsItsDirections(text: string): boolean {
+  if (!BIDI_CONTROL.test(text)) return true
+  const open: string[] = []
+  for (const [mark] of text.matchAll(DIRECTION_OR_LINE_END)) {
+    if (mark === POP_EMBEDDING || mark === POP_ISOLATE) {
+      if (open.pop() !== mark) return false
+    } else if (mark === '\u202a' || mark === '\u202b') open.push(POP_EMBEDDING)
+    else if (mark >= '\u2066') open.push(POP_ISOLATE)
+    else if (open.length > 0) return false
+  }
+  return open.length === 0
 }
 
 /** Why `text` cannot be a link, by its characters alone, or null when it can. */

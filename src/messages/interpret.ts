@@ -1,4 +1,4 @@
-import { faultInLine, faultInText } from './characters.ts'
+import { faultInLine, faultInText, isBlank } from './characters.ts'
 import type { Kind } from './kind.ts'
 import { defaultLife, statedLife } from './life.ts'
 import { type LinkPolicy, linksIn } from './links.ts'
@@ -180,7 +180,7 @@ function numberAsText(value: number): Field {
 }
 
 function absent(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
+  return value === undefined || value === null || (typeof value === 'string' && isBlank(value))
 }
 
 function usableCode(given: object): boolean {

@@ -120,7 +120,8 @@ export type Settlement =
     }
   /**
    * Back to `queued`, due at `dueAt`. If a newer message of its group exists it becomes `superseded` instead; if
-   * `dueAt` is not before its expiry, `expired`. `ambiguous`: this attempt counts as one. `uncounted`: the attempt
+   * `dueAt` is not before its expiry, `expired`, or `unknown` if any attempt of it was ambiguous: it may have been
+   * sent. `ambiguous`: this attempt counts as one. `uncounted`: the attempt
    * never began, so it does not count.
    */
   | {

@@ -167,6 +167,15 @@ t.test('control characters, separators and direction marks are no content', asyn
     t.equal(mail.errCode, 4002011, `mail code ${shown(mark)}`)
     const link = await rig.post('email', mailBody({}, { url: `https://www.example.com/${mark}x` }))
     t.equal(link.errCode, 4002011, `link ${shown(mark)}`)
+    if (/[\r\n\u2028\u2029\u0085]/.test(mark)) continue
+    const plain = await rig.post('sms', smsBody({ plain_sms: `code 12${mark}34` }, { type: 99 }))
+    t.equal(plain.errCode, 4002001, `plain SMS ${shown(mark)}`)
+    const text = await rig.post('email', mailBody({ plain_email: `code 12${mark}34` }, { type: 99 }))
+    t.equal(text.errCode, 4002011, `plain mail ${shown(mark)}`)
+  }
+  for (const unseen of ['\u200d', '\u2060\u200b', '\u3164']) {
+    t.equal((await rig.post('email', mailBody({ subject: unseen }))).errCode, 4002011, shown(unseen))
+    t.equal((await rig.post('sms', smsBody({}, { code: unseen }))).errCode, 4002001, shown(unseen))
   }
   t.equal(rig.smtp.mails.length + rig.twilio.requests.length, 0)
 })

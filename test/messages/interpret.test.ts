@@ -206,6 +206,68 @@ t.test('a code is opaque, but stays on its line and exact', async t => {
   }
 })
 
+const INVISIBLE = [
+  '\u200d',
+  '\u200b\u200c',
+  ' \u00a0\u2003\u3000',
+  '\ufeff',
+  '\u2060',
+  '\u00ad',
+  '\u3164',
+  '\u115f',
+  '\u034f',
+  '\ufe0f',
+  '\u2800',
+  '\u{e0041}',
+  '\u200f \u061c',
+]
+
+t.test('what nobody sees anything of is blank, and blank means absent', async t => {
+  for (const text of INVISIBLE) {
+    const name = encodeURI(text)
+    t.match(
+      refused(interpret('email', { ...email({ type: 5, code: '1' }), subject: text })),
+      { pointer: '/subject', why: 'is missing or blank' },
+      name,
+    )
+    t.match(refused(interpret('sms', sms({ type: 1, code: text }))), { pointer: '/sms_param/code' }, name)
+    t.match(
+      refused(interpret('email', email({ type: 99 }, { plain_email: text }))),
+      { pointer: /type/ },
+      name,
+    )
+    const { content } = read(interpret('email', email({ type: 8, username: text, time: 'noon' })))
+    t.same(content.params, { time: 'noon' }, name)
+  }
+  for (const subject of ['\u200dx', '。', '🌍', 'کد\u200cها', '-'])
+    t.equal(read(interpret('email', { ...email({ type: 5, code: '1' }), subject })).content.subject, subject)
+})
+
+t.test(
+  'plain text may be written in two directions, but turns no letters around and ends what it begins',
+  async t => {
+    const said = (text: string) => interpret('sms', sms({ type: 99 }, { plain_sms: text }))
+    for (const text of [
+      'رمز التحقق\u200f: 482913',
+      'کد تأیید شما\u061c 482913',
+      'رقمك \u202a+86 138\u202c هو',
+      'رمزك \u2066482913\u2069.\n\u2067قال \u2068x\u2069\u2069',
+    ])
+      t.equal(read(said(text)).content.plain, text)
+    for (const text of [
+      'see \u202egpj.exe\u202c',
+      '\u202d482913\u202c',
+      'a \u202b b',
+      'a \u2067 b\n\u2069',
+      'a \u2067 b\u2028\u2069',
+      'a\u202c',
+      'a\u2069',
+      'a \u2066\u202a b\u2069\u202c',
+    ])
+      t.match(refused(said(text)), { pointer: '/plain_sms', why: /direction/ }, encodeURI(text))
+  },
+)
+
 t.test('plain text keeps its lines; control characters make it unusable', async t => {
   const text = 'a\r\n\tb\u2028c'
   t.equal(read(interpret('email', email({ type: 99 }, { plain_email: text }))).content.plain, text)
