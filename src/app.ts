@@ -239,6 +239,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
         metrics.receipt(event)
         logReceipt(event)
       },
+      fault: journal.fault,
     })
   }
 

@@ -3,13 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import { validateRequest } from 'twilio/lib/webhooks/webhooks.js'
 import { answer } from '../answers.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import { createReceiptRecorder, type ReceiptResult } from './late-receipts.ts'
 import { RECEIPT_PATH } from './receipt-path.ts'
 
 /** Octets; Twilio's reports have about 500. */
 const BODY_LIMIT = 8 * 1024
-/** A report can be here before the store has committed the id that Twilio answered with: look once more, ms. */
-const LOOK_AGAIN_MS = 1500
-const MOST_LOOKING_AGAIN = 500
 
 export interface ReceiptRoutesOptions {
   /** Scheme, host, port and path prefix that Twilio was told to call; never what a request says of itself. */
@@ -24,8 +22,10 @@ export interface ReceiptRoutesOptions {
     readonly providerId: string
     readonly status: string
     readonly errorCode: string | null
-    readonly result: 'recorded' | 'stale' | 'unknown' | 'forged'
+    readonly result: ReceiptResult | 'forged'
   }) => void
+  /** A bug. */
+  readonly fault: (event: { readonly error: Error }) => void
 }
 
 /**
@@ -34,9 +34,10 @@ export interface ReceiptRoutesOptions {
  * is not ours is ignored; a late status does not undo a later one.
  */
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
-  const { publicUrl, authToken, outbox, headers, now, heard } = options
+  const { publicUrl, authToken, headers, heard } = options
   const url = `${publicUrl}${RECEIPT_PATH}`
-  let lookingAgain = 0
+  const recorder = createReceiptRecorder(options)
+  app.addHook('onClose', async () => recorder.close())
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
@@ -44,23 +45,6 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     { parseAs: 'string', bodyLimit: BODY_LIMIT },
     (_request, body, done) => done(null, { ...parse(String(body), undefined, undefined, { maxKeys: 100 }) }),
   )
-
-  async function record(
-    providerId: string,
-    status: string,
-    errorCode: string | null,
-  ): Promise<'recorded' | 'stale' | 'unknown'> {
-    const at = now()
-    const result = await outbox.receipt('sms', providerId, status, errorCode, at)
-    if (result !== 'unknown' || lookingAgain >= MOST_LOOKING_AGAIN) return result
-    lookingAgain += 1
-    try {
-      await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS).unref())
-      return await outbox.receipt('sms', providerId, status, errorCode, at)
-    } finally {
-      lookingAgain -= 1
-    }
-  }
 
   app.post(RECEIPT_PATH, async (request, reply) => {
     const fields = (typeof request.body === 'object' && request.body !== null ? request.body : {}) as Record<
@@ -81,7 +65,7 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     const code = textOf(fields['ErrorCode'])
     const errorCode = code !== null && /^\d{1,6}$/.test(code) ? code : null
     try {
-      heard({ providerId, status, errorCode, result: await record(providerId, status, errorCode) })
+      await recorder.record({ providerId, status, errorCode })
       return await reply.code(204).send()
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
