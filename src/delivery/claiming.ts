@@ -66,20 +66,31 @@ export function createClaims(options: ClaimsOptions): Claims {
   async function refill(lane: Lane, limit: number): Promise<void> {
     lane.dueAt = null
     lane.claimedAt = clock.now()
+    const codes = lane.codesInStore
     try {
       const { messages, settled, nextDueAt } = await outbox.claim(lane.provider.channel, limit, leaseMs)
       for (const { id, state, channel, kind } of settled) {
         verdicts.announce(id, { is: 'final', state, answer: null })
         observer.final({ id, channel, kind, state, answer: null })
       }
-      if (limit > 0) lane.careful = messages.some(each => each.ambiguous > 0)
-      const again = messages.length === limit ? clock.now() : nextDueAt
+      const now = clock.now()
+      const again = messages.length === limit ? now : nextDueAt
       if (again !== null) expectDue(lane, again)
+      if (limit > 0) {
+        lane.careful = messages.some(each => each.ambiguous > 0)
+        // Those that came meanwhile may be among them or not.
+        lane.codesInStore -= codes
+        // Codes are claimed first: what comes last tells whether there may be more of them.
+        const last = messages.at(-1)?.purpose ?? (codes > 0 ? 'code' : undefined)
+        if (last === 'code' && again !== null && again <= now) lane.codesInStore += 1
+      }
       claimed(lane, messages.map(jobOf))
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       observer.storeFailed({ doing: 'claim', error })
       lane.dueAt = clock.now() + STORE_RETRY_MS
+      // Nobody can tell when it can be asked again: until then, what is in memory does not wait for what is not.
+      lane.codesInStore -= codes
     } finally {
       lane.claiming = false
     }
@@ -98,7 +109,10 @@ export function createClaims(options: ClaimsOptions): Claims {
 /** How many to claim now. */
 function claimable(lane: Lane, now: number): number {
   const { breaker, provider } = lane
-  const idle = Math.max(0, provider.concurrency - lane.inFlight - lane.waiting() - lane.reserved)
+  const places = lane.places()
+  // What is claimed is sent before anything that is no code and waits here: it takes its place.
+  const room = lane.room(lane.codesInStore > 0 ? 'code' : 'alarm')
+  const idle = Math.max(0, provider.concurrency - (places - room))
   switch (breaker.state(now)) {
     // While one message tries the provider nothing else is taken: it would only be given back.
     case 'half-open':
@@ -108,9 +122,8 @@ function claimable(lane: Lane, now: number): number {
       return Math.min(idle, 1)
     case 'closed':
       if (lane.careful) return idle
-      if (lane.room() * 2 < lane.places()) return 0
-      // A quarter is kept for codes that come meanwhile: they are next, without a detour by the store.
-      return Math.min(lane.room() - Math.ceil(lane.places() / 4), CLAIM_LIMIT)
+      if (room * 2 < places) return 0
+      return Math.min(room - lane.placesForCodes(), CLAIM_LIMIT)
   }
 }
 

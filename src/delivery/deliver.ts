@@ -59,7 +59,7 @@ export interface Delivery {
   begin(handover: Handover): void
   /**
    * Something was stored as `queued` and is due.
-   * @param groupKey of a code: an older one of its group that waits in memory is superseded by it.
+   * @param groupKey of a code, and every code has one: nothing but codes begins until it was claimed; an older one of its group that waits in memory is superseded by it.
    */
   nudge(channel: Channel, groupKey?: string): void
   status(): readonly LaneStatus[]
@@ -95,7 +95,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     paused: () => stopping || settler.behind(),
     work,
     claimed(lane, jobs) {
-      for (const job of jobs) supersede(lane, lane.add(job))
+      // Newest first as they were claimed; the last one added is the next of those that came in the same millisecond.
+      for (const job of jobs.toReversed()) supersede(lane, lane.add(job))
       // The pace may have been learned while they were being claimed: there are fewer places now.
       for (const over of lane.surplus()) giveBack(lane, over, clock.now())
       // Claimed while we were told to end: hand it back.
@@ -135,9 +136,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   function run(lane: Lane): void {
     while (!stopping && !settler.behind() && lane.inFlight < lane.provider.concurrency) {
-      const job = lane.next()
-      if (job === undefined) break
       const now = clock.now()
+      const job = lane.next(now)
+      if (job === undefined) break
       if (isOver(job, now) || !holds(job.lease)) putBack(lane, job, now)
       else if (lane.breaker.allows(now)) work(lane, attempt(lane, job))
       else {
@@ -180,7 +181,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   async function settle(lane: Lane, job: Job, settlement: Settlement, begun: boolean): Promise<void> {
     const settled = await settler.settle(job, settlement, begun)
-    if (settled?.state === 'queued' && settlement.to === 'queued') expectDue(lane, settlement.dueAt)
+    if (settled?.state !== 'queued' || settlement.to !== 'queued') return
+    expectDue(lane, settlement.dueAt)
+    if (job.message.purpose === 'code' && settlement.dueAt <= clock.now()) lane.codesInStore += 1
   }
 
   async function attempt(lane: Lane, job: Job): Promise<void> {
@@ -265,11 +268,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   return {
     reserve(channel, purpose) {
       const lane = lanes.get(channel)
-      if (lane === undefined || stopping || settler.behind() || lane.room() < 1) return undefined
+      if (lane === undefined || stopping || settler.behind()) return undefined
       if (lane.breaker.state() !== 'closed') return undefined
       const now = clock.now()
-      // Codes in the store come before it.
-      if (purpose !== 'code' && lane.dueAt !== null && lane.dueAt <= now) return undefined
+      if (purpose !== 'code') {
+        // Codes in the store come before it, and so may what else is due there.
+        if (lane.codesInStore > 0 || (lane.dueAt !== null && lane.dueAt <= now)) return undefined
+        if (lane.room(purpose) <= lane.placesForCodes()) return undefined
+      } else if (lane.room(purpose) < 1) return undefined
       const lease = { token: leaseToken(), until: now + leaseMs }
       if (!holds(lease)) return undefined
       lane.reserved += 1
@@ -289,11 +295,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       supersede(lane, lane.add(groupKey === undefined ? job : { ...job, groupKey }))
       if (stopping) releaseAll(lane)
       else run(lane)
+      // A code may have taken the place of something else.
+      for (const over of lane.surplus()) giveBack(lane, over, clock.now())
       rest()
     },
     nudge(channel, groupKey) {
       const lane = laneOf(channel)
-      if (groupKey !== undefined) supersede(lane, lane.withdraw(groupKey))
+      if (groupKey !== undefined) {
+        supersede(lane, lane.withdraw(groupKey))
+        lane.codesInStore += 1
+      }
       lane.dueAt = clock.now()
       schedule(lane)
     },

@@ -1,4 +1,4 @@
-import type { NewMessage, Outgoing } from '../messages/message.ts'
+import type { NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { Lease } from '../outbox/outbox.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Breaker } from './breaker.ts'
@@ -37,15 +37,23 @@ export interface Lane extends LaneSpec {
   careful: boolean
   /** When the store has something for us; null: nothing that we know of. ms since the epoch. */
   dueAt: number | null
+  /**
+   * Codes that went to the store, as far as we know, and were not claimed since: until there are none, nothing else
+   * begins. At first nobody knows whether a dead process left some.
+   */
+  codesInStore: number
   timer: NodeJS.Timeout | undefined
   /** The most messages in memory: waiting, reserved and in flight. */
   places(): number
-  room(): number
+  /** How many of them are for codes only: a code that comes is next then, without a detour by the store. */
+  placesForCodes(): number
+  /** Places that are free for it: a code takes that of anything else that waits. */
+  room(purpose: Purpose): number
   waiting(): number
   /** Takes one in. @returns the older code of its group that it supersedes here, taken out. */
   add(job: Job): Job | undefined
-  /** Takes out the next to be sent. */
-  next(): Job | undefined
+  /** Takes out the next to be sent; nothing but a code while codes wait in the store, and the provider is not resting. */
+  next(now: number): Job | undefined
   /** Takes out the code of this group that waits. */
   withdraw(groupKey: string): Job | undefined
   /** Takes out every waiting one that `when` is true of; asked in the reverse order of sending. */
@@ -106,10 +114,13 @@ export function createLane(spec: LaneSpec): Lane {
     claimedAt: 0,
     careful: true,
     dueAt: null,
+    codesInStore: 1,
     timer: undefined,
     places,
+    placesForCodes: () => Math.ceil(places() / 4),
     waiting: () => codes.length + others.length,
-    room: () => places() - lane.waiting() - lane.inFlight - lane.reserved,
+    room: purpose =>
+      places() - lane.inFlight - lane.reserved - (purpose === 'code' ? codes.length : lane.waiting()),
     add(job) {
       let older: Job | undefined
       if (job.groupKey !== undefined) {
@@ -125,7 +136,10 @@ export function createLane(spec: LaneSpec): Lane {
       list.splice(at, 0, job)
       return older
     },
-    next: () => leave(codes.pop() ?? others.pop()),
+    next(now) {
+      const codesOnly = lane.codesInStore > 0 && lane.breaker.state(now) === 'closed'
+      return leave(codes.pop() ?? (codesOnly ? undefined : others.pop()))
+    },
     withdraw,
     withdrawAll,
     surplus() {

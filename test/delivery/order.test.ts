@@ -1,4 +1,5 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import { openRig, pause, SENT, until } from './rig.ts'
 
 t.test('codes come first, newest first, then the rest, newest first', async t => {
@@ -19,6 +20,17 @@ t.test('codes come first, newest first, then the rest, newest first', async t =>
   t.same(
     provider.asked.map(each => each.code),
     ['code 3', 'code 2', 'code 1', 'link 3', 'alarm 2', 'alarm 1'],
+  )
+})
+
+t.test('newest first among those that came in the same millisecond as well', async t => {
+  const { delivery, provider, store } = await openRig(t, { concurrency: 1 })
+  for (let n = 0; n < 5; n += 1) await store({ code: `code ${n}` })
+  delivery.start()
+  await until('all are sent', () => provider.asked.length === 5)
+  t.same(
+    provider.asked.map(each => each.code),
+    ['code 4', 'code 3', 'code 2', 'code 1', 'code 0'],
   )
 })
 
@@ -130,4 +142,107 @@ t.test('while a backlog is worked off, a code that comes has a place in memory a
   provider.asked[4]?.answer(SENT)
   await until('the next is asked for', () => provider.asked.length === 9)
   t.equal(provider.asked[8]?.code, 'code')
+})
+
+/** A loop over a store whose claims take as long as the test says. */
+async function slowToClaim(t: Test, concurrency: number) {
+  let wait: Promise<void> | undefined
+  let held = 0
+  const between = (outbox: Outbox): Partial<Outbox> => ({
+    async claim(...args) {
+      if (wait !== undefined) {
+        held += 1
+        await wait
+      }
+      return outbox.claim(...args)
+    },
+  })
+  const rig = await openRig(t, { concurrency, between })
+  return {
+    ...rig,
+    /** How many claims were held up. */
+    held: () => held,
+    /** Holds up claims from now on. @returns lets go of them. */
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      wait = promise
+      t.teardown(resolve)
+      return () => {
+        wait = undefined
+        resolve()
+      }
+    },
+  }
+}
+
+t.test('what comes while codes are being claimed waits behind them', async t => {
+  const { delivery, provider, store, accept, hold, held } = await slowToClaim(t, 1)
+  for (let n = 0; n < 300; n += 1) await store({ code: `code ${n}` })
+  provider.respond = undefined
+  delivery.start()
+  await until('memory has no room for more of them', () => (delivery.status()[0]?.waiting ?? 0) > 128)
+  await until('the first is asked for', () => provider.asked.length === 1)
+  const release = hold()
+  provider.respond = () => SENT
+  provider.asked[0]?.answer(SENT)
+  await until('the rest is being claimed', () => held() > 0)
+  await accept({ purpose: 'alarm', code: 'alarm' })
+  await pause(50)
+  release()
+  await until('all are sent', () => provider.asked.length === 301)
+  t.equal(provider.asked.at(-1)?.code, 'alarm')
+})
+
+t.test('what waits in memory waits on while codes that had no place there are fetched', async t => {
+  const { delivery, provider, accept, hold, held } = await slowToClaim(t, 1)
+  provider.respond = undefined
+  delivery.start()
+  await pause(50)
+  for (let n = 0; n < 5; n += 1) await accept({ purpose: 'alarm', code: `alarm ${n}` })
+  await until('the first is asked for', () => provider.asked.length === 1)
+  const release = hold()
+  for (let n = 0; n < 300; n += 1) await accept({ code: `code ${n}` })
+  provider.respond = () => SENT
+  provider.asked[0]?.answer(SENT)
+  await until('the rest is being claimed', () => held() > 0)
+  await until('memory is worked off', () => provider.asked.length > 250)
+  await pause(50)
+  t.notOk(
+    provider.asked.slice(1).some(each => each.code.startsWith('alarm')),
+    'memory has no codes left, and the store has',
+  )
+  release()
+  await until('all are sent', () => provider.asked.length === 305)
+  const order = provider.asked.map(each => each.code)
+  t.ok(order.slice(1, 301).every(each => each.startsWith('code')))
+})
+
+t.test('when other messages fill memory, a code that comes takes the place of one', async t => {
+  const { delivery, provider, accept, store, clock, outbox } = await slowToClaim(t, 4)
+  for (let n = 0; n < 100; n += 1) await store({ purpose: 'alarm', code: `alarm ${n}` })
+  provider.respond = undefined
+  delivery.start()
+  await until('all connections are busy', () => provider.asked.length === 4)
+  // Half a second each: eight places in all.
+  clock.advance(500)
+  for (const asked of provider.asked.slice(0, 4)) asked.answer(SENT)
+  await until('the next are asked for', () => provider.asked.length === 8)
+  for (let n = 0; n < 12; n += 1) await accept({ purpose: 'alarm', code: `late alarm ${n}` })
+  const leases = []
+  for (let n = 0; n < 3; n += 1) {
+    clock.advance(1)
+    leases.push((await accept({ code: `code ${n}` })).acceptance.lease)
+  }
+  t.notOk(leases.includes(undefined), 'they need not go round by the store')
+  for (const asked of provider.asked.slice(4, 7)) asked.answer(SENT)
+  await until('the next are asked for', () => provider.asked.length === 11)
+  t.same(
+    provider.asked.slice(8).map(each => each.code),
+    ['code 2', 'code 1', 'code 0'],
+  )
+  t.ok((delivery.status()[0]?.waiting ?? 0) <= 4, 'memory stays bounded')
+  provider.respond = () => SENT
+  for (const asked of provider.asked.slice(7)) asked.answer(SENT)
+  await until('all are sent', async () => (await outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  t.equal(provider.asked.length, 115, 'each once')
 })

@@ -81,3 +81,41 @@ t.test('the clock was set forward an hour: what has outlived its life ends witho
   t.match(settled, [{ id: given.message.id, state: 'expired' }])
   await after.outbox.close()
 })
+
+t.test('a clock that was set back is met again at the next start: its life is as long as it was', async t => {
+  const start = processes(t)
+  const before = await start(NOON)
+  const given = sample(before.clock, { lifeMs: 600_000 })
+  await before.outbox.accept([given])
+  await before.outbox.close()
+  await (await start(NOON - HOUR)).outbox.close()
+
+  const { outbox } = await start(NOON - HOUR + 120_000)
+  const { messages, settled } = await outbox.claim('email', 10, 60_000)
+  t.same(settled, [])
+  t.match(messages, [{ id: given.message.id, expiresAt: NOON - HOUR + 600_000 }])
+  await outbox.close()
+})
+
+t.test(
+  'after the clock was set back, nothing that waits is newer than what comes, and counts stay right',
+  async t => {
+    const start = processes(t)
+    const before = await start(NOON)
+    for (const code of ['111111', '222222']) {
+      await before.outbox.accept([sample(before.clock, { code, recipient: `${code}@example.com` })])
+    }
+    await before.outbox.close()
+
+    const { outbox, clock } = await start(NOON - HOUR)
+    clock.advance(1)
+    const { messages } = await outbox.claim('email', 1, 60_000)
+    t.match(messages, [{ arrivedAt: NOON - HOUR, content: { params: { code: '222222' } } }])
+    const { counts } = await outbox.desk.summary(NOON - 24 * HOUR, 60_000)
+    const inState = (state: string) =>
+      counts.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
+    t.same([inState('queued'), inState('sending')], [1, 1])
+    t.ok(counts.every(each => each.count >= 0))
+    await outbox.close()
+  },
+)

@@ -9,6 +9,7 @@ import { createBatch } from './batch.ts'
 import { createClaim } from './claim.ts'
 import { createDesk, createHand } from './desk.ts'
 import { createEnding } from './ending.ts'
+import { followClock } from './follow-clock.ts'
 import { createNotes } from './notes.ts'
 import { readMeta, writeMeta } from './open.ts'
 import { createQuotas } from './quotas.ts'
@@ -61,7 +62,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   knowSecret(db, deps, tally.backlog())
   // Nobody but us can hold the file, so whoever was sending is dead: their leases are over.
   db.exec("UPDATE messages SET lease_until = 0 WHERE state = 'sending'")
-  followClock(db, deps.now)
+  inTransaction(db, () => followClock(db, tally, deps.now))
 
   function run(call: Sent): unknown {
     const takes = call[2]
@@ -134,32 +135,6 @@ function inTransaction(db: DatabaseSync, work: () => void): void {
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error
-  }
-}
-
-/** No wait between two attempts is longer, ms. */
-const LONGEST_WAIT_MS = 3_600_000
-
-/**
- * Lives and waits are kept in wall time across a restart. When the clock was set back meanwhile, what came "later"
- * than now counts from now, and nothing waits longer than it ever would: else a code of ten minutes could be sent
- * an hour after its life, and a retry come hours late.
- */
-function followClock(db: DatabaseSync, now: number): void {
-  // By channel and state or rank, so that each is a stretch of an index, however many wait.
-  const due = db.prepare(
-    "UPDATE messages SET due_at = ? WHERE state = 'queued' AND ready = 0 AND channel = ? AND arrived_at > ?",
-  )
-  const late = db.prepare(
-    'UPDATE messages SET due_at = ? WHERE ready = 0 AND channel = ? AND rank = ? AND due_at > ?',
-  )
-  const life = db.prepare(
-    'UPDATE messages SET expires_at = ? + expires_at - arrived_at WHERE state = ? AND channel = ? AND arrived_at > ?',
-  )
-  for (const channel of ['email', 'sms']) {
-    due.run(now, channel, now)
-    for (const rank of [0, 1]) late.run(now, channel, rank, now + LONGEST_WAIT_MS)
-    for (const state of ['queued', 'sending']) life.run(now, state, channel, now)
   }
 }
 

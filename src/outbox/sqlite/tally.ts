@@ -17,6 +17,8 @@ export interface Counted {
  */
 export interface Tally {
   moved(message: Counted, from: State | 'new', to: State): void
+  /** So many messages in one state count as arrived at another time, ms since the epoch. */
+  redated(message: Counted, state: State, arrivedAt: number, count: number): void
   /** Live messages, those of the open transaction included. */
   backlog(): number
   /** Live messages of a channel, committed ones only. */
@@ -61,6 +63,10 @@ export function createTally(db: DatabaseSync): Tally {
       pending[message.channel] += is - was
       if (from !== 'new') change(message, from, -1)
       change(message, to, 1)
+    },
+    redated(message, state, arrivedAt, by) {
+      change(message, state, -by)
+      change({ ...message, arrivedAt }, state, by)
     },
     backlog: () => live.email + live.sms + pending.email + pending.sms,
     live: channel => live[channel],
