@@ -6,6 +6,7 @@ import type { Channel } from '../messages/message.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
 import type { Admission, Caller, Gate, Knock } from './gate.ts'
 import type { Reception } from './receive.ts'
+import { createTurn } from './turn.ts'
 
 /** What the routes tell whoever counts and logs: one event a callback, by the route's pattern, never the URL. */
 export interface RouteObserver {
@@ -77,8 +78,18 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     }
   })
 
-  const send = (reply: FastifyReply, status: number, given: Answer) =>
-    sendAnswer(reply, status, given, headers)
+  const atEndOfTurn = createTurn()
+  // Handlers give nothing back: Fastify would listen for the end of a reply that it is given, at some microseconds each.
+  const send = (reply: FastifyReply, status: number, given: Answer): void =>
+    atEndOfTurn(() => {
+      try {
+        sendAnswer(reply, status, given, headers)
+      } catch (error) {
+        // Beyond Fastify's own handling of errors, and those of the same turn must get their answers.
+        observer.fault({ error: error as Error })
+        reply.raw.destroy()
+      }
+    })
 
   function knockOf(channel: Channel, request: FastifyRequest): Knock {
     const { corpId, key } = request.params as Params
@@ -125,7 +136,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
       const given = admission.ok ? answer('ok', '') : admission.answer
       if (admission.ok) letIn(request.raw.socket)
       tell(request, 'GET', admission, { answer: given, kind: 'none', ids: [] })
-      return send(reply, given.status, given)
+      send(reply, given.status, given)
     })
 
     app.post(url, {
@@ -144,12 +155,15 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
         dropBody(request, reply)
         send(reply, postStatus(channel, admission.answer, errorStatus), admission.answer)
       },
-      handler: async (request, reply) => {
+      handler: (request, reply) => {
         const { admission } = request
         if (admission === null || !admission.ok) throw new Error('a callback passed the gate unadmitted')
-        const reception = await receive(admission.caller, request.body as CallbackBody)
-        tell(request, 'POST', admission, reception)
-        return send(reply, postStatus(channel, reception.answer, errorStatus), reception.answer)
+        receive(admission.caller, request.body as CallbackBody)
+          .then(reception => {
+            tell(request, 'POST', admission, reception)
+            send(reply, postStatus(channel, reception.answer, errorStatus), reception.answer)
+          })
+          .catch((error: Error) => void reply.send(error))
       },
       errorHandler: (error: FastifyError, request, reply) => {
         const given = answerToError(channel, error)
@@ -157,7 +171,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
         if (given.err_code === answer('fault', '').err_code) observer.fault({ error })
         if (admission !== null) tell(request, 'POST', admission, { answer: given, kind: 'none', ids: [] })
         if (given.status === 413) reply.header('connection', 'close')
-        return send(reply, postStatus(channel, given, errorStatus), given)
+        send(reply, postStatus(channel, given, errorStatus), given)
       },
     })
 
@@ -179,7 +193,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     if (status >= 500) observer.fault({ error })
     const given = status >= 500 ? answer('fault', 'an unexpected fault') : NOWHERE
     observer.stray({ answer: given })
-    return send(reply, given.status, given)
+    send(reply, given.status, given)
   })
 }
 
