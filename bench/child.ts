@@ -90,17 +90,23 @@ export function watchUsage(pid: number): { look(): Usage; stop(): void } {
   }
 }
 
+/** Processor time of a process and of all its children so far, those that have ended included, ms. */
+export function familyCpuMs(pid: number): number {
+  const children = readProc(pid, `task/${pid}/children`).trim().split(' ').filter(Boolean)
+  return children.reduce((sum, child) => sum + cpuMs(Number(child)), cpuMs(pid, { ended: true }))
+}
+
 function residentMb(pid: number): number {
   const kb = /^VmRSS:\s+(\d+)/m.exec(readProc(pid, 'status'))?.[1]
   return kb === undefined ? 0 : (Number(kb) * 1024) / 1e6
 }
 
-/** User and system time; /proc counts in hundredths of a second. */
-function cpuMs(pid: number): number {
+/** User and system time, also of its children that have ended; /proc counts in hundredths of a second. */
+function cpuMs(pid: number, { ended = false } = {}): number {
   const fields = readProc(pid, 'stat')
     .replace(/^.*\) /, '')
     .split(' ')
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10
+  return fields.slice(11, ended ? 15 : 13).reduce((sum, field) => sum + Number(field), 0) * 10
 }
 
 function readProc(pid: number, file: string): string {

@@ -1,6 +1,6 @@
 import { noPostgres, startPostgres } from '../../test/rigs/postgres.ts'
 import { openPlatform, type Platform } from '../callbacks.ts'
-import { type Usage, watchUsage } from '../child.ts'
+import { familyCpuMs, type Usage, watchUsage } from '../child.ts'
 import { type Figure, figure, ratio } from '../figures.ts'
 import type { Stage } from '../stage.ts'
 
@@ -12,15 +12,22 @@ interface Side {
   readonly platforms: readonly Platform[]
   readonly usages: readonly ReturnType<typeof watchUsage>[]
   readonly rates: number[]
+  /** Processor time a message, µs. */
+  readonly own: number[]
+  readonly database: number[]
 }
 
-/** E-mail callbacks a second on a Postgres of its own: three replicas that share a store beside one that has its own. */
+/**
+ * E-mail callbacks a second on Postgres: three replicas that share a store beside one that has its own, and what replicas
+ * and database spend on a message. All of it on this machine, driver and sink included.
+ */
 export async function measureReplicas(stage: Stage): Promise<Figure[]> {
   if (noPostgres !== false) {
     stage.say(`replicas: not measured, ${noPostgres}`)
     return []
   }
   const postgres = await startPostgres()
+  const pid = await postgres.pid()
   const sides: Side[] = []
   try {
     for (const count of [1, REPLICAS]) sides.push(await open(stage, await postgres.url(), count))
@@ -28,10 +35,17 @@ export async function measureReplicas(stage: Stage): Promise<Figure[]> {
     for (let round = 1; round <= stage.rounds; round++)
       for (const side of sides) {
         for (const usage of side.usages) usage.look()
-        const rate = await together(side, stage.seconds)
+        const began = familyCpuMs(pid)
+        const { rate, done } = await together(side, stage.seconds)
+        const databaseMs = familyCpuMs(pid) - began
+        const used = side.usages.map(usage => usage.look())
         side.rates.push(rate)
-        const used = side.usages.map(usage => cores(usage.look())).join(', ')
-        stage.say(`replicas ${round}: ${side.platforms.length}: ${Math.round(rate)}/s; ${used}`)
+        side.own.push((used.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / done) * 1000)
+        side.database.push((databaseMs / done) * 1000)
+        const each = used.map(cores).join('; ')
+        stage.say(
+          `replicas ${round}: ${used.length}: ${Math.round(rate)}/s; ${each}; database ${(databaseMs / 1000 / stage.seconds).toFixed(2)} cores`,
+        )
       }
   } finally {
     for (const { platforms, usages } of sides) {
@@ -41,11 +55,15 @@ export async function measureReplicas(stage: Stage): Promise<Figure[]> {
     await stage.stopServices()
     await postgres.close()
   }
-  const [one, three] = sides.map(({ rates }) => rates)
+  const [one, three] = sides
   return [
-    figure('email callbacks, Postgres, one replica', '/s', one ?? []),
-    figure(`email callbacks, Postgres, ${REPLICAS} replicas`, '/s', three ?? []),
-    ratio(`${REPLICAS} replicas to one`, three ?? [], one ?? []),
+    figure('email callbacks, Postgres, one replica', '/s', one?.rates ?? []),
+    figure(`email callbacks, Postgres, ${REPLICAS} replicas`, '/s', three?.rates ?? []),
+    ratio(`${REPLICAS} replicas to one`, three?.rates ?? [], one?.rates ?? []),
+    ...sides.flatMap(({ platforms, own, database }) => [
+      figure(`processor time a message, replicas, of ${platforms.length}`, 'µs', own),
+      figure(`processor time a message, database, with ${platforms.length}`, 'µs', database),
+    ]),
   ]
 }
 
@@ -59,12 +77,20 @@ async function open(stage: Stage, url: string, count: number): Promise<Side> {
     ),
     usages: services.map(({ pid }) => watchUsage(pid)),
     rates: [],
+    own: [],
+    database: [],
   }
 }
 
-async function together({ platforms }: Side, seconds: number): Promise<number> {
+async function together(
+  { platforms }: Side,
+  seconds: number,
+): Promise<{ readonly rate: number; readonly done: number }> {
   const loops = await Promise.all(platforms.map(async platform => platform.full(seconds)))
-  return loops.reduce((sum, { perSecond }) => sum + perSecond, 0)
+  return {
+    rate: loops.reduce((sum, { perSecond }) => sum + perSecond, 0),
+    done: loops.reduce((sum, { done }) => sum + done, 0),
+  }
 }
 
 function cores({ cpu, peakMb }: Usage): string {

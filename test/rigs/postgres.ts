@@ -18,6 +18,8 @@ export interface PostgresRig {
   readonly adminUrl: string
   /** Where it listens on 127.0.0.1, with TLS. */
   readonly port: number
+  /** Of the server's first process. */
+  pid(): Promise<number>
   /** `pg_ctl restart -m immediate`: as if the machine had lost its power. */
   crash(): Promise<void>
   /** Ends the server, and starts it again. */
@@ -145,6 +147,7 @@ export async function startPostgres({
       )
       return Buffer.concat([await readFile(join(home, 'log')), ...(await Promise.all(read))])
     },
+    pid: async () => Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10),
     log: () => readFile(join(home, 'log'), 'utf8'),
     crash: () => control('restart', '-m', 'immediate'),
     stop: () => control('stop', '-m', 'immediate'),
