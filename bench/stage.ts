@@ -39,10 +39,13 @@ export async function openStage(options: {
   readonly seconds: number
   readonly say: (line: string) => void
 }): Promise<{ readonly stage: Stage; close(): Promise<void> }> {
-  const [email, sms] = await Promise.all([startChild('./sinks/smtp.ts'), startChild('./sinks/twilio.ts')])
+  const certificate = await makeCertificate()
+  const [email, sms] = await Promise.all([
+    startChild('./sinks/smtp.ts'),
+    startChild('./sinks/twilio.ts', { TLS_KEY: certificate.key, TLS_CERT: certificate.cert }),
+  ])
   const sinks = { email, sms }
   const ports = { email: await email.ask<number>({ is: 'port' }), sms: await sms.ask<number>({ is: 'port' }) }
-  const certificate = await makeCertificate()
   const services: Service[] = []
   const stage: Stage = {
     ...options,

@@ -35,7 +35,8 @@ export async function measureEmail(stage: Stage): Promise<Figure[]> {
 
 export async function measureSms(stage: Stage): Promise<Figure[]> {
   const baseline = await startChild('./baselines/sms.ts', {
-    TWILIO_URL: `http://127.0.0.1:${stage.ports.sms}`,
+    TWILIO_URL: `https://127.0.0.1:${stage.ports.sms}`,
+    TLS_CERT: stage.certificate.cert,
   })
   try {
     return await measure(stage, 'sms', async () => ({

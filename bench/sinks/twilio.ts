@@ -1,17 +1,19 @@
-import net from 'node:net'
+import type { AddressInfo } from 'node:net'
+import tls from 'node:tls'
 import { answerParent } from '../child.ts'
 import { codeOf } from '../distinct.ts'
 import { createTally } from './tally.ts'
 
 /**
- * Twilio's `POST …/Messages.json`, as fast as it can be answered: takes every message and counts. Not an HTTP server,
- * just what the SDK's requests need. `LATENCY_MS`: what it waits before it answers.
+ * Twilio's `POST …/Messages.json` over TLS, as fast as it can be answered: takes every message and counts. Not an HTTP
+ * server, just what the SDK's requests need. It can be told how long to wait before it answers, as Twilio does.
  */
-const latencyMs = Number(process.env['LATENCY_MS'] ?? 0)
+let latencyMs = 0
 const tally = createTally()
 let made = 0
 
-const server = net.createServer({ noDelay: true }, socket => {
+const identity = { key: process.env['TLS_KEY'] ?? '', cert: process.env['TLS_CERT'] ?? '' }
+const server = tls.createServer({ ...identity, noDelay: true }, socket => {
   let held = ''
   socket.on('error', () => {})
   socket.on('data', (chunk: Buffer) => {
@@ -68,7 +70,11 @@ function answer(form: string): string {
 
 server.listen(0, '127.0.0.1', () => {
   answerParent(question => {
-    if (question.is === 'port') return (server.address() as net.AddressInfo).port
+    if (question.is === 'port') return (server.address() as AddressInfo).port
+    if (question.is === 'latency') {
+      latencyMs = question['ms'] as number
+      return latencyMs
+    }
     return tally.received(question['asked'] as [number, number][])
   })
 })
