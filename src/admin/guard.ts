@@ -7,6 +7,12 @@ import { createWrongTries, type WrongTryLimits } from './wrong-tries.ts'
 /** Why somebody was not let in, for counters and the log. */
 export type AdminRefusal = 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'too-many-tries'
 
+interface Refusal {
+  readonly reason: AdminRefusal
+  /** When to come again, ms. */
+  readonly waitMs?: number
+}
+
 export interface AdminGuardOptions {
   /** What the listener binds to, as configured. */
   readonly host: string
@@ -62,8 +68,10 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  * - Origin and Sec-Fetch-Site: a request that may change something comes from a page of this listener, or from no
  *   browser at all. Others' pages may link here, but not load anything into themselves.
  * - ADMIN_TOKEN: `Authorization: Bearer …` (Prometheus), or as the password of Basic with any user name (browsers).
- *   Compared in constant time; wrong tries are limited. There is no login cookie: the browser keeps Basic itself, and
- *   what it sends by itself is held to Origin.
+ *   Compared in constant time. The right one is always heard, however many wrong ones came from the same address: behind
+ *   a published port or a NAT everybody has the same, and a scraper with an old token would lock the operator out. What
+ *   keeps guessers out is its length (16 characters or more). Wrong ones are counted; too many lose their connection.
+ *   There is no login cookie: the browser keeps Basic itself, and what it sends by itself is held to Origin.
  */
 export function guardAdmin(app: FastifyInstance, options: AdminGuardOptions): void {
   const { host, token, names, now, limits, refused } = options
@@ -75,43 +83,35 @@ export function guardAdmin(app: FastifyInstance, options: AdminGuardOptions): vo
   const tries = createWrongTries(now, limits)
 
   /** Null when the token is right, or none is needed. */
-  function credentialFault(request: FastifyRequest): AdminRefusal | null {
+  function credentialFault(request: FastifyRequest): Refusal | null {
     if (expected === null) return null
-    const address = request.socket.remoteAddress ?? ''
     const given = tokenIn(request.headers.authorization)
-    if (given === null) return 'no-token'
-    if (tries.waitMs(address) > 0) return 'too-many-tries'
-    if (timingSafeEqual(digestOf(given), expected)) {
-      tries.right(address)
-      return null
-    }
-    tries.wrong(address)
-    return 'wrong-token'
+    if (given === null) return { reason: 'no-token' }
+    if (timingSafeEqual(digestOf(given), expected)) return null
+    const waitMs = tries.wrong(request.socket.remoteAddress ?? '')
+    return waitMs > 0 ? { reason: 'too-many-tries', waitMs } : { reason: 'wrong-token' }
   }
 
-  function refuse(request: FastifyRequest, reply: FastifyReply, reason: AdminRefusal): void {
+  function refuse(request: FastifyRequest, reply: FastifyReply, { reason, waitMs = 0 }: Refusal): void {
     refused?.(reason)
     const { status, text } = REFUSALS[reason]
     if (status === 401) reply.header('www-authenticate', 'Basic realm="callback-courier", charset="UTF-8"')
-    if (status === 429) {
-      const waitMs = tries.waitMs(request.socket.remoteAddress ?? '')
-      reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
-    }
+    if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
     // What may follow in the request is not read.
-    if (request.method !== 'GET') reply.header('connection', 'close')
+    if (request.method !== 'GET' || status === 429) reply.header('connection', 'close')
     reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`)
   }
 
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(HEADERS)
     if (OPEN.has(request.routeOptions.url ?? '')) return next()
-    const reason = !isOurs(request.headers.host)
-      ? 'host'
+    const refusal: Refusal | null = !isOurs(request.headers.host)
+      ? { reason: 'host' }
       : isForeign(request)
-        ? 'cross-site'
+        ? { reason: 'cross-site' }
         : credentialFault(request)
-    if (reason === null) return next()
-    refuse(request, reply, reason)
+    if (refusal === null) return next()
+    refuse(request, reply, refusal)
   })
 }
 
@@ -120,7 +120,10 @@ const REFUSALS: Readonly<Record<AdminRefusal, { readonly status: number; readonl
   'cross-site': { status: 403, text: 'Only pages of this service may ask for this.' },
   'no-token': { status: 401, text: 'The password is ADMIN_TOKEN; any user name will do.' },
   'wrong-token': { status: 401, text: 'The password is ADMIN_TOKEN; any user name will do.' },
-  'too-many-tries': { status: 429, text: 'Too many wrong tries. Wait a minute.' },
+  'too-many-tries': {
+    status: 429,
+    text: 'Too many wrong tries. The password is ADMIN_TOKEN; any user name will do.',
+  },
 }
 
 /** Whether a Host header names us. */

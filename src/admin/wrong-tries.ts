@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** How many wrong tries are heard in a window, ms. */
+/** How many wrong tries in a window are told that they are wrong, ms. */
 export interface WrongTryLimits {
   readonly windowMs: number
   /** From one address (IPv6: one /64, which is what one subscriber has). */
@@ -9,27 +9,23 @@ export interface WrongTryLimits {
   readonly overall: number
 }
 
-/** Ten tries a minute are plenty for a person; a hundred a minute are 53 million a year, against 16 characters. */
+/** Ten tries a minute are plenty for a person. */
 export const WRONG_TRIES: WrongTryLimits = { windowMs: 60_000, perAddress: 10, overall: 100 }
 
-/** Counts wrong tries, so that a password cannot be guessed in bulk. */
+/** Counts wrong tries, so that guessing in bulk is slow, is seen, and says nothing in the log but that it goes on. */
 export interface WrongTries {
-  /** ms until this address is heard again; 0: now. */
-  waitMs(address: string): number
-  wrong(address: string): void
-  right(address: string): void
+  /** Counts one. @returns ms until an end of the window when there were too many; 0: there were not. */
+  wrong(address: string): number
 }
 
 /**
  * Counts in fixed windows. Memory is bounded: once `overall` is reached nothing more is counted, so there are never
- * more entries than that. An address that has shown the right password stays heard when strangers have used up
- * `overall`, so that they cannot lock the operator out; a thousand such addresses are remembered.
+ * more entries than that.
  *
  * @param now ms; only differences count.
  */
 export function createWrongTries(now: () => number, limits: WrongTryLimits = WRONG_TRIES): WrongTries {
   const { windowMs, perAddress, overall } = limits
-  const known = new Set<string>()
   let tries = new Map<string, number>()
   let total = 0
   let windowEnds = now() + windowMs
@@ -42,24 +38,14 @@ export function createWrongTries(now: () => number, limits: WrongTryLimits = WRO
   }
 
   return {
-    waitMs(address) {
-      turnWindow()
-      const network = networkOf(address)
-      const used = tries.get(network) ?? 0
-      const heard = used < perAddress && (total < overall || known.has(network))
-      return heard ? 0 : windowEnds - now()
-    },
     wrong(address) {
       turnWindow()
       const network = networkOf(address)
-      tries.set(network, (tries.get(network) ?? 0) + 1)
+      const used = tries.get(network) ?? 0
+      if (used >= perAddress || total >= overall) return windowEnds - now()
+      tries.set(network, used + 1)
       total += 1
-    },
-    right(address) {
-      const network = networkOf(address)
-      if (known.has(network)) return
-      if (known.size >= 1000) known.clear()
-      known.add(network)
+      return 0
     },
   }
 }

@@ -6,6 +6,8 @@ export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | 
 
 /** Whoever finds the URL in a proxy's log could guess a shorter Token offline. */
 const SAFE_TOKEN_LENGTH = 16
+/** The fewest different characters of a password that is tried online: sixteen random letters have thirteen. */
+const VARIED = 8
 
 /**
  * What the settings lack when they are looked at together.
@@ -152,6 +154,12 @@ function listenerFaults(s: Partly): Fault[] {
         'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters, or ADMIN_HOST=127.0.0.1',
       ),
     )
+  if (s.ADMIN_TOKEN !== undefined && new Set(s.ADMIN_TOKEN).size < VARIED)
+    faults.push({
+      name: 'ADMIN_TOKEN',
+      problem:
+        'repeats a few characters and can be guessed: make one with `callback-courier token`, which also serves here',
+    })
   if (s.PORT !== undefined && s.PORT !== 0 && s.PORT === s.ADMIN_PORT)
     faults.push({ name: 'ADMIN_PORT', problem: 'is the same as PORT: choose another one' })
   return faults

@@ -80,6 +80,8 @@ t.test('the private listener needs a password as soon as others can reach it', t
   for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost'])
     t.same(faultsIn({ ...enough, ADMIN_HOST: host }), [], host)
   t.same(faultsIn({ ...enough, ADMIN_HOST: '::', ADMIN_TOKEN: 'sixteen-letters-' }), [])
+  for (const weak of ['aaaaaaaaaaaaaaaa', '1212121212121212121212', 'abcdabcdabcdabcd'])
+    t.match(faultsIn({ ...enough, ADMIN_TOKEN: weak }), [/^ADMIN_TOKEN repeats a few characters/])
   t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'short' }), [/^ADMIN_TOKEN must be 16/])
   t.match(faultsIn({ ...enough, PORT: '9090' }), [/^ADMIN_PORT is the same as PORT/])
   t.same(faultsIn({ ...enough, PORT: '0', ADMIN_PORT: '0' }), [], '0 is any free port')

@@ -54,7 +54,7 @@ const settings = {
     pattern: '^[\\x21-\\x7e]{16,256}$',
     form: '16 to 256 visible ASCII characters without spaces',
     secret: true,
-    meaning: 'Password of console and metrics.',
+    meaning: 'Password of console and metrics. Make one with `callback-courier token`.',
     example: 'a-long-random-password',
   }),
   ADMIN_NAMES: read('hosts', {
