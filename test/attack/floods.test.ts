@@ -21,6 +21,18 @@ const ATTACKS: readonly AttackName[] = [
 /** A good callback's answer time beside an attack, ms, of 99 in 100. */
 const P99_MS = 200
 const PROBE_MS = 1000
+/**
+ * Lines of the log that an attack may cause: sixty refused callbacks a minute, some lines of strangers a minute, and a
+ * minute may end meanwhile. The attacks make thousands of requests.
+ */
+const MOST_LINES = 150
+
+/** How the Dockerfile bounds the process's memory, and what operators are told to give it, MB. */
+const AS_IN_THE_IMAGE = {
+  NODE_OPTIONS: '--max-old-space-size=160 --max-semi-space-size=4',
+  MALLOC_ARENA_MAX: '2',
+}
+const GIVEN_MB = 512
 
 const { current } = callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN })
 const path = `/callback/${CORP_ID}/${current}/sms`
@@ -72,7 +84,7 @@ async function under<T>(order: AttackOrder, act: () => Promise<T>): Promise<T> {
 }
 
 t.test(
-  'a good callback is answered in time beside every attack; memory and log stay as they are',
+  'a good callback is answered in time beside every attack; memory is bounded, and the log does not grow with it',
   async t => {
     const sinks: Sinks = await startSinks(t)
     const service = await startProcess(t, {
@@ -80,18 +92,20 @@ t.test(
       QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
       QUOTA_RECIPIENT_PER_DAY: 'off',
       QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+      ...AS_IN_THE_IMAGE,
     })
-    const lines = () => service.stdout().split('\n').length
+    const noise = () => service.stdout().split('\n').filter(isNoise).length
     await probe(service, sinks.ca)
+    const atRest = service.memory()
 
     let most = 0
     for (const name of ATTACKS) {
-      const before = lines()
+      const before = noise()
       const order = { name, url: service.publicUrl, path }
       let { p99, count: sent } = await under(order, () => probe(service, sinks.ca))
       let allowed = P99_MS
       // When the machine has other work, what that costs without an attack is not the attack's: measured beside it.
-      for (let tries = 1; tries < 3 && p99 >= allowed; tries += 1) {
+      for (let tries = 1; tries < 5 && p99 >= allowed; tries += 1) {
         const quiet = await probe(service, sinks.ca)
         const again = await under(order, () => probe(service, sinks.ca))
         p99 = again.p99
@@ -99,8 +113,8 @@ t.test(
         sent += quiet.count + again.count
       }
       t.ok(p99 < allowed, `${name}: ${Math.round(p99)} ms, allowed ${Math.round(allowed)} ms`)
-      const grown = lines() - before
-      t.ok(grown <= 2 * sent + 80, `${name}: ${grown} lines of the log for ${sent} callbacks`)
+      const grown = noise() - before
+      t.ok(grown <= MOST_LINES, `${name}: ${grown} lines of the log`)
       most = Math.max(most, service.memory())
       t.comment(`${name}: p99 ${p99.toFixed(1)} ms, ${sent} callbacks, ${service.memory().toFixed(0)} MB`)
     }
@@ -110,6 +124,14 @@ t.test(
     for (const name of ['idle sockets', 'pipelined requests', 'wrong keys', 'endless bodies'] as const)
       await under({ name, url: service.publicUrl, path }, () => probe(service, sinks.ca))
     const after = service.memory()
-    t.ok(after < most * 1.25 + 20, `${Math.round(most)} MB, and ${Math.round(after)} MB after the same again`)
+    const megabytes = `${Math.round(atRest)} MB, at most ${Math.round(most)} MB, and ${Math.round(after)} MB after some again`
+    t.comment(megabytes)
+    t.ok(most < GIVEN_MB, megabytes)
+    t.ok(after < most * 1.1 + 20, megabytes)
   },
 )
+
+/** Whether a line of the log is of anything but a good callback and its message. */
+function isNoise(line: string): boolean {
+  return line !== '' && !/"event":"(?:callback".*"err_code":0,|final".*"state":"sent")/.test(line)
+}
