@@ -46,7 +46,7 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
   if (summary === null)
     fail(
       'store',
-      'The store does not answer. Callbacks are answered 503 until it does: look at disk space and permissions, then at the log.',
+      'The store does not answer. Callbacks are answered 503 until it does: look at its disk (space, permissions) or at the database, then at the log.',
     )
   else if (failure !== null && now - failure.at < OLD_MS)
     fail(

@@ -99,7 +99,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
         reply.code(503),
         'The store does not answer',
         '',
-        html`<p>Look at disk space and permissions, then at the log. This page works again when the store does.</p>`,
+        html`<p>Look at its disk (space, permissions) or at the database, then at the log. This page works again when the store does.</p>`,
       )
     }
     const status = error.statusCode ?? 500

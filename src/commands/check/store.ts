@@ -29,6 +29,7 @@ export async function lookAtStore(
   if (service.is === 'unready')
     return [
       fail('store', `the running service does not accept callbacks: ${service.reason}`, 'look at its log'),
+      ...(store.kind === 'postgres' ? [await tryIt(open)] : []),
     ]
   if (store.kind === 'file' && !existsSync(store.path)) return [notThereYet(store.path)]
   return [await tryIt(open)]
