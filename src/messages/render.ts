@@ -7,6 +7,7 @@ import { type ComposerOptions, createComposer } from './mime.ts'
 import { kindNamed, PLAIN_KIND } from './registry.ts'
 import type { Sample } from './samples.ts'
 import { segments } from './segments.ts'
+import { createShared } from './shared.ts'
 import { chooseText } from './sms-text.ts'
 import type { Problem } from './template-files.ts'
 import { createTemplates, type TemplatesOptions } from './templates.ts'
@@ -85,6 +86,8 @@ export function createRenderer(options: RendererOptions): Renderer {
     lookEveryMs: options.lookEveryMs ?? 1000,
   })
   const mails = createMails({ brand, locale })
+  const mailParts = createShared<ReturnType<typeof mails.encode>>()
+  const smsBodies = createShared<string>()
 
   return {
     render: message => (message.channel === 'email' ? renderMail(message) : renderSms(message)),
@@ -100,7 +103,9 @@ export function createRenderer(options: RendererOptions): Renderer {
   function renderMail(message: NewMessage): OutgoingMail {
     const { id, recipient: to, arrivedAt, expiresAt } = message
     const sample = spoken(message)
-    const parts = templates.say(`email/${sample.name}`, catalog => mails.encode(catalog, sample))
+    const parts = mailParts(sample.content, templates.current(), sample.name, () =>
+      templates.say(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
+    )
     return { channel: 'email', id, to, raw: compose({ ...parts, id, to, arrivedAt }), expiresAt }
   }
 
@@ -117,13 +122,15 @@ export function createRenderer(options: RendererOptions): Renderer {
       localeByCountry?.size || countrySenders?.size ? parsePhoneNumberFromString(to)?.country : undefined
     const tag = content.locale ?? (country && localeByCountry?.get(country)) ?? locale
     const plugin = content.pluginId === undefined ? undefined : pluginSenders?.get(content.pluginId)
-    const body = templates.say(`sms/${name}`, catalog => {
-      const language = catalog.language(tag, `sms/${name}`)
-      const validity = statedValidity(language, 'sms', content)
-      const signature = plugin?.signature ?? brand.name
-      const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
-      return chooseText(language.sms(name, scope), content, webotpDomain)
-    })
+    const body = smsBodies(content, templates.current(), `${name}/${tag}`, () =>
+      templates.say(`sms/${name}`, catalog => {
+        const language = catalog.language(tag, `sms/${name}`)
+        const validity = statedValidity(language, 'sms', content)
+        const signature = plugin?.signature ?? brand.name
+        const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
+        return chooseText(language.sms(name, scope), content, webotpDomain)
+      }),
+    )
     if (maxSegments !== undefined && segments(body).segments > maxSegments) {
       throw new Unrenderable(`longer than SMS_MAX_SEGMENTS (${maxSegments}) allows`)
     }
