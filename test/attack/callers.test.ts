@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
-import { EMAIL_TOKEN, mailBody, SMS_TOKEN, smsBody, startRig } from '../rigs/service.ts'
+import { CORP_ID, EMAIL_TOKEN, mailBody, SMS_TOKEN, smsBody, startRig } from '../rigs/service.ts'
 
 t.test('a wrong key, enterprise or channel opens nothing, for GET and POST', async t => {
   const rig = await startRig(t)
@@ -128,6 +129,20 @@ t.test('only allowed networks get in; a forged X-Forwarded-For changes nothing',
   t.equal((await through('2001:db8:1::5')).errCode, 0)
 })
 
+/**
+ * What somebody makes of a signature that was seen, without the Token: SHA-1 goes on from where it ended, so it also
+ * signs the same text, its padding (RFC 3174, 4) and anything after it.
+ */
+function extended(timestamp: string): string {
+  const signed = Buffer.from(`${CORP_ID}${SMS_TOKEN}${timestamp}`)
+  const padding = Buffer.alloc(64 - ((signed.length + 8) % 64) + 8)
+  padding[0] = 0x80
+  padding.writeUInt32BE(signed.length * 8, padding.length - 4)
+  const digest = createHash('sha1').update(signed).update(padding).update('1').digest('hex')
+  const bytes = [...padding].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')
+  return `timestamp=${timestamp}${bytes}1&signature=${digest}`
+}
+
 t.test('required: a POST that is unsigned, wrong, of another channel or old sends nothing', async t => {
   const rig = await startRig(t, { POST_SIGNATURE: 'required' })
   const now = Math.floor(Date.now() / 1000)
@@ -142,7 +157,8 @@ t.test('required: a POST that is unsigned, wrong, of another channel or old send
     'old, in milliseconds': rig.sign('sms', String((now - 600) * 1000)),
     twice: `${rig.sign('sms')}&${rig.sign('sms')}`,
     'an array': rig.sign('sms').replace('signature=', 'signature[]='),
-    'length extension': `${rig.sign('sms')}%80%00%00`,
+    'something after it': `${rig.sign('sms')}%80%00%00`,
+    'length extension': extended(String(now)),
   }
   for (const [what, query] of Object.entries(wrong)) {
     const answer = await rig.post('sms', smsBody(), { query })
@@ -150,6 +166,7 @@ t.test('required: a POST that is unsigned, wrong, of another channel or old send
     t.equal(answer.status, 403, what)
   }
   t.equal(rig.twilio.requests.length, 0)
+  t.equal((await rig.validate('sms', extended('1700000000'))).errCode, 4031003, 'nor does it validate')
   t.equal((await rig.post('sms', smsBody(), { query: rig.sign('sms') })).errCode, 0)
   t.equal(rig.twilio.messages.length, 1)
 })

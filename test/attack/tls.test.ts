@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import tls from 'node:tls'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { createTestCertificate } from '../rigs/certificate.ts'
 import { type ServiceRig, startRig } from '../rigs/service.ts'
 
 /** What a handshake came to: `TLSv1.3 TLS_AES_128_GCM_SHA256`, or the reason of the refusal. */
@@ -16,11 +19,22 @@ function handshake(rig: ServiceRig, options: tls.ConnectionOptions): Promise<str
 
 t.test('only TLS 1.2 and 1.3, with forward secrecy and authenticated encryption', async t => {
   const rig = await startRig(t)
-  t.match(await handshake(rig, {}), /^TLSv1\.3 /)
-  t.match(await handshake(rig, { maxVersion: 'TLSv1.2' }), /^TLSv1\.2 ECDHE-/)
+  await holds(t, rig, {})
+  // What a certificate's key cannot serve is refused anyway: the other kind of key has suites of its own.
+  const { key, cert } = await createTestCertificate({ keyType: 'rsa' })
+  await writeFile(join(rig.directory, 'cert.pem'), cert)
+  await writeFile(join(rig.directory, 'key.pem'), key)
+  await rig.restart()
+  await holds(t, rig, { ca: cert })
+})
+
+async function holds(t: Test, rig: ServiceRig, trust: tls.ConnectionOptions): Promise<void> {
+  const shake = (options: tls.ConnectionOptions) => handshake(rig, { ...trust, ...options })
+  t.match(await shake({}), /^TLSv1\.3 /)
+  t.match(await shake({ maxVersion: 'TLSv1.2' }), /^TLSv1\.2 ECDHE-/)
   for (const version of ['TLSv1', 'TLSv1.1'] as const)
     t.match(
-      await handshake(rig, { minVersion: 'TLSv1', maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' }),
+      await shake({ minVersion: 'TLSv1', maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' }),
       /^refused/,
       version,
     )
@@ -29,20 +43,19 @@ t.test('only TLS 1.2 and 1.3, with forward secrecy and authenticated encryption'
     'AES256-SHA256',
     'DHE-RSA-AES128-GCM-SHA256',
     'ECDHE-ECDSA-AES128-SHA256',
+    'ECDHE-RSA-AES128-SHA256',
+    'ECDHE-RSA-AES256-SHA',
+    'AES128-SHA',
     'ECDHE-ECDSA-AES256-SHA',
     'ECDHE-ECDSA-AES128-CCM8',
     'NULL-SHA256',
     'ADH-AES128-GCM-SHA256',
   ])
-    t.match(
-      await handshake(rig, { maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }),
-      /^refused/,
-      ciphers,
-    )
-  t.match(await handshake(rig, { ecdhCurve: 'ffdhe2048' }), /^refused/, 'no finite field')
+    t.match(await shake({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }), /^refused/, ciphers)
+  t.match(await shake({ ecdhCurve: 'ffdhe2048' }), /^refused/, 'no finite field')
   for (const group of ['X25519MLKEM768', 'X25519', 'prime256v1', 'secp384r1'])
-    t.match(await handshake(rig, { ecdhCurve: group }), /^TLSv1\.3/, group)
-})
+    t.match(await shake({ ecdhCurve: group }), /^TLSv1\.3/, group)
+}
 
 t.test('a client cannot make the server do handshake after handshake', async t => {
   const rig = await startRig(t)

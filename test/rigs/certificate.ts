@@ -4,12 +4,11 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 /** A self-signed certificate, PEM: `cert` is its own `ca`. For `localhost` and 127.0.0.1 unless another name is given. */
 export async function createTestCertificate(
-  options: { readonly name?: string; readonly notAfter?: Date } = {},
+  options: { readonly name?: string; readonly notAfter?: Date; readonly keyType?: 'ec' | 'rsa' } = {},
 ): Promise<{ readonly key: string; readonly cert: string }> {
-  const { name, notAfter = new Date(Date.now() + 30 * DAY_MS) } = options
+  const { name, notAfter = new Date(Date.now() + 30 * DAY_MS), keyType = 'ec' } = options
   const made = await generate([{ name: 'commonName', value: name ?? 'localhost' }], {
-    keyType: 'ec',
-    curve: 'P-256',
+    ...(keyType === 'ec' ? { keyType, curve: 'P-256' } : { keyType, keySize: 2048 }),
     algorithm: 'sha256',
     notBeforeDate: new Date(notAfter.getTime() - 60 * DAY_MS),
     notAfterDate: notAfter,
