@@ -39,7 +39,7 @@ export function expectDue(lane: Lane, dueAt: number): void {
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { outbox, clock, verdicts, observer, leaseMs, pollMs, paused, work, claimed } = options
+  const { outbox, clock, observer, leaseMs, pollMs, paused, work, claimed } = options
 
   function schedule(lane: Lane): void {
     const limit = claimable(lane, clock.now())
@@ -69,10 +69,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     const codes = lane.codesInStore
     try {
       const { messages, settled, nextDueAt } = await outbox.claim(lane.provider.channel, limit, leaseMs)
-      for (const { id, state, channel, kind } of settled) {
-        verdicts.announce(id, { is: 'final', state, answer: null })
-        observer.final({ id, channel, kind, state, answer: null })
-      }
+      reportEnded(settled, options)
       const now = clock.now()
       const again = messages.length === limit ? now : nextDueAt
       if (again !== null) expectDue(lane, again)
@@ -103,6 +100,17 @@ export function createClaims(options: ClaimsOptions): Claims {
       lane.claiming = true
       work(lane, refill(lane, 0))
     },
+  }
+}
+
+/** Tells of what the store has ended by itself. */
+export function reportEnded(
+  ended: Awaited<ReturnType<Outbox['claim']>>['settled'],
+  { verdicts, observer }: Pick<ClaimsOptions, 'verdicts' | 'observer'>,
+): void {
+  for (const { id, state, channel, kind } of ended) {
+    verdicts.announce(id, { is: 'final', state, answer: null })
+    observer.final({ id, channel, kind, state, answer: null })
   }
 }
 

@@ -9,6 +9,7 @@ import { createLane, type Job, type Lane, type LaneSpec } from './lane.ts'
 import type { DeliveryObserver } from './observer.ts'
 import { settlementOf } from './retry.ts'
 import { createSettler } from './settling.ts'
+import { createUnserved } from './unserved.ts'
 import type { Verdicts } from './verdicts.ts'
 
 export type { DeliveryObserver } from './observer.ts'
@@ -90,10 +91,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       for (const lane of lanes.values()) run(lane)
     },
   })
+  const paused = () => stopping || settler.behind()
   const claims = createClaims({
     ...options,
-    paused: () => stopping || settler.behind(),
-    work,
+    paused,
+    work: workFor,
     claimed(lane, jobs) {
       // Newest first as they were claimed; the last one added is the next of those that came in the same millisecond.
       for (const job of jobs.toReversed()) supersede(lane, lane.add(job))
@@ -104,6 +106,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
   })
   const { schedule } = claims
+  const channels = (['email', 'sms'] as const).filter(channel => !lanes.has(channel))
+  const unserved = createUnserved({ ...options, channels, paused, work })
   let stopping = false
   /** Attempts, settlements and claims that have not ended. */
   let working = 0
@@ -116,14 +120,19 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return lane
   }
 
-  /** Runs something that ending waits for, and goes on with its lane afterwards. */
-  function work(lane: Lane, task: Promise<unknown>): void {
+  /** Runs something that ending waits for. */
+  function work(task: Promise<unknown>, afterwards?: () => void): void {
     working += 1
     void task.finally(() => {
       working -= 1
-      run(lane)
+      afterwards?.()
       rest()
     })
+  }
+
+  /** The same, and goes on with its lane afterwards. */
+  function workFor(lane: Lane, task: Promise<unknown>): void {
+    work(task, () => run(lane))
   }
 
   function atRest(): boolean {
@@ -140,7 +149,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const job = lane.next(now)
       if (job === undefined) break
       if (isOver(job, now) || !holds(job.lease)) putBack(lane, job, now)
-      else if (lane.breaker.allows(now)) work(lane, attempt(lane, job))
+      else if (lane.breaker.allows(now)) workFor(lane, attempt(lane, job))
       else {
         const until = Math.max(lane.breaker.openUntil() ?? now, now)
         giveBack(lane, job, until + Math.round(random() * RETURN_SPREAD_MS))
@@ -176,7 +185,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Ends the claim of a message that waited. */
   function end(lane: Lane, job: Job, settlement: Settlement): void {
-    work(lane, settle(lane, job, settlement, false))
+    workFor(lane, settle(lane, job, settlement, false))
   }
 
   async function settle(lane: Lane, job: Job, settlement: Settlement, begun: boolean): Promise<void> {
@@ -252,6 +261,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       }
       claims.tidy(lane)
     }
+    unserved.tidy()
   }
 
   function atRestWithin(ms: number): Promise<void> {
@@ -323,6 +333,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         lane.dueAt = clock.now()
         schedule(lane)
       }
+      unserved.tidy()
     },
     async stop(graceMs, abortMs) {
       stopping = true

@@ -75,3 +75,23 @@ t.test('what another process stores is seen, even when nothing is known to be du
   await until('it is sent', async () => (await rig.view(other.message.id)).state === 'sent')
   t.match(await rig.view(message.id), { state: 'queued' })
 })
+
+t.test(
+  'what a channel has left behind that is switched off ends with its life, and is taken over',
+  async t => {
+    const rig = await openRig(t)
+    const old = await rig.store({ channel: 'sms', recipient: '+8613800138000', lifeMs: 60_000 })
+    const { message: young } = await rig.store({
+      channel: 'sms',
+      recipient: '+8613800138001',
+      lifeMs: 600_000,
+    })
+    await rig.outbox.claim('sms', 1, 1000)
+    rig.clock.advance(60_000)
+    rig.delivery.start()
+    await until('the old one has ended', () => rig.events.includes('final expired'))
+    t.match(await rig.view(old.message.id), { state: 'expired' })
+    t.match(await rig.view(young.id), { state: 'queued', ambiguous: 1 })
+    t.equal(rig.provider.asked.length, 0)
+  },
+)
