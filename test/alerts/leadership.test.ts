@@ -26,7 +26,7 @@ function replica(t: Test, lead: LeadershipOptions['lead']) {
   const troubles: string[] = []
   const leadership = createLeadership({
     lead,
-    ttlMs: 200,
+    ttlMs: 1000,
     everyMs: 50,
     now: () => performance.now(),
     onChange: leads => changes.push(leads),
@@ -50,12 +50,12 @@ t.test('one replica leads; the other takes over at once when it is told', async 
   const store = lease()
   const [a, b] = [replica(t, store.lead('a')), replica(t, store.lead('b'))]
   await until(() => a.leads())
-  await pause(400)
+  await pause(1500)
   t.ok(a.leads(), 'kept by being renewed')
   t.notOk(b.leads())
   await a.stop()
   const tookMs = await until(() => b.leads())
-  t.ok(tookMs < 150, `took ${tookMs} ms`)
+  t.ok(tookMs < 600, `not when the lead would have run out: took ${tookMs} ms`)
   t.same(a.changes, [true, false])
   t.same(b.changes, [true])
 })

@@ -294,5 +294,5 @@ t.test('the end stores what came by then, and does not wait for a store that is 
   while (gone.events.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
   const began = performance.now()
   await gone.teller().stop()
-  t.ok(performance.now() - began < 1000)
+  t.ok(performance.now() - began < 10_000, 'sooner than the next try')
 })

@@ -134,7 +134,10 @@ t.test('silence is noticed though the connection stays open', async t => {
   await until(() => ends.length === 1)
   const tookMs = performance.now() - began
   t.equal(ends[0], `silent: nothing was heard for ${quick.silenceMs} ms`)
-  t.ok(tookMs >= quick.silenceMs - quick.heartbeatMs * 2 && tookMs < quick.silenceMs * 4, `took ${tookMs} ms`)
+  t.ok(
+    tookMs >= quick.silenceMs - quick.heartbeatMs * 2 && tookMs < quick.silenceMs * 10,
+    `took ${tookMs} ms`,
+  )
   server.line.setSilent(false)
   await ready()
 })
@@ -149,16 +152,13 @@ t.test('quiet is not silence: heartbeats are answered', async t => {
 })
 
 t.test('a refused credential is replaced at once', async t => {
-  const { server, tokens, ready, until, logins, ends, client } = await subscribed(t, {
-    timings: { ...quick, reconnectMs: 300 },
-  })
+  const { server, tokens, ready, until, logins, ends, waits, client } = await subscribed(t)
   await ready()
   tokens.revoke()
   server.line.cut()
   await until(() => client.status().connections === 3)
-  const began = performance.now()
   await ready()
-  t.ok(performance.now() - began < 250, 'without waiting for the next try')
+  t.equal(waits[1], 0, 'without waiting for the next try')
   t.equal(logins(), 2)
   t.match(ends[1], /^refused: authenticate: refused: HTTP 403, code 4031003/)
 })

@@ -52,6 +52,8 @@ export async function subscribed(
   const messages: DdqMessage[] = []
   const malformed: { topic: string; fault: string; shape: string }[] = []
   const ends: string[] = []
+  /** How long each end was waited after, ms. */
+  const waits: number[] = []
   const client = createDdqClient({
     endpoint: {
       origin: `http://127.0.0.1:${port}`,
@@ -76,7 +78,8 @@ export async function subscribed(
     random: Math.random,
     now,
     onMalformed: what => malformed.push(what),
-    onEnd: end => {
+    onEnd: (end, waitMs) => {
+      waits.push(waitMs)
       ends.push(`${end.is}: ${end.why}`)
       changed()
     },
@@ -122,6 +125,7 @@ export async function subscribed(
     messages,
     malformed,
     ends,
+    waits,
     reporter,
     until,
     logins: () => logins,

@@ -33,7 +33,8 @@ await t.test('a number is taken out with and without its plus', async t => {
 })
 
 await t.test('a hostile reply is no work', async t => {
-  const began = performance.now()
+  // Time of the processor, not of the clock: other tests run beside this one.
+  const before = process.cpuUsage()
   for (const text of [
     '@'.repeat(1e6),
     '<'.repeat(1e6),
@@ -42,5 +43,6 @@ await t.test('a hostile reply is no work', async t => {
     '1 '.repeat(5e5),
   ])
     presentableReply(text, 'reader@example.com')
-  t.ok(performance.now() - began < 500)
+  const { user, system } = process.cpuUsage(before)
+  t.ok(user + system < 500_000, `${Math.round((user + system) / 1000)} ms`)
 })
