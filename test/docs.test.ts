@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
 import { ERR_CODES } from '../src/answers.ts'
 import { settingNames } from '../src/config/settings.ts'
@@ -12,11 +12,45 @@ const read = (path: string) => readFileSync(resolve(root, path), 'utf8')
 const README = read('README.md')
 const READINGS = read('docs/contract-readings.md')
 
-t.test('every link to a file leads to one', t => {
-  for (const path of ['README.md', 'docs/contract-readings.md']) {
-    const targets = [...read(path).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target]) => target ?? '')
-    for (const target of targets) t.ok(existsSync(resolve(root, dirname(path), target)), `${path}: ${target}`)
+const PAGES = [...globSync('*.md', { cwd: root }), ...globSync('docs/**/*.md', { cwd: root })]
+
+/** Where a page's links and pictures lead, from the root; without code, in which brackets mean other things. */
+function linksOf(page: string): readonly { readonly file: string; readonly part: string }[] {
+  const text = read(page).replaceAll(/^```[\s\S]*?^```/gm, '')
+  return [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)\)/g)].map(
+    ([, file = '', part = '']) => ({
+      file: file === '' ? page : relative(root, resolve(root, dirname(page), file)),
+      part,
+    }),
+  )
+}
+
+/** What a heading is called in an address, as GitHub makes it. */
+const partsOf = (page: string) =>
+  [...read(page).matchAll(/^#{1,6} (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+
+t.test('every link and picture leads to a file, and to a part that it has', t => {
+  t.ok(PAGES.length > 10)
+  for (const page of PAGES) {
+    for (const { file, part } of linksOf(page)) {
+      if (!t.ok(existsSync(resolve(root, file)), `${page}: ${file}`) || part === '') continue
+      t.ok(partsOf(file).includes(part), `${page}: ${file}#${part}`)
+    }
   }
+  t.end()
+})
+
+t.test('every page is linked, and every picture shown', t => {
+  const linked = new Set(
+    PAGES.flatMap(page => linksOf(page).filter(({ file }) => file !== page)).map(({ file }) => file),
+  )
+  for (const page of globSync('docs/**/*.md', { cwd: root })) t.ok(linked.has(page), page)
+  for (const picture of globSync('docs/images/*', { cwd: root })) t.ok(linked.has(picture), picture)
   t.end()
 })
 

@@ -5,9 +5,9 @@ import { rendererFor } from '../messages/rendering.ts'
 
 /**
  * Takes the pictures of docs/templates.md: `node test/templates/pictures.ts docs/images`, with the path of a Chromium in
- * CHROMIUM. Three kinds in three languages side by side, on a desktop, on a phone, and on a phone in dark mode.
+ * CHROMIUM. Each is of a kind in three languages side by side; `all` as a second argument: every kind in every view.
  */
-const KINDS = ['registration-activation', 'recovery-code', 'member-password-recovery']
+const SHOWN = ['registration-activation-desktop', 'registration-activation-dark', 'recovery-code-phone']
 const LOCALES = ['en', 'zh-CN', 'ar']
 const VIEWS = [
   { name: 'desktop', width: 640, colorScheme: 'light', around: '#c9ccd2' },
@@ -17,13 +17,16 @@ const VIEWS = [
 const GAP = 16
 
 const out = process.argv[2] ?? '.'
+const all = process.argv[3] === 'all'
 const renderer = rendererFor()
 const browser = await chromium.launch({
   executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],
 })
-for (const kind of KINDS) {
+for (const { name: kind, channel } of samples) {
+  if (channel !== 'email') continue
   for (const { name, width, colorScheme, around } of VIEWS) {
+    if (!all && !SHOWN.includes(`${kind}-${name}`)) continue
     const page = await browser.newPage({
       viewport: { width: LOCALES.length * (width + GAP) + GAP, height: 300 },
       colorScheme,

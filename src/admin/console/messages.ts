@@ -100,7 +100,7 @@ export function messageList(
 <thead><tr><th scope="col">Arrived, UTC</th><th scope="col">Kind</th><th scope="col">Recipient</th><th scope="col">State</th><th scope="col" class="n">Attempts</th><th scope="col">Last reply</th><th scope="col" class="n">Took</th></tr></thead>
 <tbody>${rows.map(
     row => html`<tr>
-<td data-l="Arrived"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
+<td data-l="Arrived" class="when"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
 <td data-l="Kind">${row.channel === 'email' ? 'E-mail' : 'SMS'}: ${row.kind}</td>
 <td data-l="Recipient" class="mono">${row.masked}</td>
 <td data-l="State">${badge(row.state)}${receiptWord(row)}</td>
@@ -145,7 +145,7 @@ ${waits ? html`<form class="row" method="post" action="/console/messages/${row.i
       ? html`<tr><td colspan="6">No attempt yet.</td></tr>`
       : row.timeline.map(
           each => html`<tr>
-<td data-l="When">${clockTime(each.at)}</td><td data-l="Provider">${each.provider}</td><td data-l="Outcome">${each.outcome}</td><td data-l="Code" class="mono">${each.code}</td><td data-l="Reply">${each.reply}</td><td data-l="Took" class="n">${span(each.tookMs)}</td></tr>`,
+<td data-l="When" class="when">${clockTime(each.at)}</td><td data-l="Provider">${each.provider}</td><td data-l="Outcome">${each.outcome}</td><td data-l="Code" class="mono">${each.code}</td><td data-l="Reply">${each.reply}</td><td data-l="Took" class="n">${span(each.tookMs)}</td></tr>`,
         )
   }</tbody></table></section>`
 }
