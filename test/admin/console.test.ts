@@ -1,12 +1,9 @@
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { noBrowser, openBrowser } from '../rigs/browser.ts'
 import { EMAIL_TOKEN, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
 
 const HOUR = 3_600_000
-const PICTURES = process.env['CONSOLE_PICTURES']
 
 /** The service started as many hours ago as said, so that a day fits into seconds. */
 const hoursAgo = (hours: number) => ({ wall: () => Date.now() - hours * HOUR })
@@ -173,9 +170,8 @@ t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 
     return page
   }
   const page = await open({})
-  const look = async (name: string, path = '/console') => {
+  const look = async (path = '/console') => {
     await page.goto(`${rig.service().adminUrl}${path}`)
-    await picture(page, name)
     return page.locator('main').innerText()
   }
 
@@ -192,15 +188,14 @@ t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 
   rig.smtp.act = ({ step }) =>
     step === 'AUTH' ? { is: 'say', reply: '535 5.7.8 authentication failed' } : undefined
   for (let n = 0; n < 8; n += 1) await rig.post('email', code(`noon${n}@example.com`, String(400_000 + n)))
-  const outage = await look('console-outage')
+  const outage = await look()
   t.match(outage, /Failing: smtp has failed for .*535/s)
   t.match(outage, 'This is ours to mend')
-  const waiting = await look('console-waiting', '/console/messages?state=queued')
+  const waiting = await look('/console/messages?state=queued')
   t.match(waiting, 'waiting')
   t.match(waiting, '535')
   await page.locator('tbody tr', { hasText: '535' }).first().getByRole('link').click()
   await page.getByRole('button', { name: 'Try now' }).waitFor()
-  await picture(page, 'console-message')
 
   // Hours later their codes have expired, and nobody was sent one that no longer works.
   rig.smtp.act = undefined
@@ -208,7 +203,7 @@ t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 
   await settled(rig, 'expired', 8)
   for (let n = 0; n < 6; n += 1) await rig.post('email', code(`evening${n}@example.com`, String(500_000 + n)))
   await settled(rig, 'sent', 23)
-  const evening = await look('console-evening')
+  const evening = await look()
   t.match(evening, /expired 8/)
   t.notMatch(evening, /Failing/)
   t.equal(rig.smtp.mails.filter(mail => mail.to.join().startsWith('noon')).length, 0)
@@ -221,9 +216,9 @@ t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 
   await walkByKeyboard(t, page, rig)
   const plain = await open({
     javaScriptEnabled: false,
-    viewport: { width: 375, height: 800 },
     colorScheme: 'dark',
   })
+  const phone = await open({ viewport: { width: 360, height: 800 } })
   for (const path of [
     '/console',
     '/console/messages',
@@ -234,10 +229,9 @@ t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 
     await plain.goto(`${rig.service().adminUrl}${path}`)
     t.ok((await plain.locator('main').innerText()).length > 20, `${path} works without JavaScript`)
     const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-    t.equal(await page.evaluate(wide), 0, `${path} does not scroll sideways`)
+    await phone.goto(`${rig.service().adminUrl}${path}`)
+    t.equal(await phone.evaluate(wide), 0, `${path} does not scroll sideways on a phone`)
   }
-  await plain.goto(`${rig.service().adminUrl}/console`)
-  await picture(plain, 'console-phone')
   t.same(errors, [], 'no script failed and nothing was blocked')
 })
 
@@ -257,11 +251,4 @@ async function walkByKeyboard(t: Test, page: Page, rig: ServiceRig): Promise<voi
   t.equal(await page.locator('tbody tr').count(), 1)
   await page.locator('tbody a').click()
   await page.getByText('Timeline').waitFor()
-}
-
-/** Pictures for the docs, when CONSOLE_PICTURES names a folder for them. */
-async function picture(page: Page, name: string): Promise<void> {
-  if (PICTURES === undefined) return
-  await mkdir(PICTURES, { recursive: true })
-  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true })
 }
