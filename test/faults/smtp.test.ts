@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { SmtpAct, SmtpMoment } from '../rigs/smtp-server.ts'
-import { counting, LONG, openStage, pause, QUICK, type Stage } from './stage.ts'
+import { counting, LONG, openStage, PATIENT, pause, QUICK, type Stage } from './stage.ts'
 
 t.jobs = 4
 
@@ -12,9 +12,9 @@ const say = (reply: string, close = false): SmtpAct => ({ is: 'say', reply, clos
 async function under(
   t: Test,
   fault: (moment: SmtpMoment) => SmtpAct | undefined,
-  { count = COUNT }: { count?: number } = {},
+  { count = COUNT, limits = PATIENT }: { count?: number; limits?: typeof QUICK } = {},
 ): Promise<Stage> {
-  const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', SMTP_CONNECTIONS: '5' })
+  const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', SMTP_CONNECTIONS: '5' }, { limits })
   const { asked, met } = counting(fault)
   stage.smtp.act = asked
   const load = stage.driver.load(stage.callbacks('email', count), 20)
@@ -75,7 +75,8 @@ for (const [name, accept] of [
 ] as const) {
   for (const is of ['stall', 'drop'] as const) {
     t.test(`a ${is} after the dot ${name}: at most one copy more, with the same Message-ID`, async t => {
-      const stage = await under(t, ({ step }) => (step === 'dot' ? { is, accept } : undefined), { count: 20 })
+      const fault = ({ step }: SmtpMoment) => (step === 'dot' ? { is, accept } : undefined)
+      const stage = await under(t, fault, { count: 20, limits: QUICK })
       const { breaches, ...found } = await stage.finish()
       t.same(breaches, [])
       t.match(found, { answered: 20, lost: 0 })
@@ -146,7 +147,7 @@ t.test('a fallback takes over when the server refuses or is gone, never when nob
 })
 
 t.test('a kept connection that died quietly delays no answer, and loses nothing', async t => {
-  const limits = { ...QUICK, smtp: { ...QUICK.smtp, commandMs: 4000 } }
+  const limits = { ...PATIENT, smtp: { ...PATIENT.smtp, commandMs: 4000 } }
   const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', SMTP_CONNECTIONS: '2' }, { limits })
   await stage.driver.load(stage.callbacks('email', 6), 3)
   await stage.atRest()

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { TwilioFault, TwilioRequest } from '../../src/sandbox/twilio.ts'
-import { counting, LONG, openStage, pause, QUICK, type Stage } from './stage.ts'
+import { counting, LONG, openStage, PATIENT, pause, QUICK, type Stage } from './stage.ts'
 
 t.jobs = 4
 
@@ -14,9 +14,9 @@ function error(status: number, code: number, headers: Readonly<Record<string, st
 async function under(
   t: Test,
   fault: (request: TwilioRequest) => TwilioFault | undefined,
-  count = COUNT,
+  { count = COUNT, limits = PATIENT }: { count?: number; limits?: typeof QUICK } = {},
 ): Promise<Stage> {
-  const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', TWILIO_CONCURRENCY: '20' })
+  const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', TWILIO_CONCURRENCY: '20' }, { limits })
   const { asked, met } = counting((request: TwilioRequest) =>
     request.method === 'POST' ? fault(request) : undefined,
   )
@@ -75,7 +75,7 @@ for (const [name, fault, taken] of [
   ['half an answer', { is: 'half', reset: true }, true],
 ] as const satisfies readonly (readonly [string, TwilioFault, boolean])[]) {
   t.test(`${name}: at most one copy more, and only where nobody could know`, async t => {
-    const stage = await under(t, () => fault, 20)
+    const stage = await under(t, () => fault, { count: 20, limits: QUICK })
     const { breaches, ...found } = await stage.finish()
     t.same(breaches, [])
     t.match(found, { answered: 20, lost: 0 })
