@@ -85,7 +85,8 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
       )
     if (sources.renewalRefused !== null)
       warn('renewal', refusedLine(sources.renewalRefused, certificate.expiresAt, now))
-    for (const flaw of certificate.flaws) warn('certificate', `Certificate: ${flaw}`)
+    for (const flaw of certificate.flaws)
+      warn('certificate', flaw.startsWith('the ') ? `T${flaw.slice(1)}` : `Certificate: ${flaw}`)
   }
   if (sources.devices !== null)
     for (const { level, text } of deviceCauses(sources.devices))

@@ -38,9 +38,9 @@ export function plot(
     const band = BANDS.findIndex(({ states }) => (states as readonly string[]).includes(state))
     if (bar !== undefined && band >= 0) bar[band] = (bar[band] ?? 0) + count
   }
-  const most = Math.max(1, ...bars.map(bar => bar.reduce((sum, each) => sum + each, 0)))
+  const most = Math.max(0, ...bars.map(bar => bar.reduce((sum, each) => sum + each, 0)))
   const width = WIDTH / steps
-  const scale = (HEIGHT - FOOT - 4) / most
+  const scale = (HEIGHT - FOOT - 4) / Math.max(1, most)
   const rects = bars.flatMap((bar, at) => {
     let y = HEIGHT - FOOT
     return bar.map((count, band) => {
