@@ -207,6 +207,8 @@ t.test('a link goes out as it came, with its host beside it, or not at all', asy
     'https://www.example.com@evil.test/',
     'https://evil.test@www.example.com/',
     'https://user:password@www.example.com/',
+    'https://@www.example.com/',
+    'https://:@www.example.com/',
     'https://www.example.com\\@evil.test/',
     'https:/www.example.com/',
     'https:www.example.com',
