@@ -1,5 +1,6 @@
 import type { Outgoing } from '../messages/message.ts'
 import type { Outcome } from '../providers/provider.ts'
+import { createBag } from '../transient.ts'
 import { discreet } from './discreet.ts'
 import type { Job, LaneSpec } from './lane.ts'
 import type { DeliveryObserver } from './observer.ts'
@@ -29,7 +30,7 @@ export function createAttempts(options: {
   readonly observer: Pick<DeliveryObserver, 'fault'>
 }): Attempts {
   const { limitMs, observer } = options
-  const running = new Set<AbortController>()
+  const running = createBag<AbortController>()
 
   async function within({ provider }: LaneSpec, outgoing: Outgoing): Promise<Outcome> {
     const controller = new AbortController()
@@ -40,12 +41,12 @@ export function createAttempts(options: {
         timer = setTimeout(() => resolve(OVERDUE), LAST_WORD_MS).unref()
       }, limitMs).unref()
     })
-    running.add(controller)
+    const over = running.add(controller)
     try {
       return await Promise.race([provider.send(outgoing, controller.signal), overdue])
     } finally {
       clearTimeout(timer)
-      running.delete(controller)
+      over()
     }
   }
 

@@ -1,6 +1,7 @@
 import type { NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { Lease } from '../outbox/outbox.ts'
 import type { Provider } from '../providers/provider.ts'
+import { createRegister } from '../transient.ts'
 import type { Breaker } from './breaker.ts'
 
 /** A claimed message in memory, before or during its attempt. */
@@ -77,7 +78,7 @@ export function createLane(spec: LaneSpec): Lane {
   const { concurrency } = spec.provider
   let codes: Job[] = []
   let others: Job[] = []
-  const groups = new Map<string, Job>()
+  const groups = createRegister<Job>()
   let paceMs: number | undefined
 
   /** Nothing is known of a provider at first: it is taken for a quick one. */

@@ -1,4 +1,5 @@
 import type { FinalAnswer, FinalState } from '../outbox/outbox.ts'
+import { createRegister } from '../transient.ts'
 
 /** What a waiting callback learns of one message. */
 export type Verdict =
@@ -18,12 +19,22 @@ export interface Verdicts {
 }
 
 /**
- * @param remember how many of the latest ends are kept, for a twin that joins a message whose end is being announced.
+ * @param remember how many of the latest ends are kept at least, and twice as many at most, for a twin that joins a
+ *   message whose end is being announced.
  */
 export function createVerdicts(remember = 2000): Verdicts {
-  const waiting = new Map<string, Set<(verdict: Verdict) => void>>()
-  const recent = new Map<string, Verdict>()
+  const waiting = createRegister<Set<(verdict: Verdict) => void>>()
+  let recent = createRegister<Verdict>()
+  let older = createRegister<Verdict>()
   let ended = false
+
+  function keep(id: string, verdict: Verdict): void {
+    if (recent.size >= remember && recent.get(id) === undefined) {
+      older = recent
+      recent = createRegister()
+    }
+    recent.set(id, verdict)
+  }
 
   function announce(id: string, verdict: Verdict): void {
     const set = waiting.get(id)
@@ -34,7 +45,7 @@ export function createVerdicts(remember = 2000): Verdicts {
 
   return {
     wait(id, heard) {
-      const known = recent.get(id) ?? (ended ? PENDING : undefined)
+      const known = recent.get(id) ?? older.get(id) ?? (ended ? PENDING : undefined)
       if (known !== undefined) {
         heard(known)
         return () => undefined
@@ -48,18 +59,12 @@ export function createVerdicts(remember = 2000): Verdicts {
       }
     },
     announce(id, verdict) {
-      if (verdict.is === 'final') {
-        recent.set(id, verdict)
-        if (recent.size > remember) {
-          const oldest = recent.keys().next()
-          if (oldest.done !== true) recent.delete(oldest.value)
-        }
-      }
+      if (verdict.is === 'final') keep(id, verdict)
       announce(id, verdict)
     },
     end() {
       ended = true
-      for (const id of waiting.keys()) announce(id, PENDING)
+      for (const id of waiting.names()) announce(id, PENDING)
     },
   }
 }

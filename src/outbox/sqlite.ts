@@ -130,10 +130,11 @@ function createCalls(
   log: NonNullable<SqliteOutboxOptions['log']>,
   committed: SqliteOutboxOptions['committed'],
 ) {
-  const pending = new Map<number, Pending>()
+  /** By the number of the call; a number whose call is answered is given again. */
+  let pending: (Pending | undefined)[] = []
+  let free: number[] = []
   let queue: Sent[] = []
   let underWay = 0
-  let n = 0
   let ended: Error | undefined
 
   function flush(): void {
@@ -150,25 +151,26 @@ function createCalls(
         reject(new StoreUnavailable(ended.message, { cause: ended }))
         return
       }
-      n += 1
-      pending.set(n, { resolve: value => resolve(value as Gives<N>), reject })
-      queue.push([n, name, takes] as unknown as Sent)
+      const number = free.pop() ?? pending.length
+      pending[number] = { resolve: value => resolve(value as Gives<N>), reject }
+      queue.push([number, name, takes] as unknown as Sent)
       if (queue.length === 1) setImmediate(flush)
     })
   }
 
   function answer([number, value, failure]: Replied): void {
-    const waiting = pending.get(number)
-    pending.delete(number)
+    const waiting = pending[number]
+    pending[number] = undefined
+    free.push(number)
     if (failure === undefined) waiting?.resolve(value)
     else waiting?.reject(errorOf(failure))
   }
 
   function end(reason: Error): void {
     ended ??= reason
-    for (const waiting of pending.values())
-      waiting.reject(new StoreUnavailable(ended.message, { cause: ended }))
-    pending.clear()
+    for (const waiting of pending) waiting?.reject(new StoreUnavailable(ended.message, { cause: ended }))
+    pending = []
+    free = []
   }
 
   worker.on('message', (message: FromStore) => {

@@ -1,6 +1,7 @@
 import type { Twilio } from 'twilio'
 import type { Clock } from '../clock.ts'
 import type { OutgoingSms, SmsSender } from '../messages/message.ts'
+import { createBag } from '../transient.ts'
 import type { Outcome, Provider } from './provider.ts'
 import { twilioFailure } from './twilio-outcome.ts'
 import type { Exchange, HttpLimits, UndiciClient } from './undici-client.ts'
@@ -47,10 +48,10 @@ interface Sdk {
  * The SDK takes a fifth of a second to load, so that happens with the first message, or when `load` is called (which
  * a server does once it listens).
  */
-export function createTwilioProvider(settings: TwilioSettings): Provider & { load(): Promise<void> } {
+export function createTwilioProvider(settings: TwilioSettings): Provider & Required<Pick<Provider, 'load'>> {
   const { accountSid, clock, concurrency = 200 } = settings
   const limits = { ...TWILIO_LIMITS, ...settings.limits }
-  const running = new Set<AbortController>()
+  const running = createBag<AbortController>()
   let sdk: Promise<Sdk> | undefined
   const secrets = ['authToken' in settings.login ? settings.login.authToken : settings.login.apiKeySecret]
   let closed = false
@@ -80,7 +81,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     const timer = setTimeout(() => stop('answer-limit'), longestTwilioAttemptMs(limits))
-    running.add(controller)
+    const over = running.add(controller)
     const exchange: Exchange = {
       signal: controller.signal,
       written: false,
@@ -94,7 +95,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & { loa
       return { error, exchange, ...(stopped !== undefined && { stopped }) }
     } finally {
       clearTimeout(timer)
-      running.delete(controller)
+      over()
       signal.removeEventListener('abort', onAbort)
     }
   }

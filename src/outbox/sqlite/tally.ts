@@ -37,7 +37,7 @@ export function createTally(db: DatabaseSync): Tally {
   )
   const live = { email: Number(count.get('email')?.['n']), sms: Number(count.get('sms')?.['n']) }
   const pending = { email: 0, sms: 0 }
-  const changes = new Map<
+  let changes = new Map<
     string,
     { minute: number; channel: string; kind: string; state: string; by: number }
   >()
@@ -51,7 +51,7 @@ export function createTally(db: DatabaseSync): Tally {
   }
 
   function forget(): void {
-    changes.clear()
+    changes = new Map()
     pending.email = 0
     pending.sms = 0
   }
@@ -74,7 +74,7 @@ export function createTally(db: DatabaseSync): Tally {
       for (const { minute, channel, kind, state, by } of changes.values()) {
         if (by !== 0) add.run(minute, channel, kind, state, by)
       }
-      changes.clear()
+      changes = new Map()
     },
     committed() {
       live.email += pending.email

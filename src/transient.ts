@@ -1,0 +1,67 @@
+/**
+ * Collections for what comes and goes with every message.
+ *
+ * Map and Set are the wrong ones for that. V8 keeps their entries in a hash table that is used up after some additions
+ * and removals and then replaced, and the table that was replaced points at its successor. Once one of them has come
+ * into the old part of the heap (which every full collection does to the current one), it keeps all that follow alive,
+ * with what each held when it was replaced, until the next full collection. Nine in ten messages, with their whole
+ * request, were found to survive that way: the young part's collections took 10 ms instead of one.
+ */
+
+/** Things without a name, in no order. */
+export interface Bag<T> extends Iterable<T> {
+  /** @returns how to take it out again. */
+  add(item: T): () => void
+}
+
+export function createBag<T>(): Bag<T> {
+  const slots: { readonly item: T; at: number }[] = []
+  return {
+    add(item) {
+      const slot = { item, at: slots.length }
+      slots.push(slot)
+      return () => {
+        if (slot.at < 0) return
+        const last = slots.pop()
+        if (last !== undefined && last !== slot) {
+          slots[slot.at] = last
+          last.at = slot.at
+        }
+        slot.at = -1
+      }
+    },
+    // Of a copy: what is taken out meanwhile must not make another be skipped.
+    [Symbol.iterator]: () => slots.map(({ item }) => item)[Symbol.iterator](),
+  }
+}
+
+/** Things by name. */
+export interface Register<T> {
+  get(name: string): T | undefined
+  set(name: string, thing: T): void
+  delete(name: string): void
+  names(): readonly string[]
+  readonly size: number
+}
+
+export function createRegister<T>(): Register<T> {
+  // Without a prototype no name means anything else.
+  const things: Record<string, T> = Object.create(null) as Record<string, T>
+  let size = 0
+  return {
+    get: name => things[name],
+    set(name, thing) {
+      if (!(name in things)) size += 1
+      things[name] = thing
+    },
+    delete(name) {
+      if (!(name in things)) return
+      size -= 1
+      delete things[name]
+    },
+    names: () => Object.keys(things),
+    get size() {
+      return size
+    },
+  }
+}
