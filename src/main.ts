@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './heap.ts'
 import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
