@@ -72,6 +72,8 @@ export interface App {
   readonly renderer: Renderer
   /** From now on `/readyz` is 503 and every answer closes its connection. */
   beginDraining(): void
+  /** Loads what the first message would wait for otherwise. */
+  load(): Promise<void>
   /** Lets go of providers and store, once delivery has stopped and the public listener is closed. */
   close(): Promise<void>
 }
@@ -279,6 +281,9 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     renderer,
     beginDraining() {
       draining = true
+    },
+    async load() {
+      await Promise.all(providers.flatMap(provider => provider.load?.() ?? []))
     },
     async close() {
       for (const each of opened) await each.close()

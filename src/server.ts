@@ -45,6 +45,8 @@ const CERTIFICATE_CHECK_MS = 30_000
 /** Log lines are written together, since each write wakes a thread: so many characters, or after so long, ms. */
 const LOG_CHUNK = 8192
 const LOG_WITHIN_MS = 200
+/** From the start until what the first message needs is loaded, ms. */
+const LOAD_AFTER_MS = 1000
 
 /**
  * Starts the service.
@@ -65,7 +67,7 @@ export async function startService(
     {
       level: config.LOG_LEVEL,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: createTimestamps(),
       messageKey: 'message',
       // Faults come presentable already; pino's own serializer would call each of them an Object.
       serializers: { err: (fault: unknown) => fault },
@@ -104,6 +106,8 @@ export async function startService(
   }
   app.delivery.start()
   app.alerts?.start()
+  // Later than the first callbacks of a start under load, which bring their own need for it.
+  const loading = setTimeout(() => void app.load().catch(() => undefined), LOAD_AFTER_MS).unref()
 
   watch =
     certificate === undefined
@@ -137,9 +141,24 @@ export async function startService(
     log,
     reloadCertificate: () => watch?.check(),
     close: once(async (drainMs = 0) => {
+      clearTimeout(loading)
       watch?.close()
       await drain(app, drainMs, log)
     }),
+  }
+}
+
+/** The time of a log line, ISO 8601: lines of the same millisecond, which are many under load, share its text. */
+function createTimestamps(): () => string {
+  let at = -1
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== at) {
+      at = now
+      text = `,"time":"${new Date(now).toISOString()}"`
+    }
+    return text
   }
 }
 

@@ -46,6 +46,8 @@ export interface Provider {
   send(message: Outgoing, signal: AbortSignal): Promise<Outcome>
   /** Looks whether the account works, without sending: for `check`, the console and a breaker's curiosity. */
   verify(): Promise<{ readonly ok: boolean; readonly detail: string }>
+  /** Loads what takes long to load and is needed to send: once the service listens, so that the first message finds it. */
+  load?(): Promise<void>
   /** Ends its connections; what is in flight was aborted before. */
   close(): Promise<void>
 }
