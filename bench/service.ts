@@ -117,7 +117,21 @@ export async function settings(
   }
 }
 
-/** `node src/main.ts serve`, with nothing but its settings. */
+/** What the image starts Node with: limits of its heap and of malloc. */
+const FROM_IMAGE = ['NODE_ENV', 'NODE_OPTIONS', 'MALLOC_ARENA_MAX'] as const
+
+function imageSettings(): Record<string, string> {
+  const dockerfile = readFileSync(join(import.meta.dirname, '..', 'Dockerfile'), 'utf8')
+  return Object.fromEntries(
+    FROM_IMAGE.map(name => {
+      const found = new RegExp(`^(?:ENV)? *${name}=(?:"([^"]*)"|(\\S+))`, 'm').exec(dockerfile)
+      if (found === null) throw new Error(`the Dockerfile does not set ${name}`)
+      return [name, found[1] ?? found[2] ?? '']
+    }),
+  )
+}
+
+/** `node src/main.ts serve` as the image starts it, with nothing but its settings. */
 export function spawnService(
   env: Readonly<Record<string, string>>,
   directory: string,
@@ -127,7 +141,7 @@ export function spawnService(
   const main = join(import.meta.dirname, '..', 'src', 'main.ts')
   const child = spawn(process.execPath, [main, 'serve'], {
     cwd: directory,
-    env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', ...env },
+    env: { PATH: process.env['PATH'] ?? '', ...imageSettings(), ...env },
     stdio: ['ignore', out, out],
   })
   closeSync(out)

@@ -12,6 +12,8 @@ const PACED_SECONDS = 10
 /** What a service that stores, delivers and answers may add to the sink's own latency at half its rate, ms. */
 const ANSWER_MS = 10
 const MEMORY_MB = 200
+/** About what Twilio's API takes from another continent, ms. */
+const FAR_MS = 100
 
 /** A loop, and what a message of it cost its process, µs of processor time. */
 type Costed = Loop & { readonly cpuUs: number }
@@ -38,13 +40,43 @@ export async function measureSms(stage: Stage): Promise<Figure[]> {
     TWILIO_URL: `https://127.0.0.1:${stage.ports.sms}`,
     TLS_CERT: stage.certificate.cert,
   })
+  const stock = baselineOf(stage, 'sms', baseline, { width: CONNECTIONS.sms })
   try {
-    return await measure(stage, 'sms', async () => ({
-      'bare stock twilio SDK': baselineOf(stage, 'sms', baseline, { width: CONNECTIONS.sms }),
-    }))
+    return [
+      ...(await measure(stage, 'sms', async () => ({ 'bare stock twilio SDK': stock }))),
+      ...(await measureFar(stage, stock)),
+    ]
   } finally {
     await baseline.stop()
   }
+}
+
+/** The same with a provider that takes as long to answer as a real one over the internet. */
+async function measureFar(stage: Stage, stock: Baseline): Promise<Figure[]> {
+  const service = await stage.service()
+  const platform = await openPlatform(stage, service, 'sms', CONNECTIONS.sms)
+  const [ours, theirs]: [number[], number[]] = [[], []]
+  await stage.sinks.sms.ask({ is: 'latency', ms: FAR_MS })
+  try {
+    for (let round = 0; round <= stage.rounds; round++) {
+      const loop = await platform.full(stage.seconds)
+      const bare = await stock(stage.seconds)
+      // The first warms up.
+      if (round === 0) continue
+      ours.push(loop.perSecond)
+      theirs.push(bare.perSecond)
+      stage.say(`sms at ${FAR_MS} ms, ${round}: ${line('the service', loop)}; ${line('stock SDK', bare)}`)
+    }
+  } finally {
+    await stage.sinks.sms.ask({ is: 'latency', ms: 0 })
+    platform.close()
+    await service.stop()
+  }
+  return [
+    figure(`sms callbacks, Twilio answers after ${FAR_MS} ms`, '/s', ours),
+    figure(`bare stock twilio SDK, Twilio answers after ${FAR_MS} ms`, '/s', theirs),
+    atLeast(1.7, ratio(`sms: service to stock SDK at ${FAR_MS} ms`, ours, theirs)),
+  ]
 }
 
 async function measure(
