@@ -14,10 +14,10 @@ COPY --from=dependencies /app/node_modules /app/node_modules
 COPY package.json /app/
 COPY src /app/src
 
-# Limits of the heap, of its young part and of malloc's arenas, each of which would otherwise grow with the machine. What
-# the process takes with them, and what to give it, stands in docs/operations.md under Sizing.
+# The young part of the heap and malloc's arenas would otherwise grow with the machine; the old part is bounded by the
+# container's memory, half of which V8 takes at most. What to give it stands in docs/operations.md under Sizing.
 ENV NODE_ENV=production \
-    NODE_OPTIONS="--max-old-space-size=160 --max-semi-space-size=4" \
+    NODE_OPTIONS="--max-semi-space-size=32" \
     MALLOC_ARENA_MAX=2 \
     NODE_COMPILE_CACHE=/app/.compiled \
     ADMIN_HOST=0.0.0.0

@@ -45,7 +45,7 @@ t.test('the image starts the service itself, as nobody special', t => {
 
 t.test('memory has its limits, and what is compiled ahead exists', t => {
   const env = one('ENV').join(' ')
-  t.match(env, 'NODE_OPTIONS="--max-old-space-size=160 --max-semi-space-size=4"')
+  t.match(env, 'NODE_OPTIONS="--max-semi-space-size=32"')
   t.match(env, 'MALLOC_ARENA_MAX=2')
   const [cache = ''] = /(?<=NODE_COMPILE_CACHE=)\S+/.exec(env) ?? []
   t.match(one('RUN').join('\n'), `install -d -o 1000 -g 1000 ${cache}`)
