@@ -23,11 +23,11 @@ const CODES_PER_SECOND = 20
 const CONNECTIONS = 6
 
 async function measure(rows: number, seconds: number): Promise<number> {
+  const certificate = await makeCertificate()
   const [smtp, twilio] = await Promise.all([
     startChild('./sinks/smtp.ts', { LATENCY_MS: values.latency }),
-    startChild('./sinks/twilio.ts'),
+    startChild('./sinks/twilio.ts', { TLS_KEY: certificate.key, TLS_CERT: certificate.cert }),
   ])
-  const certificate = await makeCertificate()
   const service = await startService({
     certificate,
     smtpPort: await smtp.ask<number>({ is: 'port' }),
