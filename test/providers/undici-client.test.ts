@@ -52,6 +52,20 @@ async function listen(t: Test, talk: (socket: net.Socket) => void): Promise<stri
   return `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`
 }
 
+// Beside the others, since it takes its time: undici's own limit is 4 s, and it looks once a second.
+const idle = t.test('an idle connection is used again', { buffered: true }, async t => {
+  let opened = 0
+  const url = await listen(t, socket => {
+    opened += 1
+    socket.on('data', () => socket.write('HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}'))
+  })
+  const client = open(t, url)
+  await post(client, url + PATH, exchange())
+  await new Promise(resolve => setTimeout(resolve, 5500))
+  await post(client, url + PATH, exchange())
+  t.equal(opened, 1)
+})
+
 await t.test('a form, a login, an answer with its headers', async t => {
   const server = await startTwilioServer()
   t.teardown(async () => server.close())
@@ -192,3 +206,5 @@ await t.test('the SDK makes of an answer what it makes of it with its own client
   t.strictSame(second?.form, first?.form)
   t.equal(second?.headers['user-agent'], first?.headers['user-agent'])
 })
+
+await idle
