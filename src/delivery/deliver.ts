@@ -1,14 +1,16 @@
 import type { Clock } from '../clock.ts'
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
-import type { AttemptRecord, Lease, Outbox, Settlement } from '../outbox/outbox.ts'
+import type { Lease, Outbox, Settlement } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 import { createAttempts } from './attempt.ts'
 import type { Breaker } from './breaker.ts'
 import { createClaims, expectDue } from './claiming.ts'
 import { createLane, type Job, type Lane, type LaneSpec } from './lane.ts'
 import type { DeliveryObserver } from './observer.ts'
+import { recordBreaker, recordOf } from './recording.ts'
 import { settlementOf } from './retry.ts'
 import { createSettler } from './settling.ts'
+import { createUnderWay } from './under-way.ts'
 import { createUnserved } from './unserved.ts'
 import type { Verdicts } from './verdicts.ts'
 
@@ -81,6 +83,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { outbox, clock, random, verdicts, observer, leaseMs, attemptLimitMs, leaseToken } = options
   const lanes = new Map<Channel, Lane>()
   for (const spec of options.lanes) lanes.set(spec.provider.channel, createLane(spec))
+  const underWay = createUnderWay(() => [...lanes.values()].every(lane => lane.reserved === 0))
   const attempts = createAttempts({ limitMs: attemptLimitMs, observer })
   const settler = createSettler({
     outbox,
@@ -107,12 +110,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   })
   const { schedule } = claims
   const channels = (['email', 'sms'] as const).filter(channel => !lanes.has(channel))
-  const unserved = createUnserved({ ...options, channels, paused, work })
+  const unserved = createUnserved({ ...options, channels, paused, work: underWay.add })
   let stopping = false
-  /** Attempts, settlements and claims that have not ended. */
-  let working = 0
   let sweeper: NodeJS.Timeout | undefined
-  let quiet: (() => void) | undefined
 
   function laneOf(channel: Channel): Lane {
     const lane = lanes.get(channel)
@@ -120,27 +120,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return lane
   }
 
-  /** Runs something that ending waits for. */
-  function work(task: Promise<unknown>, afterwards?: () => void): void {
-    working += 1
-    void task.finally(() => {
-      working -= 1
-      afterwards?.()
-      rest()
-    })
-  }
-
-  /** The same, and goes on with its lane afterwards. */
+  /** Runs something of a lane that ending waits for, and goes on with the lane afterwards. */
   function workFor(lane: Lane, task: Promise<unknown>): void {
-    work(task, () => run(lane))
-  }
-
-  function atRest(): boolean {
-    return working === 0 && [...lanes.values()].every(lane => lane.reserved === 0)
-  }
-
-  function rest(): void {
-    if (quiet !== undefined && atRest()) quiet()
+    underWay.add(task, () => run(lane))
   }
 
   function run(lane: Lane): void {
@@ -205,7 +187,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const tookMs = now - startedAt
     if (outcome.is !== 'retry' || outcome.code !== 'RENDER') lane.paced(tookMs)
     for (const over of lane.surplus()) giveBack(lane, over, now)
-    recordBreaker(lane, outcome, now)
+    recordBreaker(lane, outcome, now, observer)
     observer.attempt({ message, provider: lane.provider.name, outcome, attempts: job.attempts, tookMs })
     const settlement = settlementFor(lane, job, outcome, startedAt, now)
     // A verdict of the provider may be answered before it is settled: the message itself is committed already, and
@@ -223,27 +205,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return { to: 'queued', dueAt: now, uncounted: true }
     }
     const { purpose, expiresAt } = job.message
-    const record: AttemptRecord = {
-      at: startedAt,
-      tookMs: now - startedAt,
-      provider: lane.provider.name,
-      outcome: outcome.is,
-      code: outcome.is === 'sent' ? '' : outcome.code,
-      reply: outcome.reply,
-    }
+    const record = recordOf(lane.provider.name, outcome, startedAt, now - startedAt)
     return settlementOf(outcome, { ...job, purpose, expiresAt }, now, random, record)
-  }
-
-  function recordBreaker(lane: Lane, outcome: Outcome, now: number): void {
-    const { breaker } = lane
-    const before = breaker.state()
-    breaker.record(outcome, now)
-    const after = breaker.state()
-    if ((before === 'closed') === (after === 'closed')) return
-    const { channel, name } = lane.provider
-    const state = after === 'closed' ? 'closed' : 'open'
-    observer.breaker({ channel, provider: name, state, reason: outcome.reply })
-    if (state === 'closed') lane.dueAt = now
   }
 
   function releaseAll(lane: Lane): void {
@@ -262,17 +225,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       claims.tidy(lane)
     }
     unserved.tidy()
-  }
-
-  function atRestWithin(ms: number): Promise<void> {
-    return new Promise(resolve => {
-      const timer = setTimeout(resolve, ms)
-      quiet = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      rest()
-    })
   }
 
   return {
@@ -295,7 +247,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const lane = laneOf(channel)
       lane.reserved -= 1
       schedule(lane)
-      rest()
+      underWay.look()
     },
     resting: channel => laneOf(channel).breaker.state() !== 'closed',
     begin({ message, lease, groupKey, outgoing }) {
@@ -307,7 +259,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       else run(lane)
       // A code may have taken the place of something else.
       for (const over of lane.surplus()) giveBack(lane, over, clock.now())
-      rest()
+      underWay.look()
     },
     nudge(channel, groupKey) {
       const lane = laneOf(channel)
@@ -342,9 +294,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         clearTimeout(lane.timer)
         releaseAll(lane)
       }
-      await atRestWithin(graceMs)
+      await underWay.atRestWithin(graceMs)
       attempts.abort()
-      await atRestWithin(abortMs)
+      await underWay.atRestWithin(abortMs)
       settler.abandon()
       // Callbacks that came meanwhile are stored: they are answered before their connections are closed.
       verdicts.end()
