@@ -85,6 +85,8 @@ async function pace(
     const start = (): void => {
       for (let line = free.at(-1); line && due.length; line = free.at(-1)) {
         free.pop()
+        // Closed by the service while it was idle: the others are enough.
+        if (!line.isOpen()) continue
         const at = due.shift() ?? 0
         const given = line
         given.exchange(next()).then(() => {
