@@ -1,7 +1,6 @@
 import pg from 'pg'
-import type { Channel } from '../../src/messages/message.ts'
-import type { AttemptRecord, State } from '../../src/outbox/outbox.ts'
-import type { Row } from '../faults/checker.ts'
+import type { AttemptRecord } from '../../src/outbox/outbox.ts'
+import { type Row, rowOf } from '../faults/checker.ts'
 
 /** What lies in the shared store, beside the service. */
 export interface SharedStore {
@@ -23,17 +22,7 @@ export function lookInto(url: string): SharedStore {
   return {
     async rows() {
       const rows = await query('SELECT * FROM courier_messages ORDER BY seq')
-      return rows.map(row => ({
-        id: String(row['id']),
-        channel: row['channel'] as Channel,
-        state: row['state'] as State,
-        attempts: Number(row['attempts']),
-        ambiguous: Number(row['ambiguous']),
-        arrivedAt: Number(row['arrived_at']),
-        expiresAt: Number(row['expires_at']),
-        recipientHash: String(row['recipient']),
-        timeline: (row['timeline'] ?? []) as readonly AttemptRecord[],
-      }))
+      return rows.map(row => rowOf(row, (row['timeline'] ?? []) as readonly AttemptRecord[]))
     },
     async live() {
       try {

@@ -34,19 +34,29 @@ export function readRows(path: string): readonly Row[] {
     return db
       .prepare('SELECT * FROM messages ORDER BY seq')
       .all()
-      .map(row => ({
-        id: String(row['id']),
-        channel: row['channel'] as Channel,
-        state: row['state'] as State,
-        attempts: Number(row['attempts']),
-        ambiguous: Number(row['ambiguous']),
-        arrivedAt: Number(row['arrived_at']),
-        expiresAt: Number(row['expires_at']),
-        recipientHash: String(row['recipient']),
-        timeline: row['timeline'] === null ? [] : (JSON.parse(String(row['timeline'])) as AttemptRecord[]),
-      }))
+      .map(row =>
+        rowOf(
+          row,
+          row['timeline'] === null ? [] : (JSON.parse(String(row['timeline'])) as readonly AttemptRecord[]),
+        ),
+      )
   } finally {
     db.close()
+  }
+}
+
+/** A row of either store, whose columns have the same names. @param timeline as the store gives it, read. */
+export function rowOf(row: Readonly<Record<string, unknown>>, timeline: readonly AttemptRecord[]): Row {
+  return {
+    id: String(row['id']),
+    channel: row['channel'] as Channel,
+    state: row['state'] as State,
+    attempts: Number(row['attempts']),
+    ambiguous: Number(row['ambiguous']),
+    arrivedAt: Number(row['arrived_at']),
+    expiresAt: Number(row['expires_at']),
+    recipientHash: String(row['recipient']),
+    timeline,
   }
 }
 
