@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSealer } from '../../src/outbox/seal.ts'
+import { loadSettings } from '../crash/settings.ts'
 import { startSinks } from '../crash/sinks.ts'
 import { type Judgement, judge } from '../faults/checker.ts'
 import type { Answered } from '../faults/driver.ts'
-import { NO_QUOTAS, pause } from '../faults/stage.ts'
+import { pause } from '../faults/stage.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { type PostgresRig, startPostgres } from '../rigs/postgres.ts'
-import { ACCOUNT_SID, AUTH_TOKEN } from '../rigs/twilio-server.ts'
 import { CORP, startPlatform, TOKEN } from './platform.ts'
 import { type Replica, startReplica } from './replica.ts'
 import { lookInto, type SharedStore } from './rows.ts'
@@ -71,7 +71,20 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
   const replicas: Replica[] = []
   try {
     const url = await postgres.url()
-    const env = settings(directory, url, sinks.smtpPort, sinks.twilioUrl)
+    const env = {
+      ...loadSettings({
+        corp: CORP,
+        token: TOKEN,
+        storeSecret: SECRET,
+        directory,
+        databaseUrl: url,
+        smtpPort: sinks.smtpPort,
+        twilioUrl: sinks.twilioUrl,
+      }),
+      PATH: process.env['PATH'] ?? '',
+      DRAIN_SECONDS: '1',
+      LOG_LEVEL: 'info',
+    }
     // All at once, on an empty database.
     for (let n = 0; n < REPLICAS; n += 1) replicas.push(startReplica({ env, heard: log.hear }))
     await untilReady(replicas)
@@ -181,37 +194,5 @@ function createLog() {
       if (message.startsWith('out of touch')) lapses += 1
     },
     found: () => ({ takenOver, lapses }),
-  }
-}
-
-function settings(
-  directory: string,
-  url: string,
-  smtpPort: number,
-  twilioUrl: string,
-): Readonly<Record<string, string>> {
-  return {
-    ...NO_QUOTAS,
-    PATH: process.env['PATH'] ?? '',
-    CORP_ID: CORP,
-    EMAIL_TOKEN: TOKEN.email,
-    SMS_TOKEN: TOKEN.sms,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ADMIN_HOST: '127.0.0.1',
-    ADMIN_PORT: '0',
-    DRAIN_SECONDS: '1',
-    TLS_CERT_FILE: join(directory, 'cert.pem'),
-    TLS_KEY_FILE: join(directory, 'key.pem'),
-    DATABASE_URL: url,
-    STORE_SECRET: SECRET,
-    SMTP_URL: `smtp://127.0.0.1:${smtpPort}?ignoreTLS=true`,
-    MAIL_FROM: 'Example <no-reply@example.com>',
-    TWILIO_ACCOUNT_SID: ACCOUNT_SID,
-    TWILIO_AUTH_TOKEN: AUTH_TOKEN,
-    TWILIO_FROM: '+15005550006',
-    TWILIO_API_URL: twilioUrl,
-    DEFAULT_AREA_CODE: '86',
-    LOG_LEVEL: 'info',
   }
 }

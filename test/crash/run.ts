@@ -7,11 +7,11 @@ import { createSealer } from '../../src/outbox/seal.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
 import { judge, readRows } from '../faults/checker.ts'
 import { type Answered, createDriver, type Driver } from '../faults/driver.ts'
-import { backlogOf, NO_QUOTAS, pause } from '../faults/stage.ts'
+import { backlogOf, pause } from '../faults/stage.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
-import { ACCOUNT_SID, AUTH_TOKEN } from '../rigs/twilio-server.ts'
 import { printRuns, printTotal, type Run } from './report.ts'
 import { spawnWaiting } from './service.ts'
+import { loadSettings } from './settings.ts'
 import { startSinks } from './sinks.ts'
 
 const USAGE = `npm run test:crash -- [--loops 50] [--seed N]
@@ -60,7 +60,17 @@ async function main(loops: number, seed: number): Promise<number> {
   await writeFile(join(directory, 'key.pem'), key)
   const store = join(directory, 'outbox.db')
   const env = {
-    ...settings(directory, store, sinks.smtpPort, sinks.twilioUrl),
+    ...loadSettings({
+      corp: CORP,
+      token: TOKEN,
+      storeSecret: SECRET,
+      directory,
+      databaseUrl: `file:${store}`,
+      smtpPort: sinks.smtpPort,
+      twilioUrl: sinks.twilioUrl,
+    }),
+    DRAIN_SECONDS: '0',
+    NODE_COMPILE_CACHE: join(directory, 'cache'),
     PATH: process.env['PATH'] ?? '',
   }
 
@@ -155,37 +165,6 @@ function urlsAt(origin: string): { readonly email: string; readonly sms: string 
   const at = (channel: 'email' | 'sms') =>
     `${origin}/callback/${CORP}/${callbackKey(channel, CORP, TOKEN[channel])}/${channel}`
   return { email: at('email'), sms: at('sms') }
-}
-
-function settings(
-  directory: string,
-  store: string,
-  smtpPort: number,
-  twilioUrl: string,
-): Record<string, string> {
-  return {
-    ...NO_QUOTAS,
-    CORP_ID: CORP,
-    EMAIL_TOKEN: TOKEN.email,
-    SMS_TOKEN: TOKEN.sms,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ADMIN_HOST: '127.0.0.1',
-    ADMIN_PORT: '0',
-    DRAIN_SECONDS: '0',
-    TLS_CERT_FILE: join(directory, 'cert.pem'),
-    TLS_KEY_FILE: join(directory, 'key.pem'),
-    DATABASE_URL: `file:${store}`,
-    STORE_SECRET: SECRET,
-    SMTP_URL: `smtp://127.0.0.1:${smtpPort}?ignoreTLS=true`,
-    MAIL_FROM: 'Example <no-reply@example.com>',
-    TWILIO_ACCOUNT_SID: ACCOUNT_SID,
-    TWILIO_AUTH_TOKEN: AUTH_TOKEN,
-    TWILIO_FROM: '+15005550006',
-    TWILIO_API_URL: twilioUrl,
-    DEFAULT_AREA_CODE: '86',
-    NODE_COMPILE_CACHE: join(directory, 'cache'),
-  }
 }
 
 function progress(loop: number, loops: number, posted: number, began: number): void {
