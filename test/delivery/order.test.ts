@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { openRig, pause, SENT, until } from './rig.ts'
+import { openRig, pause, type Rig, SENT, until } from './rig.ts'
 
 t.test('codes come first, newest first, then the rest, newest first', async t => {
   const { delivery, provider, store, clock } = await openRig(t, { concurrency: 1 })
@@ -122,13 +122,7 @@ t.test('memory holds a bounded number, whatever comes', async t => {
 t.test('while a backlog is worked off, a code that comes has a place in memory and is next', async t => {
   const { delivery, provider, store, accept, clock } = await openRig(t, { concurrency: 4 })
   for (let n = 0; n < 100; n += 1) await store({ purpose: 'link', code: `link ${n}` })
-  provider.respond = undefined
-  delivery.start()
-  await until('all connections are busy', () => provider.asked.length === 4)
-  // Half a second each: few have a place in memory.
-  clock.advance(500)
-  for (const asked of provider.asked.slice(0, 4)) asked.answer(SENT)
-  await until('the next are asked for', () => provider.asked.length === 8)
+  await startSlow({ delivery, provider, clock })
   // What has no place any more goes back to the store: until nothing has moved for a while.
   let seen = { held: -1, at: 0 }
   await until('memory has come to rest', () => {
@@ -143,6 +137,16 @@ t.test('while a backlog is worked off, a code that comes has a place in memory a
   await until('the next is asked for', () => provider.asked.length === 9)
   t.equal(provider.asked[8]?.code, 'code')
 })
+
+/** Starts with a provider of four connections that takes half a second each, so that memory has eight places in all. */
+async function startSlow({ delivery, provider, clock }: Pick<Rig, 'delivery' | 'provider' | 'clock'>) {
+  provider.respond = undefined
+  delivery.start()
+  await until('all connections are busy', () => provider.asked.length === 4)
+  clock.advance(500)
+  for (const asked of provider.asked.slice(0, 4)) asked.answer(SENT)
+  await until('the next are asked for', () => provider.asked.length === 8)
+}
 
 /** A loop over a store whose claims take as long as the test says. */
 async function slowToClaim(t: Test, concurrency: number) {
@@ -220,13 +224,7 @@ t.test('what waits in memory waits on while codes that had no place there are fe
 t.test('when other messages fill memory, a code that comes takes the place of one', async t => {
   const { delivery, provider, accept, store, clock, outbox } = await slowToClaim(t, 4)
   for (let n = 0; n < 100; n += 1) await store({ purpose: 'alarm', code: `alarm ${n}` })
-  provider.respond = undefined
-  delivery.start()
-  await until('all connections are busy', () => provider.asked.length === 4)
-  // Half a second each: eight places in all.
-  clock.advance(500)
-  for (const asked of provider.asked.slice(0, 4)) asked.answer(SENT)
-  await until('the next are asked for', () => provider.asked.length === 8)
+  await startSlow({ delivery, provider, clock })
   for (let n = 0; n < 12; n += 1) await accept({ purpose: 'alarm', code: `late alarm ${n}` })
   const leases = []
   for (let n = 0; n < 3; n += 1) {
