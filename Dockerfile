@@ -30,8 +30,8 @@ USER 1000:1000
 # Types are stripped and code is compiled once, here: a start that has to load the compiler takes half a second and
 # 30 MB more. On another kind of processor this is not used, and nothing else changes.
 RUN node /app/src/main.ts --help >/dev/null \
- && node --input-type=module -e "await import('/app/src/heap.ts'); for (const part of ['server', 'alerting', 'outbox/sqlite', 'outbox/sqlite/worker', \
-      'outbox/postgres', 'callback/receipts', 'providers/undici-client', 'commands/serve', 'commands/check', \
+ && node --input-type=module -e "await import('/app/src/runtime/v8-flags.ts'); for (const part of ['service/process', 'service/device-alerts', 'outbox/sqlite/outbox', \
+      'outbox/sqlite/worker', 'outbox/postgres/outbox', 'providers/twilio/receipts', 'providers/twilio/http-client', 'commands/serve', 'commands/check', \
       'commands/health', 'commands/urls', 'commands/send', 'commands/token', 'commands/preview']) \
       await import('/app/src/' + part + '.ts').catch(() => {}); \
       await import('/app/node_modules/twilio/index.js'); process.exit(0)"

@@ -1,5 +1,5 @@
-import { createReporter, type Device } from '../src/sandbox/emulator/devices.ts'
-import { createEmulator, type Emulator } from '../src/sandbox/emulator/emulator.ts'
+import { createReporter, type Device } from '../sandbox/emulator/devices.ts'
+import { createEmulator, type Emulator } from '../sandbox/emulator/emulator.ts'
 import { answerParent } from './child.ts'
 
 /** The emulated platform in a process of its own, sending device messages at an even pace. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
-import { openOutbox, openSealer } from '../src/assembly.ts'
-import { createClock } from '../src/clock.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import type { Acceptance, Lease } from '../src/outbox/outbox.ts'
+import { createClock } from '../src/runtime/clock.ts'
+import { openOutbox, openSealer } from '../src/service/factories.ts'
 import { answerParent } from './child.ts'
 
 /**

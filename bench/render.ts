@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import MailComposer from 'nodemailer/lib/mail-composer'
-import { createRenderer, type Renderer } from '../src/messages/render.ts'
 import { sampleMessage, samples } from '../src/messages/samples.ts'
+import { createRenderer, type Renderer } from '../src/words/render.ts'
 import { atMost, type Figure, figure, ratio, table } from './figures.ts'
 
 /** Processor time a finished mail may take, µs: nodemailer takes more to compose one that is rendered already. */

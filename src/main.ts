@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import './heap.ts'
+import './runtime/v8-flags.ts'
 import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
@@ -11,8 +11,8 @@ enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'ca
 
 const ending = new AbortController()
 const argv = process.argv.slice(2)
-// These have things to put away. `serve` sees to its own signals, and the rest may just be interrupted.
-if (['sandbox', 'emulate', 'ddq'].includes(argv[0] ?? ''))
+// `ddq` has a connection to put away. `serve` sees to its own signals, and the rest may just be interrupted.
+if (argv[0] === 'ddq')
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
 // `callback-courier urls | head -1` is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

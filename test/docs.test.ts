@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
-import { ERR_CODES } from '../src/answers.ts'
+import { ERR_CODES } from '../src/callback/answers.ts'
 import { settingNames } from '../src/config/settings.ts'
 import { kinds } from '../src/messages/registry.ts'
 import { command } from './commands/stage.ts'

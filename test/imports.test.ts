@@ -2,31 +2,25 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import t from 'tap'
 
-const SRC = join(import.meta.dirname, '../src')
+const ROOT = join(import.meta.dirname, '..')
 
-/** What a part may import beside itself and packages. A name with a dot is one file; `*` is everything. */
-const MAY: Readonly<Record<string, readonly string[]>> = {
-  'answers.ts': ['messages/message.ts'],
-  'clock.ts': [],
-  'fault.ts': [],
-  'transient.ts': [],
-  config: [],
+/**
+ * The rooms of src/, and which others each may import, type imports included. A name that ends in `.ts` is one file of
+ * a room; every room may import `runtime`.
+ */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  runtime: [],
   messages: [],
-  platform: [],
+  config: [],
+  platform: ['messages'],
   tls: [],
-  outbox: ['messages/message.ts', 'clock.ts', 'fault.ts', 'transient.ts'],
-  providers: ['messages/message.ts', 'clock.ts', 'fault.ts', 'transient.ts'],
-  delivery: [
-    'outbox/outbox.ts',
-    'providers/provider.ts',
-    'messages/message.ts',
-    'clock.ts',
-    'fault.ts',
-    'transient.ts',
-  ],
-  callback: ['messages', 'outbox/outbox.ts', 'answers.ts', 'clock.ts', 'fault.ts'],
-  ddq: ['clock.ts', 'fault.ts', 'platform'],
-  alerts: ['ddq', 'messages', 'outbox/outbox.ts', 'clock.ts', 'fault.ts'],
+  words: ['messages'],
+  outbox: ['messages/message.ts'],
+  providers: ['messages/message.ts', 'outbox/outbox.ts', 'callback'],
+  delivery: ['outbox/outbox.ts', 'providers/provider.ts', 'messages/message.ts'],
+  callback: ['messages', 'outbox/outbox.ts'],
+  ddq: ['platform'],
+  alerts: ['ddq', 'messages', 'outbox/outbox.ts'],
   admin: [
     'callback',
     'config',
@@ -35,62 +29,61 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'outbox/outbox.ts',
     'providers/provider.ts',
     'tls',
-    'answers.ts',
-    'clock.ts',
-    'fault.ts',
+    'words',
   ],
 }
-/** The composition may import everything; nothing may import it. */
-const TOP = new Set([
-  'app.ts',
-  'assembly.ts',
-  'alerting.ts',
-  'callback-urls.ts',
-  'server.ts',
-  'main.ts',
-  'heap.ts',
-  'commands',
-  'sandbox',
-])
+/** What puts the rooms together: these import everything, and no room imports them. */
+const TOP = new Set(['main.ts', 'commands', 'service'])
 
-const files = readdirSync(SRC, { recursive: true, withFileTypes: true })
-  .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
-  .map(entry => relative(SRC, join(entry.parentPath, entry.name)))
+const files = ['src', 'sandbox'].flatMap(folder =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(entry => relative(ROOT, join(entry.parentPath, entry.name))),
+)
+const shipped = files.filter(file => file.startsWith('src/')).map(file => file.slice('src/'.length))
 
-/** The part a file belongs to: its folder below src, or the file itself; `config.ts` is the door of `config`. */
-function partOf(file: string): string {
-  const [first = ''] = file.split('/')
-  return first === 'config.ts' || first === 'tls.ts' ? first.slice(0, -3) : first
+/** The room a file of src/ belongs to: its first folder, or the file itself. */
+function roomOf(file: string): string {
+  return file.split('/')[0] ?? ''
 }
 
+/** @param file from the root. @returns what it imports of this tree, from the root, type imports included. */
 function importsOf(file: string): readonly string[] {
-  const text = readFileSync(join(SRC, file), 'utf8')
+  const text = readFileSync(join(ROOT, file), 'utf8')
   return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)]
-    .map(([, path]) => relative(SRC, resolve(SRC, dirname(file), path ?? '')))
+    .map(([, path]) => relative(ROOT, resolve(ROOT, dirname(file), path ?? '')))
     .filter(path => path.endsWith('.ts'))
 }
 
-t.test('imports run one way: from the composition down to the terms', async t => {
-  const parts = new Set(files.map(partOf))
-  for (const part of parts)
-    t.ok(TOP.has(part) || Object.hasOwn(MAY, part), `${part} has its place in the order`)
-  for (const file of files) {
-    const part = partOf(file)
-    if (TOP.has(part)) continue
-    const allowed = MAY[part] ?? []
-    const wrong = importsOf(file).filter(
-      path => partOf(path) !== part && !allowed.includes(path) && !allowed.includes(partOf(path)),
-    )
+t.test('imports run one way, from the wiring down to the terms', async t => {
+  for (const room of new Set(shipped.map(roomOf)))
+    t.ok(TOP.has(room) || Object.hasOwn(MAY_IMPORT, room), `${room} has its place in the order`)
+  for (const file of shipped) {
+    const room = roomOf(file)
+    if (TOP.has(room)) continue
+    const allowed = ['runtime', ...(MAY_IMPORT[room] ?? [])]
+    const wrong = importsOf(`src/${file}`)
+      .map(path => relative('src', path))
+      .filter(path => roomOf(path) !== room && !allowed.includes(path) && !allowed.includes(roomOf(path)))
     t.same(wrong, [], file)
   }
 })
 
-/** The road of a message, and who looks at it. */
-const ROAD = new Set(['callback', 'outbox', 'delivery', 'providers', 'admin'])
+t.test('beside main.ts no file is loose, and nothing that is shipped imports the sandbox', async t => {
+  t.same(
+    shipped.filter(file => !file.includes('/')),
+    ['main.ts'],
+  )
+  for (const file of shipped)
+    t.same(
+      importsOf(`src/${file}`).filter(path => !path.startsWith('src/')),
+      [],
+      file,
+    )
+})
 
-t.test('on the road of a message no file imports itself by way of others', async t => {
-  const onRoad = files.filter(file => ROAD.has(partOf(file)))
-  const known = new Map(onRoad.map(file => [file, importsOf(file)]))
+t.test('no file imports itself by way of others', async t => {
+  const known = new Map(files.map(file => [file, importsOf(file)]))
   const done = new Set<string>()
   const circles: string[] = []
   const visit = (file: string, way: readonly string[]): void => {
@@ -100,15 +93,15 @@ t.test('on the road of a message no file imports itself by way of others', async
     for (const next of known.get(file) ?? []) visit(next, [...way, file])
     done.add(file)
   }
-  for (const file of onRoad) visit(file, [])
-  t.ok(known.size > 50, `${known.size} files`)
+  for (const file of files) visit(file, [])
+  t.ok(known.size > 200, `${known.size} files`)
   t.same(circles, [])
 })
 
-t.test('only the server and the command line touch the process', async t => {
+t.test('only the process and the command lines touch the process', async t => {
   for (const file of files) {
-    if (file === 'server.ts' || file === 'main.ts') continue
-    const text = readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')
+    if (['src/service/process.ts', 'src/main.ts', 'sandbox/main.ts'].includes(file)) continue
+    const text = readFileSync(join(ROOT, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')
     t.notMatch(text, /\bprocess\.(?:env|exit|on|once|argv|kill|stdout|stderr|stdin|chdir)\b/, file)
   }
 })

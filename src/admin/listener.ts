@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import { type AdminGuardOptions, guardAdmin } from './guard.ts'
+import { type AdminGuardOptions, guardAdmin } from './auth.ts'
 import type { Readiness } from './readiness.ts'
 
 /** What the open health routes ask. */

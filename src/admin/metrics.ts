@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { LaneStatus } from '../delivery/deliver.ts'
+import type { LaneStatus } from '../delivery/delivery.ts'
 import type { Summary } from '../outbox/outbox.ts'
-import type { Observer } from './journal.ts'
+import type { Observer } from './event-log.ts'
 
 /** What is asked for when somebody scrapes. */
 export interface MetricsSources {

@@ -1,4 +1,4 @@
-import type { Observer } from './journal.ts'
+import type { Observer } from './event-log.ts'
 
 /** Tells several observers as one: each event goes to each of them, in order. */
 export function observeAll(observers: readonly Observer[]): Observer {

@@ -1,6 +1,6 @@
-import type { LaneStatus } from '../delivery/deliver.ts'
+import type { LaneStatus } from '../delivery/delivery.ts'
 import type { Channel } from '../messages/message.ts'
-import type { Standing } from './standing.ts'
+import type { Standing } from './provider-health.ts'
 
 /** Whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =

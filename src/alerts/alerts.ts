@@ -1,8 +1,8 @@
 import { createDdqClient, type DdqClientOptions } from '../ddq/client.ts'
-import type { AlertObserver } from './journal.ts'
+import type { AlertObserver } from './alert-log.ts'
 import { createLeadership } from './leadership.ts'
+import { createTeller, type TellerOptions } from './notifier.ts'
 import { createSubscription, type SubscriptionStanding } from './subscription.ts'
-import { createTeller, type TellerOptions } from './teller.ts'
 
 /** Watches devices and tells people, for as long as it is started. */
 export interface Alerts {

@@ -2,7 +2,7 @@ import http, { type IncomingMessage, type RequestListener, type Server, type Ser
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { createStrangers, type Strangers } from './strangers.ts'
+import { createStrangers, type Strangers } from './unauthenticated-connections.ts'
 
 /** A stalled TLS handshake, head or whole request ends after this long, ms. The largest body takes 100 ms on a phone. */
 const READ_LIMIT_MS = 5000

@@ -5,7 +5,7 @@ import {
   Metadata,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max'
-import { trimBlanks } from './blanks.ts'
+import { trimBlanks } from './trim.ts'
 
 /** A number that can be written to, or which part of it is wrong. */
 export type PhoneVerdict =

@@ -2,10 +2,10 @@ import { newMessageId } from '../messages/id.ts'
 import type { Interpretation } from '../messages/interpret.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import type { Acceptance, Charge, Lease } from '../outbox/outbox.ts'
+import type { Caller } from './authenticate.ts'
 import type { CallbackBody } from './body.ts'
-import type { Caller } from './gate.ts'
+import { twinFields } from './dedupe.ts'
 import type { Recipient } from './recipients.ts'
-import { twinFields } from './twins.ts'
 
 /** A message that can be accepted, and its finished bytes. */
 export interface Prepared {

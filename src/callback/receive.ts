@@ -1,14 +1,14 @@
-import { type Answer, answer, contentInvalid } from '../answers.ts'
-import type { Clock } from '../clock.ts'
 import type { Interpret } from '../messages/interpret.ts'
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import { type Accepted, BacklogFull, type Lease, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
-import { answerForAll, refuseRecipients } from './answer-all.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type Answer, answer, contentInvalid } from './answers.ts'
+import type { Caller } from './authenticate.ts'
+import { collectVerdicts, type Ear, listen, stopAll, type Wait, type WaitVerdict } from './await-verdicts.ts'
 import type { CallbackBody } from './body.ts'
-import type { Caller } from './gate.ts'
+import { answerForAll, refuseRecipients } from './combined-answer.ts'
 import { createPreparer, type Prepared, type PreparerObserver, type PreparerOptions } from './prepare.ts'
 import type { Recipients } from './recipients.ts'
-import { collectVerdicts, type Ear, listen, stopAll, type Wait, type WaitVerdict } from './waiting.ts'
 
 /** What receiving needs of the delivery loop. */
 export interface Courier {

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Answer, answer, contentInvalid, postStatus } from '../answers.ts'
 import type { Channel } from '../messages/message.ts'
+import { createTurn } from '../runtime/end-of-tick.ts'
+import { type Answer, answer, contentInvalid, postStatus } from './answers.ts'
+import type { Admission, Caller, Gate, Knock } from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
-import type { Admission, Caller, Gate, Knock } from './gate.ts'
 import type { Reception } from './receive.ts'
-import { createTurn } from './turn.ts'
 
 /** What the routes tell whoever counts and logs: one event a callback, by the route's pattern, never the URL. */
 export interface RouteObserver {

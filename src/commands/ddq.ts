@@ -1,9 +1,9 @@
-import { DDQ_TIMINGS, openDdq } from '../alerting.ts'
-import { ConfigError, loadSome } from '../config.ts'
+import { ConfigError, loadSome } from '../config/config.ts'
 import { createDdqClient } from '../ddq/client.ts'
 import type { DdqMessage } from '../ddq/message.ts'
 import { topicFor } from '../ddq/topics.ts'
 import { stringifyExactly } from '../platform/exact-json.ts'
+import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
 import { type Command, type Io, readArguments, UsageError } from './command.ts'
 
 export const ddq: Command = {

@@ -32,14 +32,6 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'ask a running service whether it is well',
     load: () => import('./health.ts').then(it => it.health),
   },
-  sandbox: {
-    summary: 'try everything without accounts: a mail server, a Twilio and a platform on this machine',
-    load: () => import('./sandbox.ts').then(it => it.sandbox),
-  },
-  emulate: {
-    summary: 'a platform on this machine to build against: its API, its device messages, its callbacks',
-    load: () => import('./emulate.ts').then(it => it.emulate),
-  },
   ddq: {
     summary: "print the messages of the platform's data subscription",
     load: () => import('./ddq.ts').then(it => it.ddq),

@@ -1,9 +1,14 @@
 import { randomInt } from 'node:crypto'
-import { callbackUrls } from '../callback-urls.ts'
 import { reachable } from '../config/admin-address.ts'
-import type { Config } from '../config.ts'
-import { createPlatform, type Platform, type PlatformAnswer, sampleBody } from '../sandbox/platform.ts'
-import { SAMPLE_KINDS } from '../sandbox/samples.ts'
+import type { Config } from '../config/config.ts'
+import {
+  createPlatform,
+  type Platform,
+  type PlatformAnswer,
+  sampleBody,
+} from '../platform/callback-client.ts'
+import { SAMPLE_KINDS } from '../platform/sample-callbacks.ts'
+import { callbackUrls } from '../service/callback-urls.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
 import { settingsFor } from './settings-for.ts'
 

@@ -1,4 +1,4 @@
-import { serve as serveProcess } from '../server.ts'
+import { serve as serveProcess } from '../service/process.ts'
 import { type Command, readArguments } from './command.ts'
 
 export const serve: Command = {

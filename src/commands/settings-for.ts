@@ -1,4 +1,4 @@
-import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import type { Io } from './command.ts'
 
 /** The settings, or null after having said on stderr what is wrong with them. */

@@ -1,4 +1,4 @@
-import { type CallbackUrl, callbackUrls } from '../callback-urls.ts'
+import { type CallbackUrl, callbackUrls } from '../service/callback-urls.ts'
 import { type Command, readArguments } from './command.ts'
 import { fingerprint } from './fingerprint.ts'
 import { settingsFor } from './settings-for.ts'

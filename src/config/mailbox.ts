@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import type { Reading } from './readers.ts'
+import type { ParsedSetting } from './parsed-setting.ts'
 
 /** A sender as mail headers show it. */
 export interface Mailbox {
@@ -21,13 +21,13 @@ function bareAddress(text: string): string | null {
 }
 
 /** A bare address: `bounces@example.com` (RFC 5321 dot-string and domain). */
-export function readAddress(text: string): Reading<string> {
+export function readAddress(text: string): ParsedSetting<string> {
   const address = bareAddress(text.trim())
   return address === null ? { fault: 'must be one address such as bounces@example.com' } : { value: address }
 }
 
 /** `Example <no-reply@example.com>`, `"Example, Inc." <…>` or a bare address. */
-export function readMailbox(text: string): Reading<Mailbox> {
+export function readMailbox(text: string): ParsedSetting<Mailbox> {
   const match = /^(?:(?:"([^"]*)"|([^<>"]*?))\s*<([^<>]+)>|([^<>\s]+))$/.exec(text.trim())
   const address = bareAddress((match?.[3] ?? match?.[4] ?? '').trim())
   const name = (match?.[1] ?? match?.[2] ?? '').trim()

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { readAddress, readMailbox } from './mailbox.ts'
+import { type ParsedSetting, splitList } from './parsed-setting.ts'
 import {
   readCountries,
   readFrom,
@@ -9,17 +10,9 @@ import {
 } from './senders.ts'
 import { readApiUrl, readBrandUrl, readDatabase, readPublicUrl, readSmtpUrl } from './urls.ts'
 
-/** What a reader makes of a setting's text: its value, or what is wrong with it. Never repeats the text. */
-export type Reading<T> = { readonly value: T } | { readonly fault: string }
-
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Splits a list at commas and spaces. */
-export function listed(text: string): readonly string[] {
-  return text.split(/[\s,]+/).filter(item => item !== '')
-}
-
-function readSwitch(text: string): Reading<boolean> {
+function readSwitch(text: string): ParsedSetting<boolean> {
   const word = text.trim().toLowerCase()
   if (['on', 'true', 'yes', '1'].includes(word)) return { value: true }
   if (['off', 'false', 'no', '0'].includes(word)) return { value: false }
@@ -27,8 +20,8 @@ function readSwitch(text: string): Reading<boolean> {
 }
 
 /** Networks in CIDR notation and single addresses, IPv4 and IPv6, as they were written. */
-function readNetworks(text: string): Reading<readonly string[]> {
-  const networks = listed(text)
+function readNetworks(text: string): ParsedSetting<readonly string[]> {
+  const networks = splitList(text)
   if (networks.every(isNetwork)) return { value: networks }
   return { fault: 'must be a list of networks such as 203.0.113.0/24, 2001:db8::/32 or single addresses' }
 }
@@ -40,22 +33,22 @@ function isNetwork(item: string): boolean {
   return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128))
 }
 
-function readHosts(text: string): Reading<readonly string[]> {
-  const hosts = listed(text).map(host => host.toLowerCase())
+function readHosts(text: string): ParsedSetting<readonly string[]> {
+  const hosts = splitList(text).map(host => host.toLowerCase())
   if (hosts.every(host => HOST_NAME.test(host.replace(/^\*\./, '')))) return { value: hosts }
   return {
     fault: 'must be a list of host names such as www.example.com, without https:// and without a path',
   }
 }
 
-function readDomain(text: string): Reading<string> {
+function readDomain(text: string): ParsedSetting<string> {
   const domain = text.trim().toLowerCase()
   if (domain.includes('.') && HOST_NAME.test(domain)) return { value: domain }
   return { fault: 'must be a host name such as www.example.com, without https:// and without a path' }
 }
 
 /** A quota: how many at most; 0 and `off` mean no limit, as 0. */
-function readQuota(text: string): Reading<number> {
+function readQuota(text: string): ParsedSetting<number> {
   const word = text.trim().toLowerCase()
   if (word === 'off') return { value: 0 }
   if (/^\d{1,9}$/.test(word)) return { value: Number(word) }
@@ -63,14 +56,14 @@ function readQuota(text: string): Reading<number> {
 }
 
 /** A colour. Without its #, too: in a dotenv file that would begin a comment. */
-function readColor(text: string): Reading<string> {
+function readColor(text: string): ParsedSetting<string> {
   const digits = /^#?([0-9a-f]{6})$/i.exec(text.trim())?.[1]
   return digits === undefined
     ? { fault: 'must be six hex digits such as 1f5fd6' }
     : { value: `#${digits.toLowerCase()}` }
 }
 
-function readLocale(text: string): Reading<string> {
+function readLocale(text: string): ParsedSetting<string> {
   try {
     const [tag] = Intl.getCanonicalLocales(text.trim().replaceAll('_', '-'))
     if (tag !== undefined) return { value: tag }
@@ -81,7 +74,7 @@ function readLocale(text: string): Reading<string> {
 }
 
 /** An area code as `86`, `+86` or `0086`; its value is the digits alone. */
-function readAreaCode(text: string): Reading<string> {
+function readAreaCode(text: string): ParsedSetting<string> {
   const digits = /^(?:\+|00)?([1-9]\d{0,2})$/.exec(text.trim())?.[1]
   return digits === undefined
     ? { fault: 'must be a country calling code such as 86 or +86' }

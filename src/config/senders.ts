@@ -1,4 +1,4 @@
-import { listed, type Reading } from './readers.ts'
+import { type ParsedSetting, splitList } from './parsed-setting.ts'
 
 /** Who an SMS is from: a number, an alphanumeric sender id or a messaging service. */
 export type Sender = { readonly from: string } | { readonly messagingServiceSid: string }
@@ -25,9 +25,9 @@ export function isCountry(text: string): boolean {
 const COUNTRIES = 'must be countries in two letters such as CN, US, DE (Great Britain is GB)'
 
 /** A list of countries, or `*` for every country. */
-export function readCountries(text: string): Reading<'*' | readonly string[]> {
+export function readCountries(text: string): ParsedSetting<'*' | readonly string[]> {
   if (text.trim() === '*') return { value: '*' }
-  const countries = listed(text).map(country => country.toUpperCase())
+  const countries = splitList(text).map(country => country.toUpperCase())
   return countries.every(isCountry) ? { value: countries } : { fault: `${COUNTRIES}, or * for all` }
 }
 
@@ -38,7 +38,7 @@ function sender(text: unknown): Sender | null {
 }
 
 /** `TWILIO_FROM`: a number, a short code or an alphanumeric sender id. */
-export function readFrom(text: string): Reading<string> {
+export function readFrom(text: string): ParsedSetting<string> {
   const who = sender(text.trim())
   return who !== null && 'from' in who
     ? { value: who.from }
@@ -64,7 +64,7 @@ const PLUGINS =
   'must be JSON such as {"plugin-1": {"signature": "Example", "from": "+15005550006"}}; from is a number, a name of up to 11 letters or a messaging service (MG…)'
 
 /** `PLUGIN_SENDERS`: plugin_id → signature and sender. */
-export function readSenders(text: string): Reading<ReadonlyMap<string, PluginSender>> {
+export function readSenders(text: string): ParsedSetting<ReadonlyMap<string, PluginSender>> {
   const given = json(text)
   if (given === null) return { fault: PLUGINS }
   const senders = new Map<string, PluginSender>()
@@ -83,7 +83,7 @@ export function readSenders(text: string): Reading<ReadonlyMap<string, PluginSen
 }
 
 /** `SENDER_BY_COUNTRY`: country → sender. */
-export function readSendersByCountry(text: string): Reading<ReadonlyMap<string, Sender>> {
+export function readSendersByCountry(text: string): ParsedSetting<ReadonlyMap<string, Sender>> {
   const fault = 'must be JSON such as {"US": "+15005550006", "DE": "Example"}; countries in two letters'
   const senders = new Map<string, Sender>()
   for (const [country, value] of Object.entries(json(text) ?? { '': null })) {
@@ -95,7 +95,7 @@ export function readSendersByCountry(text: string): Reading<ReadonlyMap<string, 
 }
 
 /** `LOCALE_BY_COUNTRY`: country → language of its SMS. */
-export function readLocalesByCountry(text: string): Reading<ReadonlyMap<string, string>> {
+export function readLocalesByCountry(text: string): ParsedSetting<ReadonlyMap<string, string>> {
   const fault = 'must be JSON such as {"CN": "zh-CN", "TW": "zh-TW"}; countries in two letters'
   const locales = new Map<string, string>()
   for (const [country, value] of Object.entries(json(text) ?? { '': null })) {

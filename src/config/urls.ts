@@ -1,4 +1,4 @@
-import type { Reading } from './readers.ts'
+import type { ParsedSetting } from './parsed-setting.ts'
 
 /** Where the outbox lives. */
 export type Database =
@@ -13,7 +13,7 @@ function parsed(text: string, ...protocols: readonly string[]): URL | null {
 }
 
 /** The service as the platform reaches it: https, perhaps a path in front of ours; without the last slash. */
-export function readPublicUrl(text: string): Reading<string> {
+export function readPublicUrl(text: string): ParsedSetting<string> {
   const url = parsed(text, 'https:')
   if (url === null || url.search !== '' || url.hash !== '' || url.username !== '')
     return {
@@ -23,7 +23,7 @@ export function readPublicUrl(text: string): Reading<string> {
   return { value: url.href.replace(/\/+$/, '') }
 }
 
-export function readBrandUrl(text: string): Reading<string> {
+export function readBrandUrl(text: string): ParsedSetting<string> {
   const url = parsed(text, 'https:', 'http:')
   return url === null || url.username !== ''
     ? { fault: 'must be a web address such as https://www.example.com' }
@@ -31,7 +31,7 @@ export function readBrandUrl(text: string): Reading<string> {
 }
 
 /** Base of a provider's API; plain http only on this machine, because the account's secret goes there. */
-export function readApiUrl(text: string): Reading<string> {
+export function readApiUrl(text: string): ParsedSetting<string> {
   const url = parsed(text, 'https:', 'http:')
   const loopback = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
   if (url === null || (url.protocol === 'http:' && !loopback))
@@ -43,7 +43,7 @@ export function readApiUrl(text: string): Reading<string> {
  * `smtp://` or `smtps://`, user and password percent-encoded, `?requireTLS=` and `?ignoreTLS=`; kept as text, since a
  * wrong one has to be found before anything connects.
  */
-export function readSmtpUrl(text: string): Reading<string> {
+export function readSmtpUrl(text: string): ParsedSetting<string> {
   const url = parsed(text, 'smtp:', 'smtps:')
   if (url === null || !['', '/'].includes(url.pathname) || url.hash !== '')
     return { fault: `must be like smtp://user:password@mail.example.com:587 or smtps://…:465; ${ENCODE}` }
@@ -59,7 +59,7 @@ export function readSmtpUrl(text: string): Reading<string> {
   return { value: text.trim() }
 }
 
-export function readDatabase(text: string): Reading<Database> {
+export function readDatabase(text: string): ParsedSetting<Database> {
   const file = /^file:(?:\/\/(?=\/))?([^?#]+)$/.exec(text.trim())
   if (file?.[1] !== undefined) return { value: { kind: 'file', path: file[1] } }
   const url = parsed(text, 'postgres:', 'postgresql:')

@@ -1,9 +1,9 @@
 import type { Outgoing } from '../messages/message.ts'
 import type { Outcome } from '../providers/provider.ts'
-import { createBag } from '../transient.ts'
-import { discreet } from './discreet.ts'
-import type { Job, LaneSpec } from './lane.ts'
+import { createBag } from '../runtime/collections.ts'
+import type { Job, LaneSpec } from './channel-queue.ts'
 import type { DeliveryObserver } from './observer.ts'
+import { discreet } from './redact.ts'
 
 /** Hands messages to providers. */
 export interface Attempts {

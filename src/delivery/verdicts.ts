@@ -1,5 +1,5 @@
 import type { FinalAnswer, FinalState } from '../outbox/outbox.ts'
-import { createRegister } from '../transient.ts'
+import { createRegister } from '../runtime/collections.ts'
 
 /** What a waiting callback learns of one message. */
 export type Verdict =

@@ -1,10 +1,10 @@
 import { faultInLine, faultInText, isBlank } from './characters.ts'
 import type { Kind } from './kind.ts'
-import { defaultLife, statedLife } from './life.ts'
 import { type LinkPolicy, linksIn } from './links.ts'
 import type { Channel, Content, Purpose } from './message.ts'
 import { kindOf, PLAIN_KIND } from './registry.ts'
-import { segments } from './segments.ts'
+import { segments } from './sms-segments.ts'
+import { defaultLife, statedLife } from './validity.ts'
 
 /** Whose words are said when the platform sent plain text as well. */
 export type WordsPolicy = 'ours' | 'platform'

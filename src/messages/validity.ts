@@ -1,21 +1,33 @@
-import { UNIT_MS } from './life.ts'
+import type { LifeUnit } from './kind.ts'
+import type { Purpose } from './message.ts'
 
-/** The units that a language has words for. */
-export const VALIDITY_UNITS = ['second', 'minute', 'hour', 'day'] as const
-export type ValidityUnit = (typeof VALIDITY_UNITS)[number]
-
-const DAY_MS = 24 * UNIT_MS.hour
+export const UNIT_MS: Readonly<Record<LifeUnit, number>> = { hour: 3_600_000, minute: 60_000 }
+const MAX_MS = 30 * 24 * UNIT_MS.hour
+/** No shorter one can be kept: Twilio counts a validity in whole seconds from 1 on. */
+const MIN_MS = 1000
+const DEFAULT_MS: Readonly<Record<Purpose, number>> = {
+  code: 10 * UNIT_MS.minute,
+  link: 24 * UNIT_MS.hour,
+  file: 24 * UNIT_MS.hour,
+  alarm: 24 * UNIT_MS.hour,
+  plain: 24 * UNIT_MS.hour,
+}
 
 /**
- * A life in the unit that a person would say it in: 90 minutes, 24 hours, 3 days. Rounded down where it does not come
- * out even, so that nothing is promised longer than it holds; never 0.
+ * The life that the platform stated, in ms: a decimal number of hours or minutes.
+ * Null when it is absent, not a number, 0 (anything below a second), negative or over 30 days: then nobody knows, and no
+ * word about it is said.
  */
-export function inPeoplesUnits(ms: number): { readonly n: number; readonly unit: ValidityUnit } {
-  const whole = (unitMs: number) => Math.max(1, Math.floor(ms / unitMs))
-  if (ms < UNIT_MS.minute) return { n: whole(1000), unit: 'second' }
-  if (ms % DAY_MS === 0 && ms >= 2 * DAY_MS) return { n: whole(DAY_MS), unit: 'day' }
-  if (ms % UNIT_MS.hour === 0 || ms >= 3 * UNIT_MS.hour) {
-    return ms >= 3 * DAY_MS ? { n: whole(DAY_MS), unit: 'day' } : { n: whole(UNIT_MS.hour), unit: 'hour' }
-  }
-  return { n: whole(UNIT_MS.minute), unit: 'minute' }
+export function statedLife(unit: LifeUnit, text: string | undefined): number | null {
+  if (text === undefined || !/^\d{1,9}(\.\d{1,9})?$/.test(text)) return null
+  const ms = Math.round(Number(text) * UNIT_MS[unit])
+  return ms >= MIN_MS && ms <= MAX_MS ? ms : null
+}
+
+/**
+ * How long a message may be tried when the platform did not say: 24 hours for links, files and alarms, 10 minutes
+ * for codes. An unknown type that carries a `code` is taken for one: a code that comes hours late only confuses.
+ */
+export function defaultLife(purpose: Purpose, carriesCode: boolean): number {
+  return DEFAULT_MS[purpose === 'plain' && carriesCode ? 'code' : purpose]
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Outcome, Provider } from './provider.ts'
 
 /** When the primary is left alone. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
 import { type DevicesStanding, devicesCard } from '../../src/admin/console/devices.ts'
-import { createStanding } from '../../src/admin/standing.ts'
+import { createStanding } from '../../src/admin/provider-health.ts'
 
 const subscribed: DevicesStanding = {
   leads: true,

@@ -1,9 +1,9 @@
 import t from 'tap'
+import type { Publication } from '../../sandbox/emulator/ddq-server.ts'
+import { createReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
 import { type Occurrence, occurrencesOf } from '../../src/alerts/occurrence.ts'
 import { readMessage } from '../../src/ddq/message.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
-import type { Publication } from '../../src/sandbox/emulator/ddq-server.ts'
-import { createReporter, DEVICES, RULES } from '../../src/sandbox/emulator/devices.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 120)
 const reporter = createReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
-import { createPage } from '../../src/sandbox/page.ts'
-import { setStage } from '../../src/sandbox/stage.ts'
+import { createPage } from '../../sandbox/page.ts'
+import { setStage } from '../../sandbox/stage.ts'
 
 /**
  * Takes the picture of docs/alerts.md: `node test/alerts/pictures.ts docs/images`, with the path of a Chromium in CHROMIUM.

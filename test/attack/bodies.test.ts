@@ -3,7 +3,7 @@ import { connect } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { segments } from '../../src/messages/segments.ts'
+import { segments } from '../../src/messages/sms-segments.ts'
 import { mailBody, shown, smsBody, startRig } from '../rigs/service.ts'
 
 const KNOWN_CODES = {

@@ -1,6 +1,6 @@
 import t from 'tap'
+import type { Caller } from '../../src/callback/authenticate.ts'
 import type { CallbackBody } from '../../src/callback/body.ts'
-import type { Caller } from '../../src/callback/gate.ts'
 import { type Courier, createReceiver, type ReceiverOptions } from '../../src/callback/receive.ts'
 import { createVerdicts, type Verdict } from '../../src/delivery/verdicts.ts'
 import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'

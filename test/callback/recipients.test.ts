@@ -1,5 +1,5 @@
 import t from 'tap'
-import { refuseRecipients } from '../../src/callback/answer-all.ts'
+import { refuseRecipients } from '../../src/callback/combined-answer.ts'
 import { createPhoneParser } from '../../src/callback/phone.ts'
 import { createRecipientReader } from '../../src/callback/recipients.ts'
 

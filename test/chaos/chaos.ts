@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createSealer } from '../../src/outbox/seal.ts'
+import { createSealer } from '../../src/outbox/encryption.ts'
 import { loadSettings } from '../crash/settings.ts'
 import { startSinks } from '../crash/sinks.ts'
 import { type Judgement, judge } from '../faults/checker.ts'

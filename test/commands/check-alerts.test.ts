@@ -1,6 +1,6 @@
 import t from 'tap'
+import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { lookAtAlerts } from '../../src/commands/check/alerts.ts'
-import { createEmulator } from '../../src/sandbox/emulator/emulator.ts'
 import { enough, load } from '../config/settings.ts'
 
 const table =

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { run } from '../../src/commands/run.ts'
-import { createEmulator } from '../../src/sandbox/emulator/emulator.ts'
 import { command } from './stage.ts'
 
 async function tailing(t: Test, argv: readonly string[], env: Record<string, string>) {

@@ -6,7 +6,7 @@ import { makeToken } from '../../src/commands/token.ts'
 import { command } from './stage.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
-const NAMES = ['serve', 'check', 'urls', 'token', 'send', 'preview', 'health', 'sandbox']
+const NAMES = ['serve', 'check', 'urls', 'token', 'send', 'preview', 'health', 'ddq']
 
 t.test('without a command, or with one that there is not, it says which there are', async t => {
   const nothing = await command([])

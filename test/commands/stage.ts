@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { createClock } from '../../src/clock.ts'
+import { type Ends, type Peers, startPeers } from '../../sandbox/peers.ts'
 import type { Io } from '../../src/commands/command.ts'
 import { run } from '../../src/commands/run.ts'
-import { type Ends, type Peers, startPeers } from '../../src/sandbox/peers.ts'
-import { startService } from '../../src/server.ts'
+import { createClock } from '../../src/runtime/clock.ts'
+import { startService } from '../../src/service/process.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 

@@ -1,4 +1,4 @@
-import { type Config, ConfigError, loadConfig, type Sources } from '../../src/config.ts'
+import { type Config, ConfigError, loadConfig, type Sources } from '../../src/config/config.ts'
 
 /** The least that serves both channels. */
 export const enough = {

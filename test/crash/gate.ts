@@ -6,9 +6,9 @@ import { flushCompileCache } from 'node:module'
  */
 await Promise.all([
   import('../../src/commands/run.ts'),
-  import('../../src/server.ts'),
-  import('../../src/outbox/sqlite.ts'),
-  import('../../src/providers/undici-client.ts'),
+  import('../../src/service/process.ts'),
+  import('../../src/outbox/sqlite/outbox.ts'),
+  import('../../src/providers/twilio/http-client.ts'),
   import('twilio'),
 ])
 // Node writes it at the end of a process; these are killed.

@@ -1,14 +1,14 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import type { Test } from 'tap'
+import { createTokens } from '../../sandbox/emulator/accounts.ts'
+import { createContract } from '../../sandbox/emulator/contract/contract.ts'
+import { createDdqServer } from '../../sandbox/emulator/ddq-server.ts'
+import { createReporter, DEVICES } from '../../sandbox/emulator/devices.ts'
 import { createDdqClient, type DdqClientOptions } from '../../src/ddq/client.ts'
 import type { Timings } from '../../src/ddq/connection.ts'
 import type { Heartbeat } from '../../src/ddq/heartbeat.ts'
 import type { DdqMessage } from '../../src/ddq/message.ts'
 import { createCredential } from '../../src/platform/credential.ts'
-import { createTokens } from '../../src/sandbox/emulator/accounts.ts'
-import { createContract } from '../../src/sandbox/emulator/contract/contract.ts'
-import { createDdqServer } from '../../src/sandbox/emulator/ddq-server.ts'
-import { createReporter, DEVICES } from '../../src/sandbox/emulator/devices.ts'
 
 export const [device, second, large] = DEVICES as [
   (typeof DEVICES)[0],

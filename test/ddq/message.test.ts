@@ -1,8 +1,8 @@
 import t from 'tap'
+import { createReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
 import { readMessage } from '../../src/ddq/message.ts'
 import { isOnline, type OnlineState } from '../../src/ddq/schemas.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
-import { createReporter, DEVICES, RULES } from '../../src/sandbox/emulator/devices.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 123)
 const reporter = createReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })

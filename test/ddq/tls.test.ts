@@ -1,9 +1,9 @@
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { createCertificate } from '../../sandbox/certificate.ts'
 import { createDdqClient } from '../../src/ddq/client.ts'
 import type { DdqMessage } from '../../src/ddq/message.ts'
-import { createCertificate } from '../../src/sandbox/certificate.ts'
 import { quick } from './line.ts'
 
 t.test('over TLS, to a server whose certificate is trusted, and to no other', async t => {

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { Counter, Gauge } from 'prom-client'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics.ts'
-import { createAlertJournal } from '../../src/alerts/journal.ts'
+import { createAlertJournal } from '../../src/alerts/alert-log.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { callbackKey } from '../../src/callback/key.ts'
-import { createSealer } from '../../src/outbox/seal.ts'
+import { createSealer } from '../../src/outbox/encryption.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, type Settings, type Sinks, startSinks } from '../rigs/service.ts'
 import { createCallbacks } from './callbacks.ts'

@@ -1,7 +1,7 @@
+import { createSealer } from '../../src/outbox/encryption.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
-import { createSealer } from '../../src/outbox/seal.ts'
-import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { lease, sample } from './samples.ts'
 
 /**

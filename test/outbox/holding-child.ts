@@ -1,5 +1,5 @@
-import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
-import { createSealer } from '../../src/outbox/seal.ts'
+import { createSealer } from '../../src/outbox/encryption.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { sample } from './samples.ts'
 
 /**

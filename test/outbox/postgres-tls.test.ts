@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
-import { createSealer } from '../../src/outbox/seal.ts'
+import { createSealer } from '../../src/outbox/encryption.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { createSealer } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { createPostgresOutbox } from '../../src/outbox/postgres.ts'
-import { createSealer } from '../../src/outbox/seal.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { type Create, outboxContract } from './contract.ts'
 

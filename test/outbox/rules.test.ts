@@ -1,64 +1,80 @@
-import fc from 'fast-check'
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { waitForRoom, windowStart } from '../../src/outbox/quota.ts'
-import { supersedesReceipt } from '../../src/outbox/receipts.ts'
-import { judgeTwin } from '../../src/outbox/states.ts'
-import { NOON } from './samples.ts'
+import { FINAL_STATES, LIVE_STATES, type State } from '../../src/outbox/outbox.ts'
+import { afterLostLease, afterSettlement, givesBack, TRANSITIONS } from '../../src/outbox/rules.ts'
 
-const WINDOW = 600_000
+const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
+const page = await readFile(new URL('../../docs/states.md', import.meta.url), 'utf8')
 
-t.test('a quota: what came in the window before weighs by what still overlaps', t => {
-  const half = NOON + WINDOW / 2
-  t.equal(waitForRoom(0, 4, 5, WINDOW, half), 0)
-  t.equal(waitForRoom(2, 4, 5, WINDOW, half), WINDOW / 2, 'two halves of them are one too many')
-  t.equal(waitForRoom(2, 4, 6, WINDOW, half), 0)
-  t.equal(waitForRoom(5, 0, 5, WINDOW, NOON), WINDOW / 5, 'one of five slides out in a fifth of the window')
-  t.equal(waitForRoom(0, 5, 5, WINDOW, NOON), WINDOW + WINDOW / 5)
-  t.equal(waitForRoom(0, 0, 0, WINDOW, NOON), WINDOW, 'never, but somewhen must be said')
+t.test('the diagram in the docs draws the transitions of the code, all of them and no other', t => {
+  const drawn = [...page.matchAll(/^ {4}(\S+) --> (\S+): (.+)$/gm)].map(([, from, to, when]) => ({
+    from: from === '[*]' ? 'new' : from,
+    to,
+    when,
+  }))
+  t.same(drawn, TRANSITIONS)
+  const ends = [...page.matchAll(/^ {4}(\S+) --> \[\*\]$/gm)].map(([, from = '']) => from)
+  t.same(ends.toSorted(), [...FINAL_STATES].toSorted())
   t.end()
 })
 
-t.test('a quota: the wait it names is enough, and not much too long', t => {
-  const count = fc.nat(30)
-  fc.assert(
-    fc.property(
-      count,
-      count,
-      fc.integer({ min: 1, max: 20 }),
-      fc.nat(WINDOW - 1),
-      (previous, current, limit, into) => {
-        const now = NOON + into
-        const wait = waitForRoom(previous, current, limit, WINDOW, now)
-        if (wait === 0) return current < limit
-        const roll = (at: number) =>
-          windowStart(at, WINDOW) === windowStart(now, WINDOW)
-            ? waitForRoom(previous, current, limit, WINDOW, at)
-            : windowStart(at, WINDOW) === windowStart(now, WINDOW) + WINDOW
-              ? waitForRoom(current, 0, limit, WINDOW, at)
-              : 0
-        return roll(now + wait) === 0 && roll(now + wait - 2) > 0
-      },
-    ),
-    { seed: 7, numRuns: 500 },
-  )
+t.test('the table of states names each, and whether its quota is given back', t => {
+  for (const state of STATES) {
+    const [, counted = ''] = new RegExp(`^\\| \`${state}\` \\|.*\\| (.+) \\|$`, 'm').exec(page) ?? []
+    t.equal(counted === 'given back', givesBack(state), `${state}: ${counted}`)
+  }
   t.end()
 })
 
-t.test('a twin: a clock that was set back an hour swallows nothing', t => {
-  const twin = { state: 'sent', finalAt: NOON, expiresAt: NOON + WINDOW } as const
-  t.equal(judgeTwin(twin, NOON + 45_000), 'recent')
-  t.equal(judgeTwin(twin, NOON - 1000), 'recent', 'replicas’ clocks differ a little')
-  t.equal(judgeTwin(twin, NOON - 3_600_000), 'past')
+t.test('nothing leaves a final state, and every state is reached', t => {
+  for (const state of FINAL_STATES) t.notOk(TRANSITIONS.some(({ from }) => from === state))
+  for (const state of STATES) t.ok(TRANSITIONS.some(({ to }) => to === state))
   t.end()
 })
 
-t.test('receipts: each status counts only after earlier ones', t => {
-  t.equal(supersedesReceipt(null, 'queued'), true)
-  t.equal(supersedesReceipt('sent', 'delivered'), true)
-  t.equal(supersedesReceipt('delivered', 'sent'), false)
-  t.equal(supersedesReceipt('delivered', 'undelivered'), false, 'the first end counts')
-  t.equal(supersedesReceipt('delivered', 'read'), true)
-  t.equal(supersedesReceipt('sent', 'a-new-status'), false)
-  t.equal(supersedesReceipt('a-new-status', 'queued'), true)
+t.test('what the rules make of a message that is being sent is in the table, and all of that happens', t => {
+  const reached = new Set<State>()
+  for (const ambiguous of [0, 1]) {
+    for (const outdated of [false, true]) {
+      for (const dueAt of [1000, 5000]) {
+        const tried = { attempts: 2, ambiguous, expiresAt: 5000 }
+        for (const more of [{}, { ambiguous: true }, { uncounted: true }]) {
+          reached.add(afterSettlement(tried, { to: 'queued', dueAt, ...more }, outdated).state)
+        }
+        reached.add(afterLostLease(tried, dueAt, outdated).state)
+      }
+    }
+  }
+  for (const state of FINAL_STATES) {
+    reached.add(
+      afterSettlement(
+        { attempts: 1, ambiguous: 0, expiresAt: 5000 },
+        { to: 'final', state, answer: null },
+        false,
+      ).state,
+    )
+  }
+  const allowed = TRANSITIONS.filter(({ from }) => from === 'sending').map(({ to }) => to)
+  t.same([...reached].toSorted(), allowed.toSorted())
+  t.end()
+})
+
+t.test('coming back for a retry: the order of the reasons', t => {
+  const back = (ambiguous: number, outdated: boolean, dueAt: number) =>
+    afterSettlement(
+      { attempts: 3, ambiguous, expiresAt: 5000 },
+      { to: 'queued', dueAt, ambiguous: true },
+      outdated,
+    )
+  t.match(back(1, true, 9000), { state: 'unknown', ambiguous: 2, dueAt: null })
+  t.match(back(0, true, 9000), { state: 'superseded' })
+  t.match(back(0, false, 5000), { state: 'unknown', ambiguous: 1 })
+  t.match(back(0, false, 4999), { state: 'queued', ambiguous: 1, dueAt: 4999, attempts: 3 })
+  const calm = { attempts: 3, ambiguous: 0, expiresAt: 5000 }
+  t.match(afterSettlement(calm, { to: 'queued', dueAt: 5000 }, false), { state: 'expired' })
+  t.match(afterSettlement(calm, { to: 'queued', dueAt: 1, uncounted: true }, false), {
+    state: 'queued',
+    attempts: 2,
+  })
   t.end()
 })

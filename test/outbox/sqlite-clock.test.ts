@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createSealer } from '../../src/outbox/seal.ts'
-import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
+import { createSealer } from '../../src/outbox/encryption.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { NOON, sample, testClock } from './samples.ts'
 
 const HOUR = 3_600_000

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { createSealer } from '../../src/outbox/seal.ts'
+import { createSealer } from '../../src/outbox/encryption.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { sample, testClock } from './samples.ts'

@@ -7,11 +7,11 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { createSealer } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
-import { createSealer } from '../../src/outbox/seal.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
-import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
 import { lease, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
@@ -296,8 +296,8 @@ t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => 
   // One after the other, so that no two share a commit.
   const from = (module: string) => new URL(module, import.meta.url).href
   const script = `
-    import { createSealer } from '${from('../../src/outbox/seal.ts')}'
-    import { createSqliteOutbox } from '${from('../../src/outbox/sqlite.ts')}'
+    import { createSealer } from '${from('../../src/outbox/encryption.ts')}'
+    import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
     import { sample } from '${from('./samples.ts')}'
     const clock = { now: Date.now }
     const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, sealer: createSealer('s'), maxBacklog: 99, retentionDays: 1 })

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { createSealer } from '../../src/outbox/seal.ts'
-import { createSqliteOutbox } from '../../src/outbox/sqlite.ts'
+import { createSealer } from '../../src/outbox/encryption.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { type Create, outboxContract } from './contract.ts'
 
 const sealer = createSealer('a secret of the tests, long enough')

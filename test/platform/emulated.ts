@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
+import { type Accounts, createTokens } from '../../sandbox/emulator/accounts.ts'
+import { createApi, type Exchange } from '../../sandbox/emulator/api.ts'
+import { createApiServer } from '../../sandbox/emulator/api-server.ts'
+import { createContract } from '../../sandbox/emulator/contract/contract.ts'
 import { createPlatformClient, type PlatformClientOptions } from '../../src/platform/client.ts'
-import { type Accounts, createTokens } from '../../src/sandbox/emulator/accounts.ts'
-import { createApi, type Exchange } from '../../src/sandbox/emulator/api.ts'
-import { createApiServer } from '../../src/sandbox/emulator/api-server.ts'
-import { createContract } from '../../src/sandbox/emulator/contract/contract.ts'
 
 export const accounts: Accounts = {
   corp: {

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createSmtpProvider } from '../../src/providers/smtp.ts'
-import { createTwilioProvider } from '../../src/providers/twilio.ts'
+import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
+import { createTwilioProvider } from '../../src/providers/twilio/provider.ts'
 import { createSmtpServer, type SmtpStep } from '../rigs/smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../rigs/twilio-server.ts'
-import { mail, SHORT, SMS } from './smtp-rig.ts'
+import { mail, SHORT, SMS } from './smtp/rig.ts'
 
 /** A clock that the dialogue moves. */
 function clockAt(start: number) {

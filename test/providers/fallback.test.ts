@@ -1,9 +1,9 @@
 import t from 'tap'
 import { withFallback } from '../../src/providers/fallback.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
-import { createSmtpProvider } from '../../src/providers/smtp.ts'
+import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
 import { providerContract } from './contract.ts'
-import { createSmtpServer, LOGIN, mail, SHORT, smtpSide, urlOf } from './smtp-rig.ts'
+import { createSmtpServer, LOGIN, mail, SHORT, smtpSide, urlOf } from './smtp/rig.ts'
 
 await t.test('a primary with a dead fallback keeps the contract', async t =>
   providerContract(t, async () => {

@@ -1,9 +1,5 @@
-import {
-  createTwilioStandIn,
-  type TwilioFault,
-  type TwilioMessage,
-  type TwilioRequest,
-} from '../../src/sandbox/twilio.ts'
+import { createTwilioStandIn, type TwilioFault, type TwilioRequest } from '../../sandbox/twilio.ts'
+import type { TwilioMessage } from '../../sandbox/twilio-answers.ts'
 
 export const ACCOUNT_SID = 'AC0123456789abcdef0123456789abcdef'
 export const AUTH_TOKEN = 'canary-auth-token-5f2d'

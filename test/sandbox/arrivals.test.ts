@@ -1,9 +1,9 @@
 import t from 'tap'
-import { isAnswered, judgeMails, judgeSms } from '../../src/sandbox/arrivals.ts'
-import type { ReceivedMail } from '../../src/sandbox/inbox.ts'
-import { ENVELOPE_SENDER, SMTP_USER } from '../../src/sandbox/peers.ts'
-import type { Sample } from '../../src/sandbox/samples.ts'
-import type { TwilioMessage } from '../../src/sandbox/twilio.ts'
+import { isAnswered, judgeMails, judgeSms } from '../../sandbox/arrivals.ts'
+import type { ReceivedMail } from '../../sandbox/inbox.ts'
+import { ENVELOPE_SENDER, SMTP_USER } from '../../sandbox/peers.ts'
+import type { TwilioMessage } from '../../sandbox/twilio-answers.ts'
+import type { Sample } from '../../src/platform/sample-callbacks.ts'
 
 const link = 'https://iot.example.com/#!/a?x=1&y=2'
 const sample: Sample = { body: {}, words: link, subject: 'Activate' }

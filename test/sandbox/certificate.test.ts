@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import t from 'tap'
-import { createCertificate } from '../../src/sandbox/certificate.ts'
+import { createCertificate } from '../../sandbox/certificate.ts'
 
 t.test('the certificate is for this machine, valid now and vouches for itself', async t => {
   const now = Date.parse('2026-11-20T12:00:00Z')

@@ -1,8 +1,8 @@
 import nodemailer from 'nodemailer'
 import t, { type Test } from 'tap'
-import { createClock } from '../../src/clock.ts'
-import { createCertificate } from '../../src/sandbox/certificate.ts'
-import { createInbox, type InboxOptions } from '../../src/sandbox/inbox.ts'
+import { createCertificate } from '../../sandbox/certificate.ts'
+import { createInbox, type InboxOptions } from '../../sandbox/inbox.ts'
+import { createClock } from '../../src/runtime/clock.ts'
 
 const certificate = await createCertificate(Date.now())
 const account = { user: 'courier', password: 'p@ss:word/1' }

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { playOnce } from '../../sandbox/once.ts'
+import { setStage } from '../../sandbox/stage.ts'
+import { complaints, table } from '../../sandbox/table.ts'
 import { kinds } from '../../src/messages/registry.ts'
-import { playOnce } from '../../src/sandbox/once.ts'
-import { setStage } from '../../src/sandbox/stage.ts'
-import { complaints, table } from '../../src/sandbox/table.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const ports = { callbacks: 0, admin: 0, page: 0 }
@@ -25,12 +25,7 @@ async function run(directory: string, main: string, argv: readonly string[]) {
 
 t.test('one run plays every kind, finds each once and leaves only what it was told to keep', async t => {
   const directory = t.testdir()
-  const { out, err, code } = await run(directory, join(root, 'src/main.ts'), [
-    'sandbox',
-    '--once',
-    '--save',
-    'kept',
-  ])
+  const { out, err, code } = await run(directory, join(root, 'sandbox/main.ts'), ['--once', '--save', 'kept'])
   t.equal(err, '')
   t.equal(code, 0, out)
   const rows = out.split('\n')
@@ -84,7 +79,8 @@ t.test('without dev dependencies it says what to install', async t => {
   // Outside of the checkout, where no module is found by looking upwards.
   const directory = await mkdtemp(join(tmpdir(), 'callback-courier-test-'))
   t.teardown(() => rm(directory, { recursive: true }))
-  await cp(join(root, 'src'), join(directory, 'src'), { recursive: true })
+  for (const part of ['src', 'sandbox'])
+    await cp(join(root, part), join(directory, part), { recursive: true })
   await cp(join(root, 'package.json'), join(directory, 'package.json'))
   await mkdir(join(directory, 'node_modules'))
   const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
@@ -94,14 +90,14 @@ t.test('without dev dependencies it says what to install', async t => {
     await mkdir(join(directory, 'node_modules', name, '..'), { recursive: true })
     await symlink(join(root, 'node_modules', name), join(directory, 'node_modules', name))
   }
-  const { out, err, code } = await run(directory, 'src/main.ts', ['sandbox', '--once'])
+  const { out, err, code } = await run(directory, 'sandbox/main.ts', ['--once'])
   t.equal(code, 2)
   t.equal(out, '')
   t.match(err, /^The sandbox needs the development dependencies.*npm ci.*\n$/)
 })
 
 t.test('a wrong option is refused with the usage', async t => {
-  const { err, code } = await run(t.testdir(), join(root, 'src/main.ts'), ['sandbox', '--port', 'x'])
+  const { err, code } = await run(t.testdir(), join(root, 'sandbox/main.ts'), ['--port', 'x'])
   t.equal(code, 2)
   t.match(err, /--port must be a port number/)
 })

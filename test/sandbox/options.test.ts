@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readOptions } from '../../src/sandbox/options.ts'
+import { readOptions } from '../../sandbox/options.ts'
 
 t.test('without options the usual ports are taken and nothing is set', async t => {
   t.same(readOptions([]), {

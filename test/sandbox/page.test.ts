@@ -2,8 +2,8 @@ import { request as httpRequest } from 'node:http'
 import nodemailer from 'nodemailer'
 import type { Browser, BrowserContextOptions, Page as Tab } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { createPage } from '../../src/sandbox/page.ts'
-import { setStage } from '../../src/sandbox/stage.ts'
+import { createPage } from '../../sandbox/page.ts'
+import { setStage } from '../../sandbox/stage.ts'
 import { noBrowser, openBrowser } from '../rigs/browser.ts'
 
 const skip = noBrowser

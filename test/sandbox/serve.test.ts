@@ -8,12 +8,12 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 
-const main = resolve(import.meta.dirname, '../../src/main.ts')
+const main = resolve(import.meta.dirname, '../../sandbox/main.ts')
 
 /** The command in a process of its own, with a temporary directory of its own. */
 async function start(t: Test, ...argv: readonly string[]) {
   const directory = await mkdtemp(join(tmpdir(), 'callback-courier-test-'))
-  const child = spawn(process.execPath, [main, 'sandbox', ...argv], {
+  const child = spawn(process.execPath, [main, ...argv], {
     cwd: directory,
     env: { PATH: process.env['PATH'], TMPDIR: directory },
   })

@@ -1,9 +1,9 @@
-import type { LaneStatus } from '../../delivery/deliver.ts'
+import type { LaneStatus } from '../../delivery/delivery.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
-import type { ProviderStanding, Standing } from '../standing.ts'
+import type { ProviderStanding, Standing } from '../provider-health.ts'
 import { type DevicesStanding, deviceCauses } from './devices.ts'
-import { clockTime, span, spoken } from './frame.ts'
+import { clockTime, span, spoken } from './layout.ts'
 
 /** One line that says what is wrong, since when, and what to do. */
 export interface Cause {

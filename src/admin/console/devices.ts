@@ -1,5 +1,5 @@
-import { span } from './frame.ts'
 import { type Html, html } from './html.ts'
+import { span } from './layout.ts'
 
 /** How the data subscription does, that device alerts come of. */
 export interface DevicesStanding {

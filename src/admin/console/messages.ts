@@ -6,8 +6,8 @@ import {
   type MessageView,
   type State,
 } from '../../outbox/outbox.ts'
-import { clockTime, moment, span, spoken } from './frame.ts'
 import { type Html, html } from './html.ts'
+import { clockTime, moment, span, spoken } from './layout.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 /** Rows of one page. */

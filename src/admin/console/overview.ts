@@ -1,11 +1,11 @@
-import type { LaneStatus } from '../../delivery/deliver.ts'
+import type { LaneStatus } from '../../delivery/delivery.ts'
 import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
-import type { Refusals, Standing } from '../standing.ts'
+import type { Refusals, Standing } from '../provider-health.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
-import { moment, span, spoken } from './frame.ts'
 import { type Html, html } from './html.ts'
+import { moment, span, spoken } from './layout.ts'
 import { plot } from './plot.ts'
 
 const HOUR = 3_600_000

@@ -1,6 +1,6 @@
 import type { Summary } from '../../outbox/outbox.ts'
-import { clockTime } from './frame.ts'
 import { type Html, html } from './html.ts'
+import { clockTime } from './layout.ts'
 
 const WIDTH = 720
 const HEIGHT = 130

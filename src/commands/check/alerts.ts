@@ -1,6 +1,6 @@
-import { openDdq, readAlerts, topicsOf } from '../../alerting.ts'
-import { type Config, ConfigError } from '../../config.ts'
+import { type Config, ConfigError } from '../../config/config.ts'
 import { inWords } from '../../platform/result.ts'
+import { openDdq, readAlerts, topicsOf } from '../../service/device-alerts.ts'
 import { type Finding, fail, ok } from './finding.ts'
 
 const ABOUT = 'alerts'

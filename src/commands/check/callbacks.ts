@@ -1,5 +1,5 @@
-import type { CallbackUrl } from '../../callback-urls.ts'
-import type { Platform } from '../../sandbox/platform.ts'
+import type { Platform } from '../../platform/callback-client.ts'
+import type { CallbackUrl } from '../../service/callback-urls.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
-import { CertificateUnusable, loadCertificate } from '../../tls.ts'
+import type { Config } from '../../config/config.ts'
+import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const ABOUT = 'certificate'

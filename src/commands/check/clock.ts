@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
 /** The time that a server says it is, ms since the epoch; null when it cannot be asked, or does not say. */

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { lookUp, type ResolveTxt } from './dns.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'

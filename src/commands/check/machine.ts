@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** What the machine, or the container, lets a process have; null: it does not say. */

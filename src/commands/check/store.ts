@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
 import { type Finding, fail, ok } from './finding.ts'
 

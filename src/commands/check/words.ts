@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
-import type { Renderer } from '../../messages/render.ts'
+import type { Config } from '../../config/config.ts'
+import type { Renderer } from '../../words/render.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** Templates, built in and the operator's own: every one is tried on every kind when they are read. */

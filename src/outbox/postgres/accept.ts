@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import type { Ended, Takes } from '../calls.ts'
+import { sealLetter } from '../encryption.ts'
 import { type Acceptance, type Accepted, BacklogFull, type FinalState } from '../outbox.ts'
-import { sealLetter } from '../seal.ts'
-import { endOfLife, judgeTwin } from '../states.ts'
+import { endOfLife, judgeTwin } from '../rules.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import type { Unheard } from './unheard.ts'
-import { createUnit, type Unit } from './unit.ts'
+import { createUnit, type Unit } from './row-changes.ts'
+import type { Unheard } from './uncertain-commits.ts'
 
 export interface AcceptDeps {
   readonly letterKey: KeyObject

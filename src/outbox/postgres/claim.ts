@@ -1,14 +1,14 @@
 import type { KeyObject } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
 import type { Ended, Gives, Takes } from '../calls.ts'
+import { type Letter, unsealLetter } from '../encryption.ts'
 import type { Claimed } from '../outbox.ts'
-import { type Letter, unsealLetter } from '../seal.ts'
-import { afterSettlement, endOfLife } from '../states.ts'
+import { afterSettlement, endOfLife } from '../rules.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
-import { HOLD_GONE, type Presence, type Sighting, STILL_GONE } from './presence.ts'
+import { HOLD_GONE, type Presence, type Sighting, STILL_GONE } from './heartbeats.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import type { Unheard } from './unheard.ts'
-import { createUnit, type Unit } from './unit.ts'
+import { createUnit, type Unit } from './row-changes.ts'
+import type { Unheard } from './uncertain-commits.ts'
 
 /** At most so many rows are moved, ended or taken over in passing by one claim, each; the rest by the next. */
 const STEP = 500

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** Clocks that are further apart than this make leases and lives of different replicas disagree, ms. */
 const SKEW_MS = 2000

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
+import { sealLetter, unsealLetter } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
-import { sealLetter, unsealLetter } from '../seal.ts'
 import type { Client } from './connect.ts'
 import { MIGRATIONS } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import type { Gives, Takes } from '../calls.ts'
-import { supersedesReceipt } from '../receipts.ts'
+import { supersedesReceipt } from '../receipt-order.ts'
 import { ask, type Client, commit, type Statement, together } from './connect.ts'
 
 interface Sent {

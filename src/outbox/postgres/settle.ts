@@ -1,9 +1,9 @@
 import type { Takes } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
-import { afterSettlement, givesBack } from '../states.ts'
+import { afterSettlement, givesBack } from '../rules.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import { createUnit } from './unit.ts'
+import { createUnit } from './row-changes.ts'
 
 /** Writes the ends of attempts that came together, each if its lease is still the current one. */
 export function createSettle(shard: number) {

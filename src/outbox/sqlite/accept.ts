@@ -1,14 +1,14 @@
 import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Takes } from '../calls.ts'
+import { sealLetter } from '../encryption.ts'
 import { type Acceptance, type Accepted, BacklogFull, type FinalAnswer, type FinalState } from '../outbox.ts'
-import { sealLetter } from '../seal.ts'
-import { endOfLife, judgeTwin, rankOf } from '../states.ts'
-import type { Aside } from './aside.ts'
-import { type Ending, LIVE_COLUMNS, liveRow } from './ending.ts'
-import type { Notes } from './notes.ts'
+import { endOfLife, judgeTwin, rankOf } from '../rules.ts'
+import type { Tally } from './counts.ts'
+import type { Notes } from './memos.ts'
 import type { Counters, Quotas } from './quotas.ts'
-import type { Tally } from './tally.ts'
+import { type Ending, LIVE_COLUMNS, liveRow } from './row-changes.ts'
+import type { Aside } from './unreported.ts'
 
 export interface AcceptDeps {
   readonly db: DatabaseSync

@@ -2,12 +2,12 @@ import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel, Purpose } from '../../messages/message.ts'
 import type { Ended, Gives, Takes } from '../calls.ts'
+import { type Letter, unsealLetter } from '../encryption.ts'
 import type { Claimed, Lease } from '../outbox.ts'
-import { type Letter, unsealLetter } from '../seal.ts'
-import { endOfLife } from '../states.ts'
-import type { Aside } from './aside.ts'
-import { type Ending, LIVE_COLUMNS, type LiveRow, liveRow } from './ending.ts'
-import type { Tally } from './tally.ts'
+import { endOfLife } from '../rules.ts'
+import type { Tally } from './counts.ts'
+import { type Ending, LIVE_COLUMNS, type LiveRow, liveRow } from './row-changes.ts'
+import type { Aside } from './unreported.ts'
 
 /** At most so many rows are moved, ended or taken over in passing by one claim, each; the rest by the next. */
 const STEP = 500

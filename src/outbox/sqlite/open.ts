@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreUnusable } from '../outbox.ts'
-import { faultOf } from './faults.ts'
+import { faultOf } from './errors.ts'
 import { MIGRATIONS } from './schema.ts'
 
 /** A whole check of a store of this size takes about half a second; a larger one is checked where it is used. */

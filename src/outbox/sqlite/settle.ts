@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Gives, Takes } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
-import { supersedesReceipt } from '../receipts.ts'
-import { afterSettlement } from '../states.ts'
-import { type Ending, LIVE_COLUMNS, liveRow } from './ending.ts'
+import { supersedesReceipt } from '../receipt-order.ts'
+import { afterSettlement } from '../rules.ts'
+import { type Ending, LIVE_COLUMNS, liveRow } from './row-changes.ts'
 
 /** Writes the end of an attempt, if the lease is still the current one. */
 export function createSettle(db: DatabaseSync, ending: Ending): (call: Takes<'settle'>) => Settled {

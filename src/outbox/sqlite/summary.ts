@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
 import type { Takes } from '../calls.ts'
 import type { State, Summary } from '../outbox.ts'
-import type { Tally } from './tally.ts'
+import type { Tally } from './counts.ts'
 
 const MINUTE = 60_000
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { receiptsUrl } from '../../../src/assembly.ts'
 import { lookAtReceipts } from '../../../src/commands/check/receipts.ts'
+import { receiptsUrl } from '../../../src/service/factories.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { Claimed, Lease, MessageView, State } from '../../../src/outbox/outbox.ts'
-import { TRANSITIONS } from '../../../src/outbox/states.ts'
+import { TRANSITIONS } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
 import { lease, sample } from '../samples.ts'
 import { type Fresh, fresh } from './store.ts'

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { createClock } from '../../../src/clock.ts'
-import { createEmulator } from '../../../src/sandbox/emulator/emulator.ts'
-import { type Ends, startPeers } from '../../../src/sandbox/peers.ts'
-import { SAMPLE_KINDS } from '../../../src/sandbox/samples.ts'
-import { startService } from '../../../src/server.ts'
+import { createEmulator } from '../../../sandbox/emulator/emulator.ts'
+import { type Ends, startPeers } from '../../../sandbox/peers.ts'
+import { SAMPLE_KINDS } from '../../../src/platform/sample-callbacks.ts'
+import { createClock } from '../../../src/runtime/clock.ts'
+import { startService } from '../../../src/service/process.ts'
 
 t.test(
   'the console’s validate and every kind, against the service: all is answered as the contract says',

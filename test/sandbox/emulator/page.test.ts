@@ -1,8 +1,8 @@
 import { request } from 'node:http'
 import type { Browser, Page as Tab } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { createEmulator } from '../../../src/sandbox/emulator/emulator.ts'
-import { createEmulatorPage } from '../../../src/sandbox/emulator/page.ts'
+import { createEmulator } from '../../../sandbox/emulator/emulator.ts'
+import { createEmulatorPage } from '../../../sandbox/emulator/page.ts'
 import { noBrowser, openBrowser } from '../../rigs/browser.ts'
 
 let changed = () => {}

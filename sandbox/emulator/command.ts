@@ -1,0 +1,144 @@
+import { parseArgs } from 'node:util'
+import { usualOrFree } from '../ports.ts'
+import { createEmulator, type Emulator } from './emulator.ts'
+import { createEmulatorPage } from './page.ts'
+
+const USAGE = `npm run emulate -- [options]
+
+  A platform on this machine, to build against and to try a service with: its API (logins, gateway), its data
+  subscription (DDQ) with devices, its callbacks, and a page on which each of them, and each of their faults, is a
+  button. Nothing leaves the machine but the callbacks, to the URL that you give.
+
+  --page-port N          port of the page (8026, or a free one)
+  --api-port N           port of the API (8090, or a free one)
+  --ddq-port N           port of the data subscription (8091, or a free one)
+  --corp-id ID           the enterprise's identifier
+  --auth-path PATH       where DDQ is authenticated at (/auth); the platform does not publish it
+  --subscribe-path PATH  where topics are subscribed to (/subscribe); the platform does not publish it
+  --token-minutes N      life of a credential (120)
+  --expire-in UNIT       unit of expire_in, which the contract does not name: seconds (default) or milliseconds
+`
+
+export interface EmulateIo {
+  readonly stdout: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown }
+  /** Ends it; without one it runs until the process ends. */
+  readonly signal?: AbortSignal
+}
+
+interface EmulateOptions {
+  readonly pagePort: number | undefined
+  readonly apiPort: number | undefined
+  readonly ddqPort: number | undefined
+  readonly corpId: string | undefined
+  readonly authPath: string
+  readonly subscribePath: string
+  readonly tokenMinutes: number
+  readonly expireIn: 'seconds' | 'milliseconds'
+}
+
+/** Reads the command line, without the `emulate` in front. @throws TypeError with a sentence for whoever typed it. */
+function readOptions(argv: readonly string[]): EmulateOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      'page-port': { type: 'string' },
+      'api-port': { type: 'string' },
+      'ddq-port': { type: 'string' },
+      'corp-id': { type: 'string' },
+      'auth-path': { type: 'string', default: '/auth' },
+      'subscribe-path': { type: 'string', default: '/subscribe' },
+      'token-minutes': { type: 'string', default: '120' },
+      'expire-in': { type: 'string', default: 'seconds' },
+    },
+  })
+  const { 'auth-path': authPath, 'subscribe-path': subscribePath, 'expire-in': expireIn } = values
+  for (const [flag, path] of [
+    ['--auth-path', authPath],
+    ['--subscribe-path', subscribePath],
+  ])
+    if (!path?.startsWith('/')) throw new TypeError(`${flag} must begin with /`)
+  if (authPath === subscribePath) throw new TypeError('--auth-path and --subscribe-path must differ')
+  if (expireIn !== 'seconds' && expireIn !== 'milliseconds')
+    throw new TypeError('--expire-in must be seconds or milliseconds')
+  return {
+    pagePort: number('--page-port', values['page-port'], 65_535),
+    apiPort: number('--api-port', values['api-port'], 65_535),
+    ddqPort: number('--ddq-port', values['ddq-port'], 65_535),
+    corpId: values['corp-id'],
+    authPath,
+    subscribePath,
+    tokenMinutes: number('--token-minutes', values['token-minutes'], 100_000) ?? 120,
+    expireIn,
+  }
+}
+
+function number(flag: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,6}$/.test(text) || Number(text) > most)
+    throw new TypeError(`${flag} must be a number from 0 to ${most}`)
+  return Number(text)
+}
+
+/**
+ * The emulator's command line. Resolves with the exit code once it was told to end: 0, or 2 for wrong options.
+ * @param argv without node, script and `emulate`.
+ */
+export async function emulate(argv: readonly string[], io: EmulateIo): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    io.stdout.write(USAGE)
+    return 0
+  }
+  let options: EmulateOptions
+  try {
+    options = readOptions(argv)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    io.stderr.write(`emulate: ${error.message}\n\n${USAGE}`)
+    return 2
+  }
+  await runEmulator(options, io)
+  return 0
+}
+
+/** Runs until it is told to end. */
+async function runEmulator(options: EmulateOptions, io: EmulateIo): Promise<void> {
+  let changed = () => {}
+  const emulator = await createEmulator({
+    ports: {
+      api: options.apiPort ?? (await usualOrFree(8090)),
+      ddq: options.ddqPort ?? (await usualOrFree(8091)),
+    },
+    paths: { authenticate: options.authPath, subscribe: options.subscribePath },
+    credentials: { lifeMs: options.tokenMinutes * 60_000, unit: options.expireIn },
+    ...(options.corpId === undefined ? {} : { corpId: options.corpId }),
+    changed: () => changed(),
+  })
+  const page = createEmulatorPage({ emulator })
+  changed = () => page.changed()
+  try {
+    io.stdout.write(welcome(await page.listen(options.pagePort ?? (await usualOrFree(8026))), emulator))
+    await new Promise<void>(resolve => {
+      if (io.signal?.aborted) resolve()
+      io.signal?.addEventListener('abort', () => resolve(), { once: true })
+    })
+    io.stdout.write('Ending; nothing is kept.\n')
+  } finally {
+    await page.close()
+    await emulator.close()
+  }
+}
+
+function welcome(page: string, { baseUrl, ddqPort, accounts, settings }: Emulator): string {
+  const rows = [
+    ['Press buttons', page],
+    ['API', baseUrl],
+    ['DDQ', `127.0.0.1:${ddqPort}`],
+    ['Member', `${accounts.corp.account} / ${accounts.corp.password}`],
+    ['User', `${accounts.user.email} / ${accounts.user.password}`],
+    ['Application', `${accounts.app.appId} / ${accounts.app.appSecret}`],
+  ] as const
+  const lines = rows.map(([name, value]) => `  ${name.padEnd(14)} ${value}`)
+  const pairs = Object.entries(settings).map(([name, value]) => `  ${name}=${value}`)
+  return `\n${lines.join('\n')}\n\nSettings that point a service at it:\n\n${pairs.join('\n')}\n\nCtrl-C ends it.\n`
+}

@@ -1,0 +1,163 @@
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callbackify } from 'node:util'
+import PostalMime from 'postal-mime'
+import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
+import type { Clock } from '../src/runtime/clock.ts'
+import type { SelfSigned } from './certificate.ts'
+
+/** A mail as the inbox took it: what the envelope said, what the bytes say, and the bytes. */
+export interface ReceivedMail {
+  /** Counts from 1 in the order of arrival. */
+  readonly id: number
+  /** ms since the epoch. */
+  readonly at: number
+  readonly envelope: { readonly from: string; readonly to: readonly string[] }
+  /** Whether the connection was encrypted, and who had logged in. */
+  readonly tls: boolean
+  readonly user: string | null
+  readonly subject: string
+  readonly messageId: string
+  /** The addresses of the header, as a reader's program shows them. */
+  readonly from: string
+  readonly to: string
+  readonly headers: readonly { readonly name: string; readonly value: string }[]
+  readonly text: string
+  readonly html: string
+  readonly raw: Buffer
+}
+
+/** What the server does instead of taking a mail, for trying what the service makes of it. */
+export type SmtpFault =
+  | {
+      readonly is: 'refuse'
+      /** `rcpt`: refuses the recipient. `data`: takes the whole mail, then refuses it. */
+      readonly at: 'rcpt' | 'data'
+      /** SMTP reply code, RFC 5321 section 4.2. */
+      readonly code: number
+      /** Enhanced status code and words, such as `5.1.1 No such user` (RFC 3463). */
+      readonly message: string
+    }
+  /** Takes the mail, and says so only later. */
+  | { readonly is: 'delay'; readonly ms: number }
+
+export interface InboxOptions {
+  readonly certificate: SelfSigned
+  readonly clock: Clock
+  /** The account that may log in; mail is taken without a login, too. */
+  readonly account: { readonly user: string; readonly password: string }
+  /** 0, or absent: a free one. Always on 127.0.0.1. */
+  readonly port?: number
+  /** How many mails it keeps; older ones are forgotten. Default 200. */
+  readonly keep?: number
+  readonly onMail?: (mail: ReceivedMail) => void
+}
+
+export interface Inbox {
+  readonly port: number
+  /** Newest first. */
+  mails(): readonly ReceivedMail[]
+  find(id: number): ReceivedMail | undefined
+  /** Null: takes mails again. */
+  setFault(fault: SmtpFault | null): void
+  clear(): void
+  close(): Promise<void>
+}
+
+/**
+ * An SMTP server on loopback that takes every mail and shows it to nobody but its caller. It offers STARTTLS and AUTH
+ * (PLAIN, LOGIN), so that a client's way through both is the real one; a wrong password is refused with 535.
+ *
+ * @throws when the port is taken.
+ */
+export async function createInbox(options: InboxOptions): Promise<Inbox> {
+  const keep = options.keep ?? 200
+  let mails: ReceivedMail[] = []
+  let fault: SmtpFault | null = null
+  let count = 0
+
+  const refusal = (at: 'rcpt' | 'data'): Error | null =>
+    fault?.is === 'refuse' && fault.at === at
+      ? Object.assign(new Error(fault.message), { responseCode: fault.code })
+      : null
+
+  async function take(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
+    const chunks: Buffer[] = []
+    for await (const chunk of stream) chunks.push(chunk as Buffer)
+    const no = refusal('data')
+    if (no) throw no
+    if (fault?.is === 'delay') await sleep(fault.ms, undefined, { ref: false })
+    const id = ++count
+    const mail = await read(id, options.clock.now(), Buffer.concat(chunks), session)
+    mails = [mail, ...mails].slice(0, keep)
+    options.onMail?.(mail)
+    return `OK: kept as ${id}`
+  }
+
+  const taken = callbackify(take)
+  const server = new SMTPServer({
+    ...options.certificate,
+    name: 'sandbox.localhost',
+    banner: 'callback-courier sandbox',
+    // The greeting must not wait for a resolver: the client is this machine.
+    disableReverseLookup: true,
+    authOptional: true,
+    authMethods: ['PLAIN', 'LOGIN'],
+    closeTimeout: 500,
+    logger: false,
+    onAuth(auth, _session, done) {
+      const { user, password } = options.account
+      if (auth.username === user && auth.password === password) return done(null, { user })
+      done(Object.assign(new Error('5.7.8 Authentication credentials invalid'), { responseCode: 535 }))
+    },
+    onRcptTo(_address, _session, done) {
+      done(refusal('rcpt'))
+    },
+    onData(stream, session, done) {
+      taken(stream, session, done)
+    },
+  })
+  // A client that hangs up or fails its handshake is the client's business, not a crash of the sandbox.
+  const listening = Promise.withResolvers<void>()
+  server.on('error', listening.reject)
+  server.listen(options.port ?? 0, '127.0.0.1', listening.resolve)
+  await listening.promise
+
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    mails: () => mails,
+    find: id => mails.find(mail => mail.id === id),
+    setFault: next => {
+      fault = next
+    },
+    clear: () => {
+      mails = []
+    },
+    close: () => new Promise(resolve => server.close(resolve)),
+  }
+}
+
+async function read(id: number, at: number, raw: Buffer, session: SMTPServerSession): Promise<ReceivedMail> {
+  const parsed = await PostalMime.parse(raw)
+  const { mailFrom, rcptTo } = session.envelope
+  return {
+    id,
+    at,
+    envelope: { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(to => to.address) },
+    tls: session.secure,
+    user: typeof session.user === 'string' ? session.user : null,
+    subject: parsed.subject ?? '',
+    messageId: parsed.messageId ?? '',
+    from: parsed.from ? shown(parsed.from) : '',
+    to: (parsed.to ?? []).map(shown).join(', '),
+    headers: parsed.headers.map(header => ({ name: header.originalKey, value: header.value })),
+    text: parsed.text ?? '',
+    html: parsed.html ?? '',
+    raw,
+  }
+}
+
+function shown(who: { name: string; address?: string | undefined }): string {
+  if (!who.address) return who.name
+  return who.name ? `${who.name} <${who.address}>` : who.address
+}

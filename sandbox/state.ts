@@ -1,0 +1,63 @@
+import type { Channel } from '../src/messages/message.ts'
+import { segments } from '../src/messages/sms-segments.ts'
+import type { ReceivedMail } from './inbox.ts'
+import type { Peers } from './peers.ts'
+import type { Player } from './player.ts'
+
+/** What a newcomer needs to know: where everything is. */
+export interface About {
+  readonly corpId: string
+  /** The callback URLs and Tokens, as they would be entered in the platform's console. */
+  readonly urls: Readonly<Record<Channel, string>>
+  readonly tokens: Readonly<Record<Channel, string>>
+  /** PEM file of the service's certificate, for clients that want to verify it. */
+  readonly certFile: string
+  readonly adminUrl: string
+  /** Null when the service has none. */
+  readonly consoleUrl: string | null
+  readonly smtp: string
+  readonly twilio: string
+  /** The page of the emulated platform's devices; null without one. */
+  readonly devicesUrl: string | null
+}
+
+export interface StateOptions {
+  readonly peers: Pick<Peers, 'inbox' | 'sms'>
+  readonly player: Player
+  readonly about: About
+  /** Lines of the service's log, newest last. */
+  log(): readonly string[]
+}
+
+/** Everything that the page shows at a glance; a mail in full is asked for by itself. */
+export function createState(options: StateOptions) {
+  const { peers, player, about } = options
+  return () => ({
+    about,
+    mails: peers.inbox.mails().map(({ id, at, subject, to, text }) => ({
+      id,
+      at,
+      subject,
+      to,
+      preview: text.replace(/\s+/g, ' ').trim().slice(0, 140),
+    })),
+    sms: peers
+      .sms()
+      .slice(-200)
+      .map(({ sid, at, from, to, body, validityPeriod }) => ({
+        sid,
+        at,
+        from,
+        to,
+        body,
+        validityPeriod,
+        ...segments(body),
+      })),
+    played: player.played(),
+    log: options.log().slice(-200),
+  })
+}
+
+export function mailInFull({ raw, html, ...mail }: ReceivedMail) {
+  return { ...mail, hasHtml: html !== '', bytes: raw.length, source: raw.toString('utf8') }
+}

@@ -1,0 +1,142 @@
+/** A message that was accepted. */
+export interface TwilioMessage {
+  readonly sid: string
+  readonly to: string
+  /** A number, an alphanumeric sender or a messaging service's SID. */
+  readonly from: string
+  readonly messagingServiceSid: string | null
+  readonly body: string
+  /** Seconds; null when the request named none. */
+  readonly validityPeriod: number | null
+  readonly statusCallback: string | null
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** An error as Twilio's API answers it: https://www.twilio.com/docs/usage/twilios-response */
+export interface TwilioError {
+  readonly status: number
+  readonly code: number
+  readonly message: string
+}
+
+type Form = Readonly<Record<string, string>>
+
+/** Twilio's test credentials: https://www.twilio.com/docs/iam/test-credentials */
+const TO: Readonly<Record<string, readonly [code: number, message: (number: string) => string]>> = {
+  '+15005550001': [21211, number => `The 'To' number ${number} is not a valid phone number.`],
+  '+15005550002': [
+    21612,
+    number => `The 'To' phone number: ${number}, is not currently reachable using the 'From' phone number.`,
+  ],
+  '+15005550003': [
+    21408,
+    number =>
+      `Permission to send an SMS has not been enabled for the region indicated by the 'To' number: ${number}.`,
+  ],
+  '+15005550004': [21610, number => `Attempt to send to unsubscribed recipient ${number}.`],
+  '+15005550009': [21614, number => `'To' number: ${number}, is not a valid mobile number.`],
+}
+
+const FROM: Readonly<Record<string, readonly [code: number, message: string]>> = {
+  '+15005550001': [21212, "The 'From' number is not a valid phone number."],
+  '+15005550007': [
+    21606,
+    "The 'From' phone number is not a valid, SMS-capable inbound phone number for your account.",
+  ],
+  '+15005550008': [21611, "This 'From' number has exceeded the maximum number of queued messages."],
+}
+
+/** Why Twilio would refuse to create this message; undefined: it would not. */
+export function verdictOnMessage(form: Form): TwilioError | undefined {
+  const { To: to = '', From: from = '', MessagingServiceSid: service = '', Body: body = '' } = form
+  const refuse = (code: number, message: string): TwilioError => ({ status: 400, code, message })
+  if (!to) return refuse(21604, "A 'To' phone number is required.")
+  if (!from && !service) return refuse(21603, "A 'From' phone number is required.")
+  if (!body.trim()) return refuse(21602, 'Message body is required.')
+  if (body.length > 1600)
+    return refuse(21617, 'The concatenated message body exceeds the 1600 character limit')
+  const period = form['ValidityPeriod']
+  if (period !== undefined && !(/^\d+$/.test(period) && Number(period) >= 1 && Number(period) <= 36_000))
+    return refuse(21624, `The ValidityPeriod ${period} is invalid`)
+  const recipient = TO[to]
+  if (recipient) return refuse(recipient[0], recipient[1](to))
+  if (!/^\+[1-9]\d{6,14}$/.test(to))
+    return refuse(21211, `The 'To' number ${to} is not a valid phone number.`)
+  const sender = FROM[from]
+  if (sender) return refuse(sender[0], sender[1])
+  return undefined
+}
+
+/** Whether a text fits the GSM 7-bit default alphabet and its extension (3GPP TS 23.038). */
+function isGsm7(text: string): boolean {
+  return /^[@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&'()*+,\-./0-9:;<=>?¡A-ZÄÖÑÜ§¿a-zäöñüà\f^{}\\[~\]|€]*$/.test(
+    text,
+  )
+}
+
+/** The resource as Twilio answers it: https://www.twilio.com/docs/messaging/api/message-resource */
+export function messageResource(accountSid: string, message: TwilioMessage): Record<string, unknown> {
+  const uri = `/2010-04-01/Accounts/${accountSid}/Messages/${message.sid}`
+  const date = rfc2822(message.at)
+  const service = message.messagingServiceSid
+  return {
+    account_sid: accountSid,
+    api_version: '2010-04-01',
+    body: message.body,
+    date_created: date,
+    date_sent: null,
+    date_updated: date,
+    direction: 'outbound-api',
+    error_code: null,
+    error_message: null,
+    from: message.from === service ? null : message.from,
+    messaging_service_sid: service,
+    num_media: '0',
+    // A messaging service chooses the sender later, and Twilio counts only then.
+    num_segments: service ? '0' : String(segments(message.body)),
+    price: null,
+    price_unit: 'USD',
+    sid: message.sid,
+    status: service ? 'accepted' : 'queued',
+    subresource_uris: { media: `${uri}/Media.json` },
+    to: message.to,
+    uri: `${uri}.json`,
+  }
+}
+
+/** The newest message only, as a page of the list: enough to see that the list may be read. */
+export function messagePage(accountSid: string, messages: readonly TwilioMessage[]): Record<string, unknown> {
+  const uri = `/2010-04-01/Accounts/${accountSid}/Messages.json?PageSize=1&Page=0`
+  const page = {
+    page: 0,
+    page_size: 1,
+    start: 0,
+    end: 0,
+    uri,
+    first_page_uri: uri,
+    next_page_uri: null,
+    previous_page_uri: null,
+  }
+  return { messages: messages.slice(-1).map(message => messageResource(accountSid, message)), ...page }
+}
+
+export function accountResource(sid: string, at: number): Record<string, unknown> {
+  const uri = `/2010-04-01/Accounts/${sid}.json`
+  const date = rfc2822(at)
+  const account = { sid, status: 'active', type: 'Trial', friendly_name: 'Stand-in account' }
+  return { ...account, owner_account_sid: sid, date_created: date, date_updated: date, uri }
+}
+
+/** Segments of a text: 160 or 153 septets, 70 or 67 UTF-16 units (3GPP TS 23.038, 23.040). */
+function segments(text: string): number {
+  const gsm = isGsm7(text)
+  const length = gsm ? text.length + (text.match(/[\f^{}\\[~\]|€]/g)?.length ?? 0) : text.length
+  const [single, part] = gsm ? [160, 153] : [70, 67]
+  return length <= single ? 1 : Math.ceil(length / part)
+}
+
+/** Twilio writes dates as `Thu, 24 Aug 2023 05:01:45 +0000`. */
+function rfc2822(at: number): string {
+  return new Date(at).toUTCString().replace('GMT', '+0000')
+}

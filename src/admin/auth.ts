@@ -1,0 +1,177 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isLoopback } from '../config/config.ts'
+import { createWrongTries, type WrongTryLimits } from './login-throttle.ts'
+
+/** Why somebody was not let in, for counters and the log. */
+export type AdminRefusal = 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'too-many-tries'
+
+interface Refusal {
+  readonly reason: AdminRefusal
+  /** When to come again, ms. */
+  readonly waitMs?: number
+}
+
+export interface AdminGuardOptions {
+  /** What the listener binds to, as configured. */
+  readonly host: string
+  /** ADMIN_TOKEN. Undefined: everybody is let in, which only a loopback listener may do. */
+  readonly token: string | undefined
+  /** ADMIN_NAMES: names beside localhost and plain addresses; `*.example.com` for everything below it. */
+  readonly names: readonly string[]
+  /** ms; only differences count. */
+  readonly now: () => number
+  readonly limits?: WrongTryLimits
+  /** Hears of everybody who was not let in; never of what they sent. */
+  readonly refused?: (reason: AdminRefusal) => void
+}
+
+/**
+ * What the console's pages may do: use what this listener itself serves, nothing inline, nothing from elsewhere, in
+ * nobody's frame. A page with other needs (a mail to look at) sets its own.
+ */
+export const CONSOLE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/**
+ * On every answer of the private listener. `same-origin` rather than `no-referrer`: with the latter a browser sends
+ * `Origin: null` with a page's own forms, and the page could not be told from a stranger's.
+ */
+const HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': CONSOLE_POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+}
+
+/** Open to everybody who reaches the listener, by whatever name: probes send none, and these say nothing. */
+const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
+
+/**
+ * Guards every route of the private listener, also those that are registered later and those that do not exist.
+ *
+ * - Host: localhost, a plain address, ADMIN_HOST or one of ADMIN_NAMES. A page that has its own name point at this
+ *   machine (DNS rebinding) comes with its own name. The port is not compared: published ports and tunnels change it.
+ * - Origin and Sec-Fetch-Site: a request that may change something comes from a page of this listener, or from no
+ *   browser at all. Others' pages may link here, but not load anything into themselves.
+ * - ADMIN_TOKEN: `Authorization: Bearer …` (Prometheus), or as the password of Basic with any user name (browsers).
+ *   Compared in constant time. The right one is always heard, however many wrong ones came from the same address: behind
+ *   a published port or a NAT everybody has the same, and a scraper with an old token would lock the operator out. What
+ *   keeps guessers out is its length (16 characters or more). Wrong ones are counted; too many lose their connection.
+ *   There is no login cookie: the browser keeps Basic itself, and what it sends by itself is held to Origin.
+ */
+export function guardAdmin(app: FastifyInstance, options: AdminGuardOptions): void {
+  const { host, token, names, now, limits, refused } = options
+  if (token === undefined && !isLoopback(host)) {
+    throw new Error('the private listener can be reached from other machines: ADMIN_TOKEN is needed')
+  }
+  const isOurs = nameCheck(host, names)
+  const expected = token === undefined ? null : digestOf(token)
+  const tries = createWrongTries(now, limits)
+
+  /** Null when the token is right, or none is needed. */
+  function credentialFault(request: FastifyRequest): Refusal | null {
+    if (expected === null) return null
+    const given = tokenIn(request.headers.authorization)
+    if (given === null) return { reason: 'no-token' }
+    if (timingSafeEqual(digestOf(given), expected)) return null
+    const waitMs = tries.wrong(request.socket.remoteAddress ?? '')
+    return waitMs > 0 ? { reason: 'too-many-tries', waitMs } : { reason: 'wrong-token' }
+  }
+
+  function refuse(request: FastifyRequest, reply: FastifyReply, { reason, waitMs = 0 }: Refusal): void {
+    refused?.(reason)
+    const { status, text } = REFUSALS[reason]
+    if (status === 401) reply.header('www-authenticate', 'Basic realm="callback-courier", charset="UTF-8"')
+    if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
+    // What may follow in the request is not read.
+    if (request.method !== 'GET' || status === 429) reply.header('connection', 'close')
+    reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`)
+  }
+
+  app.addHook('onRequest', (request, reply, next) => {
+    reply.headers(HEADERS)
+    if (OPEN.has(request.routeOptions.url ?? '')) return next()
+    const refusal: Refusal | null = !isOurs(request.headers.host)
+      ? { reason: 'host' }
+      : isForeign(request)
+        ? { reason: 'cross-site' }
+        : credentialFault(request)
+    if (refusal === null) return next()
+    refuse(request, reply, refusal)
+  })
+}
+
+const REFUSALS: Readonly<Record<AdminRefusal, { readonly status: number; readonly text: string }>> = {
+  host: { status: 421, text: 'This name is not served here. ADMIN_NAMES says which are.' },
+  'cross-site': { status: 403, text: 'Only pages of this service may ask for this.' },
+  'no-token': { status: 401, text: 'The password is ADMIN_TOKEN; any user name will do.' },
+  'wrong-token': { status: 401, text: 'The password is ADMIN_TOKEN; any user name will do.' },
+  'too-many-tries': {
+    status: 429,
+    text: 'Too many wrong tries. The password is ADMIN_TOKEN; any user name will do.',
+  },
+}
+
+/** Whether a Host header names us. */
+function nameCheck(host: string, names: readonly string[]): (header: string | undefined) => boolean {
+  const exact = new Set(['localhost', host.toLowerCase()])
+  const below: string[] = []
+  for (const name of names) {
+    if (name.startsWith('*.')) below.push(name.slice(1).toLowerCase())
+    else exact.add(name.toLowerCase())
+  }
+  return header => {
+    const name = nameIn(header)
+    if (name === null) return false
+    return isIP(name) !== 0 || exact.has(name) || below.some(suffix => name.endsWith(suffix))
+  }
+}
+
+/** The host of `host`, `host:port` or `[v6]:port`, in lower case and without a root dot; null when it is neither. */
+function nameIn(header: string | undefined): string | null {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(header ?? '')
+  return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '') ?? null
+}
+
+/** Whether a page of somebody else makes the browser ask. */
+function isForeign({ method, headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site']
+  if (method === 'GET' || method === 'HEAD') {
+    const loads = headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document'
+    return (site === 'cross-site' || site === 'same-site') && loads
+  }
+  if (site !== undefined && site !== 'same-origin') return true
+  const { origin } = headers
+  return (
+    origin !== undefined && origin.replace(/^https?:\/\//, '').toLowerCase() !== headers.host?.toLowerCase()
+  )
+}
+
+/** The token of an Authorization header: Bearer's, or Basic's password; null when there is none of either. */
+function tokenIn(header: string | undefined): string | null {
+  const [, scheme, rest] = /^(bearer|basic) +(\S+) *$/i.exec(header ?? '') ?? []
+  if (scheme === undefined || rest === undefined) return null
+  if (scheme.toLowerCase() === 'bearer') return rest
+  const pair = Buffer.from(rest, 'base64').toString('utf8')
+  const colon = pair.indexOf(':')
+  return colon < 0 ? null : pair.slice(colon + 1)
+}
+
+/** Equal lengths for the comparison in constant time, whatever was sent. */
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text, 'utf8').digest()
+}

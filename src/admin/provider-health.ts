@@ -1,0 +1,130 @@
+import type { Channel } from '../messages/message.ts'
+import type { Observer } from './event-log.ts'
+
+/** How a provider does, as far as this process has seen. */
+export interface ProviderStanding {
+  readonly provider: string
+  readonly channel: Channel
+  readonly up: boolean
+  /** Since when it is up or down, ms since the epoch. */
+  readonly since: number
+  readonly lastError: {
+    readonly at: number
+    readonly code: string
+    readonly reply: string
+    readonly whose: string
+  } | null
+  readonly lastSentAt: number | null
+}
+
+/** The platform's last validation of a channel's URL. */
+export interface Validation {
+  readonly at: number
+  readonly ok: boolean
+  /** What it was answered, when it failed. */
+  readonly reason: string
+}
+
+/** Callers of a channel that were not let in. */
+export interface Refusals {
+  readonly count: number
+  /** What it was answered. */
+  readonly last: { readonly at: number; readonly reason: string } | null
+}
+
+/** How POSTs of a channel came. */
+export interface SignatureCounts {
+  readonly right: number
+  readonly wrong: number
+  readonly absent: number
+}
+
+/** What people ask first at night, kept in memory. */
+export interface Standing {
+  readonly observer: Observer
+  providers(): readonly ProviderStanding[]
+  validation(channel: Channel): Validation | null
+  signatures(channel: Channel): SignatureCounts
+  refusals(channel: Channel): Refusals
+  /** When somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
+  outdatedAt(channel: Channel): number | null
+  /** The store's last failure; null when it has not failed, or has worked since. */
+  storeFailure(): { readonly at: number; readonly doing: string; readonly message: string } | null
+}
+
+const NOBODY: Refusals = { count: 0, last: null }
+
+/** @param now ms since the epoch. */
+export function createStanding(now: () => number): Standing {
+  const providers = new Map<string, ProviderStanding>()
+  const validations = new Map<Channel, Validation>()
+  const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
+  const refusals: Record<Channel, Refusals> = { email: NOBODY, sms: NOBODY }
+  const outdated: Record<Channel, number | null> = { email: null, sms: null }
+  let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
+
+  const observer: Observer = {
+    callback({ channel, method, answer, admission }) {
+      if (admission.ok && admission.outdated) outdated[channel] = now()
+      if (!admission.ok)
+        refusals[channel] = {
+          count: refusals[channel].count + 1,
+          last: { at: now(), reason: admission.answer.err_msg },
+        }
+      if (method === 'POST') {
+        if (admission.ok) signatures[channel][admission.signature] += 1
+        if (admission.ok && answer.err_code === 0) storeFailure = null
+        return
+      }
+      // A stranger with a wrong key is not the platform that validates: it would hide the platform's own.
+      if (!admission.ok && admission.reason === 'key' && validations.get(channel)?.ok === true) return
+      validations.set(channel, { at: now(), ok: answer.err_code === 0, reason: answer.err_msg })
+    },
+    attempt({ message, provider, outcome }) {
+      const before = providers.get(provider)
+      const failed =
+        outcome.is === 'ambiguous' ||
+        (outcome.is === 'retry' && (outcome.untouched === true || outcome.whose === 'ours'))
+      const at = now()
+      const error =
+        outcome.is === 'sent' || outcome.is === 'rejected'
+          ? (before?.lastError ?? null)
+          : {
+              at,
+              code: outcome.code,
+              reply: outcome.reply,
+              whose: outcome.is === 'retry' ? outcome.whose : 'nobody',
+            }
+      providers.set(provider, {
+        provider,
+        channel: message.channel,
+        up: !failed,
+        since: before === undefined || before.up === failed ? at : before.since,
+        lastError: error,
+        lastSentAt: outcome.is === 'sent' ? at : (before?.lastSentAt ?? null),
+      })
+    },
+    storeFailed({ doing, error }) {
+      storeFailure = { at: now(), doing, message: error.message }
+    },
+    stray: () => undefined,
+    fault: () => undefined,
+    overQuota: () => undefined,
+    nearQuota: () => undefined,
+    twin: () => undefined,
+    superseded: () => undefined,
+    unrenderable: () => undefined,
+    final: () => undefined,
+    breaker: () => undefined,
+  }
+
+  return {
+    observer,
+    providers: () => [...providers.values()],
+    validation: channel => validations.get(channel) ?? null,
+    signatures: channel => signatures[channel],
+    refusals: channel => refusals[channel],
+    outdatedAt: channel => outdated[channel],
+    storeFailure: () => storeFailure,
+  }
+}

@@ -1,0 +1,68 @@
+import type { DdqMessage } from '../ddq/message.ts'
+import type { AlertRecipient, AlertRow } from './alert-table.ts'
+import type { Occurrence, Source } from './occurrence.ts'
+
+/** One occurrence to one recipient. */
+export interface Telling {
+  readonly occurrence: Occurrence
+  readonly recipient: AlertRecipient
+  readonly row: AlertRow
+  /** Under which is remembered what they were told of this device and rule. */
+  readonly name: string
+}
+
+/** Who is to hear of what. */
+export interface Audience {
+  /** Whether a message is about any row at all. Most are not; those cost a look and no more. */
+  concerns(message: DdqMessage): boolean
+  /** The first row that names a recipient is theirs: two rows must not tell the same thing twice. */
+  of(occurrence: Occurrence): readonly Telling[]
+}
+
+/** @param noteName HMAC that names what is remembered of a recipient, device and rule. */
+export function createAudience(
+  rows: readonly AlertRow[],
+  noteName: (fields: readonly string[]) => string,
+): Audience {
+  const bySource = new Map<Source, readonly AlertRow[]>()
+  const products = new Map<Source, ReadonlySet<string> | 'any'>()
+  for (const { source } of rows) {
+    const own = rows.filter(row => row.source === source)
+    const named = own.flatMap(({ product }) => product ?? [])
+    bySource.set(source, own)
+    products.set(source, named.length < own.length ? 'any' : new Set(named))
+  }
+  return {
+    concerns({ kind, product, payload }) {
+      const source = SOURCE_OF[kind]
+      const wanted = source === undefined ? undefined : products.get(source)
+      if (wanted === undefined || wanted === 'any') return wanted === 'any'
+      return wanted.has(product ?? String((payload as { readonly product_id?: unknown }).product_id))
+    },
+    of(occurrence) {
+      const { source, product, device, rule } = occurrence
+      const found = new Map<string, Telling>()
+      for (const row of bySource.get(source) ?? []) {
+        if (row.product !== null && row.product !== product) continue
+        for (const recipient of row.recipients) {
+          const { channel, to } = recipient
+          const key = `${channel} ${to}`
+          if (found.has(key)) continue
+          found.set(key, {
+            occurrence,
+            recipient,
+            row,
+            name: noteName([channel, to, source, product, device, rule]),
+          })
+        }
+      }
+      return [...found.values()]
+    },
+  }
+}
+
+const SOURCE_OF: Partial<Record<DdqMessage['kind'], Source>> = {
+  'online-state': 'state',
+  event: 'event',
+  alert: 'alert',
+}

@@ -1,0 +1,92 @@
+import type { Channel } from '../messages/message.ts'
+
+/**
+ * THE table of err_codes: every code this service ever answers, once. The first three digits are the HTTP status
+ * (the platform's own scheme: {HTTP status}{number}). Source: the contract's callback tables, and its list of general
+ * business codes for what those tables do not have; `quota` alone is ours, made by the same scheme.
+ */
+export const ERR_CODES = {
+  ok: 0,
+  smsContent: 4002001,
+  smsRecipient: 4002002,
+  smsCountry: 4002003,
+  mailContent: 4002011,
+  mailRecipient: 4002012,
+  credential: 4031003,
+  path: 4041001,
+  corp: 4041010,
+  method: 4051001,
+  quota: 4291001,
+  fault: 5021001,
+  unavailable: 5031002,
+} as const
+
+export type ErrName = keyof typeof ERR_CODES
+
+/** What a callback is answered. */
+export interface Answer {
+  /** HTTP status. */
+  readonly status: number
+  readonly err_code: number
+  readonly err_msg: string
+  /** Seconds for a Retry-After header. */
+  readonly retryAfter?: number
+}
+
+/** The codes that the contract lists for a POST of each channel: those that `ERROR_STATUS=200` answers with 200. */
+const OWN_TABLE: Readonly<Record<Channel, ReadonlySet<number>>> = {
+  email: new Set([ERR_CODES.mailContent, ERR_CODES.mailRecipient]),
+  sms: new Set([
+    ERR_CODES.credential,
+    ERR_CODES.corp,
+    ERR_CODES.smsContent,
+    ERR_CODES.smsRecipient,
+    ERR_CODES.smsCountry,
+  ]),
+}
+
+/** HTTP statuses of a body that cannot be read, other than 400. */
+export type BodyStatus = 400 | 413 | 415
+
+/**
+ * Builds an answer.
+ * @param message English, never a secret, a code, a link or a full recipient.
+ */
+export function answer(
+  name: ErrName,
+  message: string,
+  extra: { readonly status?: BodyStatus; readonly retryAfter?: number } = {},
+): Answer {
+  const err_code = ERR_CODES[name]
+  const status = extra.status ?? (err_code === 0 ? 200 : Math.trunc(err_code / 10_000))
+  return extra.retryAfter === undefined
+    ? { status, err_code, err_msg: message }
+    : { status, err_code, err_msg: message, retryAfter: extra.retryAfter }
+}
+
+/** HTTP 200, `{"err_code":0,"err_msg":""}`. */
+export const OK: Answer = answer('ok', '')
+
+/** The content code of a channel: a malformed or wrong body, or words that cannot be said. */
+export function contentInvalid(channel: Channel, why: string, status: BodyStatus = 400): Answer {
+  return answer(channel === 'email' ? 'mailContent' : 'smsContent', why, { status })
+}
+
+/**
+ * The answer to a recipient that is not one.
+ * @param why `recipient`, `content` or `country`; e-mail has no country code.
+ */
+export function refusal(channel: Channel, why: 'recipient' | 'content' | 'country', message: string): Answer {
+  if (why === 'content') return contentInvalid(channel, message)
+  if (channel === 'email') return answer('mailRecipient', message)
+  return answer(why === 'country' ? 'smsCountry' : 'smsRecipient', message)
+}
+
+/**
+ * The HTTP status an answer to a POST travels with.
+ * @param errorStatus `code`: the err_code's first three digits; `200`: 200 for the codes of the channel's own table,
+ *   for a platform that reads the body only of a 200.
+ */
+export function postStatus(channel: Channel, given: Answer, errorStatus: 'code' | '200'): number {
+  return errorStatus === '200' && OWN_TABLE[channel].has(given.err_code) ? 200 : given.status
+}

@@ -1,0 +1,56 @@
+import type { Channel } from '../messages/message.ts'
+import type { Accepted } from '../outbox/outbox.ts'
+import { type Answer, answer, OK, refusal } from './answers.ts'
+import type { WaitVerdict } from './await-verdicts.ts'
+import type { Recipients } from './recipients.ts'
+
+/** Refuses a callback that has nobody, or too many, to send to; null: somebody is left. */
+export function refuseRecipients(channel: Channel, to: Recipients, maxRecipients: number): Answer | null {
+  const given = to.valid.length + to.invalid
+  if (given > maxRecipients)
+    return refusal(channel, 'recipient', `/to: more than ${maxRecipients} recipients`)
+  if (to.valid.length > 0) return null
+  if (given === 0) return refusal(channel, 'recipient', '/to: no recipient')
+  const what =
+    channel === 'email'
+      ? 'an address'
+      : to.why === 'country'
+        ? 'a number of an allowed country'
+        : 'a mobile number'
+  return refusal(channel, to.why, given === 1 ? `/to: not ${what}` : `/to: none of ${given} is ${what}`)
+}
+
+/** The answer for all recipients together. `heard`: the verdict on each that was accepted, as far as it is known. */
+export function answerForAll(
+  channel: Channel,
+  to: Recipients,
+  accepted: readonly Accepted[],
+  heard: readonly (WaitVerdict | null)[],
+): Answer {
+  let refused = 0
+  let why: 'recipient' | 'content' | 'country' | undefined
+  let overQuota = 0
+  let retryAfter = 1
+  accepted.forEach((each, at) => {
+    const verdict = heard[at]
+    if (each.is === 'over-quota') {
+      overQuota += 1
+      retryAfter = Math.max(retryAfter, each.retryAfterSeconds)
+    } else if (verdict?.is === 'final' && verdict.answer !== null) {
+      refused += 1
+      why ??= verdict.answer
+    }
+  })
+  const total = accepted.length + to.invalid
+  if (overQuota === accepted.length)
+    return answer('quota', 'too many messages; nothing was sent', { retryAfter })
+  if (refused + overQuota === accepted.length) {
+    return refusal(
+      channel,
+      why ?? 'recipient',
+      total === 1 ? 'refused by the provider' : 'every recipient was refused',
+    )
+  }
+  const lost = refused + overQuota + to.invalid
+  return lost === 0 ? OK : answer('ok', `${lost} of ${total} recipients refused`)
+}

@@ -1,0 +1,116 @@
+import type { Ajv, ErrorObject } from 'ajv'
+import { type EnvSchemaOpt, envSchema } from 'env-schema'
+import { advice } from './advice.ts'
+import { faultsTogether, type Partly } from './rules.ts'
+import { type Fault, faultsOf, jsonSchema, withReaders } from './schema.ts'
+import { type SettingName, type SettingValues, settingNames } from './settings.ts'
+import { mergeSources, type Sources } from './sources.ts'
+
+export type { Mailbox } from './mailbox.ts'
+export { isLoopback } from './rules.ts'
+export type { Fault } from './schema.ts'
+export type { PluginSender, Sender } from './senders.ts'
+export type { Sources } from './sources.ts'
+export type { Database } from './urls.ts'
+
+/** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
+export type Config = SettingValues & { readonly warnings: readonly string[] }
+
+/** The settings cannot be used. Its message lists every fault, in an operator's words, without secrets. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    const count = faults.length === 1 ? 'One setting is' : `${faults.length} settings are`
+    const lines = faults.map(fault => `  ${fault.name} ${fault.problem}`)
+    super(`${count} missing or wrong:\n${lines.join('\n')}`)
+    this.faults = faults
+  }
+}
+
+/** The text each configuration was read from, for {@link envSchemaOptions}. */
+const texts = new WeakMap<Config, Readonly<Record<string, string>>>()
+
+/**
+ * Reads all settings from environment, dotenv file and secret files (`NAME_FILE`); the environment wins.
+ *
+ * The certificate's files are needed to make the HTTPS server, so before there is a Fastify instance that
+ * @fastify/env could be registered on: the settings are read here with env-schema, the package that does
+ * @fastify/env's work, and the same text is handed to the plugin afterwards (see {@link envSchemaOptions}).
+ *
+ * @throws ConfigError with all faults at once.
+ */
+export function loadConfig(sources: Sources): Config {
+  const merged = mergeSources(sources)
+  const first = validate(merged.given, new Set())
+  const wrong = 'values' in first ? [] : first.faults
+  const names = new Set([...merged.faults, ...wrong].map(fault => fault.name))
+  // A second reading without the wrong ones, so that the rest can be looked at together and all faults come at once.
+  const rest = without(merged.given, names)
+  const second = wrong.length === 0 ? first : validate(rest, names)
+  const together = 'values' in second ? faultsTogether(without(second.values, names), names) : []
+  const faults = [...merged.faults, ...wrong, ...together]
+  if (faults.length > 0 || !('values' in second)) throw new ConfigError(faults)
+
+  const values = second.values as SettingValues
+  const config: Config = { ...values, warnings: [...merged.warnings, ...advice(values)] }
+  texts.set(config, merged.given)
+  return config
+}
+
+/**
+ * Options for `app.register(fastifyEnv, …)`: decorates `fastify.config` with the same values that
+ * {@link loadConfig} gave, without looking at the environment again.
+ */
+export function envSchemaOptions(config: Config): EnvSchemaOpt & { readonly confKey: 'config' } {
+  const given = texts.get(config)
+  if (given === undefined) throw new TypeError('this configuration was not made by loadConfig')
+  return { confKey: 'config', ...options(given, new Set()) }
+}
+
+/**
+ * Reads only some settings, for a tool that needs no service around it: what the others lack is not its business.
+ * @throws ConfigError with what is wrong with those.
+ */
+export function loadSome<K extends SettingName>(sources: Sources, names: readonly K[]): Pick<Partly, K> {
+  const merged = mergeSources(sources)
+  const wanted = new Set<string>(names)
+  const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
+  const read = validate(given, new Set(settingNames))
+  const faults = [
+    ...merged.faults.filter(({ name }) => wanted.has(name)),
+    ...('values' in read ? [] : read.faults),
+  ]
+  if (faults.length > 0 || !('values' in read)) throw new ConfigError(faults)
+  return Object.fromEntries(names.map(name => [name, read.values[name]])) as Pick<Partly, K>
+}
+
+function without<T extends object>(from: T, names: ReadonlySet<string>): T {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => !names.has(name))) as T
+}
+
+const schema = jsonSchema(new Set())
+let prepared: Ajv | undefined
+
+function options(given: Readonly<Record<string, string>>, absent: ReadonlySet<string>) {
+  return {
+    schema: absent.size === 0 ? schema : jsonSchema(absent),
+    data: { ...given },
+    env: false,
+    dotenv: false,
+    // The same instance and the same schema each time: compiled once, for the plugin too.
+    ajv: { customOptions: (ajv: Ajv) => (prepared ??= withReaders(ajv)) },
+  }
+}
+
+type Validated = { readonly values: Partly } | { readonly faults: readonly Fault[] }
+
+function validate(given: Readonly<Record<string, string>>, absent: ReadonlySet<string>): Validated {
+  try {
+    return { values: envSchema<Partly>(options(given, absent)) }
+  } catch (error) {
+    if (!(error instanceof Error && 'errors' in error)) throw error
+    return { faults: faultsOf(error.errors as ErrorObject[]) }
+  }
+}

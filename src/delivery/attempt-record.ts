@@ -1,0 +1,39 @@
+import type { AttemptRecord } from '../outbox/outbox.ts'
+import type { Outcome } from '../providers/provider.ts'
+import type { Lane } from './channel-queue.ts'
+import type { DeliveryObserver } from './observer.ts'
+
+/** What is kept of an attempt. @param startedAt ms since the epoch. */
+export function recordOf(
+  provider: string,
+  outcome: Outcome,
+  startedAt: number,
+  tookMs: number,
+): AttemptRecord {
+  return {
+    at: startedAt,
+    tookMs,
+    provider,
+    outcome: outcome.is,
+    code: outcome.is === 'sent' ? '' : outcome.code,
+    reply: outcome.reply,
+  }
+}
+
+/** Tells a lane's breaker what became of an attempt, and the observer when that opened or closed it. */
+export function recordBreaker(
+  lane: Lane,
+  outcome: Outcome,
+  now: number,
+  observer: Pick<DeliveryObserver, 'breaker'>,
+): void {
+  const { breaker } = lane
+  const before = breaker.state()
+  breaker.record(outcome, now)
+  const after = breaker.state()
+  if ((before === 'closed') === (after === 'closed')) return
+  const { channel, name } = lane.provider
+  const state = after === 'closed' ? 'closed' : 'open'
+  observer.breaker({ channel, provider: name, state, reason: outcome.reply })
+  if (state === 'closed') lane.dueAt = now
+}

@@ -1,0 +1,141 @@
+import { type Claimed, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Job, Lane } from './channel-queue.ts'
+import type { DeliveryObserver } from './observer.ts'
+import type { Verdicts } from './verdicts.ts'
+
+/** Fetches from the store what is due: retries, what a dead process left, and what had no place in memory. */
+export interface Claims {
+  /** Claims when memory has room and something is due; otherwise sets the timer for it. */
+  schedule(lane: Lane): void
+  /** Lets the store end what needs no attempt, when nothing was claimed for a while: what has outlived its life. */
+  tidy(lane: Lane): void
+}
+
+export interface ClaimsOptions {
+  readonly outbox: Pick<Outbox, 'claim'>
+  readonly clock: Clock
+  readonly verdicts: Verdicts
+  readonly observer: Pick<DeliveryObserver, 'final' | 'storeFailed'>
+  /** How long a claim holds, ms. */
+  readonly leaseMs: number
+  /** How often the store is asked without a reason, ms. */
+  readonly pollMs: number
+  /** Whether nothing may be claimed now. */
+  readonly paused: () => boolean
+  /** Runs a claim; afterwards the lane is scheduled again. */
+  readonly work: (lane: Lane, task: Promise<void>) => void
+  readonly claimed: (lane: Lane, jobs: readonly Job[]) => void
+}
+
+const CLAIM_LIMIT = 100
+const STORE_RETRY_MS = 1000
+/** How often the store is asked to tidy, at least, ms. */
+const TIDY_MS = 5000
+
+/** The store has something that is due then. */
+export function expectDue(lane: Lane, dueAt: number): void {
+  lane.dueAt = lane.dueAt === null ? dueAt : Math.min(lane.dueAt, dueAt)
+}
+
+export function createClaims(options: ClaimsOptions): Claims {
+  const { outbox, clock, observer, leaseMs, pollMs, paused, work, claimed } = options
+
+  function schedule(lane: Lane): void {
+    const limit = claimable(lane, clock.now())
+    if (paused() || lane.claiming || limit === 0) return
+    clearTimeout(lane.timer)
+    const now = clock.now()
+    const until = lane.breaker.openUntil()
+    const dueAt = lane.dueAt === null ? now + pollMs : Math.max(lane.dueAt, until ?? lane.dueAt)
+    if (lane.dueAt !== null && dueAt <= now) {
+      lane.claiming = true
+      work(lane, refill(lane, limit))
+      return
+    }
+    lane.timer = setTimeout(
+      () => {
+        // Due or not as far as we know: another process may have put something there, or given it back.
+        lane.dueAt = clock.now()
+        schedule(lane)
+      },
+      Math.min(Math.max(dueAt - now, 1), pollMs),
+    )
+  }
+
+  async function refill(lane: Lane, limit: number): Promise<void> {
+    lane.dueAt = null
+    lane.claimedAt = clock.now()
+    const codes = lane.codesInStore
+    try {
+      const { messages, settled, nextDueAt } = await outbox.claim(lane.provider.channel, limit, leaseMs)
+      reportEnded(settled, options)
+      const now = clock.now()
+      const again = messages.length === limit ? now : nextDueAt
+      if (again !== null) expectDue(lane, again)
+      if (limit > 0) {
+        lane.careful = messages.some(each => each.ambiguous > 0)
+        // Those that came meanwhile may be among them or not.
+        lane.codesInStore -= codes
+        // Codes are claimed first: what comes last tells whether there may be more of them.
+        const last = messages.at(-1)?.purpose ?? (codes > 0 ? 'code' : undefined)
+        if (last === 'code' && again !== null && again <= now) lane.codesInStore += 1
+      }
+      claimed(lane, messages.map(jobOf))
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      observer.storeFailed({ doing: 'claim', error })
+      lane.dueAt = clock.now() + STORE_RETRY_MS
+      // Nobody can tell when it can be asked again: until then, what is in memory does not wait for what is not.
+      lane.codesInStore -= codes
+    } finally {
+      lane.claiming = false
+    }
+  }
+
+  return {
+    schedule,
+    tidy(lane) {
+      if (paused() || lane.claiming || clock.now() - lane.claimedAt < TIDY_MS) return
+      lane.claiming = true
+      work(lane, refill(lane, 0))
+    },
+  }
+}
+
+/** Tells of what the store has ended by itself. */
+export function reportEnded(
+  ended: Awaited<ReturnType<Outbox['claim']>>['settled'],
+  { verdicts, observer }: Pick<ClaimsOptions, 'verdicts' | 'observer'>,
+): void {
+  for (const { id, state, channel, kind } of ended) {
+    verdicts.announce(id, { is: 'final', state, answer: null })
+    observer.final({ id, channel, kind, state, answer: null })
+  }
+}
+
+/** How many to claim now. */
+function claimable(lane: Lane, now: number): number {
+  const { breaker, provider } = lane
+  const places = lane.places()
+  // What is claimed is sent before anything that is no code and waits here: it takes its place.
+  const room = lane.room(lane.codesInStore > 0 ? 'code' : 'alarm')
+  const idle = Math.max(0, provider.concurrency - (places - room))
+  switch (breaker.state(now)) {
+    // While one message tries the provider nothing else is taken: it would only be given back.
+    case 'half-open':
+      return 0
+    // It is tried by one message, not by a hundred.
+    case 'open':
+      return Math.min(idle, 1)
+    case 'closed':
+      if (lane.careful) return idle
+      if (room * 2 < places) return 0
+      return Math.min(room - lane.placesForCodes(), CLAIM_LIMIT)
+  }
+}
+
+function jobOf({ lease, attempts, ambiguous, groupKey, ...message }: Claimed): Job {
+  const job = { message, lease, attempts, ambiguous }
+  return groupKey === undefined ? job : { ...job, groupKey }
+}

@@ -1,0 +1,46 @@
+import type { Channel } from '../messages/message.ts'
+import { StoreUnavailable } from '../outbox/outbox.ts'
+import { type ClaimsOptions, reportEnded } from './claim.ts'
+
+/** Channels that are switched off: what waits there since before is not sent, but it ends with its life. */
+export interface Unserved {
+  /** Lets the store end what is over, unless that was done a short while ago. */
+  tidy(): void
+}
+
+export interface UnservedOptions
+  extends Pick<ClaimsOptions, 'outbox' | 'clock' | 'verdicts' | 'observer' | 'leaseMs' | 'paused'> {
+  readonly channels: readonly Channel[]
+  /** Runs a task that ending waits for. */
+  readonly work: (task: Promise<void>) => void
+}
+
+const EVERY_MS = 60_000
+
+export function createUnserved(options: UnservedOptions): Unserved {
+  const { outbox, clock, observer, leaseMs, paused, channels, work } = options
+  let tidiedAt = Number.NEGATIVE_INFINITY
+
+  async function tidyChannel(channel: Channel): Promise<void> {
+    try {
+      // The store ends some of it at a time.
+      for (let more = true; more && !paused(); ) {
+        const { settled } = await outbox.claim(channel, 0, leaseMs)
+        reportEnded(settled, options)
+        more = settled.length > 0
+      }
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      observer.storeFailed({ doing: 'claim', error })
+    }
+  }
+
+  return {
+    tidy() {
+      const now = clock.now()
+      if (paused() || now - tidiedAt < EVERY_MS) return
+      tidiedAt = now
+      for (const channel of channels) work(tidyChannel(channel))
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { type Outbox, type Settled, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Job } from './channel-queue.ts'
+import type { DeliveryObserver } from './observer.ts'
+import type { Verdicts } from './verdicts.ts'
+
+/** Writes the ends of attempts, the only one that does. */
+export interface Settler {
+  /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
+  behind(): boolean
+  /**
+   * Writes one, and asks again for as long as the store cannot; tells the waiting callbacks and the observer of a
+   * final one.
+   *
+   * @param begun whether this is the end of an attempt; else of a message that waited.
+   * @returns what the store made of it; null: given up, see `abandon`.
+   */
+  settle(job: Job, settlement: Settlement, begun: boolean): Promise<Settled | null>
+  /** Gives up on what the store has not taken: the process ends, and the leases run out. */
+  abandon(): void
+}
+
+export interface SettlerOptions {
+  readonly outbox: Pick<Outbox, 'settle'>
+  readonly clock: Clock
+  readonly verdicts: Verdicts
+  readonly observer: Pick<DeliveryObserver, 'final' | 'storeFailed'>
+  /** Called when the store has taken all that it owed. */
+  readonly caughtUp: () => void
+}
+
+const FIRST_WAIT_MS = 50
+const LONGEST_WAIT_MS = 1000
+
+export function createSettler(options: SettlerOptions): Settler {
+  const { outbox, clock, verdicts, observer, caughtUp } = options
+  let owed = 0
+  let abandoned = false
+
+  async function written(job: Job, settlement: Settlement): Promise<Settled | null> {
+    let failed = false
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+      try {
+        const settled = await outbox.settle(job.message.id, job.lease, settlement)
+        if (failed) owed -= 1
+        if (failed && owed === 0) caughtUp()
+        return settled
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        if (!failed) observer.storeFailed({ doing: 'settle', error })
+        if (!failed) owed += 1
+        failed = true
+        if (abandoned) return null
+        await new Promise(resolve => setTimeout(resolve, wait))
+      }
+    }
+  }
+
+  return {
+    behind: () => owed > 0,
+    async settle(job, settlement, begun) {
+      const settled = await written(job, settlement)
+      if (settled === null || settled.state === 'lost') return settled
+      if (settled.state === 'queued' || settled.state === 'sending') return settled
+      const { id, channel, kind, arrivedAt } = job.message
+      const { state, answer } = settled
+      const providerId = settlement.to === 'final' ? settlement.providerId : undefined
+      verdicts.announce(id, { is: 'final', state, answer })
+      observer.final({
+        id,
+        channel,
+        kind,
+        state,
+        answer,
+        ...(begun && { tookMs: clock.now() - arrivedAt }),
+        ...(providerId !== undefined && { providerId }),
+      })
+      return settled
+    },
+    abandon() {
+      abandoned = true
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import { StoreUnavailable } from '../outbox.ts'
+import { faultOf } from './errors.ts'
+
+export interface LaneOptions<Call, Value> {
+  /** Runs calls in one transaction; gives each its value, or an error that is its own. */
+  readonly run: (calls: readonly Call[], again: boolean) => Promise<readonly Value[]>
+  /** How many messages a call holds. */
+  readonly weight: (call: Call) => number
+  /** At most so many messages in one transaction, unless a single call has more. */
+  readonly most: number
+  /** Within how many ms of its beginning a failed transaction is worth another try. */
+  readonly againWithinMs: number
+}
+
+/** Shares commits: calls that come while a transaction runs go into the next one together. */
+export interface Lane<Call, Value> {
+  call(call: Call): Promise<Value>
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>
+}
+
+interface Waiting<Call, Value> {
+  readonly call: Call
+  resolve(value: Exclude<Value, Error>): void
+  reject(error: Error): void
+}
+
+export function createLane<Call, Value>(
+  options: LaneOptions<Call, Value>,
+): Lane<Call, Exclude<Value, Error>> {
+  const { run, weight, most, againWithinMs } = options
+  let queue: Waiting<Call, Value>[] = []
+  let running: Promise<void> | undefined
+
+  function next(): readonly Waiting<Call, Value>[] {
+    let together = 0
+    let room = most
+    for (const { call } of queue) {
+      room -= weight(call)
+      if (room < 0 && together > 0) break
+      together += 1
+    }
+    const batch = queue.slice(0, together)
+    queue = queue.slice(together)
+    return batch
+  }
+
+  async function drain(): Promise<void> {
+    // One turn of the event loop, so that calls that came together are seen together.
+    await new Promise(resolve => setImmediate(resolve))
+    while (queue.length > 0) await settle(next())
+    running = undefined
+  }
+
+  async function settle(batch: readonly Waiting<Call, Value>[]): Promise<void> {
+    try {
+      const values = await attempt(batch.map(each => each.call))
+      batch.forEach((each, at) => {
+        const value = values[at]
+        if (value instanceof Error) each.reject(value)
+        else each.resolve(value as Exclude<Value, Error>)
+      })
+    } catch (error) {
+      if (faultOf(error) === null && batch.length > 1) {
+        // A bug in one of them: the others must not suffer from it.
+        for (const each of batch) await settle([each])
+        return
+      }
+      for (const each of batch) each.reject(asError(error))
+    }
+  }
+
+  async function attempt(calls: readonly Call[]): Promise<readonly Value[]> {
+    const began = performance.now()
+    try {
+      return await run(calls, false)
+    } catch (error) {
+      if (faultOf(error) !== 'again' || performance.now() - began > againWithinMs) throw error
+      return await run(calls, true)
+    }
+  }
+
+  return {
+    call: call =>
+      new Promise((resolve, reject) => {
+        queue.push({ call, resolve, reject })
+        running ??= drain()
+      }),
+    async idle() {
+      await running
+    },
+  }
+}
+
+/** What a caller of the port is told. */
+export function asError(error: unknown): Error {
+  if (error instanceof StoreUnavailable) return error
+  const message = error instanceof Error ? error.message : 'unknown fault'
+  if (faultOf(error) === null) return new Error(`a fault in the store: ${message}`, { cause: error })
+  return new StoreUnavailable(`the store cannot commit now: ${message}`, { cause: error })
+}

@@ -1,0 +1,40 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Tally } from './counts.ts'
+
+/** No wait between two attempts is longer, ms. */
+const LONGEST_WAIT_MS = 3_600_000
+
+/**
+ * Lives and waits are kept in wall time across a restart. When the clock was set back meanwhile, what arrived "later"
+ * than now counts as arrived now, and nothing waits longer than it ever would: else a code of ten minutes could be sent
+ * an hour after its life, a retry come hours late, and a code that comes now be taken for older than one that waits.
+ *
+ * @param tally written, and committed, with the open transaction.
+ * @param now ms since the epoch, at the start.
+ */
+export function followClock(db: DatabaseSync, tally: Tally, now: number): void {
+  // By channel and state or rank, so that each is a stretch of an index, however many wait.
+  const due = db.prepare(
+    "UPDATE messages SET due_at = ? WHERE state = 'queued' AND ready = 0 AND channel = ? AND arrived_at > ?",
+  )
+  const late = db.prepare(
+    'UPDATE messages SET due_at = ? WHERE ready = 0 AND channel = ? AND rank = ? AND due_at > ?',
+  )
+  const ahead = db.prepare(
+    'SELECT arrived_at AS at, kind, count(*) AS n FROM messages WHERE state = ? AND channel = ? AND arrived_at > ? GROUP BY arrived_at, kind',
+  )
+  const arrived = db.prepare(
+    'UPDATE messages SET expires_at = ?1 + expires_at - arrived_at, arrived_at = ?1 WHERE state = ?2 AND channel = ?3 AND arrived_at > ?1',
+  )
+  for (const channel of ['email', 'sms'] as const) {
+    due.run(now, channel, now)
+    for (const rank of [0, 1]) late.run(now, channel, rank, now + LONGEST_WAIT_MS)
+    for (const state of ['queued', 'sending'] as const) {
+      for (const { at, kind, n } of ahead.all(state, channel, now)) {
+        tally.redated({ channel, kind: String(kind), arrivedAt: Number(at) }, state, now, Number(n))
+      }
+      arrived.run(now, state, channel)
+    }
+  }
+  tally.flush()
+}

@@ -1,0 +1,106 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Failure, Replied, Sent } from '../calls.ts'
+import { BacklogFull } from '../outbox.ts'
+import { faultOf } from './errors.ts'
+
+export interface BatchDeps {
+  readonly db: DatabaseSync
+  /** Runs one call; one that writes, inside the open transaction. */
+  readonly run: (call: Sent) => unknown
+  /** Whether a call only reads. */
+  readonly reads: (call: Sent) => boolean
+  /** What is kept in memory beside the rows, and goes with the transaction. */
+  readonly beforeCommit: () => void
+  readonly afterCommit: () => void
+  readonly afterRollback: () => void
+  /** What to do about a damaged file. */
+  readonly damaged: string
+}
+
+/**
+ * Runs calls that came together in one transaction: one commit, and so one fsync, for all of them. A commit that
+ * fails undoes them all, and each is told.
+ *
+ * A call that fails for itself (a bug) must not take the others along. A savepoint around each would copy every page
+ * that it touches, always, for what should never happen: so the calls are run again instead, each on its own.
+ */
+export function createBatch(deps: BatchDeps): (calls: readonly Sent[]) => readonly Replied[] {
+  const { db, run, reads, damaged } = deps
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+  const rollback = db.prepare('ROLLBACK')
+  /** Damage was met: what is written into a damaged file may be lost with it, so nothing is any more. */
+  let ruined: Failure | undefined
+
+  function transaction(calls: readonly Sent[]): readonly Replied[] {
+    try {
+      begin.run()
+      const replies = calls.map(runInside)
+      deps.beforeCommit()
+      commit.run()
+      deps.afterCommit()
+      return replies
+    } catch (error) {
+      // After some faults SQLite has rolled back by itself.
+      if (db.isTransaction) rollback.run()
+      deps.afterRollback()
+      throw error
+    }
+  }
+
+  function runInside(call: Sent): Replied {
+    try {
+      return [call[0], run(call)]
+    } catch (error) {
+      // Thrown before anything was written, so there is nothing to undo.
+      if (error instanceof BacklogFull) return [call[0], null, failureOf(error, damaged)]
+      throw error
+    }
+  }
+
+  function write(calls: readonly Sent[]): readonly Replied[] {
+    if (ruined !== undefined) return failed(calls, ruined)
+    try {
+      return transaction(calls)
+    } catch (error) {
+      if (faultOf(error) === null && calls.length > 1) return calls.flatMap(call => write([call]))
+      return failed(calls, failing(error))
+    }
+  }
+
+  function failing(error: unknown): Failure {
+    const failure = failureOf(error, damaged)
+    if (faultOf(error) === 'corrupt') ruined = failure
+    return failure
+  }
+
+  function read(call: Sent): Replied {
+    try {
+      return [call[0], run(call)]
+    } catch (error) {
+      return [call[0], null, failing(error)]
+    }
+  }
+
+  return calls => {
+    const writes = calls.filter(call => !reads(call))
+    return [...(writes.length === 0 ? [] : write(writes)), ...calls.filter(reads).map(read)]
+  }
+}
+
+function failed(calls: readonly Sent[], failure: Failure): readonly Replied[] {
+  return calls.map(([n]): Replied => [n, null, failure])
+}
+
+function failureOf(error: unknown, damaged: string): Failure {
+  const message = error instanceof Error ? error.message : 'unknown fault'
+  if (error instanceof BacklogFull) return { is: 'backlog', message }
+  switch (faultOf(error)) {
+    case null:
+      return { is: 'fault', message, cause: error }
+    case 'corrupt':
+      return { is: 'unavailable', message: damaged, cause: error }
+    default:
+      return { is: 'unavailable', message: `the store cannot commit now: ${message}`, cause: error }
+  }
+}

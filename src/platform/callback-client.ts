@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { Agent, request } from 'undici'
+
+export { SAMPLE_KINDS, sampleBody } from './sample-callbacks.ts'
+
+/**
+ * The platform's side of the callbacks, as the contract describes it: a signed GET that validates a URL, and unsigned
+ * POSTs that carry an e-mail or an SMS.
+ */
+export interface Platform {
+  /** Presses the console's "validate": GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
+  validate(url: string, credentials: Credentials): Promise<PlatformAnswer>
+  /**
+   * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the
+   * platform does.
+   */
+  post(url: string, body: unknown, credentials?: Credentials): Promise<PlatformAnswer>
+  close(): Promise<void>
+}
+
+export interface Credentials {
+  readonly corpId: string
+  /** The Token of the channel, as entered in the console. */
+  readonly token: string
+}
+
+/** What came back. A service that cannot be reached is an answer, too: `why` says what went wrong. */
+export type PlatformAnswer =
+  | {
+      readonly is: 'answered'
+      /** HTTP status. */
+      readonly status: number
+      /** Null when the body has no integer `err_code`. */
+      readonly errCode: number | null
+      readonly errMsg: string
+      /** The body as it came, cut to 2,000 characters. */
+      readonly body: string
+      readonly ms: number
+    }
+  | {
+      readonly is: 'unreachable'
+      readonly why: string
+      /** Somebody is there, and showed a certificate that this client does not accept. */
+      readonly certificateRefused: boolean
+      readonly ms: number
+    }
+
+export interface PlatformOptions {
+  /** PEM of the authority to trust besides nothing else; absent: the usual ones. */
+  readonly ca?: string
+  /** Takes any certificate. For a service with a self-signed one, on a machine of your own. */
+  readonly insecure?: boolean
+  /** How long it waits for an answer, in ms. Default 10,000. */
+  readonly timeoutMs?: number
+  /** ms since the epoch, for the GET's `timestamp`. */
+  readonly now?: () => number
+}
+
+/** @param options see {@link PlatformOptions}. Nothing here throws for what a service answers, or for its absence. */
+export function createPlatform(options: PlatformOptions = {}): Platform {
+  const { timeoutMs = 10_000, now = Date.now } = options
+  const agent = new Agent({
+    connect: {
+      timeout: timeoutMs,
+      rejectUnauthorized: options.insecure !== true,
+      ...(options.ca === undefined ? {} : { ca: options.ca }),
+    },
+  })
+
+  /** @param credentials signs the call when they are there. */
+  async function call(
+    method: 'GET' | 'POST',
+    url: string,
+    credentials: Credentials | undefined,
+    body?: string,
+  ): Promise<PlatformAnswer> {
+    const began = performance.now()
+    const ms = () => Math.round(performance.now() - began)
+    try {
+      const target = credentials ? signed(url, credentials, now()) : new URL(url)
+      const response = await request(target, {
+        method,
+        dispatcher: agent,
+        headers: { 'content-type': 'application/json', 'user-agent': 'callback-courier-send' },
+        signal: AbortSignal.timeout(timeoutMs),
+        ...(body === undefined ? {} : { body }),
+      })
+      const text = await response.body.text()
+      return { is: 'answered', status: response.statusCode, ...readAnswer(text), ms: ms() }
+    } catch (error) {
+      return {
+        is: 'unreachable',
+        why: inWords(error),
+        certificateRefused: isAboutCertificate(error),
+        ms: ms(),
+      }
+    }
+  }
+
+  return {
+    validate: (url, credentials) => call('GET', url, credentials),
+    post: (url, body, credentials) => call('POST', url, credentials, JSON.stringify(body)),
+    close: () => agent.close(),
+  }
+}
+
+/** The contract's signature: SHA1 over corp_id, Token and timestamp, concatenated, as 40 hex digits. */
+export function signature(credentials: Credentials, timestamp: string): string {
+  return createHash('sha1')
+    .update(credentials.corpId + credentials.token + timestamp)
+    .digest('hex')
+}
+
+function signed(url: string, credentials: Credentials, at: number): URL {
+  const to = new URL(url)
+  const timestamp = String(Math.floor(at / 1000))
+  to.searchParams.set('timestamp', timestamp)
+  to.searchParams.set('signature', signature(credentials, timestamp))
+  return to
+}
+
+function readAnswer(text: string): { errCode: number | null; errMsg: string; body: string } {
+  const body = text.slice(0, 2000)
+  try {
+    const { err_code, err_msg } = JSON.parse(text) as Record<string, unknown>
+    return {
+      errCode: typeof err_code === 'number' && Number.isInteger(err_code) ? err_code : null,
+      errMsg: typeof err_msg === 'string' ? err_msg : '',
+      body,
+    }
+  } catch {
+    return { errCode: null, errMsg: '', body }
+  }
+}
+
+/** OpenSSL's verdicts on a certificate as Node names them (X509_V_ERR_…), and Node's own on its names. */
+const CERTIFICATE_CODE =
+  /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECODE|DECRYPT)_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|ERROR_IN_CERT_|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$|ERR_TLS_CERT_ALTNAME_INVALID$)/
+
+function isAboutCertificate(error: unknown): boolean {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return code !== undefined && CERTIFICATE_CODE.test(code)
+}
+
+function inWords(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // Node's error for a name with several addresses has an empty message; its first cause speaks.
+  const cause = error instanceof AggregateError ? (error.errors[0] as Error | undefined) : undefined
+  return error.message || cause?.message || error.name
+}

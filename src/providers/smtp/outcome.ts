@@ -1,0 +1,131 @@
+import type { Outcome } from '../provider.ts'
+import { presentableReply } from '../reply.ts'
+
+/** How far an attempt had come when it failed. */
+export interface Progress {
+  /** MAIL FROM may have been sent. */
+  readonly begun: boolean
+  /** The dot that ends the message may have been sent: from here on only the server knows. */
+  readonly dotted: boolean
+  /** We ended it ourselves, and why: a time limit, or the caller's signal. */
+  readonly stopped?: string
+}
+
+/** The fields that nodemailer's errors carry. */
+export interface SmtpError {
+  readonly message: string
+  readonly code?: string | undefined
+  /** The system's or TLS's own code, when nodemailer replaced it. */
+  readonly originalCode?: string | undefined
+  readonly response?: string | undefined
+  readonly responseCode?: number | undefined
+  readonly command?: string | undefined
+}
+
+interface Reply {
+  readonly status: number
+  /** RFC 3463, such as `5.1.1`; empty without one. */
+  readonly enhanced: string
+}
+
+type Verdict =
+  | { readonly is: 'rejected'; readonly why: 'recipient' | 'content' }
+  | { readonly is: 'retry'; readonly whose: 'ours' | 'later' }
+
+/**
+ * What a failed attempt came to.
+ *
+ * @param secrets must not show up in the reply, wherever the server has them from.
+ */
+export function smtpFailure(
+  error: SmtpError,
+  progress: Progress,
+  recipient: string,
+  secrets: readonly string[] = [],
+): Outcome {
+  const reply = error.response ? readReply(error.response) : undefined
+  const untouched = progress.begun ? {} : { untouched: true as const }
+  if (reply && !progress.stopped) {
+    const code = reply.enhanced ? `${reply.status} ${reply.enhanced}` : String(reply.status)
+    const text = presentableReply(oneLine(error.response ?? ''), recipient, secrets)
+    const verdict = judge(error.code ?? '', error.command ?? '', reply)
+    return verdict.is === 'rejected'
+      ? { is: 'rejected', why: verdict.why, code, reply: text }
+      : { is: 'retry', whose: verdict.whose, code, reply: text, ...untouched }
+  }
+  const cause = progress.stopped ?? error.originalCode ?? error.code ?? 'connection-lost'
+  const words = error.response
+    ? `no SMTP reply: ${presentableReply(error.response, recipient, secrets)}`.slice(0, 160)
+    : explain(error, cause, progress)
+  if (progress.dotted)
+    return {
+      is: 'ambiguous',
+      code: cause,
+      reply: `no reply after the end of the message: ${words}`.slice(0, 200),
+    }
+  // A certificate does not mend itself, so somebody has to hear of it; the rest passes, or is for the server's side.
+  const whose = isCertificateError(cause) ? 'ours' : 'later'
+  return { is: 'retry', whose, code: cause, reply: words, ...untouched }
+}
+
+/** What a reply of 4xx or 5xx means, by the command that it answers (RFC 5321 4.2, RFC 3463). */
+function judge(code: string, command: string, { status, enhanced }: Reply): Verdict {
+  const ours: Verdict = { is: 'retry', whose: 'ours' }
+  const later: Verdict = { is: 'retry', whose: 'later' }
+  if (status === 421) return later
+  if (code === 'EAUTH' || status === 454 || status === 530 || status === 535) return ours
+  if (status < 500) return later
+  if (isOurs(enhanced)) return ours
+  const afterMessage = code === 'EMESSAGE'
+  if (command === 'RCPT TO' && enhanced.startsWith('5.7.')) return ours
+  if (command === 'RCPT TO' || command === 'DATA') {
+    if (/^5\.[12]\./.test(enhanced)) return { is: 'rejected', why: 'recipient' }
+    if (command === 'RCPT TO' && !enhanced && [550, 551, 553].includes(status))
+      return { is: 'rejected', why: 'recipient' }
+    if (afterMessage) return { is: 'rejected', why: 'content' }
+  }
+  // Greeting, EHLO, STARTTLS, MAIL FROM, and the reply to DATA itself, which has not seen the message: not its fault.
+  return ours
+}
+
+/**
+ * Refusals that name the sender or its domain's set-up and not this message: bad sender address (5.1.7, 5.1.8,
+ * RFC 3463), DKIM, SPF and reverse DNS failures (5.7.20 to 5.7.26, RFC 7372) and a sender without MX (5.7.27,
+ * RFC 7505). One wrong setting must not burn every message.
+ */
+function isOurs(enhanced: string): boolean {
+  return /^5\.(?:1\.[78]|7\.2[0-7])$/.test(enhanced)
+}
+
+/** Only a refusal counts: the server said 4xx or 5xx. */
+function readReply(response: string): Reply | undefined {
+  const match = /^([45]\d\d)(?:[ -](\d\.\d{1,3}\.\d{1,3}))?(?=[\s-]|$)/.exec(response)
+  return match ? { status: Number(match[1]), enhanced: match[2] ?? '' } : undefined
+}
+
+/** `550-5.1.1 No\n550 5.1.1 such user` → `550 5.1.1 No such user`. */
+export function oneLine(response: string): string {
+  return response.replace(/\r?\n\d{3}(?:[ -]|$)(?:\d\.\d{1,3}\.\d{1,3} )?/g, ' ').replace(/^(\d{3})-/, '$1 ')
+}
+
+/** The network's words, not the server's: they name at most the host. */
+function explain(error: SmtpError, cause: string, { stopped }: Progress): string {
+  if (stopped) return STOPPED[stopped] ?? stopped
+  const text = error.message.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, 150) || cause
+  return isCertificateError(cause) ? `the server's certificate was not accepted: ${text}` : text
+}
+
+const STOPPED: Readonly<Record<string, string>> = {
+  aborted: 'stopped by us',
+  expired: 'its validity is over',
+  closed: 'the provider was closed',
+  'set-up-limit': 'connecting, greeting and login took too long',
+  'command-limit': 'no reply to a command within its limit',
+  'dialogue-limit': 'the dialogue before the end of the message took too long',
+  'reply-limit': 'no reply to the message within its limit',
+}
+
+/** OpenSSL's verification results and Node's check of the name. */
+function isCertificateError(code: string): boolean {
+  return /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CRL/.test(code)
+}

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { createAlertJournal } from '../alerts/alert-log.ts'
+import { type AlertRow, readAlertTable } from '../alerts/alert-table.ts'
+import { type Alerts, createAlerts } from '../alerts/alerts.ts'
+import type { Source } from '../alerts/occurrence.ts'
+import { createPhoneParser } from '../callback/phone.ts'
+import { createRecipientReader } from '../callback/recipients.ts'
+import { type Config, ConfigError } from '../config/config.ts'
+import type { DdqEndpoint, Timings } from '../ddq/connection.ts'
+import type { Heartbeat } from '../ddq/heartbeat.ts'
+import { type KnownTopic, topicFor } from '../ddq/topics.ts'
+import { newMessageId } from '../messages/id.ts'
+import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
+import type { Sealer } from '../outbox/encryption.ts'
+import type { Charge, Outbox } from '../outbox/outbox.ts'
+import { createPlatformClient } from '../platform/client.ts'
+import type { Credential } from '../platform/credential.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { createRepeater } from '../runtime/log-throttle.ts'
+import { matchLocale } from '../words/locales.ts'
+import { phoneRules } from './factories.ts'
+
+/** What device alerts are made with, from the settings. Loaded only when DDQ_HOST is set. */
+
+/** As the contract's client sample has them; the limit of an answer is ours. ms. */
+export const DDQ_TIMINGS: Timings = {
+  heartbeatMs: 1000,
+  silenceMs: 15_000,
+  reconnectMs: 5000,
+  answerMs: 10_000,
+}
+
+/** The settings that say where DDQ is. */
+export type DdqSettings = Pick<
+  Config,
+  'DDQ_PORT' | 'DDQ_TLS' | 'DDQ_AUTH_PATH' | 'DDQ_SUBSCRIBE_PATH' | 'DDQ_HEARTBEAT'
+> & {
+  readonly DDQ_HOST: string
+  readonly DDQ_AUTH_URL: string
+  readonly DDQ_APP_ID: string
+  readonly DDQ_APP_SECRET: string
+}
+
+/** What DDQ is reached by, and how to log in there; `close` lets go of the platform's API. */
+export function openDdq(settings: DdqSettings): {
+  readonly endpoint: DdqEndpoint
+  readonly appId: string
+  readonly credential: Credential
+  close(): Promise<void>
+} {
+  const { DDQ_HOST: host, DDQ_PORT: port, DDQ_TLS: tls, DDQ_APP_ID: appId } = settings
+  const platform = createPlatformClient({ baseUrl: settings.DDQ_AUTH_URL })
+  return {
+    endpoint: {
+      origin: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      authenticatePath: settings.DDQ_AUTH_PATH,
+      subscribePath: settings.DDQ_SUBSCRIBE_PATH,
+      heartbeat: settings.DDQ_HEARTBEAT as Heartbeat,
+    },
+    appId,
+    credential: platform.credential(() => platform.appAuth({ appId, appSecret: settings.DDQ_APP_SECRET })),
+    close: () => platform.close(),
+  }
+}
+
+/**
+ * Reads ALERTS.
+ * @param locales tags of the languages that there are words in.
+ * @throws ConfigError that names each line at fault, without the recipients on it.
+ */
+export function readAlerts(config: Config, locales: readonly string[]): readonly AlertRow[] {
+  const recipients = createRecipientReader(createPhoneParser(phoneRules(config)))
+  const { rows, faults } = readAlertTable(config.ALERTS ?? '', {
+    recipient(channel, text) {
+      const { valid, why } = recipients(channel, text, undefined)
+      const [recipient] = valid
+      if (recipient !== undefined) return { channel, ...recipient }
+      if (channel === 'email') return 'is not an address'
+      return why === 'country'
+        ? 'is not a number of an allowed country (SMS_COUNTRIES, DEFAULT_AREA_CODE)'
+        : 'is not a mobile number'
+    },
+    channels: [
+      ...(config.EMAIL_TOKEN === undefined ? [] : (['email'] as const)),
+      ...(config.SMS_TOKEN === undefined ? [] : (['sms'] as const)),
+    ],
+    locale: tag => (matchLocale(tag, locales) === null ? null : (Intl.getCanonicalLocales(tag)[0] ?? null)),
+  })
+  if (faults.length > 0) {
+    throw new ConfigError(
+      faults.map(({ line, problem }) => ({ name: 'ALERTS', problem: `line ${line}: ${problem}` })),
+    )
+  }
+  return rows
+}
+
+const TOPICS: Readonly<Record<Source, KnownTopic>> = { state: 'online-state', event: 'event', alert: 'alert' }
+
+/** The topics to subscribe to: each once. */
+export function topicsOf(rows: readonly AlertRow[], anyProduct: string): readonly string[] {
+  return [...new Set(rows.map(({ source, product }) => topicFor(TOPICS[source], product ?? anyProduct)))]
+}
+
+export interface AlertingDeps {
+  readonly config: Config
+  readonly rows: readonly AlertRow[]
+  readonly log: Logger
+  readonly clock: Clock
+  readonly random: () => number
+  readonly outbox: Outbox
+  readonly sealer: Sealer
+  readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
+  readonly render: (message: NewMessage) => Outgoing
+  readonly nudge: (channel: Channel) => void
+  readonly registry: Registry
+}
+
+/** Wires device alerts, in the order of their road. */
+export function openAlerts(deps: AlertingDeps): Alerts {
+  const { config, rows, log, clock, random, outbox, sealer } = deps
+  const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
+  if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined)
+    throw new Error('DDQ_HOST and DDQ_AUTH_URL are needed')
+  const { close, ...ddq } = openDdq({
+    ...config,
+    DDQ_HOST,
+    DDQ_AUTH_URL,
+    DDQ_APP_ID: DDQ_APP_ID ?? '',
+    DDQ_APP_SECRET: DDQ_APP_SECRET ?? '',
+  })
+  const owner = randomBytes(16).toString('hex')
+  const { lead } = outbox.notebook
+  const alerts = createAlerts({
+    ddq: {
+      ...ddq,
+      timings: DDQ_TIMINGS,
+      topics: topicsOf(rows, config.DDQ_ANY_PRODUCT),
+      random,
+      now: () => performance.now(),
+    },
+    teller: {
+      rows,
+      outbox,
+      keys: {
+        twin: fields => sealer.twinKey(fields),
+        note: fields => sealer.bucketHash('alarmed', ...fields),
+        recipient: (channel, recipient) => sealer.recipientHash(channel, recipient),
+      },
+      charges: deps.charges,
+      render: deps.render,
+      nudge: deps.nudge,
+      clock,
+      messageId: () => newMessageId(clock.now()),
+    },
+    lead: lead === undefined ? undefined : ttlMs => lead('alerts', owner, ttlMs),
+    observer: createAlertJournal({
+      log,
+      sparing: createRepeater(clock.now),
+      registry: deps.registry,
+      Counter,
+      Gauge,
+    }),
+  })
+  return {
+    ...alerts,
+    async stop() {
+      await alerts.stop()
+      await close()
+    },
+  }
+}

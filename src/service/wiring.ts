@@ -1,0 +1,309 @@
+import { randomBytes } from 'node:crypto'
+import fastifyEnv from '@fastify/env'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { createDoorJournal } from '../admin/access-log.ts'
+import { openAdmin } from '../admin/admin.ts'
+import { createOperatorJournal } from '../admin/audit-log.ts'
+import { createJournal, sayOfSignatures } from '../admin/event-log.ts'
+import { createMetrics } from '../admin/metrics.ts'
+import { observeAll } from '../admin/observers.ts'
+import { createStanding } from '../admin/provider-health.ts'
+import { createReceiptJournal } from '../admin/receipt-log.ts'
+import type { Alerts } from '../alerts/alerts.ts'
+import { createGate } from '../callback/authenticate.ts'
+import { createPublicListener } from '../callback/listener.ts'
+import { createPhoneParser } from '../callback/phone.ts'
+import { createQuotas } from '../callback/quotas.ts'
+import { createReceiver } from '../callback/receive.ts'
+import { createRecipientReader } from '../callback/recipients.ts'
+import { callbackRoutes, NOWHERE, sendAnswer } from '../callback/routes.ts'
+import { createSources } from '../callback/source-networks.ts'
+import { type Config, envSchemaOptions } from '../config/config.ts'
+import { createBreaker } from '../delivery/breaker.ts'
+import { createDelivery, type Delivery } from '../delivery/delivery.ts'
+import { createFollower } from '../delivery/poll-verdict.ts'
+import { createVerdicts } from '../delivery/verdicts.ts'
+import { createInterpreter } from '../messages/interpret.ts'
+import { createLinkPolicy } from '../messages/links.ts'
+import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Certificate } from '../tls/certificate.ts'
+import type { RefusedRenewal } from '../tls/watch.ts'
+import type { Renderer } from '../words/render.ts'
+import {
+  channelSecrets,
+  type Limits,
+  longestAttemptMs,
+  openOutbox,
+  openProviders,
+  openRenderer,
+  openSealer,
+  phoneRules,
+  quotaLimits,
+  receiptsUrl,
+} from './factories.ts'
+
+/** What the composition is made from. */
+export interface AppOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  readonly random: () => number
+  /** Wall time, ms since the epoch. */
+  readonly wall: () => number
+  /** What Node's HTTPS server is made with; undefined: plain HTTP, behind a proxy that ends TLS. */
+  readonly tls?: object
+  /** The certificate that is being served, for people to look at; null without one. */
+  readonly certificate?: () => Certificate | null
+  /** Why a renewed one is not served; null while the files are what is served. */
+  readonly renewalRefused?: () => RefusedRenewal | null
+  /** What to paste into the platform's console, by channel. */
+  readonly urls: { readonly email?: string; readonly sms?: string }
+  /** Limits that no setting changes; those that are not given are the usual ones. */
+  readonly limits?: Limits
+}
+
+export interface App {
+  readonly publicListener: FastifyInstance
+  readonly adminListener: FastifyInstance
+  readonly delivery: Delivery
+  /** Null unless DDQ_HOST is set. */
+  readonly alerts: Alerts | null
+  readonly renderer: Renderer
+  /** From now on `/readyz` is 503 and every answer closes its connection. */
+  beginDraining(): void
+  /** Loads what the first message would wait for otherwise. */
+  load(): Promise<void>
+  /** Lets go of providers and store, once delivery has stopped and the public listener is closed. */
+  close(): Promise<void>
+}
+
+/** What an attempt may take beyond its provider's own limits, ms: a busy process notices them late. */
+const ATTEMPT_SPARE_MS = 10_000
+/** How long a claimed message may wait for its attempt, ms. */
+const LEASE_SPARE_MS = 120_000
+
+/** What holds threads, timers or connections once it is open. */
+interface Opened {
+  close(): void | Promise<unknown>
+}
+
+/** Wires everything. When that fails, what was opened by then is closed: a store's thread would keep the process alive. */
+export async function createApp(options: AppOptions): Promise<App> {
+  const opened: Opened[] = []
+  try {
+    return await compose(options, opened)
+  } catch (error) {
+    // What failed first is what has to be told, whatever the closing comes to.
+    for (const each of opened) await Promise.resolve(each.close()).catch(() => undefined)
+    throw error
+  }
+}
+
+/** In the order of the road. @param opened gets what has to be closed, in that order: the store last. */
+async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
+  const { config, log, clock, random, wall, limits = {} } = options
+  const startedAt = clock.now()
+  const { certificate = () => null, renewalRefused = () => null } = options
+  const standing = createStanding(clock.now)
+  const metrics = createMetrics({
+    now: clock.now,
+    lanes: () => delivery.status(),
+    backlog: () => outbox.desk.summary(clock.now(), 60_000).catch(() => null),
+    certificateDays: () => {
+      const served = certificate()
+      return served === null ? null : (served.expiresAt - wall()) / 86_400_000
+    },
+    renewalRefused: () => (certificate() === null ? null : renewalRefused() !== null),
+  })
+  const journal = observeAll([createJournal(log, clock.now), metrics.observer, standing.observer])
+
+  const sealer = await openSealer(config)
+  const renderer = openRenderer(config, log)
+  opened.push(renderer)
+  // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
+  const alerting = config.DDQ_HOST === undefined ? null : await import('./device-alerts.ts')
+  const alertRows = alerting?.readAlerts(config, renderer.locales) ?? []
+  const providers = openProviders(config, clock, limits)
+  opened.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
+  const outbox = await openOutbox(config, clock, sealer, log, event => metrics.committed(event))
+  opened.push(outbox)
+  const verdicts = createVerdicts()
+  const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
+  const delivery = createDelivery({
+    outbox,
+    clock,
+    random,
+    verdicts,
+    observer: journal,
+    lanes: providers.map(provider => ({
+      provider,
+      render: renderer.render,
+      breaker: createBreaker({ random }),
+    })),
+    leaseMs: attemptLimitMs + LEASE_SPARE_MS,
+    attemptLimitMs,
+    pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
+    leaseToken: outbox.holding?.leaseToken ?? createLeaseTokens(),
+  })
+
+  const charges = createQuotas(quotaLimits(config), (...fields) => sealer.bucketHash(...fields))
+  const alerts =
+    alerting?.openAlerts({
+      config,
+      rows: alertRows,
+      log,
+      clock,
+      random,
+      outbox,
+      sealer,
+      charges,
+      render: renderer.render,
+      nudge: delivery.nudge,
+      registry: metrics.registry,
+    }) ?? null
+
+  let draining = false
+  const follow = createFollower({
+    desk: outbox.desk,
+    verdicts,
+    clock,
+    observer: journal,
+    forMs: config.ANSWER_WITHIN_MS,
+  })
+  const receive = createReceiver({
+    outbox,
+    courier: outbox.holding === undefined ? delivery : { ...delivery, follow },
+    verdicts,
+    interpret: createInterpreter({
+      emailWords: config.EMAIL_WORDS,
+      smsWords: config.SMS_WORDS,
+      linkPolicy: createLinkPolicy({ httpsOnly: config.LINKS_HTTPS_ONLY, hosts: config.LINK_HOSTS }),
+      ...(config.SMS_MAX_SEGMENTS === undefined ? {} : { smsMaxSegments: config.SMS_MAX_SEGMENTS }),
+    }),
+    recipients: createRecipientReader(createPhoneParser(phoneRules(config))),
+    render: renderer.render,
+    keys: {
+      twin: fields => sealer.twinKey(fields),
+      group: (...fields) => sealer.groupKey(...fields),
+      recipient: (channel, recipient) => sealer.recipientHash(channel, recipient),
+    },
+    charges,
+    clock,
+    maxRecipients: config.MAX_RECIPIENTS,
+    answerWithinMs: config.ANSWER_WITHIN_MS,
+    observer: journal,
+  })
+
+  const headers = answerHeaders(options.tls !== undefined)
+  const { app: publicListener, strangers } = createPublicListener({
+    tls: options.tls,
+    notHttp: () => journal.stray({ answer: NOWHERE }),
+    nonsense: (_request, reply) => {
+      journal.stray({ answer: NOWHERE })
+      sendAnswer(reply, NOWHERE.status, NOWHERE, headers)
+    },
+  })
+  await publicListener.register(fastifyEnv, envSchemaOptions(config))
+  publicListener.addHook('onRequest', (_request, reply, next) => {
+    if (draining) reply.header('connection', 'close')
+    next()
+  })
+  const gate = createGate({
+    corpId: config.CORP_ID,
+    channels: channelSecrets(config),
+    sources: createSources(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
+    postSignature: config.POST_SIGNATURE,
+    signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
+    wall,
+    signatureNews: news => sayOfSignatures(log, news),
+  })
+  callbackRoutes(publicListener, {
+    gate,
+    receive,
+    schemas: { email: emailBodySchema, sms: smsBodySchema },
+    errorStatus: config.ERROR_STATUS,
+    headers,
+    observer: journal,
+    letIn: strangers.letIn,
+  })
+  const receiptUrl = receiptsUrl(config)
+  if (receiptUrl !== null) {
+    const { receiptRoutes } = await import('../providers/twilio/receipts.ts')
+    const logReceipt = createReceiptJournal(log, clock.now)
+    await publicListener.register(receiptRoutes, {
+      publicUrl: config.PUBLIC_URL ?? '',
+      authToken: config.TWILIO_AUTH_TOKEN ?? '',
+      outbox,
+      headers,
+      now: clock.now,
+      heard: event => {
+        metrics.receipt(event)
+        logReceipt(event)
+      },
+      fault: journal.fault,
+    })
+  }
+
+  const logDoor = createDoorJournal(log, clock.now)
+  const adminListener = await openAdmin({
+    config,
+    outbox,
+    delivery,
+    standing,
+    metrics,
+    renderer,
+    certificate,
+    renewalRefused,
+    requiredIsSafe: channel => gate.signatures(channel).requiredIsSafe,
+    recipientHash: sealer.recipientHash,
+    urls: options.urls,
+    testSend: async (channel, body) => {
+      const { answer, ids } = await receive(gate.operator(channel), body)
+      return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
+    },
+    did: createOperatorJournal(log, journal),
+    refused: reason => {
+      metrics.adminRefused(reason)
+      logDoor(reason)
+    },
+    devices: () => alerts?.status() ?? null,
+    draining: () => draining,
+    startedAt,
+    now: clock.now,
+  })
+
+  return {
+    publicListener,
+    adminListener,
+    delivery,
+    alerts,
+    renderer,
+    beginDraining() {
+      draining = true
+    },
+    async load() {
+      await Promise.all(providers.flatMap(provider => provider.load?.() ?? []))
+    },
+    async close() {
+      for (const each of opened) await each.close()
+    },
+  }
+}
+
+function answerHeaders(https: boolean): Record<string, string> {
+  return {
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    ...(https ? { 'strict-transport-security': 'max-age=63072000; includeSubDomains' } : {}),
+  }
+}
+
+/** Names every claim ever made: a process's random name and a counter. */
+function createLeaseTokens(): () => string {
+  const owner = randomBytes(8).toString('hex')
+  let count = 0
+  return () => `${owner}.${((count += 1)).toString(36)}`
+}

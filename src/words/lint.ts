@@ -1,0 +1,195 @@
+import { hostOf } from '../messages/links.ts'
+import type { NewMessage } from '../messages/message.ts'
+import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
+import { segments } from '../messages/sms-segments.ts'
+import type { Renderer } from './render.ts'
+
+/** What is looked at, so that a finding says what kind of thing is wrong. */
+export type Check =
+  | 'template'
+  | 'parameter'
+  | 'escaping'
+  | 'size'
+  | 'segments'
+  | 'link'
+  | 'webotp'
+  | 'remote'
+  | 'language'
+  | 'validity'
+
+/** Something that a reader would notice, or a mail client. */
+export interface Finding {
+  readonly check: Check
+  /** The file, or the message: `locales/de.json`, `email/file in ar`. */
+  readonly where: string
+  /** From 1. */
+  readonly line?: number
+  readonly reason: string
+}
+
+export interface LintOptions {
+  readonly renderer: Renderer
+  /** As the renderer was made with. */
+  readonly webotpDomain?: string
+  /** plugin_ids that choose a signature of their own. */
+  readonly pluginIds?: Iterable<string>
+}
+
+/** Gmail clips a message at about 102 KB; half a screenful of markup is plenty for one button. */
+const HTML_MAX = 30 * 1024
+/** The links that a reader must get byte for byte: a code after `#!`, markup's own characters, what Liquid would take. */
+const LINKS = [
+  'https://console.example.com/#!activate/Zm9v+YmFy/==',
+  'https://console.example.com/a?b=1&c=2&copy=3&lt=4#d',
+  `https://console.example.com/?q="x'y<z>&w={{brand.name}}{%if%}`,
+]
+/** Would show if anything printed a parameter unescaped, or compiled it. */
+const HOSTILE = `<b id=x>&amp;"'{{ brand.name }}{% if %}`
+
+/**
+ * Reads every template, ours and the operator's, the way readers will: renders every kind in every language with
+ * values chosen to show what is wrong.
+ */
+export function lint(options: LintOptions): readonly Finding[] {
+  const { renderer } = options
+  const findings: Finding[] = renderer.reload().map(({ file, line, reason }) => ({
+    check: 'template',
+    where: file,
+    ...(line !== undefined && { line }),
+    reason,
+  }))
+  for (const sample of samples) {
+    for (const locale of renderer.locales) {
+      const where = `${sample.channel}/${sample.name} in ${locale}`
+      const report = (check: Check, reason: string) => findings.push({ check, where, reason })
+      if (sample.channel === 'email') lintMail(renderer, sample, locale, report)
+      else lintSms(options, sample, locale, report)
+    }
+  }
+  // Said once each: rendering may have found what no trial did.
+  for (const { file, reason } of renderer.problems()) {
+    if (!findings.some(one => one.where === file && one.reason === reason))
+      findings.push({ check: 'template', where: file, reason })
+  }
+  return findings
+}
+
+type Report = (check: Check, reason: string) => void
+
+function lintMail(renderer: Renderer, sample: Sample, locale: string, report: Report): void {
+  const { kind, content } = sample
+  const message = sampleMessage(sample, locale)
+  const { html, text, dir } = renderer.viewMail(message)
+
+  const size = Buffer.byteLength(html)
+  if (size > HTML_MAX) report('size', `the html has ${size} bytes, over ${HTML_MAX}`)
+  for (const found of html.matchAll(REMOTE))
+    report('remote', `loads something from elsewhere: ${found[0].slice(0, 40)}`)
+  if (!new RegExp(`<html[^>]*\\blang="${locale}"`).test(html))
+    report('language', `the html does not say lang="${locale}"`)
+  if (!new RegExp(`<html[^>]*\\bdir="${dir}"`).test(html))
+    report('language', `the html does not say dir="${dir}"`)
+
+  for (const key of [...(kind?.needed ?? []), ...(kind?.also ?? [])]) {
+    if (key === kind?.link) continue
+    if (key === kind?.life) {
+      lintValidity(renderer, message, key, report)
+      continue
+    }
+    const hostile = renderer.viewMail(changed(message, key, HOSTILE))
+    if (hostile.html.includes('<b id=x>')) report('escaping', `the html prints ${key} unescaped`)
+    else if (!unescapeHtml(hostile.html).includes(HOSTILE))
+      report('parameter', `the html does not show ${key}`)
+    if (!hostile.text.includes(HOSTILE)) report('parameter', `the text does not show ${key}`)
+  }
+  if (content.plain !== undefined) {
+    const hostile = renderer.viewMail({ ...message, content: { ...content, locale, plain: HOSTILE } })
+    if (hostile.html.includes('<b id=x>')) report('escaping', 'the html prints plain_email unescaped')
+    if (!unescapeHtml(hostile.html).includes(HOSTILE))
+      report('parameter', 'the html does not show plain_email')
+    if (!hostile.text.includes(HOSTILE)) report('parameter', 'the text does not show plain_email')
+  }
+  if (kind?.link !== undefined) lintLinks(renderer, message, kind.link, report)
+  if (/\{\{|\{%/.test(html + text)) report('template', 'Liquid is left in the message')
+}
+
+function lintLinks(renderer: Renderer, message: NewMessage, key: string, report: Report): void {
+  for (const url of LINKS) {
+    const { html, text } = renderer.viewMail(changed(message, key, url))
+    const hrefs = [...html.matchAll(/\bhref="([^"]*)"/g)].map(match => unescapeHtml(match[1] ?? ''))
+    const visible = unescapeHtml(html.replace(/<style[^]*?<\/style>|<[^>]*>/g, ''))
+    if (!hrefs.includes(url))
+      report('link', `no link of the html leads exactly to ${key} (${url.slice(0, 36)}…)`)
+    if (!visible.includes(url)) report('link', `the html does not show ${key} as text (${url.slice(0, 36)}…)`)
+    if (!text.includes(url)) report('link', `the text does not show ${key} (${url.slice(0, 36)}…)`)
+    if (!visible.replaceAll(url, '').includes(hostOf(url)))
+      report('link', `the html does not name the host of ${key}`)
+  }
+}
+
+function lintValidity(renderer: Renderer, message: NewMessage, key: string, report: Report): void {
+  const shown = (value: string) => renderer.viewMail(changed(message, key, value))
+  const [one, other] = [shown('7'), shown('11')]
+  if (one.html === other.html) report('validity', `the html does not say how long it is valid (${key})`)
+  if (one.text === other.text) report('validity', `the text does not say how long it is valid (${key})`)
+}
+
+function lintSms(
+  { renderer, webotpDomain, pluginIds = [] }: LintOptions,
+  sample: Sample,
+  locale: string,
+  report: Report,
+): void {
+  const message = sampleMessage(sample, locale)
+  const said = (content: object) => {
+    const outgoing = renderer.render({ ...message, content: { ...message.content, ...content } })
+    return outgoing.channel === 'sms' ? outgoing.body : ''
+  }
+  const code = sample.content.params['code']
+  for (const pluginId of [undefined, ...pluginIds]) {
+    const text = said({ pluginId })
+    const { segments: count, encoding, units } = segments(text)
+    const signed = pluginId === undefined ? '' : ` with the signature of ${pluginId}`
+    if (count > 1) report('segments', `takes ${count} segments (${encoding}, ${units})${signed}`)
+    if (
+      webotpDomain !== undefined &&
+      code !== undefined &&
+      text.split('\n').at(-1) !== `@${webotpDomain} #${code}`
+    ) {
+      report('webotp', `has no room for the line that fills the code in${signed}`)
+    }
+    if (/\{\{|\{%/.test(text)) report('template', 'Liquid is left in the message')
+  }
+  if (code !== undefined) {
+    if (!said({ params: { ...sample.content.params, code: 'x{{code}}y' } }).includes('x{{code}}y')) {
+      report('parameter', 'the text does not show code as it is')
+    }
+    const life = (minute: string) => said({ params: { code, minute } })
+    if (webotpDomain === undefined && life('7') === life('11'))
+      report('validity', 'does not say how long it is valid (minute)')
+  } else if (sample.content.plain !== undefined) {
+    if (!said({ plain: 'a<b>&"{{x}}' }).includes('a<b>&"{{x}}'))
+      report('parameter', 'does not show plain_sms as it is')
+  } else
+    for (const key of sample.kind?.needed ?? [])
+      if (!said({ params: { ...sample.content.params, [key]: 'x{{y}}z' } }).includes('x{{y}}z'))
+        report('parameter', `does not show ${key} as it is`)
+}
+
+function changed(message: NewMessage, key: string, value: string): NewMessage {
+  return { ...message, content: { ...message.content, params: { ...message.content.params, [key]: value } } }
+}
+
+/** What makes a mail client fetch: pictures, sheets, scripts, frames, fonts. Links do not. */
+const REMOTE =
+  /<(?:img|script|link|iframe|frame|object|embed|video|audio|source|input|base)\b[^>]*(?:src|href|data|srcset)\s*=\s*["']?\s*(?!cid:|data:)[^\s>]*|\burl\(\s*["']?(?!data:|cid:)[^)]*|@import[^;]*|\bbackground\s*=\s*["'][^"']*/gi
+
+function unescapeHtml(html: string): string {
+  return html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&#34;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&')
+}

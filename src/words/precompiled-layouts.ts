@@ -1,0 +1,157 @@
+import type { MailWords } from './language.ts'
+import { type Body, encodeBody, encodedLine, quotedPrintable } from './mime.ts'
+import { type Compiled, escapeHtml, type Scope } from './template-engine.ts'
+
+/**
+ * A form is a layout rendered once, with blanks where a message's own strings go; saying a message is then filling it in,
+ * which takes a fraction of the time (the engine walks some 60 nodes for a layout, and most of what it prints is the same
+ * in every mail).
+ *
+ * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on what
+ * `shapeOf` tells apart. A test compares form and layout over random messages. An operator's layout is rendered as it
+ * stands, every time.
+ */
+export interface Forms {
+  /** Both parts of a mail, encoded. `tag` and `name` are what the layouts were compiled for. */
+  encode(message: FormMessage): { readonly html: Body; readonly text: Body }
+}
+
+export interface FormMessage {
+  /** Names the language and kind whose words these are. */
+  readonly key: string
+  readonly scope: Scope
+  readonly words: MailWords
+  readonly html: Compiled
+  readonly text: Compiled
+  /** Lines that many mails share, encoded; see `encodedLines`. */
+  readonly known: ReadonlyMap<string, string>
+}
+
+/** A line in pieces: text, or the number of the string that goes there. */
+type Line = readonly (string | number)[]
+/** Lines that are always the same are text, encoded already, a line break before each. */
+type Part = string | Line
+
+interface Form {
+  readonly html: readonly Part[]
+  readonly text: Line
+}
+
+/** Brackets of a blank's number, from Unicode's private use area: no template has them. */
+const BLANK = /\uE000(\d+)\uE001/
+/** Far more shapes than kinds, languages and rows make. */
+const MAX_FORMS = 2000
+
+export function createForms(): Forms {
+  const forms = new Map<string, Form>()
+  return {
+    encode(message) {
+      const { scope, words, known } = message
+      const key = `${message.key}/${shapeOf(scope, words)}`
+      let form = forms.get(key)
+      if (!form) {
+        form = learn(message)
+        if (forms.size < MAX_FORMS) forms.set(key, form)
+      }
+      const strings = stringsOf(scope, words)
+      return {
+        html: fillHtml(form.html, strings, known),
+        text: encodeBody(fillLine(form.text, strings, asItIs)),
+      }
+    },
+  }
+}
+
+/** Everything that the built-in layouts decide on: what is there, how many of it, and the facts among the words. */
+function shapeOf(scope: Scope, words: MailWords): string {
+  const { before, after, details, button, shows_code, code_length } = words
+  const there = stringsOf(scope, words).map(string => (string === null ? '0' : '1'))
+  return `${before.length}.${after.length}.${details.length}.${button !== null}.${shows_code}.${code_length}.${there.join('')}`
+}
+
+/** The strings that the built-in layouts print, in an order that the shape alone decides. */
+function stringsOf(scope: Scope, words: MailWords): readonly (string | null)[] {
+  const link = scope['link'] as { readonly url: string | null; readonly host: string | null }
+  return [
+    text(scope['subject']),
+    text(scope['code']),
+    link.url,
+    link.host,
+    words.heading,
+    words.preheader,
+    words.button,
+    words.link,
+    words.footer,
+    ...words.before,
+    ...words.after,
+    ...words.details.flatMap(({ label, value }) => [label, value]),
+  ]
+}
+
+/** Renders the layouts with a blank for each of those strings. */
+function learn({ scope, words, html, text: twin, known }: FormMessage): Form {
+  const there = stringsOf(scope, words).map(string => string !== null)
+  let number = 0
+  const blank = () => `\uE000${number++}\uE001`
+  const blankIf = () => (there[number] ? blank() : (number++, null))
+  const full = {
+    ...scope,
+    subject: blankIf(),
+    code: blankIf(),
+    link: { url: blankIf(), host: blankIf() },
+    words: {
+      ...words,
+      heading: blank(),
+      preheader: blank(),
+      button: blankIf(),
+      link: blankIf(),
+      footer: blank(),
+      before: words.before.map(blank),
+      after: words.after.map(blank),
+      details: words.details.map(() => ({ label: blank(), value: blank() })),
+    },
+  }
+  const parts: Part[] = []
+  for (const line of html(full).split('\n')) {
+    const pieces = piecesOf(line)
+    const last = parts.at(-1)
+    if (pieces.length > 1 || typeof pieces[0] === 'number') parts.push(pieces)
+    else if (typeof last === 'string') parts[parts.length - 1] = last + encodedLine(line, known)
+    else parts.push(encodedLine(line, known))
+  }
+  return { html: parts, text: piecesOf(twin(full)) }
+}
+
+function piecesOf(line: string): Line {
+  return line.split(BLANK).map((piece, i) => (i % 2 === 1 ? Number(piece) : piece))
+}
+
+function fillHtml(
+  parts: readonly Part[],
+  strings: readonly (string | null)[],
+  known: ReadonlyMap<string, string>,
+): Body {
+  let encoded = ''
+  for (const part of parts) {
+    encoded += typeof part === 'string' ? part : encodedLine(fillLine(part, strings, escapeHtml), known)
+  }
+  return quotedPrintable(encoded)
+}
+
+function fillLine(
+  line: Line,
+  strings: readonly (string | null)[],
+  escape: (string: string) => string,
+): string {
+  let filled = ''
+  for (const piece of line) filled += typeof piece === 'string' ? piece : escape(strings[piece] ?? '')
+  return filled
+}
+
+function asItIs(string: string): string {
+  return string
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

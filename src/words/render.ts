@@ -1,0 +1,152 @@
+import { fileURLToPath } from 'node:url'
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
+import type { NewMessage, Outgoing, OutgoingMail, OutgoingSms, SmsSender } from '../messages/message.ts'
+import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
+import type { Sample } from '../messages/samples.ts'
+import { segments } from '../messages/sms-segments.ts'
+import { type BrandSettings, createBrand } from './brand.ts'
+import { createMails, type MailView } from './mails.ts'
+import { type ComposerOptions, createComposer } from './mime.ts'
+import { createShared } from './render-cache.ts'
+import { chooseText } from './sms-text.ts'
+import type { Problem } from './template-files.ts'
+import { scopeOf, statedValidity } from './template-variables.ts'
+import { createTemplates, type TemplatesOptions } from './templates.ts'
+
+/** What a plugin_id chooses. */
+export interface PluginSender {
+  /** Stands in the SMS where the brand's name would. */
+  readonly signature?: string
+  readonly from?: string
+  readonly messagingServiceSid?: string
+}
+
+export interface RendererOptions {
+  readonly brand: BrandSettings
+  /** Language of the words, BCP 47. */
+  readonly locale: string
+  /** ISO 3166 country of a number to the language of its SMS. */
+  readonly localeByCountry?: ReadonlyMap<string, string>
+  /** The operator's own words and layouts. */
+  readonly templatesDir?: string
+  readonly mail: ComposerOptions
+  readonly sms: {
+    readonly pluginSenders?: ReadonlyMap<string, PluginSender>
+    /** ISO 3166 country of a number to its sender; a plugin's own sender comes first. */
+    readonly countrySenders?: ReadonlyMap<string, SmsSender>
+    /** Adds the line by which a browser fills the code in. */
+    readonly webotpDomain?: string
+    /** A text that comes out longer is refused. */
+    readonly maxSegments?: number
+  }
+  readonly log?: NonNullable<TemplatesOptions['log']>
+  /** How often TEMPLATES_DIR is looked at, ms. */
+  readonly lookEveryMs?: number
+}
+
+export interface Renderer {
+  /**
+   * The finished message, the same bytes for the same message and templates (Message-ID and Date come from it).
+   * @throws Unrenderable when it must be refused as it is
+   */
+  render(message: NewMessage): Outgoing
+  /** The same without the envelope of MIME, for the gallery and the console. */
+  viewMail(message: NewMessage): MailView
+  /** Tags of the languages there are. */
+  readonly locales: readonly string[]
+  /** What is wrong with templates now. */
+  problems(): readonly Problem[]
+  /** Reads the templates again now, and says what is wrong with them. */
+  reload(): readonly Problem[]
+  /** Stops looking for changes. */
+  close(): void
+}
+
+/** Words were found, but the message must not go out with them. */
+export class Unrenderable extends Error {
+  override readonly name = 'Unrenderable'
+}
+
+const BUILT_IN = fileURLToPath(new URL('./templates/', import.meta.url))
+
+/**
+ * Turns stored parameters into finished messages. Templates are compiled at start and on change; parameters never are.
+ * @throws TypeError for a brand colour, sender or domain that cannot be used
+ */
+export function createRenderer(options: RendererOptions): Renderer {
+  const { locale, localeByCountry, sms } = options
+  const brand = createBrand(options.brand)
+  const compose = createComposer(options.mail)
+  const templates = createTemplates({
+    builtIn: BUILT_IN,
+    dir: options.templatesDir,
+    brand,
+    wanted: [locale, ...(localeByCountry?.values() ?? [])],
+    log: options.log,
+    lookEveryMs: options.lookEveryMs ?? 1000,
+  })
+  const mails = createMails({ brand, locale })
+  const mailParts = createShared<ReturnType<typeof mails.encode>>()
+  const smsBodies = createShared<string>()
+
+  return {
+    render: message => (message.channel === 'email' ? renderMail(message) : renderSms(message)),
+    viewMail,
+    get locales() {
+      return [...templates.current().languages.keys()]
+    },
+    problems: templates.problems,
+    reload: templates.reload,
+    close: templates.close,
+  }
+
+  function renderMail(message: NewMessage): OutgoingMail {
+    const { id, recipient: to, arrivedAt, expiresAt } = message
+    const sample = spoken(message)
+    const parts = mailParts(sample.content, templates.current(), sample.name, () =>
+      templates.say(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
+    )
+    return { channel: 'email', id, to, raw: compose({ ...parts, id, to, arrivedAt }), expiresAt }
+  }
+
+  function viewMail(message: NewMessage): MailView {
+    const sample = spoken(message)
+    return templates.say(`email/${sample.name}`, catalog => mails.view(catalog, sample))
+  }
+
+  function renderSms(message: NewMessage): OutgoingSms {
+    const { id, recipient: to, expiresAt } = message
+    const { name, kind, content } = spoken(message)
+    const { pluginSenders, countrySenders, webotpDomain, maxSegments } = sms
+    const country =
+      localeByCountry?.size || countrySenders?.size ? parsePhoneNumberFromString(to)?.country : undefined
+    const tag = content.locale ?? (country && localeByCountry?.get(country)) ?? locale
+    const plugin = content.pluginId === undefined ? undefined : pluginSenders?.get(content.pluginId)
+    const body = smsBodies(content, templates.current(), `${name}/${tag}`, () =>
+      templates.say(`sms/${name}`, catalog => {
+        const language = catalog.language(tag, `sms/${name}`)
+        const validity = statedValidity(language, 'sms', content)
+        const signature = plugin?.signature ?? brand.name
+        const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
+        return chooseText(language.sms(name, scope), content, webotpDomain)
+      }),
+    )
+    if (maxSegments !== undefined && segments(body).segments > maxSegments) {
+      throw new Unrenderable(`longer than SMS_MAX_SEGMENTS (${maxSegments}) allows`)
+    }
+    const sender = senderOf(plugin) ?? (country && countrySenders?.get(country))
+    return { channel: 'sms', id, to, body, ...(sender && { sender }), expiresAt }
+  }
+}
+
+/** Which words a message is said in: its kind's, or the frame around the platform's plain text. */
+function spoken({ channel, kind: name, content }: NewMessage): Sample {
+  const kind = content.words === 'plain' ? undefined : kindNamed(channel, name)
+  if (!kind && content.plain === undefined) throw new Unrenderable(`no words for ${name}, and no plain text`)
+  return { channel, name: kind?.name ?? PLAIN_KIND, kind, content }
+}
+
+function senderOf(plugin: PluginSender | undefined): SmsSender | undefined {
+  if (plugin?.messagingServiceSid !== undefined) return { messagingServiceSid: plugin.messagingServiceSid }
+  return plugin?.from === undefined ? undefined : { from: plugin.from }
+}

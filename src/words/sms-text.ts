@@ -1,0 +1,42 @@
+import type { Content } from '../messages/message.ts'
+import { segments } from '../messages/sms-segments.ts'
+
+/** What the origin-bound one-time code format takes: anything else would not be read by a browser. */
+const WEBOTP_CODE = /^[\w-]{1,64}$/
+
+/**
+ * Chooses what an SMS says so that it is paid for once: the first variant that fits one segment, with the line that
+ * lets a browser fill the code in if at all possible; when none fits, the one with the fewest segments.
+ * The line is `@domain #code`, last of the message (WICG, "Origin-bound one-time codes delivered via SMS").
+ * @param variants from the fullest to the shortest, at least one
+ */
+export function chooseText(
+  variants: Iterable<string>,
+  content: Content,
+  webotpDomain: string | undefined,
+): string {
+  const code = content.params['code']
+  const line =
+    webotpDomain !== undefined && code !== undefined && WEBOTP_CODE.test(code)
+      ? `\n@${webotpDomain} #${code}`
+      : ''
+  const texts: string[] = []
+  for (const variant of variants) {
+    const text = tidy(variant)
+    if (segments(text + line).segments === 1) return text + line
+    texts.push(text)
+  }
+  const count = (text: string) => segments(text).segments
+  return (
+    texts.find(text => count(text) === 1) ??
+    texts.reduce((best, text) => (count(text) < count(best) ? text : best))
+  )
+}
+
+/**
+ * Conditions in the words leave blanks behind. Lines stay as they are. The look behind is for blanks before something
+ * else: without it each of them would be a place to begin from, which takes the square of the time.
+ */
+function tidy(text: string): string {
+  return text.replace(/(?<![ \t])[ \t]+$/gm, '').trim()
+}

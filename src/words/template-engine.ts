@@ -1,0 +1,147 @@
+import { Liquid, type Template } from 'liquidjs'
+import { LINK_IN_TEXT } from '../messages/links.ts'
+
+/** What a template may name. Values are data: they are printed, never compiled. */
+export type Scope = Readonly<Record<string, unknown>>
+
+/** A compiled template. @throws LiquidError when it cannot be rendered with this scope. */
+export type Compiled = (scope: Scope) => string
+
+/** A fault in a template, for the operator. */
+export class TemplateFault extends Error {
+  override readonly name = 'TemplateFault'
+  /** From 1; undefined when nobody knows. */
+  readonly line: number | undefined
+  constructor(reason: string, line: number | undefined, options?: ErrorOptions) {
+    super(reason, options)
+    this.line = line
+  }
+}
+
+/**
+ * Bounds of one render. Counted, not timed, so that a busy machine never fails a message; far above what any mail
+ * needs. Without them a template could loop a process to death.
+ */
+const LIMITS = { templateLimit: 20_000, memoryLimit: 2_000_000 }
+
+export interface Engine {
+  /**
+   * @param known the names it may use: a variable, or a variable and its field (`brand.name`); any field of one that
+   *   stands alone. A name that is not among them is a fault, wherever it stands.
+   * @param fixed values that never change (brand, locale), by name: printed into the template once.
+   * @throws TemplateFault
+   */
+  compile(source: string, known: ReadonlySet<string>, fixed?: ReadonlyMap<string, string>): Compiled
+  /** The names that a template uses, `brand.name` as such. @throws TemplateFault */
+  namesIn(source: string): readonly string[]
+}
+
+/**
+ * LiquidJS, closed: no file is ever read (partials and layouts only from `parts`), no parameter is ever compiled,
+ * only own properties are seen, an unknown filter or variable is a fault.
+ * @param escape `html`: everything printed is escaped; `none`: printed as it is, for text.
+ * @param parts templates that others may name in `layout`, `render` or `include`, by file name
+ */
+export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<string, string>> = {}): Engine {
+  const liquid = new Liquid({
+    root: '.',
+    templates: { ...parts },
+    cache: true,
+    strictVariables: true,
+    strictFilters: true,
+    ownPropertyOnly: true,
+    parseLimit: 500_000,
+    ...(escape === 'html' && { outputEscape: 'escape' as const }),
+  })
+  liquid.registerFilter('autolink', { raw: true, handler: autolink })
+
+  const parse = (source: string) => guard(source, () => liquid.parse(source))
+  const names = (templates: Template[], source: string) =>
+    guard(source, () =>
+      liquid.globalVariableSegmentsSync(templates, { partials: true }).map(path =>
+        path
+          .filter((part): part is string => typeof part === 'string')
+          .slice(0, 2)
+          .join('.'),
+      ),
+    )
+  return {
+    compile(source, known, fixed) {
+      const checked = parse(source)
+      const templates = fixed ? parse(fold(source, fixed, escape)) : checked
+      for (const name of names(checked, source)) {
+        if (!known.has(name) && !known.has(name.split('.')[0] ?? '')) {
+          throw new TemplateFault(`unknown variable: ${name}`, lineOf(source, name))
+        }
+      }
+      return scope => liquid.renderSync(templates, scope, LIMITS) as string
+    },
+    namesIn: source => names(parse(source), source),
+  }
+}
+
+/** The reason of any error, in one line, and its line in the template. */
+export function faultOf(error: unknown): TemplateFault {
+  if (error instanceof TemplateFault) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const line = /line:(\d+)/.exec(message)?.[1]
+  const reason = (message.split('\n')[0] ?? '').replace(/, (?:file:[^,]*, )?line:\d+.*$/, '')
+  return new TemplateFault(reason, line === undefined ? undefined : Number(line), { cause: error })
+}
+
+function guard<T>(source: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const fault = faultOf(error)
+    const partial = /Failed to lookup "([^"]*)"/.exec(fault.message)?.[1]
+    if (partial === undefined) throw fault
+    throw new TemplateFault(`no template is called ${partial}`, lineOf(source, partial), { cause: error })
+  }
+}
+
+/** The first line that holds a name. */
+function lineOf(source: string, name: string): number | undefined {
+  const at = source.split('\n').findIndex(line => line.includes(name))
+  return at < 0 ? undefined : at + 1
+}
+
+/**
+ * Prints fixed values into a template before it is compiled. Only plain `{{ name }}`, only values in which nothing
+ * could be read as Liquid, and never where Liquid itself is quoted.
+ */
+function fold(source: string, fixed: ReadonlyMap<string, string>, escape: 'html' | 'none'): string {
+  if (/\{%-?\s*(?:raw|comment|liquid)\b/.test(source)) return source
+  return source.replace(/\{\{ ?([\w.]+) ?\}\}/g, (whole, name: string) => {
+    const value = fixed.get(name)
+    if (value === undefined || /[{}%]/.test(value)) return whole
+    return escape === 'html' ? escapeHtml(value) : value
+  })
+}
+
+/** Running text as HTML: escaped, its links clickable and otherwise untouched, its line ends kept. */
+function autolink(value: unknown): string {
+  const text = typeof value === 'string' ? value : ''
+  let html = ''
+  let done = 0
+  for (const match of text.matchAll(LINK_IN_TEXT)) {
+    const url = escapeHtml(match[0])
+    html += escapeHtml(text.slice(done, match.index))
+    html += `<a href="${url}" target="_blank" rel="noopener noreferrer" style="color: inherit; word-break: break-word; overflow-wrap: anywhere;">${url}</a>`
+    done = match.index + match[0].length
+  }
+  return (html + escapeHtml(text.slice(done))).replace(/\r\n?|\n/g, '<br>\n')
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&#34;',
+  "'": '&#39;',
+}
+
+/** Text as HTML, in an element or in a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, char => ENTITIES[char] ?? char)
+}

@@ -1,0 +1,68 @@
+import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
+import { samples, sparse } from '../messages/samples.ts'
+import type { Brand } from './brand.ts'
+import { compileLanguage, type Language } from './language.ts'
+import { checkLanguage, merge, readJson } from './language-file.ts'
+import { FALLBACK } from './locales.ts'
+import type { Compiled, Engine } from './template-engine.ts'
+import { namesForLayouts, scopeOf, statedValidity } from './template-variables.ts'
+
+/** What a template goes through before a reader ever sees it. */
+
+/**
+ * A language from its file, tried on every kind.
+ * @param base the text of the built-in file of that language, which the operator's may override in parts
+ * @throws TemplateFault, or Error whose message says what is wrong
+ */
+export function languageFrom(
+  tag: string,
+  text: string,
+  base: string | undefined,
+  engine: Engine,
+  brand: Brand,
+): Language {
+  if (Intl.getCanonicalLocales(tag)[0] !== tag)
+    throw new Error(`the file should be called ${Intl.getCanonicalLocales(tag)[0]}.json`)
+  const own = readJson(text)
+  const source = checkLanguage(base === undefined || base === text ? own : merge(readJson(base), own), text)
+  const language = compileLanguage(tag, source, text, engine)
+  for (const sample of [...samples, ...samples.map(sparse)]) {
+    if (!language.has.has(`${sample.channel}/${sample.name}`)) continue
+    const validity = statedValidity(language, sample.channel, sample.content)
+    const scope = scopeOf(sample.channel, sample.kind, sample.content, { brand, locale: language, validity })
+    if (sample.channel === 'email') language.mail(sample.name, scope)
+    else
+      for (const variant of language.sms(sample.name, scope))
+        if (variant.trim() === '') throw new Error(`/sms/${sample.name} comes out blank`)
+  }
+  return language
+}
+
+/** The text of a message's own html or text, tried on its kind. @throws TemplateFault, or Error that says what is wrong */
+export function ownMail(
+  text: string,
+  name: string,
+  tag: string | undefined,
+  engine: Engine,
+  languages: ReadonlyMap<string, Language>,
+  brand: Brand,
+): string {
+  if (name !== PLAIN_KIND && !kindNamed('email', name)) throw new Error(`no kind of mail is called ${name}`)
+  const language = languages.get(tag ?? FALLBACK)
+  if (!language) throw new Error(`no language is called ${tag}`)
+  tryMail(engine.compile(text, namesForLayouts), language, brand, name)
+  return text
+}
+
+/** Renders the samples, full and sparse, so that what would fail for a reader fails here. */
+export function tryMail(compiled: Compiled, language: Language, brand: Brand, only?: string): void {
+  for (const sample of [...samples, ...samples.map(sparse)]) {
+    const { channel, name, kind, content } = sample
+    if (channel !== 'email' || (only !== undefined && only !== name) || !language.has.has(`email/${name}`))
+      continue
+    const validity = statedValidity(language, channel, content)
+    const scope = scopeOf(channel, kind, content, { brand, locale: language, validity })
+    if (compiled({ ...scope, words: language.mail(name, scope) }).trim() === '')
+      throw new Error('comes out blank')
+  }
+}

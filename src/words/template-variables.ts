@@ -1,0 +1,136 @@
+import type { MessageKind } from '../messages/kind.ts'
+import { hostOf } from '../messages/links.ts'
+import type { Channel, Content } from '../messages/message.ts'
+import { messageKinds } from '../messages/registry.ts'
+import { statedLife } from '../messages/validity.ts'
+import type { Brand } from './brand.ts'
+import type { Scope } from './template-engine.ts'
+
+/** What words and layouts may name: the kind's parameters, the plain text, brand, locale, validity; nothing else. */
+
+/** The language of a message, as templates see it. */
+export interface LocaleView {
+  /** BCP 47. */
+  readonly tag: string
+  /** Its name in itself. */
+  readonly language: string
+  readonly dir: 'ltr' | 'rtl'
+  /** The sides on which its lines start and end: mail clients read `left` and `right` only. */
+  readonly start: 'left' | 'right'
+  readonly end: 'left' | 'right'
+}
+
+const BRAND = ['name', 'url', 'url_text', 'color', 'on_color', 'ink', 'ink_dark', 'edge'].map(
+  field => `brand.${field}`,
+)
+const LOCALE = ['tag', 'language', 'dir', 'start', 'end'].map(field => `locale.${field}`)
+const COMMON = [...BRAND, ...LOCALE, 'validity']
+const OF_CHANNEL: Readonly<Record<Channel, readonly string[]>> = {
+  email: [...COMMON, 'subject', 'plain_email', 'link.url', 'link.host'],
+  sms: [...COMMON, 'plain_sms', 'signature'],
+}
+/** A mail's finished words, for layouts. */
+const WORDS = [
+  'heading',
+  'preheader',
+  'before',
+  'text',
+  'shows_code',
+  'code_length',
+  'details',
+  'button',
+  'link',
+  'after',
+  'footer',
+].map(field => `words.${field}`)
+
+/** The parameters that a kind's words may name. */
+export function paramsOf(kind: MessageKind): readonly string[] {
+  return [...new Set([...kind.needed, ...kind.also, kind.life])]
+}
+
+/** The names that words may use; of every kind of the channel when `kind` is undefined. */
+export function namesForWords(channel: Channel, kind: MessageKind | undefined): ReadonlySet<string> {
+  const own = kind ? [kind] : []
+  return new Set([...OF_CHANNEL[channel], ...own.flatMap(paramsOf)])
+}
+
+/** The names that a mail's layout, or a message's own HTML, may use. */
+export const namesForLayouts: ReadonlySet<string> = new Set([
+  ...OF_CHANNEL.email,
+  ...WORDS,
+  ...allParams('email'),
+])
+
+const NOTHING: Readonly<Record<Channel, Scope>> = { email: blank('email'), sms: blank('sms') }
+
+/**
+ * The values behind those names. What a message does not have is null, so that `if` can ask for it; a name that no
+ * message has is a fault.
+ * @param validity the stated life in words; null when the platform stated none.
+ */
+export function scopeOf(
+  channel: Channel,
+  kind: MessageKind | undefined,
+  content: Content,
+  view: {
+    readonly brand: Brand
+    readonly locale: LocaleView
+    readonly validity: string | null
+    readonly signature?: string
+  },
+): Scope {
+  const url = kind?.link === undefined ? undefined : content.params[kind.link]
+  const shared = {
+    ...NOTHING[channel],
+    ...content.params,
+    brand: view.brand,
+    locale: view.locale,
+    validity: view.validity,
+  }
+  if (channel === 'sms')
+    return { ...shared, plain_sms: content.plain ?? null, signature: view.signature ?? view.brand.name }
+  return {
+    ...shared,
+    subject: content.subject ?? null,
+    plain_email: content.plain ?? null,
+    link: url === undefined ? { url: null, host: null } : { url, host: hostOf(url) },
+  }
+}
+
+/** What is the same in every message of one language, by name: brand and locale. */
+export function fixedNames(
+  brand: Brand,
+  { tag, language, dir, start, end }: LocaleView,
+): ReadonlyMap<string, string> {
+  const fixed = new Map<string, string>()
+  for (const [key, value] of Object.entries(brand))
+    if (typeof value === 'string') fixed.set(`brand.${key}`, value)
+  for (const [key, value] of Object.entries({ tag, language, dir, start, end }))
+    fixed.set(`locale.${key}`, value)
+  return fixed
+}
+
+/** The stated life of a message in a language's words; null when the platform stated none. */
+export function statedValidity(
+  language: { validity(ms: number): string },
+  channel: Channel,
+  content: Content,
+): string | null {
+  const ms = lifeIn(channel, content)
+  return ms === null ? null : language.validity(ms)
+}
+
+/** The stated life of a message's parameters in ms; null when the platform stated none. */
+function lifeIn(channel: Channel, content: Content): number | null {
+  const unit = channel === 'email' ? 'hour' : 'minute'
+  return statedLife(unit, content.params[unit])
+}
+
+function allParams(channel: Channel): readonly string[] {
+  return [...new Set(messageKinds.filter(kind => kind.channel === channel).flatMap(paramsOf))]
+}
+
+function blank(channel: Channel): Scope {
+  return Object.fromEntries(allParams(channel).map(key => [key, null]))
+}

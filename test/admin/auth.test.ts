@@ -1,0 +1,236 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { type AdminGuardOptions, CONSOLE_POLICY } from '../../src/admin/auth.ts'
+import { createAdminListener } from '../../src/admin/listener.ts'
+
+const TOKEN = 'a-Token-with:colon-16'
+
+async function listen(t: Test, more: Partial<AdminGuardOptions> = {}) {
+  const clock = { now: 0 }
+  const refused: string[] = []
+  const app = createAdminListener(
+    { ready: async () => ({ ready: true, degraded: [] }) },
+    {
+      host: '127.0.0.1',
+      token: TOKEN,
+      names: ['courier.internal', '*.ops.example'],
+      now: () => clock.now,
+      refused: reason => refused.push(reason),
+      ...more,
+    },
+  )
+  let sends = 0
+  app.get('/console', async () => 'page')
+  app.post('/console/send', async () => `${(sends += 1)}`)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+
+  function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
+    return new Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
+      const request = httpRequest(
+        {
+          host: '127.0.0.1',
+          port,
+          path,
+          method,
+          agent: false,
+          headers: { host: `localhost:${port}`, ...headers },
+        },
+        response => {
+          let body = ''
+          response.setEncoding('utf8').on('data', (chunk: string) => {
+            body += chunk
+          })
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+          )
+        },
+      )
+      request.on('error', reject)
+      request.end()
+    })
+  }
+  return { ask, port, clock, refused, sent: () => sends }
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const basic = (password: string, user = 'operator') => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+})
+
+t.test('health is open, by whatever name it is asked, and says nothing', async t => {
+  const { ask } = await listen(t)
+  for (const path of ['/healthz', '/readyz']) {
+    const answer = await ask(path, { host: '10.1.2.3.nip.io' })
+    t.equal(answer.status, 200, path)
+    t.notMatch(answer.body, /version|smtp|twilio|sqlite/i)
+  }
+})
+
+t.test('everything else needs the token: by Bearer, or as the password of Basic', async t => {
+  const { ask } = await listen(t)
+  for (const headers of [
+    bearer(TOKEN),
+    basic(TOKEN),
+    basic(TOKEN, ''),
+    { authorization: `bearer  ${TOKEN}` },
+  ])
+    t.equal((await ask('/console', headers)).status, 200, headers.authorization)
+  const wrong = [
+    {},
+    bearer(`${TOKEN}x`),
+    bearer(TOKEN.toLowerCase()),
+    basic('', TOKEN),
+    { authorization: TOKEN },
+    { authorization: `Digest ${TOKEN}` },
+    { authorization: 'Basic %%%' },
+  ]
+  for (const headers of wrong) {
+    const answer = await ask('/console', headers)
+    t.equal(answer.status, 401, JSON.stringify(headers))
+    t.equal(answer.headers['www-authenticate'], 'Basic realm="callback-courier", charset="UTF-8"')
+    t.notMatch(answer.body, TOKEN)
+  }
+})
+
+t.test('a path that does not exist is not told apart from one that does, without the token', async t => {
+  const { ask } = await listen(t)
+  const [there, nowhere, odd] = [await ask('/console'), await ask('/console2'), await ask('/console/send')]
+  t.same([there.status, there.body], [nowhere.status, nowhere.body])
+  t.same([there.status, there.body], [odd.status, odd.body])
+  const missing = await ask('/secret-canary', bearer(TOKEN))
+  t.equal(missing.status, 404)
+  t.notMatch(missing.body, 'canary')
+  t.notMatch((await ask('/canary/%E0%A4%A', bearer(TOKEN))).body, 'canary', 'nor is a broken URL repeated')
+})
+
+t.test('DNS rebinding: a page that has its own name point here is refused, token or not', async t => {
+  const { ask, refused } = await listen(t)
+  const foreign = [
+    'evil.test',
+    'evil.test:9090',
+    'localhost.evil.test',
+    '127.0.0.1.evil.test',
+    'xcourier.internal',
+    'ops.example',
+    'ops.example.evil.test',
+    'localhost:9090:1',
+    'user@localhost',
+    '[::1',
+    '2130706433',
+  ]
+  for (const host of foreign) {
+    t.equal((await ask('/console', { host, ...bearer(TOKEN) })).status, 421, host)
+  }
+  t.equal(refused.length, foreign.length)
+  t.ok(refused.every(reason => reason === 'host'))
+  for (const host of [
+    'localhost',
+    'LOCALHOST:1',
+    'localhost.',
+    '127.0.0.1:9090',
+    '[::1]:9090',
+    '192.168.3.4',
+    'courier.internal:9090',
+    'a.ops.example',
+  ])
+    t.equal((await ask('/console', { host, ...bearer(TOKEN) })).status, 200, host)
+})
+
+t.test("another page's POST is refused, also with the password that the browser adds by itself", async t => {
+  const { ask, port, sent } = await listen(t)
+  const post = (headers: Record<string, string>) =>
+    ask('/console/send', { ...basic(TOKEN), ...headers }, 'POST')
+  const foreign: Record<string, string>[] = [
+    { origin: 'http://evil.test' },
+    { origin: 'null' },
+    { origin: '' },
+    { origin: 'http://localhost:3000' },
+    { origin: 'http://localhost' },
+    { origin: `http://localhost:${port}.evil.test` },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site', origin: `http://localhost:${port}` },
+    { 'sec-fetch-site': 'none' },
+  ]
+  for (const headers of foreign) t.equal((await post(headers)).status, 403, JSON.stringify(headers))
+  for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+    t.equal((await ask('/console/send', { ...basic(TOKEN), origin: 'http://evil.test' }, method)).status, 403)
+  t.equal(sent(), 0, 'nothing was sent')
+
+  t.equal((await post({ origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' })).status, 200)
+  t.equal((await post({ origin: `http://localhost:${port}` })).status, 200, 'a browser on a plain address')
+  t.equal((await post({})).status, 200, 'no browser at all')
+  t.equal(sent(), 3)
+})
+
+t.test('another page may link here, but not load anything into itself', async t => {
+  const { ask } = await listen(t)
+  const get = (site: string, mode: string, dest: string) =>
+    ask('/console', {
+      ...basic(TOKEN),
+      'sec-fetch-site': site,
+      'sec-fetch-mode': mode,
+      'sec-fetch-dest': dest,
+    })
+  t.equal((await get('cross-site', 'navigate', 'document')).status, 200)
+  t.equal((await get('cross-site', 'no-cors', 'script')).status, 403)
+  t.equal((await get('same-site', 'cors', 'empty')).status, 403)
+  t.equal((await get('cross-site', 'navigate', 'iframe')).status, 403)
+  t.equal((await get('same-origin', 'cors', 'empty')).status, 200)
+  t.equal((await get('none', 'navigate', 'document')).status, 200)
+})
+
+t.test('after ten wrong tries an address is told to wait; the right token is heard all the same', async t => {
+  const { ask, clock, refused } = await listen(t)
+  for (let i = 0; i < 10; i += 1) t.equal((await ask('/console', bearer(`wrong-${i}`))).status, 401)
+  clock.now = 20_000
+  const answer = await ask('/console', bearer('wrong-11'))
+  t.equal(answer.status, 429)
+  t.equal(answer.headers['retry-after'], '40')
+  t.equal(answer.headers.connection, 'close')
+  t.equal((await ask('/console', bearer(TOKEN))).status, 200, 'nobody locks the operator out')
+  t.equal((await ask('/console', bearer('wrong-12'))).status, 429, 'nor does the right one give new tries')
+  t.equal((await ask('/console')).status, 401, 'a page without a password costs no try')
+  t.equal((await ask('/healthz')).status, 200)
+  clock.now = 60_000
+  t.equal((await ask('/console', bearer('wrong-13'))).status, 401)
+  t.equal(refused.filter(reason => reason === 'wrong-token').length, 11)
+})
+
+t.test('on loopback without a token Host and Origin are still checked', async t => {
+  const { ask, sent } = await listen(t, { token: undefined })
+  t.equal((await ask('/console')).status, 200)
+  t.equal((await ask('/console', { host: 'evil.test' })).status, 421)
+  t.equal((await ask('/console/send', { origin: 'http://evil.test' }, 'POST')).status, 403)
+  t.equal(sent(), 0)
+})
+
+t.test('off loopback there is no listener without a token', async t => {
+  for (const host of ['0.0.0.0', '::', '192.0.2.1', 'courier.internal'])
+    t.throws(
+      () =>
+        createAdminListener(
+          { ready: async () => ({ ready: true, degraded: [] }) },
+          { host, token: undefined, names: [], now: () => 0 },
+        ),
+      /ADMIN_TOKEN/,
+    )
+})
+
+t.test('every answer forbids what a page does not need', async t => {
+  const { ask } = await listen(t)
+  for (const answer of [
+    await ask('/console', bearer(TOKEN)),
+    await ask('/console'),
+    await ask('/nowhere', bearer(TOKEN)),
+  ]) {
+    t.equal(answer.headers['content-security-policy'], CONSOLE_POLICY)
+    t.equal(answer.headers['cache-control'], 'no-store')
+    t.equal(answer.headers['x-content-type-options'], 'nosniff')
+    t.equal(answer.headers['cross-origin-resource-policy'], 'same-origin')
+    t.equal(answer.headers['referrer-policy'], 'same-origin')
+  }
+  t.notMatch(CONSOLE_POLICY, /unsafe|\*|https?:/)
+})

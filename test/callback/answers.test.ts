@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  answer,
+  contentInvalid,
+  ERR_CODES,
+  type ErrName,
+  OK,
+  postStatus,
+  refusal,
+} from '../../src/callback/answers.ts'
+
+/** The codes of the contract, and the one of ours: written down here a second time on purpose. */
+const EXPECTED: Record<ErrName, { code: number; status: number; from: string }> = {
+  ok: { code: 0, status: 200, from: 'callback tables' },
+  smsContent: { code: 4002001, status: 400, from: 'SMS table' },
+  smsRecipient: { code: 4002002, status: 400, from: 'SMS table' },
+  smsCountry: { code: 4002003, status: 400, from: 'SMS table' },
+  mailContent: { code: 4002011, status: 400, from: 'e-mail table' },
+  mailRecipient: { code: 4002012, status: 400, from: 'e-mail table' },
+  credential: { code: 4031003, status: 403, from: 'validation and SMS tables' },
+  path: { code: 4041001, status: 404, from: 'general list' },
+  corp: { code: 4041010, status: 404, from: 'validation and SMS tables' },
+  method: { code: 4051001, status: 405, from: 'general list' },
+  quota: { code: 4291001, status: 429, from: 'ours' },
+  fault: { code: 5021001, status: 502, from: 'general list' },
+  unavailable: { code: 5031002, status: 503, from: 'general list' },
+}
+
+t.test('every code is listed here, with the status its first three digits say', async t => {
+  t.same(ERR_CODES, Object.fromEntries(Object.entries(EXPECTED).map(([name, { code }]) => [name, code])))
+  for (const [name, { code, status }] of Object.entries(EXPECTED)) {
+    const given = answer(name as ErrName, 'why')
+    t.equal(given.err_code, code)
+    t.equal(given.status, status, name)
+  }
+  t.equal(new Set(Object.values(ERR_CODES)).size, Object.keys(ERR_CODES).length, 'no code has two names')
+})
+
+t.test('every code is answered somewhere in the source', async t => {
+  const source = sources(join(import.meta.dirname, '../../src'))
+  for (const name of Object.keys(ERR_CODES)) {
+    t.ok(source.includes(`'${name}'`), `${name} is used`)
+  }
+})
+
+t.test('contentInvalid and refusal speak in the channel’s own codes', async t => {
+  t.equal(contentInvalid('email', 'x').err_code, 4002011)
+  t.equal(contentInvalid('sms', 'x').err_code, 4002001)
+  t.equal(contentInvalid('sms', 'x', 413).status, 413)
+  t.equal(refusal('email', 'recipient', 'x').err_code, 4002012)
+  t.equal(refusal('email', 'country', 'x').err_code, 4002012, 'e-mail has no country')
+  t.equal(refusal('email', 'content', 'x').err_code, 4002011)
+  t.equal(refusal('sms', 'recipient', 'x').err_code, 4002002)
+  t.equal(refusal('sms', 'country', 'x').err_code, 4002003)
+  t.equal(refusal('sms', 'content', 'x').err_code, 4002001)
+})
+
+t.test('ERROR_STATUS=200 turns only the codes of the channel’s own table into 200', async t => {
+  t.equal(postStatus('email', answer('mailContent', ''), '200'), 200)
+  t.equal(postStatus('email', answer('mailContent', ''), 'code'), 400)
+  t.equal(postStatus('email', answer('credential', ''), '200'), 403, 'the e-mail table has no 4031003')
+  t.equal(postStatus('sms', answer('credential', ''), '200'), 200)
+  t.equal(postStatus('sms', answer('corp', ''), '200'), 200)
+  t.equal(postStatus('sms', answer('quota', ''), '200'), 429)
+  t.equal(postStatus('sms', answer('unavailable', ''), '200'), 503)
+  t.equal(postStatus('sms', OK, 'code'), 200)
+})
+
+function sources(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(entry => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+    .join('\n')
+}

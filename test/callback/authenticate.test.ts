@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import t from 'tap'
+import { createGate, type GateOptions, type Knock } from '../../src/callback/authenticate.ts'
+import { createSources } from '../../src/callback/source-networks.ts'
+
+const corpId = 'corp-1'
+const token = 'aTokenOfSomeLength'
+const NOW = 1_700_000_000_000
+const sign = (timestamp: string, by = token) =>
+  `timestamp=${timestamp}&signature=${createHash('sha1').update(`${corpId}${by}${timestamp}`).digest('hex')}`
+
+function gate(more: Partial<GateOptions> = {}) {
+  return createGate({
+    corpId,
+    channels: { email: { tokens: [token, 'previousToken1234'], keys: ['current-key', 'previous-key'] } },
+    sources: createSources([], []),
+    postSignature: 'observe',
+    signatureMaxAgeSeconds: 300,
+    wall: () => NOW,
+    ...more,
+  })
+}
+const knock = (more: Partial<Knock> = {}): Knock => ({
+  channel: 'email',
+  corpId,
+  key: 'current-key',
+  query: '',
+  socketAddress: '192.0.2.1',
+  forwardedFor: undefined,
+  ...more,
+})
+const codeOf = (admission: ReturnType<ReturnType<typeof gate>['admit']>) =>
+  admission.ok ? 0 : admission.answer.err_code
+
+t.test('an unknown enterprise and a channel that is off are the same 404', async t => {
+  for (const each of [knock({ corpId: 'corp-2' }), knock({ corpId: '' }), knock({ channel: 'sms' })]) {
+    const admission = gate().admit(each)
+    t.ok(!admission.ok && admission.answer.status === 404 && admission.answer.err_code === 4041010)
+    t.equal(codeOf(gate().validate(each)), 4041010)
+  }
+})
+
+t.test('a wrong key is 403, for GET and POST; the previous one still opens', async t => {
+  for (const key of ['', 'current-ke', 'current-key ', 'CURRENT-KEY', 'x'.repeat(10_000)]) {
+    t.equal(codeOf(gate().admit(knock({ key }))), 4031003, key.slice(0, 20))
+    t.equal(codeOf(gate().validate(knock({ key, query: sign('1') }))), 4031003)
+  }
+  t.match(gate().admit(knock({ key: 'previous-key' })), { ok: true, outdated: true })
+  t.match(gate().validate(knock({ key: 'previous-key', query: sign('1') })), { ok: true, outdated: true })
+  t.match(gate().admit(knock()), { ok: true, outdated: false })
+})
+
+t.test('GET needs a right signature, by the current or the previous Token, of any age', async t => {
+  t.ok(gate().validate(knock({ query: sign('1700000000') })).ok)
+  t.ok(gate().validate(knock({ query: sign('1000000000') })).ok, 'an old one too: it has no effect')
+  t.ok(gate().validate(knock({ query: sign('1', 'previousToken1234') })).ok)
+  t.equal(codeOf(gate().validate(knock({ query: sign('1', 'another') }))), 4031003)
+  t.equal(codeOf(gate().validate(knock())), 4031003)
+})
+
+t.test('observe never refuses a POST, and says what it saw', async t => {
+  const seen = (query: string) => {
+    const admission = gate().admit(knock({ query }))
+    t.ok(admission.ok)
+    return admission.signature
+  }
+  t.equal(seen(''), 'absent')
+  t.equal(seen(sign('1700000000')), 'right')
+  t.equal(seen('timestamp=1&signature=2'), 'wrong')
+})
+
+t.test('observe counts the POSTs of who has the key, and a stranger’s never', async t => {
+  const watched = gate()
+  watched.admit(knock())
+  watched.admit(knock({ query: sign('1700000000') }))
+  watched.admit(knock({ query: sign('1600000000') }))
+  watched.admit(knock({ query: 'timestamp=1&signature=2' }))
+  watched.admit(knock({ key: 'wrong', query: sign('1700000000') }))
+  watched.validate(knock({ query: sign('1700000000') }))
+  t.match(watched.signatures('email'), { right: 1, stale: 1, wrong: 1, absent: 1, requiredIsSafe: false })
+})
+
+t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
+  const strict = gate({ postSignature: 'required' })
+  const reason = (query: string) => {
+    const admission = strict.admit(knock({ query }))
+    return admission.ok ? 'ok' : `${admission.answer.err_code} ${admission.reason}`
+  }
+  t.equal(reason(sign('1700000000')), 'ok')
+  t.equal(reason(sign('1699999700')), 'ok')
+  t.equal(reason(sign('1699999699')), '4031003 stale')
+  t.equal(reason(sign('1700000301000')), '4031003 stale')
+  t.equal(
+    reason(sign('Tue Nov 14 2023'.replaceAll(' ', '%20'))),
+    'ok',
+    'its unit is not known, so nothing can be said of its age',
+  )
+  t.equal(reason(''), '4031003 signature')
+  t.equal(reason('timestamp=1700000000&signature=00'), '4031003 signature')
+})
+
+t.test('off looks at no signature', async t => {
+  const admission = gate({ postSignature: 'off' }).admit(knock({ query: 'timestamp=1&signature=2' }))
+  t.ok(admission.ok && admission.signature === 'absent')
+})
+
+t.test('only allowed sources get in, and a forged X-Forwarded-For changes nothing', async t => {
+  const open = gate({ sources: createSources(['198.51.100.0/24', '2001:db8::/32'], []) })
+  t.ok(open.admit(knock({ socketAddress: '198.51.100.7' })).ok)
+  t.ok(open.admit(knock({ socketAddress: '::ffff:198.51.100.7' })).ok, 'as a dual-stack socket says it')
+  t.ok(open.admit(knock({ socketAddress: '2001:db8::1' })).ok)
+  t.equal(codeOf(open.admit(knock({ socketAddress: '192.0.2.1' }))), 4031003)
+  t.equal(codeOf(open.admit(knock({ socketAddress: '192.0.2.1', forwardedFor: '198.51.100.7' }))), 4031003)
+  t.equal(codeOf(open.admit(knock({ socketAddress: '' }))), 4031003)
+})
+
+t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the caller', async t => {
+  const sources = createSources(['198.51.100.0/24'], ['10.0.0.0/8', '::1'])
+  t.equal(sources.callerOf('10.0.0.1', '198.51.100.7'), '198.51.100.7')
+  t.equal(sources.callerOf('10.0.0.1', '198.51.100.7, 192.0.2.1'), '192.0.2.1', 'the left part is forged')
+  t.equal(
+    sources.callerOf('10.0.0.1', '192.0.2.9, 198.51.100.7, 10.0.0.2'),
+    '198.51.100.7',
+    'two proxies of ours',
+  )
+  t.equal(sources.callerOf('10.0.0.1', undefined), '10.0.0.1')
+  t.equal(sources.callerOf('10.0.0.1', 'unknown, junk'), '', 'nobody knows who')
+  t.equal(sources.callerOf('192.0.2.1', '198.51.100.7'), '192.0.2.1', 'not a proxy of ours')
+  t.equal(sources.callerOf('::1', '198.51.100.7'), '198.51.100.7')
+})
+
+t.test('entries of X-Forwarded-For may name a port', async t => {
+  const sources = createSources([], ['10.0.0.0/8', '::1'])
+  for (const [entry, address] of [
+    ['198.51.100.7:4711', '198.51.100.7'],
+    ['[2001:db8::7]:4711', '2001:db8::7'],
+    ['[2001:db8::7]', '2001:db8::7'],
+    ['2001:db8::7', '2001:db8::7'],
+    ['[::ffff:198.51.100.7]:1', '198.51.100.7'],
+    ['192.0.2.9, 198.51.100.7:4711, 10.0.0.2:80, [::1]:443', '198.51.100.7'],
+  ] as const)
+    t.equal(sources.callerOf('10.0.0.1', entry), address, entry)
+})
+
+t.test(
+  'an entry that is not understood lets nobody in, even where the proxies themselves are allowed',
+  async t => {
+    const open = gate({
+      sources: createSources(['10.0.0.0/8', '198.51.100.0/24', '2001:db8::/32'], ['10.0.0.0/8']),
+    })
+    const codeFor = (forwardedFor: string) =>
+      codeOf(open.admit(knock({ socketAddress: '10.0.0.1', forwardedFor })))
+    for (const entry of [
+      '',
+      'unknown',
+      '_hidden',
+      '198.51.100.7:',
+      '198.51.100.7:x',
+      '198.51.100.7:123456',
+      '198.51.100.7:80:80',
+      '198.51.100.7.evil.test',
+      '198.51.100.300:80',
+      '0198.51.100.7',
+      '[198.51.100.7]',
+      '[198.51.100.7]:80',
+      '[2001:db8::7',
+      '2001:db8::7]:80',
+      '[2001:db8::7]80',
+      '[2001:db8::7%eth0]:80',
+      '2001:db8::7%eth0',
+      '"[2001:db8::7]:80"',
+      'for=198.51.100.7',
+      '198.51.100.7 80',
+      '198.51.100.7, unknown',
+      '198.51.100.7, unknown, 10.0.0.2',
+      '198.51.100.7:1, 192.0.2.1:80',
+    ])
+      t.equal(codeFor(entry), 4031003, entry)
+    t.not(codeFor('198.51.100.7:80'), 4031003)
+  },
+)

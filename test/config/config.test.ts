@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs'
+import fastifyEnv from '@fastify/env'
+import fastify from 'fastify'
+import t from 'tap'
+import { type Config, ConfigError, envSchemaOptions, loadConfig } from '../../src/config/config.ts'
+import { envExample } from '../../src/config/example.ts'
+import { settingNames, settings } from '../../src/config/settings.ts'
+import { enough, faultsIn, load, sourcesOf } from './settings.ts'
+
+const READ_ME = new URL('../../.env.example', import.meta.url)
+
+t.test('the least that is needed gives every other setting its default, in its own type', t => {
+  const config = load(enough)
+  t.match(config, {
+    CORP_ID: '100fa4b2',
+    TLS: false,
+    HOST: '0.0.0.0',
+    PORT: 8443,
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: 9090,
+    ANSWER_WITHIN_MS: 2000,
+    DRAIN_SECONDS: 5,
+    POST_SIGNATURE: 'observe',
+    SIGNATURE_MAX_AGE_SECONDS: 300,
+    ERROR_STATUS: 'code',
+    MAX_RECIPIENTS: 50,
+    DATABASE_URL: { kind: 'file', path: 'data/outbox.db' },
+    RETENTION_DAYS: 30,
+    SMTP_CONNECTIONS: 10,
+    MAIL_FROM: { name: 'Example', address: 'no-reply@example.com' },
+    TWILIO_CONCURRENCY: 200,
+    LINKS_HTTPS_ONLY: false,
+    QUOTA_RECIPIENT_PER_10_MINUTES: 5,
+    QUOTA_RECIPIENT_PER_DAY: 20,
+    QUOTA_SMS_PREFIX_PER_10_MINUTES: 50,
+    QUOTA_SMS_PER_DAY: 0,
+    LOCALE: 'en',
+    BRAND_COLOR: '#1f5fd6',
+  })
+  t.same(config.ALLOWED_SOURCES, [])
+  t.equal(config.SMS_MAX_SEGMENTS, undefined)
+  t.same(config.warnings, [])
+  t.end()
+})
+
+t.test('defaults that follow from other settings', t => {
+  const config = load(enough)
+  t.equal(config.MAIL_BOUNCE_TO, 'no-reply@example.com')
+  t.equal(config.BRAND_NAME, 'Example')
+  const own = load({ ...enough, MAIL_BOUNCE_TO: 'bounces@example.com', BRAND_NAME: 'Acme' })
+  t.equal(own.MAIL_BOUNCE_TO, 'bounces@example.com')
+  t.equal(own.BRAND_NAME, 'Acme')
+  t.end()
+})
+
+t.test('one error names every fault at once, those of single settings and those between them', t => {
+  const env = {
+    EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
+    PORT: '99999',
+    TLS: 'maybe',
+    SMTP_URL: 'http://user:hunter2secret@mail.example.com',
+    LOG_LEVEL: 'loud',
+    ADMIN_HOST: '0.0.0.0',
+    DATABASE_URL: 'postgres://db.example.com/courier',
+  }
+  t.throws(() => load(env), ConfigError)
+  const faults = faultsIn(env)
+  const names = faults.map(fault => fault.replace(/ .*/s, ''))
+  const expected = 'CORP_ID PORT TLS SMTP_URL LOG_LEVEL MAIL_FROM BRAND_NAME STORE_SECRET ADMIN_TOKEN'.split(
+    ' ',
+  )
+  t.same(new Set(names), new Set(expected))
+  t.equal(names.length, expected.length, 'each once')
+  t.match(
+    faults.find(fault => fault.startsWith('PORT')),
+    'a whole number from 0 to 65535',
+  )
+  t.match(
+    faults.find(fault => fault.startsWith('LOG_LEVEL')),
+    'one of fatal, error, warn',
+  )
+  t.end()
+})
+
+t.test('no fault and no warning repeats a secret', t => {
+  const secret = 'hunter2 #$ecret'
+  for (const name of settingNames.filter(name => 'secret' in settings[name])) {
+    try {
+      const config = load({ ...enough, [name]: secret })
+      t.notMatch(config.warnings.join('\n'), secret, name)
+    } catch (error) {
+      t.type(error, ConfigError)
+      t.notMatch(String((error as Error).stack), secret, name)
+    }
+  }
+  t.end()
+})
+
+t.test('an empty or blank value is none', t => {
+  const config = load({ ...enough, PORT: '', LOCALE: '  ', SMTP_FALLBACK_URL: '' })
+  t.equal(config.PORT, 8443)
+  t.equal(config.LOCALE, 'en')
+  t.equal(config.SMTP_FALLBACK_URL, undefined)
+  t.match(faultsIn({ ...enough, CORP_ID: '' }), [/^CORP_ID is missing/])
+  t.end()
+})
+
+t.test('the environment wins over the dotenv file', t => {
+  const files = { '.env': 'PORT=1111\nADMIN_PORT=2222\nMAIL_FROM=From File <file@example.com>\n' }
+  const config = load({ ...enough, MAIL_FROM: undefined, PORT: '3333' }, files)
+  t.equal(config.PORT, 3333)
+  t.equal(config.ADMIN_PORT, 2222)
+  t.same(config.MAIL_FROM, { name: 'From File', address: 'file@example.com' })
+  t.end()
+})
+
+t.test('a dotenv file that is there but cannot be read stops the start', t => {
+  const readFile = () => {
+    throw Object.assign(new Error('no'), { code: 'EACCES' })
+  }
+  t.throws(() => loadConfig({ env: enough, dotenvPath: '.env', readFile }), /\.env cannot be read \(EACCES\)/)
+  t.end()
+})
+
+t.test('every secret may come from a file', t => {
+  const { EMAIL_TOKEN, SMTP_URL, ...rest } = enough
+  const files = { '/run/token': `${EMAIL_TOKEN}\n`, '/run/smtp': `${SMTP_URL}\r\n`, '/run/empty': '\n' }
+  const config = load({ ...rest, EMAIL_TOKEN_FILE: '/run/token', SMTP_URL_FILE: '/run/smtp' }, files)
+  t.equal(config.EMAIL_TOKEN, EMAIL_TOKEN, 'the last line end is not part of it')
+  t.equal(config.SMTP_URL, SMTP_URL)
+
+  t.match(faultsIn({ ...enough, EMAIL_TOKEN_FILE: '/run/token' }, files), [/both set: remove one/])
+  t.match(faultsIn({ ...rest, SMTP_URL, EMAIL_TOKEN_FILE: '/none' }, files), [
+    /^EMAIL_TOKEN .*cannot be read \(ENOENT\)/,
+  ])
+  t.match(faultsIn({ ...rest, SMTP_URL, EMAIL_TOKEN_FILE: '/run/empty' }, files), [/file is empty/])
+  t.end()
+})
+
+t.test('@fastify/env decorates the app with the same values', async t => {
+  const config = load({ ...enough, PORT: '1234', ALLOWED_SOURCES: '10.0.0.0/8, ::1' })
+  const app = fastify()
+  await app.register(fastifyEnv, envSchemaOptions(config))
+  await app.ready()
+  const decorated = (app as unknown as { config: Config }).config
+  const { warnings: _, ...values } = config
+  t.same(decorated, values)
+  await app.close()
+  t.throws(() => envSchemaOptions({ ...config }), TypeError)
+})
+
+t.test('.env.example says what the code says', t => {
+  t.equal(readFileSync(READ_ME, 'utf8'), envExample(), 'run: npm run env:example')
+  t.end()
+})
+
+t.test('.env.example can be copied and filled in: it reads back without faults of its own', t => {
+  const filled = readFileSync(READ_ME, 'utf8').replaceAll(/^#(?=[A-Z_0-9]+=)/gm, '')
+  const { warnings } = load({ ...enough, ADMIN_TOKEN: 'a-password-of-my-own' }, { '.env': filled })
+  t.same(warnings, [])
+  t.end()
+})
+
+t.test('every example is a right value', t => {
+  for (const name of settingNames) {
+    const { example } = settings[name]
+    const faults = faultsIn({ ...enough, [name]: example }).filter(
+      fault => fault.startsWith(`${name} `) && !/everybody knows|both set/.test(fault),
+    )
+    t.same(faults, [], name)
+    t.same(load({ ...enough, ADMIN_TOKEN: 'a-password-of-my-own' }).warnings, [])
+  }
+  t.end()
+})
+
+t.test('nothing is read but what it is given', t => {
+  process.env.PORT = '7777'
+  t.teardown(() => delete process.env.PORT)
+  t.equal(loadConfig(sourcesOf(enough)).PORT, 8443)
+  t.end()
+})

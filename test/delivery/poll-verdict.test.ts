@@ -1,0 +1,95 @@
+import t from 'tap'
+import { createFollower } from '../../src/delivery/poll-verdict.ts'
+import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import type { MessageView, State } from '../../src/outbox/outbox.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { openRig, pause, until, verdictOn } from './rig.ts'
+
+// A follower keeps no process alive.
+const alive = setInterval(() => {}, 1000)
+t.teardown(() => clearInterval(alive))
+
+t.test('the end of a message that another replica sends is heard here', async t => {
+  const rig = await openRig(t)
+  rig.provider.respond = undefined
+  rig.delivery.start()
+  const { acceptance } = await rig.accept()
+  const { id } = acceptance.message
+  const verdicts = createVerdicts()
+  const follow = createFollower({
+    desk: rig.outbox.desk,
+    verdicts,
+    clock: rig.clock,
+    observer: { fault: ({ error }) => t.fail(error.message) },
+    forMs: 10_000,
+  })
+  const verdict = verdictOn(verdicts, id)
+  follow(id)
+  await until('it is being sent', () => rig.provider.asked.length === 1)
+  rig.provider.asked[0]?.answer({ is: 'rejected', why: 'recipient', code: '550', reply: '' })
+  t.same(await verdict, { is: 'final', state: 'refused', answer: 'recipient' })
+})
+
+/** Follows a message that the store shows in these states, look by look. */
+function following(looks: readonly (Partial<MessageView> | Error | null)[], forMs: number) {
+  let looked = 0
+  const verdicts = createVerdicts()
+  const faults: Error[] = []
+  const follow = createFollower({
+    desk: {
+      find: async () => {
+        const look = looks[Math.min(looked, looks.length - 1)]
+        looked += 1
+        if (look instanceof Error) throw look
+        return (look ?? null) as MessageView | null
+      },
+    },
+    verdicts,
+    clock: { now: () => 1000 },
+    observer: { fault: ({ error }) => void faults.push(error) },
+    forMs,
+  })
+  return { follow, verdicts, faults, looked: () => looked }
+}
+
+const at = (state: State, dueAt: number | null = null): Partial<MessageView> => ({
+  state,
+  answer: null,
+  dueAt,
+})
+
+t.test('one that comes back for a retry is pending; a store that is away is asked again', async t => {
+  const { follow, verdicts } = following(
+    [new StoreUnavailable('away'), null, at('sending'), at('queued', 1000), at('queued', 5000)],
+    10_000,
+  )
+  const verdict = verdictOn(verdicts, 'a')
+  follow('a')
+  t.same(await verdict, { is: 'pending' })
+})
+
+t.test('it stops looking when nobody can be waiting, or when the end is heard otherwise', async t => {
+  const late = following([at('sending')], 250)
+  late.follow('a')
+  await pause(1000)
+  const { looked } = late
+  t.ok(looked() >= 1 && looked() <= 3, `${looked()} looks`)
+  const known = following([at('sending')], 10_000)
+  known.follow('a')
+  known.follow('a')
+  known.verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
+  await pause(500)
+  t.equal(known.looked(), 0)
+})
+
+t.test('no more than 32 at a time, and a fault is named once', async t => {
+  const many = following([at('sending')], 150)
+  for (let n = 0; n < 100; n += 1) many.follow(String(n))
+  await pause(400)
+  t.equal(many.looked(), 32)
+  const broken = following([new TypeError('a bug')], 10_000)
+  broken.follow('a')
+  await until('it is named', () => broken.faults.length === 1)
+  await pause(300)
+  t.equal(broken.looked(), 1)
+})

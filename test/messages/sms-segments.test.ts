@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { segments, transliterate } from '../../src/messages/sms-segments.ts'
+
+t.test('GSM-7: 160 alone, 153 each', async t => {
+  t.same(segments('a'.repeat(160)), { encoding: 'GSM-7', units: 160, segments: 1 })
+  t.same(segments('a'.repeat(161)), { encoding: 'GSM-7', units: 161, segments: 2 })
+  t.equal(segments('a'.repeat(306)).segments, 2)
+  t.equal(segments('a'.repeat(307)).segments, 3)
+  t.same(segments(''), { encoding: 'GSM-7', units: 0, segments: 1 })
+  t.equal(segments('@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà').encoding, 'GSM-7')
+})
+
+t.test('the extension table counts twice and is never parted', async t => {
+  t.equal(segments('€'.repeat(80)).units, 160)
+  t.equal(segments('€'.repeat(80)).segments, 1)
+  t.equal(segments('€'.repeat(81)).segments, 2)
+  t.equal(segments(`${'a'.repeat(152)}€${'a'.repeat(151)}`).segments, 2)
+  t.equal(
+    segments(`${'a'.repeat(152)}€${'a'.repeat(152)}`).segments,
+    3,
+    'an escape pair moves to the next segment whole',
+  )
+})
+
+t.test('UCS-2: 70 alone, 67 each, a surrogate pair never parted', async t => {
+  t.same(segments('码'.repeat(70)), { encoding: 'UCS-2', units: 70, segments: 1 })
+  t.equal(segments('码'.repeat(71)).segments, 2)
+  t.equal(segments('á').encoding, 'UCS-2')
+  t.equal(segments(`${'码'.repeat(66)}😀${'码'.repeat(66)}`).segments, 3)
+})
+
+t.test('our own words become GSM-7 where a neighbour exists', async t => {
+  t.equal(transliterate('“código” – don’t…\u00a0ígual «sí»'), '"codigo" - don\'t... igual "si"')
+  t.equal(transliterate('éñüà¿¡Ω€'), 'éñüà¿¡Ω€', 'what GSM-7 has stays as it is')
+  t.equal(transliterate('验证码 رمز'), '验证码 رمز', 'what has no neighbour stays as it is')
+})
+
+t.test('the count is between the two bounds of arithmetic', async () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 800 }), text => {
+      const { encoding, units, segments: count } = segments(text)
+      const [alone, each] = encoding === 'GSM-7' ? [160, 153] : [70, 67]
+      return units <= alone
+        ? count === 1
+        : count >= Math.ceil(units / each) && count <= Math.ceil(units / (each - 1))
+    }),
+  )
+})

@@ -1,0 +1,153 @@
+import { generateKeyPairSync } from 'node:crypto'
+import t, { type Test } from 'tap'
+import type { OutgoingMail } from '../../../src/messages/message.ts'
+import type { Outcome, Provider } from '../../../src/providers/provider.ts'
+import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
+import { createTestCertificate } from '../../rigs/certificate.ts'
+import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '../../rigs/smtp-server.ts'
+import { LOGIN, mail, SHORT, urlOf } from './rig.ts'
+
+const certificate = await createTestCertificate()
+
+/** What goes over the wire: byte by byte. */
+async function start(
+  t: Test,
+  options: SmtpServerOptions = {},
+  settings: Partial<SmtpSettings> & { readonly query?: string } = {},
+): Promise<{ server: SmtpServer; provider: Provider; send: (message?: OutgoingMail) => Promise<Outcome> }> {
+  const server = createSmtpServer(options)
+  const { port } = await server.listen()
+  const { query = '?ignoreTLS=true', ...rest } = settings
+  const provider = createSmtpProvider({
+    name: 'smtp',
+    url: `smtp://127.0.0.1:${port}${query}`,
+    connections: 1,
+    ehloName: 'courier.example.com',
+    bounceTo: 'bounce@example.com',
+    limits: SHORT,
+    ...rest,
+    ...(settings.url && { url: settings.url.replace('PORT', String(port)) }),
+  })
+  t.teardown(async () => Promise.all([provider.close(), server.close()]))
+  const send = async (message = mail()): Promise<Outcome> =>
+    provider.send(message, new AbortController().signal)
+  return { server, provider, send }
+}
+
+for (const pipelining of [true, false])
+  await t.test(`one message per envelope, ${pipelining ? 'with' : 'without'} PIPELINING`, async t => {
+    const { server, send } = await start(t, { pipelining })
+    const messages = [mail('a@example.com'), mail('b@example.org'), mail('c@example.net')]
+    for (const message of messages) t.match(await send(message), { is: 'sent' })
+    t.equal(server.connections.length, 1, 'one connection for all')
+    t.strictSame(server.connections[0]?.commands, [
+      'EHLO courier.example.com',
+      ...messages.flatMap(({ to }) => ['MAIL FROM:<bounce@example.com>', `RCPT TO:<${to}>`, 'DATA']),
+    ])
+    t.strictSame(
+      server.mails.map(({ from, to }) => ({ from, to })),
+      messages.map(({ to }) => ({ from: 'bounce@example.com', to: [to] })),
+    )
+    t.ok(server.mails.every(({ data }, i) => data.equals(messages[i]?.raw ?? Buffer.alloc(0))))
+  })
+
+await t.test('dots are stuffed, lines end in CRLF, nothing else is touched', async t => {
+  const { server, send } = await start(t)
+  const raw = Buffer.from('Subject: x\r\n\r\n.\r\n..\r\n.a\r\n \r\ntäxt\r\n\r\n.\r\nend.\r\n')
+  await send({ ...mail(), raw })
+  t.equal(
+    server.mails[0]?.wire.toString(),
+    'Subject: x\r\n\r\n..\r\n...\r\n..a\r\n \r\ntäxt\r\n\r\n..\r\nend.\r\n.\r\n',
+  )
+  t.ok(server.mails[0]?.data.equals(raw))
+})
+
+await t.test('bare CR and bare LF never leave: no smuggled end of message', async t => {
+  const { server, send } = await start(t)
+  const raw = Buffer.from('Subject: x\r\n\r\na\r.\rMAIL FROM:<e@e>\nb\n.\nRCPT TO:<e@e>\r\n.\ncc\r')
+  t.match(await send({ ...mail(), raw }), { is: 'sent' })
+  t.match(await send(), { is: 'sent' })
+  const bytes = Buffer.concat(server.connections[0]?.bytes ?? []).toString('latin1')
+  t.notMatch(bytes, /\r(?!\n)|(?<!\r)\n/)
+  t.equal(server.mails.length, 2)
+  t.ok(server.mails.every(({ to }) => to.length === 1 && to[0] !== 'e@e'))
+})
+
+await t.test('no address becomes a command or a second recipient', async t => {
+  const { server, send } = await start(t)
+  const hostile = [
+    'a@g.test\r\nRCPT TO:<e@e.test>',
+    'a@g.test>\r\nDATA\r\n',
+    'a@g.test, e@e.test',
+    'group: e@e.test, f@f.test;',
+    'a <e@e.test>',
+  ]
+  for (const to of hostile) await send({ ...mail(), to })
+  const commands = server.connections.flatMap(connection => connection.commands)
+  t.strictSame(
+    commands.filter(line => /^RCPT TO:<[ef]@/.test(line)),
+    [],
+  )
+  t.ok(commands.filter(line => line.startsWith('RCPT')).length <= hostile.length)
+  t.ok(server.mails.every(({ to }) => to.length === 1))
+})
+
+await t.test('STARTTLS comes before login and envelope', async t => {
+  const { server, send } = await start(
+    t,
+    { certificate, login: LOGIN },
+    { url: urlOf(0).replace(':0', ':PORT'), tls: { ca: certificate.cert } },
+  )
+  t.match(await send(), { is: 'sent' })
+  t.equal(server.mails[0]?.tls, true)
+  t.equal(server.connections[0]?.user(), LOGIN.user)
+  const verbs = server.connections[0]?.commands.map(line => line.split(' ', 1)[0])
+  t.strictSame(verbs, ['EHLO', 'STARTTLS', 'EHLO', 'AUTH', 'MAIL', 'RCPT', 'DATA'])
+})
+
+await t.test('a server without STARTTLS gets no mail and no password', async t => {
+  const { server, send } = await start(t, { login: LOGIN }, { url: urlOf(0).replace(':0', ':PORT') })
+  t.match(await send(), { is: 'retry', untouched: true })
+  const bytes = Buffer.concat(server.connections.flatMap(({ bytes }) => bytes)).toString('latin1')
+  t.notMatch(bytes, /AUTH|MAIL|RCPT/)
+})
+
+await t.test('requireTLS=false takes what the server offers, ignoreTLS=true never asks', async t => {
+  const plain = await start(t, {}, { query: '?requireTLS=false' })
+  t.match(await plain.send(), { is: 'sent' })
+  const offered = await start(
+    t,
+    { certificate },
+    { query: '?requireTLS=false', tls: { ca: certificate.cert } },
+  )
+  t.match(await offered.send(), { is: 'sent' })
+  t.equal(offered.server.mails[0]?.tls, true)
+  const ignored = await start(t, { certificate }, { query: '?ignoreTLS=true' })
+  t.match(await ignored.send(), { is: 'sent' })
+  t.equal(ignored.server.mails[0]?.tls, false)
+})
+
+await t.test('with DKIM the message is signed and otherwise the same', async t => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const dkim = { domain: 'example.com', selector: 's1', privateKey: pem }
+  const { server, send } = await start(t, {}, { dkim })
+  const message = mail()
+  t.match(await send(message), { is: 'sent' })
+  const data = server.mails[0]?.data.toString() ?? ''
+  const [, header = '', rest = ''] = /^(DKIM-Signature:(?:.*\r\n)(?:[ \t].*\r\n)*)([^]*)$/.exec(data) ?? []
+  t.match(header, /d=example\.com;/)
+  t.match(header, /s=s1;/)
+  t.equal(rest, message.raw.toString())
+  server.act = moment => (moment.step === 'dot' ? { is: 'stall', accept: true } : undefined)
+  t.match(await send(), { is: 'ambiguous' }, 'the end of a signed message is seen as well')
+  server.act = moment => (moment.step === 'DATA' ? { is: 'drop' } : undefined)
+  t.match(await send(), { is: 'retry' })
+})
+
+await t.test('a thousand messages over one connection', async t => {
+  const { server, send } = await start(t)
+  for (let i = 0; i < 1000; i++) await send()
+  t.equal(server.mails.length, 1000)
+  t.equal(server.connections.length, 1)
+})

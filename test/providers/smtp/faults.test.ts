@@ -1,0 +1,289 @@
+import t, { type Test } from 'tap'
+import type { Outcome, Provider } from '../../../src/providers/provider.ts'
+import type { SmtpLimits } from '../../../src/providers/smtp/connection.ts'
+import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
+import { createTestCertificate } from '../../rigs/certificate.ts'
+import {
+  createSmtpServer,
+  type SmtpAct,
+  type SmtpServer,
+  type SmtpServerOptions,
+  type SmtpStep,
+} from '../../rigs/smtp-server.ts'
+import { idOf, LOGIN, mail, SHORT, urlOf } from './rig.ts'
+
+const certificate = await createTestCertificate()
+const wrongName = await createTestCertificate({ name: 'other.example' })
+const expired = await createTestCertificate({ notAfter: new Date(Date.now() - 86_400_000) })
+
+interface Rig {
+  readonly server: SmtpServer
+  readonly provider: Provider
+  readonly send: () => Promise<Outcome>
+}
+
+async function start(
+  t: Test,
+  options: SmtpServerOptions,
+  settings: Partial<SmtpSettings> = {},
+): Promise<Rig> {
+  const server = createSmtpServer(options)
+  const { port } = await server.listen()
+  const plain = options.certificate ? '' : '?ignoreTLS=true'
+  const provider = createSmtpProvider({
+    name: 'smtp',
+    url: `${options.secure ? urlOf(port).replace('smtp:', 'smtps:') : urlOf(port)}${plain}`,
+    connections: 1,
+    ehloName: 'courier.example.com',
+    bounceTo: 'bounce@example.com',
+    limits: SHORT,
+    tls: { ca: [certificate.cert, wrongName.cert, expired.cert] },
+    ...settings,
+  })
+  t.teardown(async () => Promise.all([provider.close(), server.close()]))
+  return { server, provider, send: async () => provider.send(mail(), new AbortController().signal) }
+}
+
+/** What an outcome must match, and how many messages the server has counted afterwards. */
+type Row = readonly [step: SmtpStep, act: SmtpAct, outcome: Record<string, unknown>, accepted?: 1]
+
+const say = (reply: string, close = false): SmtpAct => ({ is: 'say', reply, close })
+const stall: SmtpAct = { is: 'stall' }
+const drop: SmtpAct = { is: 'drop' }
+const reset: SmtpAct = { is: 'drop', reset: true }
+const later = { is: 'retry', whose: 'later' }
+const ours = { is: 'retry', whose: 'ours' }
+const untouched = { untouched: true }
+const ambiguous = { is: 'ambiguous' }
+
+/** Everything that can go wrong on a new connection, step by step, and what it is. */
+const ROWS: readonly Row[] = [
+  ['greeting', say('421 4.3.2 not now', true), { ...later, ...untouched, code: '421 4.3.2' }],
+  ['greeting', say('554 5.3.2 no service', true), { ...ours, ...untouched }],
+  ['greeting', stall, { ...later, ...untouched }],
+  ['greeting', drop, { ...later, ...untouched }],
+  ['greeting', reset, { ...later, ...untouched }],
+  ['EHLO', say('421 4.3.2 not now', true), { ...later, ...untouched }],
+  ['EHLO', stall, { ...later, ...untouched }],
+  ['EHLO', drop, { ...later, ...untouched }],
+  ['STARTTLS', say('454 4.7.0 TLS not available'), { is: 'retry', ...untouched }],
+  ['STARTTLS', say('502 5.5.1 no'), { is: 'retry', ...untouched }],
+  ['STARTTLS', stall, { ...later, ...untouched }],
+  ['STARTTLS', drop, { ...later, ...untouched }],
+  ['STARTTLS', say('220 go ahead, and then no TLS'), { ...later, ...untouched }],
+  ['AUTH', say('535 5.7.8 wrong'), { ...ours, ...untouched, code: '535 5.7.8' }],
+  ['AUTH', say('454 4.7.0 login is broken'), { ...ours, ...untouched }],
+  ['AUTH', say('421 4.3.2 not now', true), { ...later, ...untouched }],
+  ['AUTH', stall, { ...later, ...untouched }],
+  ['AUTH', drop, { ...later, ...untouched }],
+  ['MAIL', say('550 5.7.1 not your address'), ours],
+  ['MAIL', say('530 5.7.0 log in first'), ours],
+  ['MAIL', say('452 4.3.1 full'), later],
+  ['MAIL', say('421 4.3.2 not now', true), later],
+  ['MAIL', stall, later],
+  ['MAIL', drop, later],
+  ['MAIL', reset, later],
+  ['RCPT', say('550 5.1.1 no such user'), { is: 'rejected', why: 'recipient', code: '550 5.1.1' }],
+  ['RCPT', say('550 no such user'), { is: 'rejected', why: 'recipient', code: '550' }],
+  ['RCPT', say('552 5.2.2 full'), { is: 'rejected', why: 'recipient' }],
+  ['RCPT', say('554 5.7.1 relaying denied'), ours],
+  ['RCPT', say('450 4.2.0 greylisted'), later],
+  ['RCPT', say('421 4.3.2 not now', true), later],
+  ['RCPT', stall, later],
+  ['RCPT', drop, later],
+  ['RCPT', reset, later],
+  ['DATA', say('451 4.3.0 not now'), later],
+  ['DATA', say('554 5.5.1 no'), ours],
+  ['DATA', stall, later],
+  ['DATA', drop, later],
+  ['DATA', reset, later],
+  ['dot', say('554 5.6.0 spam'), { is: 'rejected', why: 'content', code: '554 5.6.0' }],
+  ['dot', say('550 5.1.1 no such user'), { is: 'rejected', why: 'recipient' }],
+  ['dot', say('550 5.7.26 unauthenticated'), ours],
+  ['dot', say('451 4.3.0 not now'), later],
+  ['dot', say('421 4.3.2 not now', true), later],
+  ['dot', stall, ambiguous],
+  ['dot', { is: 'stall', accept: true }, ambiguous, 1],
+  ['dot', drop, ambiguous],
+  ['dot', { is: 'drop', accept: true }, ambiguous, 1],
+  ['dot', { is: 'drop', accept: true, reset: true }, ambiguous, 1],
+]
+
+// Most of these wait for a limit, so they wait together.
+t.jobs = 8
+const WIRES = {
+  'STARTTLS, PIPELINING': { certificate },
+  'STARTTLS, no PIPELINING': { certificate, pipelining: false },
+  'plain, PIPELINING': {},
+  'plain, no PIPELINING': { pipelining: false },
+}
+for (const [wire, options] of Object.entries(WIRES))
+  void t.test(`each fault at each step: ${wire}`, { buffered: true }, async t => {
+    t.jobs = 8
+    const rows = ROWS.filter(([step]) => step !== 'STARTTLS' || wire.startsWith('STARTTLS'))
+    await Promise.all(
+      rows.map(async ([step, act, expected, accepted = 0]) =>
+        t.test(`${step}: ${JSON.stringify(act)}`, { buffered: true }, async t => {
+          const { server, send } = await start(t, { ...options, login: LOGIN })
+          server.act = moment => (moment.step === step ? act : undefined)
+          const outcome = await send()
+          t.match(outcome, expected)
+          t.equal('untouched' in outcome, 'untouched' in expected, 'untouched or not')
+          t.equal(server.mails.length, accepted)
+          server.act = undefined
+          t.match(await send(), { is: 'sent' }, 'the next message goes out')
+          t.equal(
+            new Set(server.mails.map(({ wire }) => idOf(wire))).size,
+            accepted + 1,
+            'and nothing went out twice',
+          )
+        }),
+      ),
+    )
+  })
+
+await t.test('wrong certificates are named and ours to mend', async t => {
+  for (const [secure, made, words] of [
+    [false, wrongName, /certificate was not accepted.*altnames/],
+    [true, wrongName, /certificate was not accepted.*altnames/],
+    [false, expired, /certificate was not accepted.*expired/],
+    [true, expired, /certificate was not accepted.*expired/],
+  ] as const) {
+    const { server, provider, send } = await start(t, { certificate: made, secure, login: LOGIN })
+    t.match(await send(), { is: 'retry', whose: 'ours', reply: words, untouched: true })
+    t.match(await provider.verify(), { ok: false, detail: words })
+    t.notMatch(Buffer.concat(server.connections.flatMap(({ bytes }) => bytes)).toString(), /AUTH|MAIL/)
+  }
+  const { send } = await start(t, { certificate }, { tls: {} })
+  t.match(await send(), { is: 'retry', whose: 'ours', reply: /certificate was not accepted.*self-signed/ })
+})
+
+await t.test('a name that does not resolve and a closed port are for later', async t => {
+  const open = (url: string): Provider =>
+    createSmtpProvider({
+      name: 'smtp',
+      url,
+      connections: 1,
+      ehloName: 'a.example',
+      bounceTo: 'b@a.example',
+      limits: SHORT,
+    })
+  for (const [url, code] of [
+    ['smtp://no-such-host.invalid', /ENOTFOUND|EAI_AGAIN|ETIMEDOUT/],
+    ['smtp://127.0.0.1:1', /ECONNREFUSED/],
+  ] as const) {
+    const provider = open(url)
+    t.teardown(async () => provider.close())
+    const outcome = await provider.send(mail(), new AbortController().signal)
+    t.match(outcome, { is: 'retry', whose: 'later', untouched: true, code })
+  }
+})
+
+await t.test('a connection that the server closed while idle is replaced silently', async t => {
+  const { server, send } = await start(t, { certificate, login: LOGIN })
+  await send()
+  for (const [i, close] of [
+    (): void => server.connections.at(-1)?.end(),
+    (): void => server.connections.at(-1)?.end('reset'),
+    (): void => {
+      server.connections.at(-1)?.say('421 4.4.2 idle for too long')
+      server.connections.at(-1)?.end()
+    },
+  ].entries()) {
+    close()
+    while (server.openConnections() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    t.match(await send(), { is: 'sent' })
+    t.equal(server.connections.length, i + 2)
+  }
+  t.equal(server.mails.length, 4)
+})
+
+await t.test(
+  'a connection that closes just as a message begins is replaced, and nothing is sent twice',
+  async t => {
+    for (const step of ['MAIL', 'RCPT', 'DATA'] as const) {
+      const { server, send } = await start(t, {})
+      await send()
+      server.act = moment => (moment.connection === 1 && moment.step === step ? { is: 'drop' } : undefined)
+      t.match(await send(), { is: 'sent' })
+      t.equal(server.mails.length, 2)
+      t.equal(server.connections.length, 2)
+    }
+  },
+)
+
+void t.test('a connection that died quietly costs one command limit', { buffered: true }, async t => {
+  const { server, send } = await start(t, { certificate, login: LOGIN })
+  await send()
+  server.act = moment => (moment.connection === 1 ? { is: 'stall' } : undefined)
+  const began = performance.now()
+  t.match(await send(), { is: 'retry', whose: 'later', code: 'command-limit' })
+  const took = performance.now() - began
+  t.ok(took >= SHORT.commandMs - 20 && took < SHORT.commandMs * 2, `${Math.round(took)} ms`)
+  t.match(await send(), { is: 'sent' }, 'over a new connection')
+  t.equal(server.connections.length, 2)
+})
+
+const QUICK: SmtpLimits = { ...SHORT, commandMs: 1_000, replyMs: 3_000 }
+
+void t.test('a slow server has the limit for each command, not for all', { buffered: true }, async t => {
+  const { server, send } = await start(t, { certificate, login: LOGIN, pipelining: false }, { limits: QUICK })
+  await send()
+  server.act = ({ step }) => (step === 'dot' ? undefined : { is: 'wait', ms: 600 })
+  const began = performance.now()
+  t.match(await send(), { is: 'sent' })
+  t.ok(performance.now() - began >= 1_750, 'MAIL, RCPT and DATA, 600 ms each')
+})
+
+void t.test('a reply byte by byte does not go on forever', { buffered: true }, async t => {
+  for (const step of ['MAIL', 'dot'] as const) {
+    const { server, send } = await start(t, { pipelining: false }, { limits: QUICK })
+    await send()
+    server.act = moment =>
+      moment.step === step
+        ? step === 'dot'
+          ? { is: 'trickle', ms: 150 }
+          : { is: 'say', reply: '250-go on' }
+        : undefined
+    if (step === 'MAIL') {
+      const chatter = setInterval(() => server.connections.at(-1)?.say('250-and on'), 50)
+      t.teardown(() => clearInterval(chatter))
+      t.match(await send(), { is: 'retry', code: 'dialogue-limit' })
+      clearInterval(chatter)
+    } else t.match(await send(), { is: 'ambiguous', code: 'reply-limit' })
+  }
+})
+
+void t.test('the reply after the dot has its own, longer limit', { buffered: true }, async t => {
+  const { server, send } = await start(t, { certificate, login: LOGIN }, { limits: QUICK })
+  server.act = ({ step }) => (step === 'dot' ? { is: 'wait', ms: 1_800 } : undefined)
+  t.match(await send(), { is: 'sent' }, 'silent for longer than a command may be')
+  server.act = ({ step }) => (step === 'dot' ? { is: 'stall' } : undefined)
+  t.match(await send(), { is: 'ambiguous', code: 'reply-limit' })
+})
+
+await t.test('aborted in the dialogue: to be tried again, and nothing arrives', async t => {
+  for (const step of ['MAIL', 'RCPT', 'DATA'] as const) {
+    const { server, provider } = await start(t, { pipelining: false })
+    const controller = new AbortController()
+    server.act = moment => {
+      if (moment.step !== step) return
+      setTimeout(() => controller.abort(), 20)
+      return stall
+    }
+    const outcome = await provider.send(mail(), controller.signal)
+    t.match(outcome, { is: 'retry', code: 'aborted' })
+    t.notOk('untouched' in outcome)
+    t.equal(server.mails.length, 0)
+  }
+})
+
+await t.test('a server that takes few connections at once gets its messages one after another', async t => {
+  const { server, provider } = await start(t, { maxConnections: 1 }, { connections: 3 })
+  const outcomes = await Promise.all(
+    Array.from({ length: 6 }, async () => provider.send(mail(), new AbortController().signal)),
+  )
+  t.ok(outcomes.every(({ is }) => is === 'sent' || is === 'retry'))
+  t.equal(server.mails.length, outcomes.filter(({ is }) => is === 'sent').length)
+  t.ok(server.mails.length >= 1)
+})

@@ -1,0 +1,137 @@
+import t from 'tap'
+import { type SmtpError, smtpFailure } from '../../../src/providers/smtp/outcome.ts'
+
+const TO = 'reader@example.com'
+
+function failed(command: string, code: string, response: string): SmtpError {
+  const responseCode = Number(response.slice(0, 3))
+  return { message: `failed: ${response}`, command, code, response, responseCode }
+}
+const begun = { begun: true, dotted: false }
+const dotted = { begun: true, dotted: true }
+const atRcpt = (response: string): string =>
+  short(smtpFailure(failed('RCPT TO', 'EENVELOPE', response), begun, TO))
+const atMail = (response: string): string =>
+  short(smtpFailure(failed('MAIL FROM', 'EENVELOPE', response), begun, TO))
+const atData = (response: string): string =>
+  short(smtpFailure(failed('DATA', 'EENVELOPE', response), begun, TO))
+const atDot = (response: string): string =>
+  short(smtpFailure(failed('DATA', 'EMESSAGE', response), dotted, TO))
+const atLogin = (response: string): string =>
+  short(smtpFailure(failed('AUTH PLAIN', 'EAUTH', response), { begun: false, dotted: false }, TO))
+
+function short(outcome: ReturnType<typeof smtpFailure>): string {
+  if (outcome.is === 'rejected') return outcome.why
+  return outcome.is === 'retry' ? outcome.whose : outcome.is
+}
+
+await t.test('a reply at RCPT', async t => {
+  const expected: Readonly<Record<string, string>> = {
+    '550 5.1.1 no such user': 'recipient',
+    '550 5.1.10 null MX': 'recipient',
+    '550-5.1.1 no\n550 5.1.1 such user': 'recipient',
+    '552 5.2.2 full': 'recipient',
+    '550 5.2.1 disabled': 'recipient',
+    '550 no such user': 'recipient',
+    '551 user not local': 'recipient',
+    '553 mailbox name not allowed': 'recipient',
+    '550': 'recipient',
+    '554 bare': 'ours',
+    '552 bare': 'ours',
+    '550 5.7.1 relaying denied': 'ours',
+    '554 5.7.1 relay access denied': 'ours',
+    '553 5.1.8 sender domain not found': 'ours',
+    '553 5.1.7 bad sender': 'ours',
+    '530 5.7.0 log in first': 'ours',
+    '503 5.5.1 bad sequence': 'ours',
+    '450 4.2.0 greylisted': 'later',
+    '451 later': 'later',
+    '452 4.5.3 too many recipients': 'later',
+    '421 4.3.2 closing': 'later',
+    '454 4.7.1 relay access denied': 'ours',
+  }
+  for (const [response, verdict] of Object.entries(expected)) t.equal(atRcpt(response), verdict, response)
+})
+
+await t.test('a reply at MAIL FROM or DATA says nothing against the message', async t => {
+  for (const response of ['550 5.1.1 x', '550 no', '554 5.7.1 no', '501 5.5.4 syntax', '530 5.7.0 login'])
+    t.equal(atMail(response), 'ours', response)
+  for (const response of ['450 4.1.8 x', '421 4.3.2 x', '452 4.3.1 x'])
+    t.equal(atMail(response), 'later', response)
+  t.equal(atData('554 5.5.1 no'), 'ours')
+  t.equal(atData('550 5.1.1 no such user'), 'recipient')
+  t.equal(atData('451 4.3.0 x'), 'later')
+})
+
+await t.test('a reply after the dot', async t => {
+  const expected: Readonly<Record<string, string>> = {
+    '550 5.1.1 no such user': 'recipient',
+    '552 5.2.2 full': 'recipient',
+    '552 5.3.4 too big': 'content',
+    '550 no': 'content',
+    '554 5.7.1 looks like spam': 'content',
+    '550 5.7.26 unauthenticated': 'ours',
+    '550-5.7.26 this mail\n550-5.7.26 is unauthenticated\n550 5.7.26 x': 'ours',
+    '550 5.7.23 SPF': 'ours',
+    '550 5.7.20 DKIM': 'ours',
+    '554 5.6.0 bad': 'content',
+    '451 4.7.1 later': 'later',
+    '421 4.3.2 closing': 'later',
+    '452 4.3.1 full': 'later',
+  }
+  for (const [response, verdict] of Object.entries(expected)) t.equal(atDot(response), verdict, response)
+})
+
+await t.test('a failing login is ours, whatever the code', async t => {
+  for (const response of [
+    '535 5.7.8 wrong',
+    '454 4.7.0 broken',
+    '534 5.7.9 too weak',
+    '530 5.7.0 x',
+    '504 x',
+  ])
+    t.equal(atLogin(response), 'ours', response)
+  t.equal(atLogin('421 4.3.2 closing'), 'later')
+  const missing = { message: 'Missing credentials for "PLAIN"', code: 'EAUTH', command: 'API' }
+  t.match(smtpFailure(missing, { begun: false, dotted: false }, TO), { is: 'retry', untouched: true })
+})
+
+await t.test('without a reply the dot decides', async t => {
+  for (const code of ['ECONNECTION', 'ESOCKET', 'ETIMEDOUT', 'EPROTOCOL', 'EABORT']) {
+    const error = { message: 'gone', code, command: 'CONN' }
+    t.match(smtpFailure(error, { begun: false, dotted: false }, TO), {
+      is: 'retry',
+      whose: 'later',
+      untouched: true,
+    })
+    const outcome = smtpFailure(error, begun, TO)
+    t.match(outcome, { is: 'retry', whose: 'later' })
+    t.notOk('untouched' in outcome)
+    t.match(smtpFailure(error, dotted, TO), { is: 'ambiguous' })
+    t.match(smtpFailure(error, { ...dotted, stopped: 'reply-limit' }, TO), {
+      is: 'ambiguous',
+      code: 'reply-limit',
+    })
+  }
+})
+
+await t.test('words that are no reply are no verdict', async t => {
+  t.equal(atDot('250'), 'ambiguous')
+  t.equal(atDot('ok I guess'), 'ambiguous')
+  t.equal(atRcpt('hello'), 'later')
+  t.equal(atRcpt('5500 x'), 'later')
+})
+
+await t.test('code and reply are for people', async t => {
+  const outcome = smtpFailure(
+    failed('RCPT TO', 'EENVELOPE', `550-5.1.1 <${TO}>\r\n550-5.1.1 does not\r\n550 5.1.1 exist`),
+    begun,
+    TO,
+  )
+  t.strictSame(outcome, {
+    is: 'rejected',
+    why: 'recipient',
+    code: '550 5.1.1',
+    reply: '550 5.1.1 <recipient> does not exist',
+  })
+})

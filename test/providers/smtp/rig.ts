@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import type { OutgoingMail, OutgoingSms } from '../../../src/messages/message.ts'
+import type { SmtpLimits } from '../../../src/providers/smtp/connection.ts'
+import { createSmtpServer, type SmtpAct, type SmtpServer, type SmtpStep } from '../../rigs/smtp-server.ts'
+import type { Behaviour, ContractRig } from '../contract.ts'
+
+/** Short enough for tests, long enough for a busy machine. */
+export const SHORT: SmtpLimits = {
+  connectMs: 2_000,
+  greetingMs: 1_000,
+  commandMs: 1_000,
+  replyMs: 1_000,
+  idleMs: 60_000,
+}
+
+export const RECIPIENT = 'canary.reader@example.com'
+export const CODE = '90817263'
+export const LINK = 'https://platform.example/activate#!canaryLink'
+export const LOGIN = { user: 'courier', pass: 'canary-smtp-pass#%' }
+
+export function mail(to = RECIPIENT): OutgoingMail {
+  const id = randomBytes(16).toString('hex')
+  const raw = Buffer.from(
+    [
+      `Message-ID: <${id}@example.com>`,
+      `To: ${to}`,
+      'Subject: code',
+      '',
+      `${CODE} ${LINK}`,
+      '.',
+      '..',
+      '',
+    ].join('\r\n'),
+  )
+  return { channel: 'email', id, to, raw, expiresAt: Date.now() + 600_000 }
+}
+
+export const SMS: OutgoingSms = {
+  channel: 'sms',
+  id: '0'.repeat(32),
+  to: '+15005550010',
+  body: CODE,
+  expiresAt: Date.now() + 600_000,
+}
+
+export function idOf(wire: Buffer): string {
+  return /^Message-ID: <([0-9a-f]{32})@/m.exec(wire.toString())?.[1] ?? ''
+}
+
+export function urlOf(port: number, { user, pass } = LOGIN): string {
+  return `smtp://${encodeURIComponent(user)}:${encodeURIComponent(pass)}@127.0.0.1:${port}`
+}
+
+const ECHO = `<${RECIPIENT}>: ${CODE} ${LINK} ${LOGIN.pass}`
+const ACTS: Readonly<Record<Exclude<Behaviour, 'well'>, readonly [SmtpStep, SmtpAct]>> = {
+  'refuse-recipient': ['RCPT', { is: 'say', reply: `550-5.1.1 no such user\r\n550 5.1.1 ${ECHO}` }],
+  'refuse-content': ['dot', { is: 'say', reply: `554 5.6.0 ${ECHO}` }],
+  'refuse-for-now': ['RCPT', { is: 'say', reply: `451 4.7.1 ${ECHO}` }],
+  'stall-after-message': ['dot', { is: 'stall', accept: true }],
+  'drop-after-message': ['dot', { is: 'drop', accept: true }],
+  garbage: ['MAIL', { is: 'say', reply: `I\u0007 do not speak SMTP ${ECHO}` }],
+}
+
+export function behaveSmtp(server: SmtpServer, how: Behaviour): void {
+  const [step, act] = how === 'well' ? [] : ACTS[how]
+  server.act = act && (moment => (moment.step === step ? act : undefined))
+}
+
+/** Everything of a contract's rig but the providers. */
+export function smtpSide(server: SmtpServer): Omit<ContractRig, 'provider' | 'wrongLogin' | 'end'> {
+  return {
+    message: mail,
+    foreign: SMS,
+    recipient: RECIPIENT,
+    secrets: [RECIPIENT, 'canary.reader', CODE, LINK, 'canaryLink', LOGIN.pass],
+    arrived: () => server.mails.map(({ wire }) => idOf(wire)),
+    sockets: () => server.openConnections(),
+    behave: how => behaveSmtp(server, how),
+    goDown: async () => server.close(),
+  }
+}
+
+export { createSmtpServer }

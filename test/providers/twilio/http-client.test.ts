@@ -1,0 +1,210 @@
+import net from 'node:net'
+import t, { type Test } from 'tap'
+import twilio from 'twilio'
+import {
+  createUndiciClient,
+  type Exchange,
+  type SdkResponse,
+  type UndiciClient,
+} from '../../../src/providers/twilio/http-client.ts'
+import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
+import { NUMBER, SENDER, twilioError } from './rig.ts'
+
+const LIMITS = { connectMs: 500, answerMs: 500, bodyMs: 500 }
+const PATH = `/2010-04-01/Accounts/${ACCOUNT_SID}/Messages.json`
+
+function exchange(signal = new AbortController().signal): Exchange {
+  return { signal, written: false }
+}
+
+function open(t: Test, baseUrl: string, connections = 1): UndiciClient {
+  const client = createUndiciClient({ baseUrl, connections, limits: LIMITS })
+  t.teardown(async () => client.close())
+  return client
+}
+
+async function post(client: UndiciClient, uri: string, one: Exchange): Promise<SdkResponse> {
+  return client.during(one, async () =>
+    client.httpClient.request({
+      method: 'post',
+      uri,
+      username: ACCOUNT_SID,
+      password: AUTH_TOKEN,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
+      data: { To: NUMBER, From: SENDER.from, Body: 'a b&c=d+é\n', MediaUrl: ['x', 'y'], Nothing: undefined },
+    }),
+  )
+}
+
+/** A bare TCP server; `talk` gets each connection. */
+async function listen(t: Test, talk: (socket: net.Socket) => void): Promise<string> {
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    talk(socket)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise(resolve => server.close(resolve))
+  })
+  return `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`
+}
+
+// Beside the others, since it takes its time: undici's own limit is 4 s, and it looks once a second.
+const idle = t.test('an idle connection is used again', { buffered: true }, async t => {
+  let opened = 0
+  const url = await listen(t, socket => {
+    opened += 1
+    socket.on('data', () => socket.write('HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}'))
+  })
+  const client = open(t, url)
+  await post(client, url + PATH, exchange())
+  await new Promise(resolve => setTimeout(resolve, 5500))
+  await post(client, url + PATH, exchange())
+  t.equal(opened, 1)
+})
+
+await t.test('a form, a login, an answer with its headers', async t => {
+  const server = await startTwilioServer()
+  t.teardown(async () => server.close())
+  const client = open(t, server.url)
+  const one = exchange()
+  const response = await post(client, server.url + PATH, one)
+  t.equal(response.statusCode, 201)
+  t.match(response.headers, { 'content-type': /json/ })
+  t.match(JSON.parse(response.body), { sid: /^SM/ })
+  t.match(one, { written: true, answer: { status: 201 } })
+  t.match(server.requests[0], {
+    authorized: true,
+    username: ACCOUNT_SID,
+    form: { Body: 'a b&c=d+é\n', MediaUrl: 'y' },
+  })
+  t.notOk('Nothing' in (server.requests[0]?.form ?? {}))
+})
+
+await t.test('what the SDK makes of host, region or port does not change where the login goes', async t => {
+  const server = await startTwilioServer()
+  t.teardown(async () => server.close())
+  const client = open(t, server.url)
+  const response = await post(client, `http://collector.example:1${PATH}`, exchange())
+  t.equal(response.statusCode, 201)
+  t.equal(server.requests.length, 1)
+})
+
+await t.test('whether it was written', async t => {
+  await t.test('refused: no', async t => {
+    const one = exchange()
+    await t.rejects(post(open(t, 'http://127.0.0.1:1'), `http://127.0.0.1:1${PATH}`, one), {
+      code: 'ECONNREFUSED',
+    })
+    t.equal(one.written, false)
+  })
+  await t.test('reset after the request: yes', async t => {
+    const url = await listen(t, socket => void socket.once('data', () => socket.resetAndDestroy()))
+    const one = exchange()
+    await t.rejects(post(open(t, url), url + PATH, one))
+    t.equal(one.written, true)
+  })
+  await t.test('no answer: yes', async t => {
+    const url = await listen(t, socket => void socket.resume())
+    const one = exchange()
+    await t.rejects(post(open(t, url), url + PATH, one), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+    t.equal(one.written, true)
+  })
+  await t.test('closed before anything was read: yes, as nobody can tell', async t => {
+    const url = await listen(t, socket => void socket.destroy())
+    const one = exchange()
+    await t.rejects(post(open(t, url), url + PATH, one))
+    t.equal(one.written, true)
+  })
+  await t.test('aborted in the queue: no, and at once', async t => {
+    let requests = 0
+    const url = await listen(t, socket => void socket.on('data', () => requests++))
+    const client = open(t, url)
+    const order: string[] = []
+    const first = post(client, url + PATH, exchange())
+    first.catch(() => order.push('the first has no answer'))
+    const controller = new AbortController()
+    const two = exchange(controller.signal)
+    const second = post(client, url + PATH, two)
+    setTimeout(() => controller.abort(), 50)
+    second.catch(() => order.push('the second is aborted'))
+    await t.rejects(second, { code: 'UND_ERR_ABORTED' })
+    t.equal(two.written, false)
+    await t.rejects(first)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    t.strictSame(order, ['the second is aborted', 'the first has no answer'])
+    t.equal(requests, 1, 'nor is it written later')
+  })
+  await t.test('aborted before: no', async t => {
+    const server = await startTwilioServer()
+    t.teardown(async () => server.close())
+    const one = exchange(AbortSignal.abort())
+    await t.rejects(post(open(t, server.url), server.url + PATH, one), { code: 'UND_ERR_ABORTED' })
+    t.equal(one.written, false)
+    t.equal(server.requests.length, 0)
+  })
+  await t.test('aborted while it waits for the answer: yes', async t => {
+    const controller = new AbortController()
+    const url = await listen(t, socket => void socket.on('data', () => controller.abort()))
+    const one = exchange(controller.signal)
+    await t.rejects(post(open(t, url), url + PATH, one), { code: 'UND_ERR_ABORTED' })
+    t.equal(one.written, true)
+  })
+})
+
+await t.test('a request outside of an exchange is a bug', async t => {
+  const client = open(t, 'http://127.0.0.1:1')
+  await t.rejects(
+    client.httpClient.request({ method: 'get', uri: 'http://127.0.0.1:1/' }),
+    /outside of an exchange/,
+  )
+  await client.during(exchange(), async () => {})
+  await t.rejects(
+    client.httpClient.request({ method: 'get', uri: 'http://127.0.0.1:1/' }),
+    /outside of an exchange/,
+  )
+})
+
+await t.test('the SDK makes of an answer what it makes of it with its own client', async t => {
+  const server = await startTwilioServer()
+  t.teardown(async () => server.close())
+  const stock = twilio(ACCOUNT_SID, AUTH_TOKEN)
+  stock.api.baseUrl = server.url
+  const client = open(t, server.url)
+  const http = { httpClient: client.httpClient } as unknown as Parameters<typeof twilio>[2] & object
+  const ours = twilio(ACCOUNT_SID, AUTH_TOKEN, http)
+  ours.api.baseUrl = server.url
+  const message = { to: NUMBER, body: 'a b&c', ...SENDER }
+  const told = async (send: () => Promise<{ sid: string; status: string }>): Promise<unknown> =>
+    send().then(
+      ({ sid, status }) => ({ sid: /^SM[0-9a-f]{32}$/.test(sid), status }),
+      (error: unknown) => {
+        const { name, message, status, code, moreInfo } = error as Error & Record<string, unknown>
+        return { name, message, status, code, moreInfo }
+      },
+    )
+  for (const fault of [
+    undefined,
+    twilioError(400, 21211, 'not valid'),
+    twilioError(429, 20429),
+    twilioError(500, 20500),
+    { is: 'answer', status: 502, body: '<html>' },
+    { is: 'answer', status: 500, body: '' },
+    { is: 'answer', status: 400, body: '{"type":"t","title":"T","status":400,"code":21211}' },
+  ] as const) {
+    server.fault = fault && (() => fault)
+    const usual = await told(async () => stock.messages.create(message))
+    t.strictSame(
+      await told(async () => client.during(exchange(), async () => ours.messages.create(message))),
+      usual,
+    )
+  }
+  const [first, second] = server.requests
+  t.strictSame(second?.form, first?.form)
+  t.equal(second?.headers['user-agent'], first?.headers['user-agent'])
+})
+
+await idle

@@ -1,0 +1,285 @@
+import { readFileSync } from 'node:fs'
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import t, { type Test } from 'tap'
+import type { TwilioFault } from '../../../sandbox/twilio.ts'
+import type { OutgoingSms } from '../../../src/messages/message.ts'
+import type { Outcome } from '../../../src/providers/provider.ts'
+import { longestTwilioAttemptMs, type TwilioSettings } from '../../../src/providers/twilio/provider.ts'
+import {
+  ACCOUNT_SID,
+  AUTH_TOKEN,
+  KEY_SECRET,
+  KEY_SID,
+  startTwilioServer,
+  type TwilioServer,
+} from '../../rigs/twilio-server.ts'
+import { providerContract } from '../contract.ts'
+import { NUMBER, openTwilio, SENDER, SHORT, sms, twilioError, twilioSide } from './rig.ts'
+
+for (const [name, login] of [
+  ['an auth token', { authToken: AUTH_TOKEN }],
+  ['an API key', { apiKeySid: KEY_SID, apiKeySecret: KEY_SECRET }],
+] as const)
+  await t.test(`Twilio with ${name} keeps the contract`, async t =>
+    providerContract(t, async () => {
+      const server = await startTwilioServer()
+      const provider = openTwilio(server.url, { login })
+      const wrongLogin = openTwilio(server.url, { login: { authToken: 'canary-wrong' } })
+      return {
+        ...twilioSide(server),
+        provider,
+        wrongLogin,
+        async end() {
+          await Promise.all([provider.close(), wrongLogin.close(), server.close()])
+        },
+      }
+    }),
+  )
+
+interface Rig {
+  readonly server: TwilioServer
+  readonly send: (message?: OutgoingSms) => Promise<Outcome>
+}
+
+async function start(t: Test, settings: Partial<TwilioSettings> = {}): Promise<Rig> {
+  const server = await startTwilioServer()
+  const provider = openTwilio(server.url, settings)
+  t.teardown(async () => Promise.all([provider.close(), server.close()]))
+  return { server, send: async (message = sms()) => provider.send(message, new AbortController().signal) }
+}
+
+const description = JSON.parse(
+  readFileSync(new URL('../../fixtures/twilio/openapi.json', import.meta.url), 'utf8'),
+) as {
+  readonly paths: Readonly<Record<string, { readonly servers: readonly { readonly url: string }[] }>>
+}
+const PATH = '/2010-04-01/Accounts/{AccountSid}/Messages.json'
+const OPERATION = `openapi#/paths/${PATH.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')}/post`
+
+function validators(): {
+  request: (form: unknown) => boolean
+  accountSid: (sid: unknown) => boolean
+  errors: () => string
+} {
+  // A form's fields are text: numbers and booleans are read from it. Unknown fields are not allowed, so that a
+  // misspelt one is found.
+  const ajv = new Ajv({ coerceTypes: true, allErrors: true, strict: false, discriminator: false })
+  addFormats.default(ajv)
+  ajv.addFormat('phone-number', true)
+  ajv.addSchema(description, 'openapi')
+  const reference = `${OPERATION}/requestBody/content/application~1x-www-form-urlencoded/schema`
+  const schema = ajv.getSchema(reference)?.schema as { properties: Record<string, unknown> } | undefined
+  const known = Object.keys(schema?.properties ?? {})
+  const request = ajv.compile({ allOf: [{ $ref: reference }], propertyNames: { enum: known } })
+  const accountSid = ajv.compile({ $ref: `${OPERATION}/parameters/0/schema` })
+  return { request, accountSid, errors: () => ajv.errorsText(request.errors) }
+}
+
+await t.test("the SDK's requests agree with Twilio's published description", async t => {
+  const { request, accountSid, errors } = validators()
+  t.equal(request({ To: NUMBER, NoSuchField: '1' }), false, 'the check can fail')
+  t.equal(request({ From: NUMBER }), false, 'To is needed')
+  t.equal(request({ To: NUMBER, ValidityPeriod: 'soon' }), false)
+  t.equal(description.paths[PATH]?.servers[0]?.url, 'https://api.twilio.com')
+
+  const service = { messagingServiceSid: `MG${'0123456789abcdef'.repeat(2)}` }
+  const statusCallback = (id: string): string => `https://courier.example.com/callback/twilio/${id}`
+  const { server, send } = await start(t, { statusCallback })
+  const other = await start(t, { sender: service })
+  t.match(await send(), { is: 'sent' })
+  t.match(await send(sms(NUMBER, { sender: service })), { is: 'sent' })
+  t.match(await send(sms(NUMBER, { sender: { from: 'Courier' }, body: '验证码 123456' })), { is: 'sent' })
+  t.match(await other.send(), { is: 'sent' })
+
+  for (const { method, url, form, headers, username, authorized } of [
+    ...server.requests,
+    ...other.server.requests,
+  ]) {
+    t.equal(method, 'POST')
+    t.equal(url, PATH.replace('{AccountSid}', ACCOUNT_SID))
+    t.ok(accountSid(url.split('/')[3]))
+    t.ok(request({ ...form }), errors())
+    t.equal(headers['content-type'], 'application/x-www-form-urlencoded')
+    t.match(headers['user-agent'], /^twilio-node\/6\./)
+    t.equal(username, ACCOUNT_SID)
+    t.ok(authorized)
+  }
+  const [first, second, third] = server.requests
+  t.match(first?.form, { To: NUMBER, From: SENDER.from, StatusCallback: /\/callback\/twilio\/[0-9a-f]{32}$/ })
+  t.match(second?.form, { MessagingServiceSid: service.messagingServiceSid })
+  t.notOk(second?.form['From'])
+  t.match(third?.form, { From: 'Courier', Body: '验证码 123456' })
+  t.match(other.server.requests[0]?.form, { MessagingServiceSid: service.messagingServiceSid })
+})
+
+await t.test('an API key logs in with its own name, for the account', async t => {
+  const { server, send } = await start(t, { login: { apiKeySid: KEY_SID, apiKeySecret: KEY_SECRET } })
+  t.match(await send(), { is: 'sent' })
+  t.match(server.requests[0], { username: KEY_SID, authorized: true, url: new RegExp(ACCOUNT_SID) })
+})
+
+await t.test('ValidityPeriod is what is left when it is sent, within Twilio’s bounds', async t => {
+  const at = 1_790_000_000_000
+  const { server, send } = await start(t, { clock: { now: () => at } })
+  for (const leftMs of [90_000, 90_999, 1_000, 1_999, 999, 1, 36_000_000, 99_000_000])
+    t.match(await send(sms(NUMBER, { expiresAt: at + leftMs })), { is: 'sent' })
+  t.strictSame(
+    server.requests.map(({ form }) => form['ValidityPeriod']),
+    ['90', '90', '1', '1', '1', '1', '36000', '36000'],
+  )
+  for (const leftMs of [0, -5_000])
+    t.match(await send(sms(NUMBER, { expiresAt: at + leftMs })), {
+      is: 'retry',
+      untouched: true,
+      code: 'expired',
+    })
+  t.equal(server.requests.length, 8, 'what is over is not handed over')
+})
+
+await t.test('Retry-After in seconds and as a date', async t => {
+  const at = Date.parse('2026-11-20T10:00:00Z')
+  const { server, send } = await start(t, { clock: { now: () => at } })
+  for (const [header, ms] of [
+    ['7', 7_000],
+    ['0', 0],
+    ['Fri, 20 Nov 2026 10:01:30 GMT', 90_000],
+    ['Fri, 20 Nov 2026 09:00:00 GMT', 0],
+    ['soon', undefined],
+    ['-5', undefined],
+  ] as const) {
+    server.fault = () => twilioError(429, 20429, 'Too Many Requests', { 'retry-after': header })
+    const outcome = await send(sms(NUMBER, { expiresAt: at + 600_000 }))
+    t.match(outcome, { is: 'retry', whose: 'later', code: '20429' }, header)
+    t.equal('retryAfterMs' in outcome ? outcome.retryAfterMs : undefined, ms, header)
+  }
+})
+
+const json = (status: number, body: unknown): TwilioFault => ({
+  is: 'answer',
+  status,
+  body: JSON.stringify(body),
+})
+const raw = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): TwilioFault => ({
+  is: 'answer',
+  status,
+  body,
+  headers,
+})
+const later = { is: 'retry', whose: 'later' }
+const ours = { is: 'retry', whose: 'ours' }
+const ambiguous = { is: 'ambiguous' }
+
+await t.test('each answer, and what is none, is an outcome', async t => {
+  t.jobs = 8
+  const rows: readonly (readonly [string, TwilioFault, Record<string, unknown>])[] = [
+    [
+      '400 with a code of the recipient',
+      twilioError(400, 21614),
+      { is: 'rejected', why: 'recipient', code: '21614' },
+    ],
+    [
+      '400 with a code of the content',
+      twilioError(400, 21602),
+      { is: 'rejected', why: 'content', code: '21602' },
+    ],
+    [
+      '400 with a code of the country',
+      twilioError(400, 21408),
+      { is: 'rejected', why: 'country', code: '21408' },
+    ],
+    ['401', twilioError(401, 20003), ours],
+    ['403', twilioError(403, 20403), ours],
+    ['404', twilioError(404, 20404), ours],
+    ['400 with an unknown code', twilioError(400, 29_999), { ...ours, code: '29999' }],
+    ['400 without a code', json(400, {}), { ...ours, code: 'http-400' }],
+    [
+      '400 in RFC 9457 form',
+      json(400, { type: 'x', title: 'Bad', status: 400, code: 21211 }),
+      { is: 'rejected' },
+    ],
+    [
+      '400 with a code as text',
+      json(400, { code: '21211', message: 'x' }),
+      { is: 'rejected', why: 'recipient' },
+    ],
+    ['400 with a code that is none', json(400, { code: { a: 1 }, message: ['x'] }), ours],
+    ['403 in HTML, from a gateway', raw(403, '<html>no</html>'), { ...ours, code: 'http-403' }],
+    ['429 without a body', raw(429, '', { 'retry-after': '3' }), { ...later, retryAfterMs: 3_000 }],
+    ['429 with a code that is otherwise final', twilioError(429, 21610), later],
+    ['503 that Twilio says was not processed', twilioError(503, 20503), later],
+    ['500 that says nothing of it', twilioError(500, 20500), ambiguous],
+    ['500 with an unknown code', twilioError(500, 29_999), ambiguous],
+    ['502 in HTML', raw(502, '<html>bad gateway</html>', { 'content-type': 'text/html' }), ambiguous],
+    ['504 without a body', raw(504, ''), ambiguous],
+    ['500 with null', raw(500, 'null'), ambiguous],
+    ['201 without a body', raw(201, ''), ambiguous],
+    ['201 with null', raw(201, 'null'), ambiguous],
+    ['201 in HTML', raw(201, '<html>welcome</html>'), ambiguous],
+    ['200 with half of its JSON', raw(200, '{"sid":"SM'), ambiguous],
+    ['201 without a sid', json(201, { status: 'queued' }), ambiguous],
+    ['201 with a sid that is none', json(201, { sid: null }), ambiguous],
+    ['201 with a list', json(201, []), ambiguous],
+    ['a redirect', raw(307, '', { location: 'http://127.0.0.1:1/' }), { ...ours, code: 'http-307' }],
+    ['an endless body', raw(201, 'x'.repeat(300 * 1024)), ambiguous],
+    ['no answer', { is: 'stall' }, ambiguous],
+    ['a reset', { is: 'reset' }, ambiguous],
+    ['half an answer, then silence', { is: 'half' }, ambiguous],
+    ['half an answer, then a reset', { is: 'half', reset: true }, ambiguous],
+  ]
+  await Promise.all(
+    rows.map(async ([name, fault, expected]) =>
+      t.test(name, { buffered: true }, async t => {
+        const { server, send } = await start(t)
+        server.fault = () => fault
+        t.match(await send(), expected)
+        t.equal(server.requests.length, 1, 'asked once')
+        server.fault = undefined
+        t.match(await send(), { is: 'sent' }, 'the next one goes out')
+      }),
+    ),
+  )
+})
+
+await t.test('a slow answer is waited for, and one that never comes ends in time', async t => {
+  const { server, send } = await start(t)
+  server.fault = () => ({ is: 'delay', ms: 400 })
+  t.match(await send(), { is: 'sent' })
+  server.fault = () => ({ is: 'stall' })
+  const began = performance.now()
+  t.match(await send(), ambiguous)
+  t.ok(performance.now() - began < longestTwilioAttemptMs(SHORT) + 2_000)
+})
+
+await t.test('a hundred requests in flight', async t => {
+  const { server, send } = await start(t, { concurrency: 100, limits: { ...SHORT, answerMs: 20_000 } })
+  server.fault = () => ({ is: 'delay', ms: 500 })
+  const began = performance.now()
+  const outcomes = await Promise.all(Array.from({ length: 100 }, async () => send()))
+  t.ok(outcomes.every(({ is }) => is === 'sent'))
+  t.ok(performance.now() - began < 10_000, 'not one after another')
+  t.equal(server.openConnections(), 100)
+})
+
+await t.test('connections are used again', async t => {
+  const { server, send } = await start(t)
+  for (let i = 0; i < 20; i++) t.match(await send(), { is: 'sent' })
+  t.ok(server.openConnections() <= 2)
+})
+
+await t.test('the environment neither redirects nor logs', async t => {
+  const before = { ...process.env }
+  t.teardown(() => {
+    process.env = before
+  })
+  Object.assign(process.env, {
+    TWILIO_REGION: 'ie1',
+    TWILIO_EDGE: 'dublin',
+    TWILIO_LOG_LEVEL: 'debug',
+    HTTP_PROXY: 'http://127.0.0.1:1',
+    HTTPS_PROXY: 'http://127.0.0.1:1',
+  })
+  const { server, send } = await start(t)
+  t.match(await send(), { is: 'sent' })
+  t.match(server.requests[0]?.headers.host, /^127\.0\.0\.1:/)
+})

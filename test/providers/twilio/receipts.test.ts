@@ -1,0 +1,125 @@
+import t from 'tap'
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
+import { type ServiceRig, smsBody, startRig, until } from '../../rigs/service.ts'
+import { AUTH_TOKEN } from '../../rigs/twilio-server.ts'
+
+const PUBLIC_URL = 'https://callbacks.example.com'
+const PATH = '/receipt/twilio'
+
+function report(rig: ServiceRig, fields: Record<string, string>, more: Record<string, string> = {}) {
+  const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}${PATH}`, fields)
+  return rig.ask(PATH, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': signature,
+      ...more,
+    },
+    body: new URLSearchParams(fields).toString(),
+  })
+}
+
+async function sent(rig: ServiceRig) {
+  await rig.post('sms', smsBody())
+  const final = () => rig.events().find(each => each['event'] === 'final' && each['state'] === 'sent')
+  await until(() => final() !== undefined, 'the SMS')
+  return String(final()?.['provider_id'])
+}
+
+const received = async (rig: ServiceRig) => (await fetch(`${rig.service().adminUrl}/console/messages`)).text()
+
+t.test('Twilio is told where to report, and what it reports is shown and counted', async t => {
+  const rig = await startRig(t, { PUBLIC_URL })
+  const sid = await sent(rig)
+  t.equal(rig.twilio.requests.at(-1)?.form['StatusCallback'], `${PUBLIC_URL}${PATH}`)
+  const answer = await report(rig, {
+    MessageSid: sid,
+    MessageStatus: 'undelivered',
+    ErrorCode: '30005',
+    To: '+8613800138000',
+  })
+  t.equal(answer.status, 204)
+  t.match(await received(rig), 'undelivered 30005')
+  const metrics = await (await fetch(`${rig.service().adminUrl}/metrics`)).text()
+  t.match(metrics, 'callback_courier_receipts_total{status="undelivered",result="recorded"} 1')
+  t.notOk(
+    rig.log.some(line => line.includes('13800138000')),
+    'no number in the log',
+  )
+})
+
+t.test('a late `sent` does not undo `delivered`', async t => {
+  const rig = await startRig(t, { PUBLIC_URL })
+  const sid = await sent(rig)
+  for (const status of ['sent', 'delivered', 'sent', 'queued']) {
+    t.equal((await report(rig, { MessageSid: sid, MessageStatus: status })).status, 204)
+  }
+  t.match(await received(rig), 'delivered')
+})
+
+t.test('a report without a right signature changes nothing', async t => {
+  const rig = await startRig(t, { PUBLIC_URL })
+  const sid = await sent(rig)
+  const fields = { MessageSid: sid, MessageStatus: 'failed' }
+  const forged = [
+    await report(rig, fields, { 'x-twilio-signature': 'AAAA' }),
+    await report(rig, fields, {
+      'x-twilio-signature': getExpectedTwilioSignature('another-token', `${PUBLIC_URL}${PATH}`, fields),
+    }),
+    // Signed for the host that the request names: only the configured URL counts.
+    await report(rig, fields, {
+      'x-forwarded-host': 'evil.example',
+      'x-twilio-signature': getExpectedTwilioSignature(AUTH_TOKEN, `https://evil.example${PATH}`, fields),
+    }),
+    await rig.ask(PATH, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'MessageSid=x',
+    }),
+  ]
+  for (const { status, errCode } of forged) t.same([status, errCode], [403, 4031003])
+  t.notMatch(await received(rig), 'failed<')
+  t.equal(
+    (await report(rig, fields, { 'x-forwarded-host': 'evil.example' })).status,
+    204,
+    'what a request says of its host does not matter',
+  )
+})
+
+t.test('an id that is not ours is ignored, and nothing that is wrong is a fault', async t => {
+  const rig = await startRig(t, { PUBLIC_URL })
+  t.equal(
+    (await report(rig, { MessageSid: 'SM00000000000000000000000000000000', MessageStatus: 'sent' })).status,
+    204,
+  )
+  t.equal((await report(rig, { MessageStatus: 'sent' })).status, 204)
+  t.equal((await report(rig, { MessageSid: 'SM1', MessageStatus: '<script>' })).status, 204)
+  const wrongType = await rig.ask(PATH, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
+  t.ok(wrongType.status >= 400 && wrongType.status < 500)
+  const large = await rig.ask(PATH, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: `a=${'x'.repeat(20_000)}`,
+  })
+  t.ok(large.status >= 400 && large.status < 500)
+})
+
+t.test('without PUBLIC_URL, or with an API key alone, there is no such path', async t => {
+  const silent = await startRig(t)
+  await sent(silent)
+  t.equal(silent.twilio.requests.at(-1)?.form['StatusCallback'], undefined)
+  t.equal(
+    (
+      await silent.ask(PATH, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: 'a=b',
+      })
+    ).status,
+    404,
+  )
+})

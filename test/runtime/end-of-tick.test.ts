@@ -1,0 +1,25 @@
+import t from 'tap'
+import { createTurn } from '../../src/runtime/end-of-tick.ts'
+
+t.test('what is asked for in a turn is done at its end, all of it, in its order', async t => {
+  const atEndOfTurn = createTurn()
+  const done: number[] = []
+  for (const n of [1, 2, 3]) atEndOfTurn(() => done.push(n))
+  await Promise.resolve()
+  t.same(done, [], 'not before')
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(done, [1, 2, 3])
+})
+
+t.test('what is asked for meanwhile is done in the next', async t => {
+  const atEndOfTurn = createTurn()
+  const done: string[] = []
+  atEndOfTurn(() => {
+    done.push('first')
+    atEndOfTurn(() => done.push('second'))
+  })
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(done, ['first'])
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(done, ['first', 'second'])
+})

@@ -1,0 +1,33 @@
+import t from 'tap'
+import { createRepeater } from '../../src/runtime/log-throttle.ts'
+
+t.test('a thing is said at once, then once a minute with how often it happened', async t => {
+  let now = 0
+  const said: string[] = []
+  const repeated = createRepeater(() => now)
+  const happen = (what: string) => repeated(what, times => said.push(`${what} ${times}`))
+  for (let n = 0; n < 1000; n += 1) happen('a')
+  happen('b')
+  t.same(said, ['a 1', 'b 1'])
+  now = 59_999
+  happen('a')
+  t.equal(said.length, 2)
+  now = 60_000
+  happen('a')
+  happen('a')
+  t.same(said, ['a 1', 'b 1', 'a 1001'])
+  now = 120_000
+  happen('a')
+  t.equal(said[3], 'a 2')
+})
+
+t.test('with a burst, so many times a minute', async t => {
+  let now = 0
+  const said: number[] = []
+  const repeated = createRepeater(() => now, 3)
+  for (let n = 0; n < 10; n += 1) repeated('a', times => said.push(times))
+  t.same(said, [1, 1, 1])
+  now = 60_000
+  for (let n = 0; n < 10; n += 1) repeated('a', times => said.push(times))
+  t.same(said, [1, 1, 1, 8, 1, 1])
+})

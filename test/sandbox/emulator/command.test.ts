@@ -1,0 +1,69 @@
+import t from 'tap'
+import { emulate } from '../../../sandbox/emulator/command.ts'
+
+t.test('it says where everything is, serves it, and ends when it is told', async t => {
+  const ending = new AbortController()
+  let out = ''
+  const code = emulate(
+    [
+      '--page-port',
+      '0',
+      '--api-port',
+      '0',
+      '--ddq-port',
+      '0',
+      '--expire-in',
+      'milliseconds',
+      '--corp-id',
+      'c1',
+    ],
+    {
+      stdout: { write: text => (out += text) },
+      stderr: { write: () => {} },
+      signal: ending.signal,
+    },
+  )
+  for (let tries = 0; !out.includes('Ctrl-C'); tries += 1) {
+    if (tries > 500) throw new Error('did not start')
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  const page = /Press buttons\s+(\S+)/.exec(out)?.[1] ?? ''
+  const settings = Object.fromEntries(
+    [...out.matchAll(/^ {2}(DDQ_\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+  )
+  t.match(await (await fetch(page)).text(), /A platform on this machine/)
+  t.match(await (await fetch(`${page}/state`)).json(), { about: { accounts: { corp: { corpId: 'c1' } } } })
+  const login = await fetch(`${settings['DDQ_AUTH_URL']}/v2/plugin/app_auth`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ app_id: settings['DDQ_APP_ID'], app_secret: settings['DDQ_APP_SECRET'] }),
+  })
+  t.match(await login.json(), { access_token: /^app-/, expire_in: 7_200_000 })
+  ending.abort()
+  t.equal(await code, 0)
+  await t.rejects(fetch(page), 'nothing answers any more')
+})
+
+t.test('a wrong command line is told with its usage', async t => {
+  for (const argv of [
+    ['--page-port', 'x'],
+    ['--ddq-port', '70000'],
+    ['--auth-path', 'auth'],
+    ['--auth-path', '/a', '--subscribe-path', '/a'],
+    ['--expire-in', 'days'],
+    ['--unknown'],
+    ['more'],
+  ]) {
+    let err = ''
+    const io = { stdout: { write: () => {} }, stderr: { write: (text: string) => (err += text) } }
+    t.equal(await emulate(argv, io), 2, argv.join(' '))
+    t.match(err, /npm run emulate/, argv.join(' '))
+  }
+})
+
+t.test('asked for help, it prints its options and starts nothing', async t => {
+  let out = ''
+  const io = { stdout: { write: (text: string) => (out += text) }, stderr: { write: () => {} } }
+  t.equal(await emulate(['--help'], io), 0)
+  t.match(out, /^npm run emulate -- \[options\]/)
+})

@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t from 'tap'
+import { createSealer } from '../../src/outbox/encryption.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
+import { createClock } from '../../src/runtime/clock.ts'
+import { createApp } from '../../src/service/wiring.ts'
+import { enough, load } from '../config/settings.ts'
+
+t.test('what was opened is closed when the rest cannot be wired', async t => {
+  const path = join(t.testdir(), 'outbox.db')
+  const secret = 'a-store-secret-of-some-length'
+  const config = load({ ...enough, TLS: 'off', DATABASE_URL: `file:${path}`, STORE_SECRET: secret })
+  const clock = createClock()
+  const made = createApp({
+    // A listener for other machines without a password: refused once the store is open.
+    config: Object.assign(config, { ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: undefined }),
+    log: pino({ level: 'silent' }),
+    clock,
+    random: Math.random,
+    wall: clock.now,
+    urls: {},
+  })
+  await t.rejects(made, /ADMIN_TOKEN is needed/)
+  const outbox = await createSqliteOutbox({
+    path,
+    clock,
+    sealer: createSealer(secret),
+    maxBacklog: 100,
+    retentionDays: 1,
+  })
+  t.equal(await outbox.desk.probe(), true, 'nobody holds the store any more')
+  await outbox.close()
+})

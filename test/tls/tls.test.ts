@@ -1,0 +1,283 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { Agent, createServer, type RequestOptions, request } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type TLSSocket } from 'node:tls'
+import t, { type Test } from 'tap'
+import { CertificateUnusable, loadCertificate, parseCertificate } from '../../src/tls/certificate.ts'
+import { followChain, readCertificates } from '../../src/tls/chain.ts'
+import { tlsServerOptions } from '../../src/tls/options.ts'
+import { type CertificateWatch, watchCertificate } from '../../src/tls/watch.ts'
+import { makeCertificate, makeChain, type Pair } from './authority.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+function folder(t: Test): string {
+  const path = mkdtempSync(join(tmpdir(), 'courier-tls-'))
+  t.teardown(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+function write(path: string, { cert, key }: Pair): { certFile: string; keyFile: string } {
+  const files = { certFile: join(path, 'cert.pem'), keyFile: join(path, 'key.pem') }
+  writeFileSync(files.certFile, cert)
+  writeFileSync(files.keyFile, key)
+  return files
+}
+
+t.test('a certificate with its whole chain says its names and its end', async t => {
+  const { root, intermediate, leaf } = await makeChain()
+  const until = Date.now() + 40 * DAY_MS
+  const { key, cert } = await makeCertificate('courier.example.com', { issuer: intermediate, until })
+  const files = write(folder(t), { cert: `${cert}\n${intermediate.cert}\n${root.cert}`, key })
+  const loaded = loadCertificate(files)
+  t.match(loaded, { names: ['courier.example.com', '127.0.0.1'], chain: 'complete', key })
+  t.ok(Math.abs(loaded.expiresAt - until) < 2000)
+  t.match(loaded.problems, [/Example Root\) is not a public one/], 'nobody knows this root')
+  t.ok(loaded.covers('courier.example.com') && loaded.covers('127.0.0.1'))
+  t.notOk(loaded.covers('www.example.com'))
+  t.notOk(loaded.covers('192.0.2.1'))
+
+  const mixed = parseCertificate(`${leaf.cert}\n${root.cert}\n${intermediate.cert}`, leaf.key, Date.now())
+  t.match(mixed.problems, [/not a public one/, /not in order/])
+})
+
+t.test('a chain that ends below a public authority is complete without it', async t => {
+  const { root, intermediate, leaf } = await makeChain()
+  const [host, between, top] = readCertificates(`${leaf.cert}\n${intermediate.cert}\n${root.cert}`)
+  if (host === undefined || between === undefined || top === undefined) throw new Error('three were made')
+  t.same(followChain(host, [between], [top]), { chain: 'complete', problems: [] })
+  t.same(
+    followChain(host, [between, top], [top]),
+    { chain: 'complete', problems: [] },
+    'the root does no harm',
+  )
+  t.equal(followChain(host, [], [top]).chain, 'incomplete')
+})
+
+t.test('a leaf without its intermediate is what Java clients refuse', async t => {
+  const { intermediate, leaf, root } = await makeChain()
+  const alone = parseCertificate(leaf.cert, leaf.key, Date.now())
+  t.equal(alone.chain, 'incomplete')
+  t.match(alone.problems, [/issuer \(Example Intermediate\) is missing.*Java.*fullchain\.pem/])
+  const gap = parseCertificate(`${leaf.cert}\n${root.cert}`, leaf.key, Date.now())
+  t.equal(gap.chain, 'incomplete', 'the root alone does not help')
+  const withoutRoot = parseCertificate(`${leaf.cert}\n${intermediate.cert}`, leaf.key, Date.now())
+  t.match(withoutRoot.problems, [/Example Root\) is missing/], 'nobody could have this root')
+})
+
+t.test('an authority of the same name with another key did not sign it', async t => {
+  const { leaf } = await makeChain()
+  const impostor = await makeCertificate('Example Intermediate', { authority: true })
+  const { chain } = parseCertificate(`${leaf.cert}\n${impostor.cert}`, leaf.key, Date.now())
+  t.equal(chain, 'incomplete')
+})
+
+t.test('what clients stumble over is said', async t => {
+  const now = Date.now()
+  const said = async (wishes: Parameters<typeof makeCertificate>[1]) => {
+    const { cert, key } = await makeCertificate('x', wishes)
+    return parseCertificate(cert, key, now).problems.join('\n')
+  }
+  t.match(await said({}), /self-signed/)
+  t.match(await said({ from: now - 9 * DAY_MS, until: now - DAY_MS }), /expired on \d{4}-\d\d-\d\d: renew it/)
+  t.match(await said({ until: now + 5.5 * DAY_MS }), /expires in 5 days/)
+  t.match(await said({ from: now + DAY_MS }), /valid only from .*clock/)
+  t.match(await said({ bits: 1024 }), /only 1024 bits/)
+  t.match(await said({ authority: true }), /names no host/)
+})
+
+t.test('a pair that cannot be served says why, without the key', async t => {
+  const [one, other] = await Promise.all([makeCertificate('one'), makeCertificate('other')])
+  const refuses = (cert: string, key: string, why: RegExp) =>
+    t.throws(() => parseCertificate(cert, key, Date.now()), { name: 'CertificateUnusable', message: why })
+  refuses(one.cert, other.key, /not the key of the first certificate/)
+  refuses('hello', one.key, /holds no certificate/)
+  refuses(one.cert, 'hello', /holds no private key/)
+  refuses(one.cert, '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA', /passphrase/)
+  refuses(one.cert.replace(/[A-Za-z0-9]{40}/, 'A'.repeat(40)), one.key, /damaged|not the key/)
+  const files = { certFile: '/nowhere/cert.pem', keyFile: '/nowhere/key.pem' }
+  t.throws(() => loadCertificate(files), /TLS_CERT_FILE: \/nowhere\/cert\.pem cannot be read \(ENOENT\)/)
+})
+
+interface Served {
+  readonly port: number
+  readonly lines: string[]
+  readonly check: () => void
+  readonly refused: CertificateWatch['refused']
+}
+
+/** An HTTPS server that answers with a line, and watches its pair. */
+async function serve(
+  t: Test,
+  files: { certFile: string; keyFile: string },
+  { everyMs = 60_000, now = Date.now }: { readonly everyMs?: number; readonly now?: () => number } = {},
+): Promise<Served> {
+  const current = loadCertificate(files)
+  const server = createServer({ ...tlsServerOptions, cert: current.cert, key: current.key }, (_, response) =>
+    response.end('hello'),
+  )
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const lines: string[] = []
+  const note = (facts: object, sentence: string) => lines.push(`${sentence} ${JSON.stringify(facts)}`)
+  const host = 'courier.example.com'
+  const log = { info: note, warn: note }
+  const watch = watchCertificate({ server, ...files, current, host, everyMs, log, now })
+  t.teardown(() => {
+    watch.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    lines,
+    check: () => watch.check(),
+    refused: () => watch.refused(),
+  }
+}
+
+function ask(options: RequestOptions): Promise<{ socket: TLSSocket; status: number | undefined }> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', rejectUnauthorized: false, ...options }, (response: IncomingMessage) => {
+      const socket = response.socket as TLSSocket
+      response.resume().on('end', () => resolve({ socket, status: response.statusCode }))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+/** The common name that a new connection is shown. */
+async function shown(port: number): Promise<string | undefined> {
+  const { socket } = await ask({ port, agent: false })
+  return [socket.getPeerCertificate().subject.CN].flat()[0]
+}
+
+t.test('a renewed pair is served to new connections, and open ones go on', async t => {
+  const [before, after] = await Promise.all([makeCertificate('before'), makeCertificate('after')])
+  const path = folder(t)
+  const files = write(path, before)
+  const { port, lines, check } = await serve(t, files)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  const first = await ask({ port, agent })
+  t.equal(await shown(port), 'before')
+
+  write(path, after)
+  check()
+  t.equal(await shown(port), 'after')
+  const second = await ask({ port, agent })
+  t.equal(second.socket, first.socket, 'the same connection')
+  t.equal(second.socket.getPeerCertificate().subject.CN, 'before')
+  t.equal(lines.filter(line => line.startsWith('a renewed certificate is served')).length, 1)
+})
+
+t.test('files that are swapped by a symbolic link are noticed by themselves', async t => {
+  const [before, after] = await Promise.all([makeCertificate('before'), makeCertificate('after')])
+  const path = folder(t)
+  const [one, two] = [join(path, 'one'), join(path, 'two')]
+  for (const [at, pair] of [
+    [one, before],
+    [two, after],
+  ] as const) {
+    writeFileSync(`${at}.pem`, pair.cert)
+    writeFileSync(`${at}.key`, pair.key)
+  }
+  const files = { certFile: join(path, 'live.pem'), keyFile: join(path, 'live.key') }
+  symlinkSync(`${one}.pem`, files.certFile)
+  symlinkSync(`${one}.key`, files.keyFile)
+  const { port, lines } = await serve(t, files, { everyMs: 20 })
+  for (const kind of ['pem', 'key']) {
+    symlinkSync(`${two}.${kind}`, join(path, 'new'))
+    renameSync(join(path, 'new'), join(path, `live.${kind}`))
+  }
+  while (!lines.some(line => line.startsWith('a renewed')))
+    await new Promise(resolve => setTimeout(resolve, 10))
+  t.equal(await shown(port), 'after')
+})
+
+t.test('half a pair is not served: the last good one is, and it is said once', async t => {
+  const [before, after] = await Promise.all([makeCertificate('before'), makeCertificate('after')])
+  const path = folder(t)
+  const files = write(path, before)
+  const { port, lines, check } = await serve(t, files)
+  writeFileSync(files.certFile, after.cert)
+  check()
+  check()
+  t.equal(await shown(port), 'before')
+  t.match(lines, [/cannot be used: the last good one.*not the key/])
+  rmSync(files.keyFile)
+  check()
+  check()
+  t.match(lines.slice(1), [/cannot be read \(ENOENT\)/])
+  writeFileSync(files.keyFile, after.key)
+  check()
+  t.equal(await shown(port), 'after')
+  t.notMatch(lines.join('\n'), readFileSync(files.keyFile, 'utf8').slice(40, 80), 'no key in the log')
+  t.match(lines.slice(2), [/^a renewed certificate is served/, /self-signed/])
+  t.equal(lines.length, 4)
+})
+
+t.test('one that clients would refuse is not taken while the one before is better', async t => {
+  let now = Date.now()
+  const until = now + 30 * DAY_MS
+  const make = (name: string, more: object) => makeCertificate(name, { until, ...more })
+  const before = await make('before', {})
+  const path = folder(t)
+  const files = write(path, before)
+  const { port, lines, check, refused } = await serve(t, files, { now: () => now })
+  const began = now
+  for (const [name, more, why] of [
+    ['expired', { from: now - 9 * DAY_MS, until: now - DAY_MS }, /expired on \d{4}-\d\d-\d\d$/],
+    ['early', { from: now + DAY_MS, until: now + 40 * DAY_MS }, /valid only from/],
+    [
+      'elsewhere',
+      { host: 'www.example.com' },
+      /is for www\.example\.com, 127\.0\.0\.1, not for courier\.example\.com/,
+    ],
+  ] as const) {
+    write(path, await make(name, more))
+    check()
+    now += 60_000
+    check()
+    t.match(refused(), { since: began, reason: why }, `${name}: since the first of them`)
+    t.equal(await shown(port), 'before')
+  }
+  t.equal(lines.length, 3, 'each is said once')
+  write(path, before)
+  check()
+  t.equal(refused(), null, 'put back: nothing is refused')
+
+  now = until + DAY_MS
+  write(path, await make('early', { from: now + DAY_MS, until: now + 40 * DAY_MS }))
+  check()
+  t.equal(refused(), null, 'what is served has expired: nothing is worse')
+  t.equal(await shown(port), 'early')
+})
+
+t.test('speaks TLS 1.2 and 1.3 with forward secrecy, and nothing older', async t => {
+  const { port } = await serve(t, write(folder(t), await makeCertificate('x', { bits: 2048 })))
+  const speak = (options: object) =>
+    new Promise<string>(resolve => {
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options }, () => {
+        resolve(`${socket.getProtocol()} ${socket.getCipher().standardName}`)
+        socket.destroy()
+      }).on('error', error => resolve(`refused ${(error as NodeJS.ErrnoException).code}`))
+    })
+  t.match(await speak({}), /^TLSv1\.3 /)
+  t.match(await speak({ maxVersion: 'TLSv1.2' }), /^TLSv1\.2 TLS_ECDHE_RSA_WITH_AES_128_GCM/)
+  const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }
+  t.match(await speak(old), /^refused/)
+  for (const ciphers of ['AES128-GCM-SHA256', 'ECDHE-RSA-AES128-SHA', 'AES256-SHA'])
+    t.match(await speak({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }), /^refused/, ciphers)
+})
+
+t.test('only an HTTPS server has a certificate to renew', async t => {
+  const files = write(folder(t), await makeCertificate('x'))
+  const current = loadCertificate(files)
+  const log = { info: () => {}, warn: () => {} }
+  t.throws(() => watchCertificate({ server: {}, ...files, current, everyMs: 1000, log }), TypeError)
+  t.type(new CertificateUnusable('x'), Error)
+})

@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { contrastOf, createBrand } from '../../src/words/brand.ts'
+
+t.test('contrast is the ratio of WCAG 2.2', async t => {
+  t.equal(contrastOf('#000000', '#ffffff'), 21)
+  t.equal(contrastOf('#777777', '#777777'), 1)
+  t.equal(contrastOf('#767676', '#fff').toFixed(2), '4.54')
+})
+
+t.test("whatever the brand's colour, its texts can be read", async () => {
+  const hex = fc.integer({ min: 0, max: 0xffffff }).map(value => `#${value.toString(16).padStart(6, '0')}`)
+  fc.assert(
+    fc.property(hex, color => {
+      const brand = createBrand({ name: 'B', color })
+      return (
+        contrastOf(brand.on_color, brand.color) >= 4.5 &&
+        contrastOf(brand.ink, '#ffffff') >= 4.5 &&
+        contrastOf(brand.ink, '#f3f4f6') >= 4.5 &&
+        contrastOf(brand.ink_dark, '#1b1e24') >= 4.5 &&
+        contrastOf(brand.ink_dark, '#101216') >= 4.5
+      )
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('a colour that reads well is left as it is', async t => {
+  const brand = createBrand({ name: 'B', color: '#ABC', url: 'https://example.com/' })
+  t.equal(brand.color, '#aabbcc')
+  t.equal(brand.url_text, 'example.com')
+  t.equal(createBrand({ name: 'B', color: '#7a0000' }).ink, '#7a0000')
+})
+
+t.test('what is no colour is refused', async t => {
+  for (const color of ['red', '#12', '#1234567', 'url(x)', '#gggggg', ''])
+    t.throws(() => createBrand({ name: 'B', color }), TypeError)
+})

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { defaultLife, statedLife } from '../../src/messages/validity.ts'
+import { inPeoplesUnits } from '../../src/words/duration.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+t.test('a life is said in the unit that a person would say it in', async t => {
+  for (const [ms, n, unit] of [
+    [30_000, 30, 'second'],
+    [1, 1, 'second'],
+    [MINUTE, 1, 'minute'],
+    [10 * MINUTE, 10, 'minute'],
+    [90 * MINUTE, 90, 'minute'],
+    [HOUR, 1, 'hour'],
+    [3.7 * HOUR, 3, 'hour'],
+    [24 * HOUR, 24, 'hour'],
+    [36 * HOUR, 36, 'hour'],
+    [2 * DAY, 2, 'day'],
+    [3.5 * DAY, 3, 'day'],
+    [30 * DAY, 30, 'day'],
+  ] as const) {
+    t.same(inPeoplesUnits(ms), { n, unit }, `${ms} ms`)
+  }
+})
+
+t.test('nothing is promised longer than it holds', async () => {
+  const unitMs = { second: 1000, minute: MINUTE, hour: HOUR, day: DAY }
+  fc.assert(
+    fc.property(fc.integer({ min: 1000, max: 30 * DAY }), ms => {
+      const { n, unit } = inPeoplesUnits(ms)
+      return n >= 1 && n * unitMs[unit] <= ms && n * unitMs[unit] > ms * 0.49
+    }),
+  )
+})
+
+t.test('a stated life is a second to 30 days, or was not stated', async () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom('hour' as const, 'minute' as const),
+      fc.oneof(fc.string(), fc.double().map(String)),
+      (unit, text) => {
+        const ms = statedLife(unit, text)
+        return ms === null || (Number.isInteger(ms) && ms >= 1000 && ms <= 30 * DAY)
+      },
+    ),
+  )
+})
+
+t.test('defaults by purpose', async t => {
+  t.equal(defaultLife('code', true), 10 * MINUTE)
+  t.equal(defaultLife('plain', true), 10 * MINUTE)
+  for (const purpose of ['link', 'file', 'alarm', 'plain'] as const) t.equal(defaultLife(purpose, false), DAY)
+})

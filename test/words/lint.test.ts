@@ -1,0 +1,149 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Check, lint } from '../../src/words/lint.ts'
+import type { RendererOptions } from '../../src/words/render.ts'
+import { rendererFor } from './rendering.ts'
+
+async function findingsOf(t: Test, files: Record<string, string>, options: Partial<RendererOptions> = {}) {
+  const dir = t.testdir({ locales: {}, messages: {} })
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(join(dir, file, '..'), { recursive: true })
+    await writeFile(join(dir, file), text)
+  }
+  const renderer = rendererFor({ templatesDir: dir, ...options })
+  t.teardown(() => renderer.close())
+  return lint({
+    renderer,
+    ...(options.sms?.webotpDomain !== undefined && { webotpDomain: options.sms.webotpDomain }),
+  })
+}
+
+t.test('what comes with the service is clean, with and without the WebOTP line', async t => {
+  t.same(lint({ renderer: rendererFor() }), [])
+  const webotpDomain = 'northwind.example'
+  t.same(lint({ renderer: rendererFor({ sms: { webotpDomain } }), webotpDomain }), [])
+})
+
+t.test('each fault is found and named', async t => {
+  const words = (change: object) => JSON.stringify({ mail: { 'phone-change': change } })
+  const html = '<html lang="{{ locale.tag }}" dir="{{ locale.dir }}">'
+  const whole = `${html}{{ words.heading }}{{ words.text | autolink }}{{ words.details }}{{ code }}{{ validity }}{{ username }}{{ corporation }}{{ productName }}{{ time }}{{ email }}{{ verifycode }}`
+  const link = '<a href="{{ link.url }}">{{ link.url }}</a> {{ link.host }}'
+  const cases: readonly [name: string, file: string, text: string, check: Check, reason: RegExp][] = [
+    ['broken', 'layout.html', '{% if %}', 'template', /./],
+    [
+      'forgets the code',
+      'messages/phone-change.html',
+      `${html}{{ validity }}`,
+      'parameter',
+      /html does not show code/,
+    ],
+    [
+      'forgets it in text',
+      'messages/phone-change.txt',
+      'Hello {{ validity }}',
+      'parameter',
+      /text does not show code/,
+    ],
+    [
+      'prints raw',
+      'messages/phone-change.html',
+      `${html}{{ code | raw }}{{ validity }}`,
+      'escaping',
+      /code unescaped/,
+    ],
+    [
+      'prints plain raw',
+      'messages/plain.html',
+      `${html}{{ plain_email | raw }}`,
+      'escaping',
+      /plain_email unescaped/,
+    ],
+    [
+      'changes the link',
+      'messages/file.html',
+      `${html}<a href="{{ link.url | downcase }}">{{ link.url }}</a> {{ link.host }}`,
+      'link',
+      /leads exactly to download_url/,
+    ],
+    [
+      'hides the link',
+      'messages/file.html',
+      `${html}<a href="{{ link.url }}">here</a> {{ link.host }}`,
+      'link',
+      /does not show download_url as text/,
+    ],
+    [
+      'hides the host',
+      'messages/file.html',
+      `${html}<a href="{{ link.url }}">{{ link.url }}</a>`,
+      'link',
+      /name the host/,
+    ],
+    ['forgets the link in text', 'messages/file.txt', 'nothing', 'link', /text does not show download_url/],
+    [
+      'fetches a picture',
+      'layout.html',
+      `${whole}${link}<img src="https://t.example/x.gif" alt="">`,
+      'remote',
+      /t\.example/,
+    ],
+    [
+      'fetches by style',
+      'layout.html',
+      `${whole}${link}<p style="background: url(https://t.example/x)">`,
+      'remote',
+      /t\.example/,
+    ],
+    ['has no language', 'layout.html', `<html>${whole.slice(html.length)}${link}`, 'language', /lang=/],
+    ['is too big', 'layout.html', `${whole}${link}${'<p>filler</p>'.repeat(3000)}`, 'size', /30720/],
+    ['does not say how long', 'locales/en.json', words({ after: 'Soon.' }), 'validity', /how long/],
+    [
+      'two segments',
+      'locales/en.json',
+      JSON.stringify({ sms: { 'login-code': `{{ code }}{{ validity }}${'x'.repeat(170)}` } }),
+      'segments',
+      /2 segments/,
+    ],
+    [
+      'no code',
+      'locales/en.json',
+      JSON.stringify({ sms: { 'login-code': 'Hello, {{ validity }}' } }),
+      'parameter',
+      /code/,
+    ],
+    [
+      'no life',
+      'locales/en.json',
+      JSON.stringify({ sms: { 'login-code': '{{ code }}' } }),
+      'validity',
+      /minute/,
+    ],
+  ]
+  for (const [name, file, text, check, reason] of cases) {
+    await t.test(name, async t => {
+      const found = (await findingsOf(t, { [file]: text })).filter(
+        one => one.check === check && reason.test(one.reason),
+      )
+      t.not(found.length, 0)
+      for (const { where } of found) t.match(where, /^(email|sms)\/[\w-]+ in [\w-]+$|^[\w./-]+$/)
+    })
+  }
+  await t.test('no room for the WebOTP line', async t => {
+    const webotpDomain = 'a-domain-that-is-really-rather-long.northwind.example'
+    const found = await findingsOf(t, {}, { sms: { webotpDomain } })
+    t.ok(found.some(one => one.check === 'webotp'))
+  })
+  await t.test('the signature of a plugin is counted too', async t => {
+    const sms = {
+      pluginSenders: new Map([
+        ['p1', { signature: 'A signature that is as long as a whole sentence, and longer still than that' }],
+      ]),
+    }
+    const renderer = rendererFor({ sms, locale: 'zh-CN' })
+    const found = lint({ renderer, pluginIds: ['p1'] })
+    t.ok(found.some(one => one.check === 'segments' && /signature of p1/.test(one.reason)))
+    t.same(lint({ renderer }), [])
+  })
+})

@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { createComposer, encodeBody, encodedLines } from '../../src/words/mime.ts'
+import { readMail } from './rendering.ts'
+
+const composer = createComposer({
+  from: '云智科技 <no-reply@northwind.example>',
+  replyTo: 'Help, Desk <help@northwind.example>',
+  messageIdDomain: 'mail.northwind.example',
+})
+const compose = ({ text, html, ...mail }: typeof base, known?: ReadonlyMap<string, string>) =>
+  composer({ ...mail, text: encodeBody(text), html: encodeBody(html, known) })
+const base = {
+  id: '0123456789abcdef0123456789abcdef',
+  to: 'reader@example.org',
+  subject: 'Hello',
+  arrivedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+  text: 'Hello\nthere',
+  html: '<p>Hello</p>',
+}
+const lines = (raw: Buffer) => raw.toString('latin1').split('\r\n')
+
+t.test('a mail has the headers it needs, once each', async t => {
+  const raw = compose(base)
+  const mail = await readMail(raw)
+  t.same(mail.from, { name: '云智科技', address: 'no-reply@northwind.example' })
+  t.match(mail.replyTo, [{ name: 'Help, Desk', address: 'help@northwind.example' }])
+  t.match(mail.to, [{ address: 'reader@example.org' }])
+  t.equal(mail.subject, 'Hello')
+  t.same(mail.header('Message-ID'), ['<0123456789abcdef0123456789abcdef@mail.northwind.example>'])
+  t.same(mail.header('Date'), ['Fri, 02 Jan 2026 03:04:05 +0000'])
+  t.same(mail.header('Auto-Submitted'), ['auto-generated'])
+  t.same(mail.header('X-Auto-Response-Suppress'), ['OOF, AutoReply'])
+  t.same(mail.header('MIME-Version'), ['1.0'])
+  for (const name of ['From', 'To', 'Subject', 'Reply-To', 'Content-Type'])
+    t.equal(mail.header(name).length, 1, name)
+  t.equal(mail.header('Bcc').length, 0)
+})
+
+t.test('text comes first, then html, both whole', async t => {
+  const raw = compose(base).toString('latin1')
+  t.ok(raw.indexOf('text/plain') < raw.indexOf('text/html'))
+  t.match(raw, /multipart\/alternative/)
+  const mail = await readMail(Buffer.from(raw, 'latin1'))
+  t.match(mail.text, /^Hello\r?\nthere\s*$/)
+  t.match(mail.html, /^<p>Hello<\/p>\s*$/)
+  t.equal(mail.attachments.length, 0)
+})
+
+t.test('the same mail is the same bytes', async t => {
+  t.same(compose(base), compose({ ...base }))
+})
+
+t.test('text that is mostly not ASCII goes as base64, the rest as quoted-printable', async t => {
+  const chinese = '您的验证码是 428913，请在 30 分钟内输入。'.repeat(20)
+  const raw = compose({ ...base, text: chinese })
+  t.match(raw.toString('latin1'), /text\/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64/)
+  t.equal((await readMail(raw)).text.trim(), chinese)
+  t.match(
+    compose(base).toString('latin1'),
+    /text\/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable/,
+  )
+})
+
+t.test('lines stay short, end with CRLF and hold ASCII only', async t => {
+  const long = `${'word '.repeat(400)}${'x'.repeat(3000)} é€😀 =?utf-8?q?no?= .\n.\nFrom me\n\ttab \n`
+  const raw = compose({ ...base, subject: 'ü'.repeat(300), text: long, html: `<p>${long}</p>` })
+  const all = lines(raw)
+  t.ok(
+    all.every(line => line.length <= 78),
+    'at most 78 characters',
+  )
+  t.ok(
+    raw.every(byte => byte < 128),
+    'ASCII only',
+  )
+  t.notMatch(raw.toString('latin1'), /[^\r]\n|\r(?!\n)/, 'no bare CR or LF')
+  t.equal((await readMail(raw)).text.replaceAll('\r\n', '\n').trimEnd(), long.trimEnd())
+})
+
+t.test('a subject says what it said, in any script', async t => {
+  for (const subject of [
+    'Plain',
+    'Quotes "and" <brackets>, commas; colons:',
+    '=?utf-8?q?not_an_encoded_word?=',
+    '您的验证码已经发送请在页面上输入这个验证码以完成注册谢谢您使用我们的服务',
+    'رمز التحقق الخاص بك',
+    '😀 emoji 👩‍👩‍👧 family',
+    'ü',
+    'a'.repeat(900),
+    `${'long words '.repeat(60)}end`,
+  ]) {
+    const raw = compose({ ...base, subject })
+    t.equal((await readMail(raw)).subject, subject)
+    t.ok(lines(raw).every(line => line.length <= 998))
+  }
+})
+
+t.test('nothing in a subject can become a header', async t => {
+  for (const subject of [
+    'a\r\nBcc: evil@example.net',
+    'a\nBcc: x@y.test',
+    'a\rBcc: x@y.test',
+    'a\r\n\r\nbody',
+    'a\u0000b',
+    'a\r\n Bcc: x',
+  ]) {
+    const raw = compose({ ...base, subject }).toString('latin1')
+    t.notMatch(raw, /^Bcc/m)
+    t.equal((await readMail(Buffer.from(raw, 'latin1'))).header('bcc').length, 0)
+  }
+})
+
+t.test('an address or an id that is none is a bug, and throws', async t => {
+  for (const to of [
+    '',
+    'a',
+    'a@b\r\nBcc: c@d',
+    'a@b, c@d',
+    '<a@b>',
+    'a b@c',
+    'ä@b.test',
+    'a@b;c@d',
+    '"a"@b.test',
+    'a@b(c)',
+  ]) {
+    t.throws(() => compose({ ...base, to }), TypeError)
+  }
+  for (const id of ['', 'x', `${base.id}\r\nBcc: a@b`, base.id.toUpperCase()])
+    t.throws(() => compose({ ...base, id }), TypeError)
+  t.throws(() => createComposer({ from: 'nobody', messageIdDomain: 'a.test' }), TypeError)
+  t.throws(() => createComposer({ from: 'a@b.test\r\nBcc: c@d', messageIdDomain: 'a.test' }), TypeError)
+  t.throws(() => createComposer({ from: 'a@b.test', messageIdDomain: 'a.test>' }), TypeError)
+})
+
+t.test('lines that two mails share are encoded once, and read the same', async t => {
+  const one = '<p style="color: red;">é</p>\n<b>one</b>\n<i>=</i>'
+  const known = encodedLines(one, '<p style="color: red;">é</p>\n<b>two</b>\n<i>=</i>')
+  t.same([...known.keys()], ['<p style="color: red;">é</p>', '<i>=</i>'])
+  t.same(compose({ ...base, html: one }, known), compose({ ...base, html: one }))
+})
+
+t.test('whatever the parts hold, they are read back as they were, and nothing is added', async () => {
+  const text = fc
+    .string({ unit: 'grapheme', maxLength: 300 })
+    .map(s => s.replaceAll('\r', '').replaceAll('\0', '').toWellFormed())
+  const subject = fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 200 })
+    .map(s => s.replace(/[\p{Cc}\u2028\u2029]/gu, '').trim())
+  await fc.assert(
+    fc.asyncProperty(text, text, subject, async (text, html, subject) => {
+      const mail = await readMail(compose({ ...base, text, html: `<p>${html}</p>`, subject }))
+      const read = (part: string) => part.replaceAll('\r\n', '\n').replace(/\n$/, '')
+      return (
+        read(mail.text) === text.replace(/\n$/, '') &&
+        read(mail.html) === `<p>${html}</p>` &&
+        (mail.subject ?? '').replace(/\s+/g, ' ') === subject.replace(/\s+/g, ' ') &&
+        mail.headers.length === 10
+      )
+    }),
+    { numRuns: 300 },
+  )
+})

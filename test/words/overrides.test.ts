@@ -1,0 +1,252 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Renderer, RendererOptions } from '../../src/words/render.ts'
+import { messageOf, rendererFor, smsOf } from './rendering.ts'
+
+/** A TEMPLATES_DIR with these files, and a renderer on it. */
+async function withTemplates(t: Test, files: Record<string, string>, options: Partial<RendererOptions> = {}) {
+  const dir = t.testdir()
+  /** In one step, as a deployment does it: nobody ever sees half a file. */
+  const write = async (file: string, text: string) => {
+    await mkdir(dirname(join(dir, file)), { recursive: true })
+    await writeFile(join(dir, dirname(file), '.new'), text)
+    await rename(join(dir, dirname(file), '.new'), join(dir, file))
+  }
+  for (const [file, text] of Object.entries(files)) await write(file, text)
+  const renderer = rendererFor({ templatesDir: dir, ...options })
+  t.teardown(() => renderer.close())
+  return { dir, renderer, write }
+}
+
+const code = messageOf('email', 'phone-change', { params: { code: '428913', hour: '1' } })
+const link = messageOf('email', 'file', { params: { download_url: 'https://example.com/#!x' } })
+const login = messageOf('sms', 'login-code', { params: { code: '1234', minute: '5' } })
+const reasons = (renderer: Renderer) =>
+  renderer.problems().map(({ file, line, reason }) => `${file}:${line ?? ''} ${reason}`)
+
+t.test('a language file may hold only what it changes', async t => {
+  const { renderer } = await withTemplates(t, {
+    'locales/en.json': JSON.stringify({
+      mail: { 'phone-change': { heading: 'Here is your code' } },
+      sms: { 'login-code': '{{ code }} opens {{ brand.name }}' },
+    }),
+  })
+  t.same(renderer.problems(), [])
+  const view = renderer.viewMail(code)
+  t.match(view.html, /Here is your code/)
+  t.match(view.text, /valid for 1 hour/)
+  t.match(renderer.viewMail(link).html, /Your file is ready/)
+  t.equal(smsOf(renderer, login), '1234 opens Northwind')
+})
+
+t.test('a new language is one file', async t => {
+  const whole = await import('../../src/words/templates/locales/en.json', { with: { type: 'json' } })
+  const german = {
+    ...whole.default,
+    language: 'Deutsch',
+    validity: { ...whole.default.validity, hour: { one: '{{ n }} Stunde', other: '{{ n }} Stunden' } },
+    mail: {
+      'phone-change': { heading: 'Ihr Code', preheader: '{{ code }}', after: 'Gültig für {{ validity }}.' },
+    },
+    sms: { 'login-code': '{{ signature }}: {{ code }} ist Ihr Code.' },
+  }
+  const { renderer } = await withTemplates(
+    t,
+    { 'locales/de.json': JSON.stringify(german) },
+    { locale: 'de-AT' },
+  )
+  t.ok(renderer.locales.includes('de'))
+  t.match(renderer.viewMail(code), { locale: 'de', text: /Gültig für 1 Stunde\./ })
+  t.match(renderer.viewMail(link), { locale: 'en' }, 'what it has no words for is said in English')
+  t.match(reasons(renderer), [
+    /^locales\/de\.json: has no words for .*email\/file.*sms\/plain: they are said in en$/,
+  ])
+  t.match(smsOf(renderer, login), /ist Ihr Code/)
+})
+
+t.test('a plural form that a language asks for and lacks is said', async t => {
+  const forms = { one: 'ساعة', other: '{{ n }} ساعة' }
+  const whole = await import('../../src/words/templates/locales/ar.json', { with: { type: 'json' } })
+  const { renderer } = await withTemplates(t, {
+    'locales/fa.json': JSON.stringify({
+      ...whole.default,
+      validity: { second: forms, minute: forms, hour: forms, day: forms },
+    }),
+    'locales/ar-EG.json': JSON.stringify({
+      ...whole.default,
+      validity: { ...whole.default.validity, hour: forms },
+    }),
+  })
+  t.same(reasons(renderer), [
+    'locales/ar-EG.json: has no form for validity/hour/two, validity/hour/few, validity/hour/many: other is used',
+  ])
+})
+
+t.test('a new look is one layout', async t => {
+  const { renderer } = await withTemplates(t, {
+    'layout.html':
+      '<!DOCTYPE html><html lang="{{ locale.tag }}"><title>{{ subject }}</title><h1>{{ words.heading }}</h1>{{ code }}{{ link.url }}',
+    'layout.txt': '*** {{ words.heading }} {{ code }} {{ link.url }}',
+  })
+  t.same(renderer.problems(), [])
+  t.match(renderer.viewMail(code), {
+    html: /<h1>Your verification code<\/h1>428913/,
+    text: /^\*\*\* Your .* 428913/,
+  })
+})
+
+t.test("one message's own HTML is one file, for all languages or one, in the look or not", async t => {
+  const { renderer } = await withTemplates(t, {
+    'messages/file.html':
+      '{% layout \'layout.html\' %}{% block content %}<h1>Own</h1><a href="{{ link.url }}">{{ download_url }}</a>{% endblock %}',
+    'messages/file.zh-CN.html': '<p>自己的 {{ download_url }}</p>',
+    'messages/plain.txt': 'PLAIN {{ plain_email }}',
+  })
+  t.same(renderer.problems(), [])
+  const own = renderer.viewMail(link)
+  t.match(own.html, /<h1>Own<\/h1><a href="https:\/\/example\.com\/#!x">/)
+  t.match(own.html, /<html lang="en"/, 'the look around it')
+  t.match(own.text, /Download file/, "the text twin is the layout's")
+  t.match(renderer.viewMail({ ...link, content: { ...link.content, locale: 'zh-CN' } }).html, /^<p>自己的/)
+  t.match(renderer.viewMail(messageOf('email', 'plain', { plain: 'a<b', words: 'plain' })).text, /^PLAIN a<b/)
+  t.notMatch(renderer.viewMail(code).html, /Own/)
+})
+
+t.test('a broken file is named with line and reason, and the built-in one is used', async t => {
+  const cases: readonly [file: string, text: string, reason: RegExp][] = [
+    ['locales/en.json', '{\n  "sms": {\n    "login-code": "x",,\n  }\n}', /^locales\/en\.json:3 not JSON/],
+    [
+      'locales/en.json',
+      '{\n  "sms": {\n    "login": "x"\n  }\n}',
+      /^locales\/en\.json:3 \/sms\/login is not known/,
+    ],
+    [
+      'locales/en.json',
+      '{\n  "mail": {\n    "file": {\n      "heading": "a",\n      "before": [\n        "b",\n        "{{ url }}"\n      ]\n    }\n  }\n}',
+      /^locales\/en\.json:7 .*unknown variable: url/,
+    ],
+    ['locales/en.json', '{\n\n  "sms": { "login-code": "{{ code" }\n}', /^locales\/en\.json:3 .*not closed/],
+    ['locales/en.json', '{\n  "mail": { "file": "none" } }', /^locales\/en\.json:2 .*none is none/],
+    ['locales/en.json', '[]', /^locales\/en\.json:1 not a JSON object/],
+    ['locales/en.json', '{ "dir": "up" }', /^locales\/en\.json:1 \/dir must be/],
+    ['locales/EN.json', '{}', /^locales\/EN\.json: the file should be called en\.json/],
+    ['locales/de.json', '{ "language": "Deutsch" }', /^locales\/de\.json:1 \/dir/],
+    ['layout.html', '<p>\n{{ password }}', /^layout\.html:2 unknown variable: password/],
+    ['layout.html', '<p>\n\n{% if code %}', /^layout\.html:3 tag .* not closed/],
+    ['layout.html', '{{ code | exec }}', /^layout\.html:1 undefined filter: exec/],
+    ['layout.html', '  \n', /^layout\.html: comes out blank/],
+    ['layout.html', "a\n{% include '.env' %}", /^layout\.html:2 no template is called \.env/],
+    [
+      'layout.txt',
+      '{% for i in (1..9999999) %}{% for j in (1..9999) %}x{% endfor %}{% endfor %}',
+      /^layout\.txt:1 .*limit/,
+    ],
+    [
+      'messages/file.html',
+      "{% render '../../package.json' %}",
+      /^messages\/file\.html:1 no template is called .*package\.json/,
+    ],
+    ['messages/nosuch.html', 'x', /^messages\/nosuch\.html: no kind of mail is called nosuch/],
+    ['messages/file.xx.html', 'x', /^messages\/file\.xx\.html: no language is called xx/],
+  ]
+  for (const [file, text, reason] of cases) {
+    await t.test(`${file}: ${reason.source.slice(0, 60)}`, async t => {
+      const { renderer } = await withTemplates(t, { [file]: text })
+      t.match(reasons(renderer), [reason])
+      t.equal(renderer.problems()[0]?.is, 'refused')
+      t.same(renderer.viewMail(code), rendererFor().viewMail(code))
+      t.equal(smsOf(renderer, login), smsOf(rendererFor(), login))
+    })
+  }
+})
+
+t.test('a file that nothing reads is said, hidden and backup files are not', async t => {
+  const { renderer } = await withTemplates(t, {
+    'mails/x.html': 'x',
+    'layout.htm': 'x',
+    'locales/en.jsn': '{}',
+    '.swp': '',
+    'layout.html~': '',
+  })
+  t.same(
+    renderer.problems().map(({ file, is }) => `${file} ${is}`),
+    ['layout.htm warning', 'locales/en.jsn warning'],
+  )
+  const missing = rendererFor({ templatesDir: join(t.testdirName, 'nowhere') })
+  t.match(missing.problems(), [{ file: '.', reason: /ENOENT/, is: 'refused' }])
+  missing.close()
+})
+
+t.test('a change is picked up; a broken edit keeps the last good one; removal returns to ours', async t => {
+  const logged: string[] = []
+  const note = (fields: object, text: string) => void logged.push(`${text} ${JSON.stringify(fields)}`)
+  const own = (words: string) => JSON.stringify({ sms: { 'login-code': words } })
+  const { renderer, write, dir } = await withTemplates(
+    t,
+    { 'locales/en.json': own('one {{ code }}') },
+    { lookEveryMs: 20, log: { warn: note, info: note } },
+  )
+  const until = async (holds: () => boolean) => {
+    for (let i = 0; i < 250 && !holds(); i++) await sleep(20)
+    t.ok(holds(), 'in time')
+  }
+  t.equal(smsOf(renderer, login), 'one 1234')
+  await write('locales/en.json', own('second {{ code }}'))
+  await until(() => smsOf(renderer, login) === 'second 1234')
+
+  await write('locales/en.json', own('third {{ kode }}'))
+  await until(() => renderer.problems().length > 0)
+  t.equal(smsOf(renderer, login), 'second 1234')
+  t.match(renderer.problems(), [
+    { file: 'locales/en.json', line: 1, reason: /unknown variable: kode/, is: 'refused' },
+  ])
+  t.equal(logged.filter(line => line.includes('kode')).length, 1, 'said once')
+
+  await write('locales/en.json', own('fourth {{ code }}'))
+  await until(() => smsOf(renderer, login) === 'fourth 1234')
+  await until(() => renderer.problems().length === 0)
+
+  await rm(join(dir, 'locales/en.json'))
+  await until(() => smsOf(renderer, login).startsWith('Northwind: 1234'))
+})
+
+t.test('a file that cannot be read for a while keeps its last good text', async t => {
+  const { renderer, write, dir } = await withTemplates(t, {
+    'locales/en.json': JSON.stringify({ sms: { 'login-code': 'ours {{ code }}' } }),
+  })
+  await rm(join(dir, 'locales/en.json'))
+  await mkdir(join(dir, 'locales/en.json'))
+  t.match(renderer.reload(), [{ file: 'locales/en.json', reason: /cannot be read: EISDIR/, is: 'refused' }])
+  t.equal(smsOf(renderer, login), 'ours 1234')
+  await rm(join(dir, 'locales/en.json'), { recursive: true })
+  await write('locales/en.json', '{}')
+  t.same(renderer.reload(), [])
+  t.match(smsOf(renderer, login), /^Northwind: /)
+})
+
+t.test('a template that fails on one message only costs that message its look', async t => {
+  const { renderer } = await withTemplates(t, {
+    'messages/phone-change.html':
+      '<p>{{ code }}</p>{% if code == "666" %}{% for i in (1..99999999) %}x{% endfor %}{% endif %}',
+  })
+  t.same(renderer.problems(), [])
+  t.equal(renderer.viewMail(code).html, '<p>428913</p>')
+  const bad = renderer.viewMail(messageOf('email', 'phone-change', { params: { code: '666' } }))
+  t.match(bad.html, /<!DOCTYPE html>[^]*666/)
+  t.match(renderer.problems(), [{ reason: /limit/ }])
+  t.equal(renderer.viewMail(code).html, '<p>428913</p>')
+})
+
+t.test('words of a reload are encoded anew', async t => {
+  const { renderer, write } = await withTemplates(t, {}, { lookEveryMs: 60_000 })
+  const raw = () => {
+    const outgoing = renderer.render(code)
+    return outgoing.channel === 'email' ? outgoing.raw.toString('latin1') : ''
+  }
+  t.match(raw(), /Your verification code/)
+  await write('locales/en.json', JSON.stringify({ mail: { 'phone-change': { heading: 'Changed heading' } } }))
+  t.same(renderer.reload(), [])
+  t.match(raw(), /Changed heading/)
+})

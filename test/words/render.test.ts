@@ -1,0 +1,429 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { createLinkPolicy } from '../../src/messages/links.ts'
+import { kinds } from '../../src/messages/registry.ts'
+import { sampleMessage, samples } from '../../src/messages/samples.ts'
+import { segments } from '../../src/messages/sms-segments.ts'
+import { Unrenderable } from '../../src/words/render.ts'
+import { createShared } from '../../src/words/render-cache.ts'
+import { messageOf, rawOf, readMail, rendererFor, smsOf } from './rendering.ts'
+
+const renderer = rendererFor()
+const mails = kinds.filter(kind => kind.channel === 'email')
+
+t.test('the built-in words are complete, in every language', async t => {
+  t.same(renderer.locales, ['ar', 'en', 'es', 'zh-CN', 'zh-TW'])
+  t.same(renderer.problems(), [])
+})
+
+t.test('every kind of mail in every language has all its parameters in both parts', async t => {
+  for (const kind of mails) {
+    for (const locale of renderer.locales) {
+      const mail = await readMail(
+        rawOf(renderer, messageOf('email', kind.name, { params: kind.sample.params, locale })),
+      )
+      for (const [key, value] of Object.entries(kind.sample.params)) {
+        if (key === kind.life) continue
+        t.ok(mail.text.includes(value), `${kind.name} ${locale}: ${key} in the text`)
+        t.ok(mail.html.replaceAll('&amp;', '&').includes(value), `${kind.name} ${locale}: ${key} in the html`)
+      }
+      t.equal(mail.subject, 'Subject', "the platform's subject is the mail's")
+    }
+  }
+})
+
+t.test('the recipients of one callback share the work, and each gets a mail of its own', async t => {
+  const plain = '<&>"'.repeat(8000)
+  const content = { params: {}, subject: 'Subject', plain, words: 'plain' } as const
+  const to = Array.from({ length: 50 }, (_, at) => ({
+    recipient: `r${at}@example.org`,
+    id: `${at}`.padStart(32, 'a'),
+  }))
+  const all = () => to.map(rest => rawOf(renderer, { ...messageOf('email', 'plain', {}, rest), content }))
+  const one = () => rawOf(renderer, messageOf('email', 'plain', content))
+  // The fastest of some: what is compared is our work, not what else this machine is doing.
+  const fastest = async (act: () => unknown) => {
+    const times: number[] = []
+    for (let n = 0; n < 8; n += 1) {
+      const began = performance.now()
+      act()
+      times.push(performance.now() - began)
+      await Promise.resolve()
+    }
+    return Math.min(...times)
+  }
+  const [alone, together] = [await fastest(one), await fastest(all)]
+  t.ok(together < alone * 25, `50 take ${together.toFixed(1)} ms, one ${alone.toFixed(1)} ms`)
+  const apart = rendererFor()
+  for (const [at, raw] of all().entries()) {
+    const rest = to[at] ?? {}
+    t.ok(rawOf(apart, messageOf('email', 'plain', { ...content }, rest)).equals(raw))
+  }
+  const lines = ['+12025550123', '+12025550124'].map(recipient =>
+    smsOf(renderer, {
+      ...messageOf('sms', 'login-code', {}, { recipient }),
+      content: { params: { code: '1' }, words: 'ours' },
+    }),
+  )
+  t.equal(lines[0], lines[1])
+})
+
+t.test(
+  'what was shared is forgotten when they are done, and with other words or another content not taken',
+  async t => {
+    const shared = createShared<number>()
+    let made = 0
+    const make = () => (made += 1)
+    const [one, other, words] = [{ params: {}, words: 'ours' }, { params: {}, words: 'ours' }, {}] as const
+    t.same([shared(one, words, 'a', make), shared(one, words, 'a', make)], [1, 1])
+    t.equal(shared(one, words, 'b', make), 2)
+    t.equal(shared(other, words, 'b', make), 3)
+    t.equal(shared(other, {}, 'b', make), 4)
+    t.equal(shared(one, words, 'a', make), 5)
+    await Promise.resolve()
+    t.equal(shared(one, words, 'a', make), 6)
+  },
+)
+
+t.test('the same message is the same bytes, whichever process renders it', async t => {
+  for (const sample of samples) {
+    const message = sampleMessage(sample, 'zh-CN')
+    t.same(renderer.render(message), rendererFor().render(message))
+  }
+})
+
+t.test('the first mail of a kind and the thousandth are encoded alike', async t => {
+  const fresh = rendererFor()
+  const message = messageOf('email', 'phone-change', { params: { code: '111111', hour: '1' } })
+  const first = rawOf(fresh, message)
+  for (let i = 0; i < 20; i++)
+    rawOf(fresh, messageOf('email', 'phone-change', { params: { code: String(i), hour: '2' } }))
+  t.same(rawOf(fresh, message), first)
+})
+
+t.test("validity is said in words, by the language's own plural rules", async t => {
+  const said = (locale: string, hour: string) =>
+    renderer.viewMail(messageOf('email', 'phone-change', { params: { code: '1', hour }, locale })).text
+  t.match(said('en', '1'), /valid for 1 hour\./)
+  t.match(said('en', '0.5'), /valid for 30 minutes\./)
+  t.match(said('en', '1.5'), /valid for 90 minutes\./)
+  t.match(said('en', '48'), /valid for 2 days\./)
+  t.match(said('en', '0.001'), /valid for 3 seconds\./)
+  t.match(said('zh-CN', '0.5'), /30 分钟内有效/)
+  t.match(said('es', '1'), /durante 1 hora\./)
+  t.match(said('ar', '1'), /لمدة ساعة واحدة\./)
+  t.match(said('ar', '2'), /لمدة ساعتين\./)
+  t.match(said('ar', '5'), /لمدة 5 ساعات\./)
+  t.match(said('ar', '11'), /لمدة 11 ساعة\./)
+})
+
+t.test('no validity is promised that the platform did not state', async t => {
+  for (const kind of mails) {
+    const { hour: _, ...params } = kind.sample.params
+    for (const locale of renderer.locales) {
+      const { text } = renderer.viewMail(messageOf('email', kind.name, { params, locale }))
+      t.notMatch(text, /valid for|works for|内有效|內有效|válido|صالح/, `${kind.name} ${locale}`)
+    }
+  }
+})
+
+t.test('parameters are escaped in html, literal in text, and never evaluated', async t => {
+  const hostile = `<script>alert(1)</script>&lt;"'{{ brand.name }}{% include '.env' %}{{ 7 | times: 6 }}`
+  for (const kind of mails) {
+    const params = { ...kind.sample.params }
+    for (const key of Object.keys(params)) if (key !== kind.link && key !== kind.life) params[key] = hostile
+    const mail = await readMail(rawOf(renderer, messageOf('email', kind.name, { params, subject: hostile })))
+    t.equal(mail.subject, hostile)
+    t.notMatch(mail.html, /<script>alert/)
+    t.notMatch(mail.html + mail.text, /\b42\b/)
+    if (Object.values(params).includes(hostile)) {
+      t.ok(mail.text.includes(hostile), kind.name)
+      t.ok(
+        mail.html.includes('&lt;script&gt;alert(1)&lt;/script&gt;&amp;lt;&#34;&#39;{{ brand.name }}{%'),
+        kind.name,
+      )
+    }
+  }
+  const plain = await readMail(
+    rawOf(renderer, messageOf('email', 'plain', { plain: hostile, words: 'plain' })),
+  )
+  t.notMatch(plain.html, /<script>alert/)
+  t.ok(plain.text.includes(hostile))
+  t.ok(smsOf(renderer, messageOf('sms', 'login-code', { params: { code: hostile } })).includes(hostile))
+  t.ok(smsOf(renderer, messageOf('sms', 'plain', { plain: hostile, words: 'plain' })).includes(hostile))
+})
+
+t.test('a brand name is no template either', async t => {
+  const odd = rendererFor({ brand: { name: '{{ code }}<b>' } })
+  const view = odd.viewMail(messageOf('email', 'phone-change', { params: { code: '31337' } }))
+  t.match(view.html, /\{\{ code \}\}&lt;b&gt;/)
+  t.match(view.text, /\{\{ code \}\}<b>/)
+})
+
+t.test('a link reaches the reader byte for byte, as a button and as text with its host', async t => {
+  for (const url of [
+    'https://console.example.com/#!activate/Zm9v+YmFy==',
+    'https://console.example.com/?a=1&b=2&copy=3&amp;c=%20%C3%A9#x',
+    `https://console.example.com/"'<>{{brand.name}}{%25}`,
+    'https://例え.jp/パス?q=値',
+    `https://console.example.com/${'very-long-'.repeat(300)}end.`,
+  ]) {
+    const params = { url, hour: '1' }
+    const mail = await readMail(rawOf(renderer, messageOf('email', 'registration-activation', { params })))
+    const unescape = (html: string) =>
+      html.replace(
+        /&(lt|gt|#34|#39|amp);/g,
+        (_, name: string) => ({ lt: '<', gt: '>', '#34': '"', '#39': "'", amp: '&' })[name] ?? '',
+      )
+    const hrefs = [...mail.html.matchAll(/href="([^"]*)"/g)].map(match => unescape(match[1] ?? ''))
+    t.equal(hrefs.filter(href => href === url).length, 2, 'button and text lead there')
+    t.ok(unescape(mail.html).includes(`>${url}</a>`), 'the text is the link')
+    t.ok(mail.text.split(/\r?\n/).includes(url), 'on a line of its own in the text part')
+    t.ok(mail.html.includes(new URL(url).host))
+    t.ok(mail.text.includes(`(${new URL(url).host})`))
+  }
+})
+
+t.test('any link that passes the policy survives to the byte', async () => {
+  const policy = createLinkPolicy({ httpsOnly: false, hosts: [] })
+  const url = fc
+    .tuple(
+      fc.webUrl({ withFragments: true, withQueryParameters: true }),
+      fc.string({ unit: 'grapheme', maxLength: 80 }),
+    )
+    .map(([base, tail]) => `${base}${base.includes('#') ? '' : '#!'}${tail}`)
+    .filter(link => policy(link) === null)
+  await fc.assert(
+    fc.asyncProperty(url, async link => {
+      const mail = await readMail(
+        rawOf(renderer, messageOf('email', 'file', { params: { download_url: link } })),
+      )
+      return mail.text.split(/\r?\n/).includes(link)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+t.test('any parameter shows in both parts as it is', async () => {
+  const value = fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 100 })
+    .map(text =>
+      text
+        .replace(/[\p{Cc}\u2028\u2029]/gu, '')
+        .toWellFormed()
+        .trim(),
+    )
+    .filter(text => text !== '')
+  await fc.assert(
+    fc.asyncProperty(value, async productName => {
+      const mail = await readMail(
+        rawOf(renderer, messageOf('email', 'member-alarm', { params: { productName } })),
+      )
+      const shown = mail.html.replace(
+        /&(lt|gt|#34|#39|amp);/g,
+        (_, name: string) => ({ lt: '<', gt: '>', '#34': '"', '#39': "'", amp: '&' })[name] ?? '',
+      )
+      return mail.text.includes(productName) && shown.includes(`<bdi>${productName}</bdi>`)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+t.test('a form that is filled in says what the layout says, whatever the message', async () => {
+  const value = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 40 }),
+    fc.constantFrom('<b>&"\'', '{{ code }}', 'a\nb', 'é=20'),
+  )
+  const clean = value
+    .map(text =>
+      text
+        .replace(/[\p{Cc}\u2028\u2029]/gu, '')
+        .toWellFormed()
+        .trim(),
+    )
+    .filter(text => text !== '')
+  const message = fc.constantFrom(...mails).chain(kind =>
+    fc.record({
+      kind: fc.constant(kind.name),
+      locale: fc.constantFrom(...renderer.locales),
+      subject: clean,
+      needed: fc.record(
+        Object.fromEntries(kind.needed.map(key => [key, key === kind.link ? fc.webUrl() : clean])),
+      ),
+      also: fc.record(
+        Object.fromEntries(
+          kind.also.map(key => [key, key === kind.life ? fc.constantFrom('1', '0.5', '72', 'x') : clean]),
+        ),
+        { requiredKeys: [] },
+      ),
+    }),
+  )
+  await fc.assert(
+    fc.asyncProperty(message, async ({ kind, locale, subject, needed, also }) => {
+      const one = messageOf('email', kind, {
+        params: { ...needed, ...also } as Record<string, string>,
+        subject,
+        locale,
+      })
+      const [mail, view] = [await readMail(rawOf(renderer, one)), renderer.viewMail(one)]
+      const lines = (part: string) => part.replaceAll('\r\n', '\n').trimEnd()
+      return (
+        lines(mail.html) === lines(view.html) &&
+        lines(mail.text) === lines(view.text) &&
+        mail.subject === view.subject
+      )
+    }),
+    { numRuns: 400 },
+  )
+})
+
+t.test('plain text is said in our layout, its links clickable', async t => {
+  const plain = 'Hello <you>,\r\n\tyour link: https://a.example.com/?x=1&y=2#!z==.\nBye'
+  const content = { plain, words: 'plain' as const, params: { code: '999999' }, subject: 'News' }
+  for (const kind of ['plain', 'activation-code', 'a-kind-of-a-later-version']) {
+    const mail = await readMail(rawOf(renderer, messageOf('email', kind, content)))
+    t.match(mail.html, /<h1[^>]*>News<\/h1>/)
+    t.match(
+      mail.html,
+      /Hello &lt;you&gt;,<br>\s*your link: <a href="https:\/\/a\.example\.com\/\?x=1&amp;y=2#!z=="/,
+    )
+    t.match(mail.html, /<\/a>\.<br>/)
+    t.ok(mail.text.replaceAll('\r\n', '\n').includes(plain.replaceAll('\r\n', '\n')))
+    t.notMatch(mail.html, /999999/)
+  }
+  t.throws(() => renderer.render(messageOf('email', 'a-kind-of-a-later-version')), Unrenderable)
+  t.throws(() => renderer.render(messageOf('sms', 'a-kind-of-a-later-version')), Unrenderable)
+})
+
+t.test('every SMS is one segment and carries the brand', async t => {
+  const brands = ['Acme', 'Northwind', 'Contoso Devices', '云智科技', 'شركة النور', 'Café Sol']
+  for (const name of brands) {
+    const branded = rendererFor({ brand: { name } })
+    for (const kind of kinds.filter(kind => kind.channel === 'sms')) {
+      for (const locale of branded.locales) {
+        const text = smsOf(
+          branded,
+          messageOf('sms', kind.name, { params: { code: '123456', minute: '10' }, locale }),
+        )
+        t.match(segments(text), { segments: 1 }, `${kind.name} ${locale} ${name}`)
+        t.ok(text.includes(name) && text.includes('123456'))
+      }
+    }
+  }
+})
+
+t.test('words give way to GSM-7 and shorter variants only where they must; code and brand never', async t => {
+  const text = smsOf(
+    rendererFor({ brand: { name: 'Solé' }, locale: 'es' }),
+    messageOf('sms', 'login-code', { params: { code: '123456', minute: '2880' } }),
+  )
+  t.match(text, /2 dias/, 'í is not in GSM-7, and two segments would be paid for')
+  t.match(text, /Solé/)
+  const odd = smsOf(renderer, messageOf('sms', 'login-code', { params: { code: '“12”–34', minute: '10' } }))
+  t.match(odd, /“12”–34/)
+})
+
+t.test('a plugin chooses signature and sender; then the country does', async t => {
+  const senders = rendererFor({
+    sms: {
+      pluginSenders: new Map([
+        ['p1', { signature: 'Plugin One', from: '+15005550006' }],
+        ['p2', { messagingServiceSid: 'MG0123456789abcdef0123456789abcdef' }],
+        ['p3', { signature: 'Three' }],
+      ]),
+      countrySenders: new Map([['CN', { from: '+861069000000' }]]),
+    },
+  })
+  const sent = (pluginId: string | undefined, recipient = '+12025550123') =>
+    senders.render(
+      messageOf('sms', 'login-code', { params: { code: '1' }, ...(pluginId && { pluginId }) }, { recipient }),
+    )
+  t.match(sent('p1'), { body: /^Plugin One: /, sender: { from: '+15005550006' } })
+  t.match(sent('p2'), { body: /^Northwind: /, sender: { messagingServiceSid: /^MG/ } })
+  t.match(sent('p3', '+8613800138000'), { body: /^Three: /, sender: { from: '+861069000000' } })
+  t.match(sent('unknown', '+8613800138000'), { body: /^Northwind: /, sender: { from: '+861069000000' } })
+  t.notOk('sender' in sent(undefined))
+})
+
+t.test('plain SMS is signed once', async t => {
+  const said = (plain: string, locale = 'en') =>
+    smsOf(renderer, messageOf('sms', 'plain', { plain, words: 'plain', locale }))
+  t.equal(said('Code 1234'), 'Northwind: Code 1234')
+  t.equal(said('Northwind: code 1234'), 'Northwind: code 1234')
+  t.equal(said('【云智】验证码 1234', 'zh-CN'), '【云智】验证码 1234')
+  t.equal(said('验证码 1234', 'zh-CN'), '【Northwind】验证码 1234')
+})
+
+t.test('the WebOTP line is last, exact, and never costs a segment', async t => {
+  const webotp = rendererFor({ sms: { webotpDomain: 'login.example.com' } })
+  for (const kind of kinds.filter(kind => kind.channel === 'sms')) {
+    for (const locale of webotp.locales) {
+      const text = smsOf(
+        webotp,
+        messageOf('sms', kind.name, { params: { code: '123456', minute: '10' }, locale }),
+      )
+      t.equal(text.split('\n').at(-1), '@login.example.com #123456')
+      t.equal(segments(text).segments, 1)
+    }
+  }
+  const odd = smsOf(webotp, messageOf('sms', 'login-code', { params: { code: '12 34', minute: '10' } }))
+  t.notMatch(odd, /@login/, 'a code with a space cannot be filled in')
+  const long = rendererFor({
+    brand: { name: 'A very long name of a company' },
+    sms: { webotpDomain: 'a-long.domain.example.com' },
+  })
+  const text = smsOf(
+    long,
+    messageOf('sms', 'phone-update', { params: { code: '12345678', minute: '10' }, locale: 'zh-CN' }),
+  )
+  t.equal(segments(text).segments, 1)
+  t.match(text, /12345678/)
+})
+
+t.test('SMS_MAX_SEGMENTS refuses what would cost more', async t => {
+  const strict = rendererFor({ sms: { maxSegments: 1 } })
+  const message = messageOf('sms', 'login-code', { params: { code: 'x'.repeat(150) } })
+  t.throws(() => strict.render(message), Unrenderable)
+  t.equal(segments(smsOf(renderer, message)).segments, 2)
+})
+
+t.test('language: of the message, of the country, of the service, of the nearest kin', async t => {
+  const many = rendererFor({
+    locale: 'es-MX',
+    localeByCountry: new Map([
+      ['CN', 'zh-CN'],
+      ['HK', 'zh-HK'],
+      ['FR', 'fr'],
+    ]),
+  })
+  const said = (recipient: string, locale?: string) =>
+    smsOf(
+      many,
+      messageOf('sms', 'login-code', { params: { code: '1' }, ...(locale && { locale }) }, { recipient }),
+    )
+  t.match(said('+12025550123'), /clave/)
+  t.match(said('+8613800138000'), /登录/)
+  t.match(said('+85251234567'), /登入/)
+  t.match(said('+33612345678'), /sign-in/)
+  t.match(said('+8613800138000', 'en'), /sign-in/)
+  t.same(
+    many.problems().map(({ file }) => file),
+    ['locales/fr.json'],
+    'a language without words is said',
+  )
+})
+
+t.test('a preheader is one line of under 90 characters, whatever is in it', async t => {
+  for (const [kind, content] of [
+    ['member-alarm', { params: { productName: 'A long product name '.repeat(20) } }],
+    ['plain', { plain: '很长的通知内容\n'.repeat(40), words: 'plain' as const }],
+    ['phone-change', { params: { code: 'x'.repeat(500) } }],
+  ] as const) {
+    for (const locale of renderer.locales) {
+      const { html } = renderer.viewMail(messageOf('email', kind, { ...content, locale }))
+      const preheader = /<div style="display: none;[^>]*>([^\n]*)\n/.exec(html)?.[1] ?? ''
+      t.not(preheader, '')
+      t.ok(Array.from(preheader).length < 90, `${kind} ${locale}`)
+    }
+  }
+})

@@ -1,0 +1,37 @@
+import { HtmlValidate } from 'html-validate'
+import t from 'tap'
+import { sampleMessage, samples, sparse } from '../../../src/messages/samples.ts'
+import { rendererFor } from '../rendering.ts'
+
+/**
+ * The recommended rules, less those that a mail has to break: tables with presentational attributes are what mail
+ * clients lay out by, and styles must be inline because many drop the sheet.
+ */
+const validator = new HtmlValidate({
+  extends: ['html-validate:recommended', 'html-validate:document', 'html-validate:a11y'],
+  rules: {
+    'no-deprecated-attr': 'off',
+    'no-inline-style': 'off',
+    'prefer-tbody': 'off',
+  },
+})
+
+const renderer = rendererFor()
+
+for (const sample of samples.filter(({ channel }) => channel === 'email')) {
+  t.test(`${sample.name} is valid html in every language, full and sparse`, async t => {
+    for (const locale of renderer.locales) {
+      for (const one of [sample, sparse(sample)]) {
+        const { html } = renderer.viewMail(sampleMessage(one, locale))
+        const report = await validator.validateString(html)
+        t.same(
+          report.results.flatMap(({ messages }) =>
+            messages.map(({ ruleId, message, line }) => `${line} ${ruleId}: ${message}`),
+          ),
+          [],
+          locale,
+        )
+      }
+    }
+  })
+}
