@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { loadConfig } from '../src/config/config.ts'
 import type { Acceptance, Lease } from '../src/outbox/outbox.ts'
 import { createClock } from '../src/runtime/clock.ts'
-import { openOutbox, openSealer } from '../src/service/factories.ts'
+import { openOutbox, openStoreKeys } from '../src/service/factories.ts'
 import { answerParent } from './child.ts'
 
 /**
@@ -14,8 +14,8 @@ import { answerParent } from './child.ts'
  */
 const clock = createClock()
 const config = loadConfig({ env: process.env, readFile: path => readFileSync(path, 'utf8') })
-const sealer = await openSealer(config)
-const outbox = await openOutbox(config, clock, sealer, pino({ level: 'silent' }))
+const storeKeys = await openStoreKeys(config)
+const outbox = await openOutbox(config, clock, storeKeys, pino({ level: 'silent' }))
 const AT_ONCE = 1_000
 const HOUR_MS = 3_600_000
 
@@ -66,10 +66,15 @@ function message(row: number, lease: Lease): Acceptance {
       arrivedAt: now,
       expiresAt: now + 24 * HOUR_MS,
     },
-    twinKey: sealer.twinKey(['email', 'bench-corp', '1', url, recipient]),
-    recipientHash: sealer.recipientHash('email', recipient),
+    dedupeKey: storeKeys.dedupeKey(['email', 'bench-corp', '1', url, recipient]),
+    recipientHash: storeKeys.recipientHash('email', recipient),
     charges: [
-      { quota: 'recipient-10m', bucket: sealer.bucketHash('email', recipient), windowMs: 600_000, limit: 5 },
+      {
+        quota: 'recipient-10m',
+        bucket: storeKeys.bucketHash('email', recipient),
+        windowMs: 600_000,
+        limit: 5,
+      },
     ],
     lease,
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createSealer } from '../src/outbox/encryption.ts'
+import { createStoreKeys } from '../src/outbox/encryption.ts'
 import type { Acceptance, Lease, Outbox } from '../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../src/outbox/postgres/outbox.ts'
 import { createSqliteOutbox } from '../src/outbox/sqlite/outbox.ts'
@@ -20,7 +20,7 @@ const SECONDS = 4
 const BACKLOGS = [0, 10_000, 1_000_000]
 
 const clock = createClock()
-const sealer = createSealer(randomBytes(32))
+const storeKeys = createStoreKeys(randomBytes(32))
 let made = 0
 
 /** A code by e-mail, as a callback makes it: every message distinct, with its quotas. */
@@ -45,14 +45,19 @@ function message(lease?: Lease): Acceptance {
       arrivedAt: now,
       expiresAt: now + 3_600_000,
     },
-    twinKey: sealer.twinKey(['email', 'corp', '5', '135790', recipient]),
-    groupKey: sealer.groupKey('email', recipient, 'activation-code', ''),
-    recipientHash: sealer.recipientHash('email', recipient),
+    dedupeKey: storeKeys.dedupeKey(['email', 'corp', '5', '135790', recipient]),
+    groupKey: storeKeys.groupKey('email', recipient, 'activation-code', ''),
+    recipientHash: storeKeys.recipientHash('email', recipient),
     charges: [
-      { quota: 'recipient-10m', bucket: sealer.bucketHash('email', recipient), windowMs: 600_000, limit: 5 },
+      {
+        quota: 'recipient-10m',
+        bucket: storeKeys.bucketHash('email', recipient),
+        windowMs: 600_000,
+        limit: 5,
+      },
       {
         quota: 'recipient-day',
-        bucket: sealer.bucketHash('email', recipient),
+        bucket: storeKeys.bucketHash('email', recipient),
         windowMs: 86_400_000,
         limit: 20,
       },
@@ -170,7 +175,7 @@ export async function benchOutbox(
 async function benchSqlite(backlogs: readonly number[], say: (line: string) => void): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'outbox-bench-'))
   const path = join(directory, 'outbox.db')
-  const open = () => createSqliteOutbox({ path, clock, sealer, maxBacklog: 10_000_000, retentionDays: 30 })
+  const open = () => createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 10_000_000, retentionDays: 30 })
   try {
     await benchOutbox('sqlite', open, backlogs, say)
   } finally {
@@ -187,7 +192,8 @@ async function benchPostgres(backlogs: readonly number[], say: (line: string) =>
   const rig = await startPostgres()
   try {
     const url = await rig.url()
-    const open = () => createPostgresOutbox({ url, clock, sealer, maxBacklog: 10_000_000, retentionDays: 30 })
+    const open = () =>
+      createPostgresOutbox({ url, clock, storeKeys, maxBacklog: 10_000_000, retentionDays: 30 })
     await benchOutbox('postgres', open, backlogs, say)
   } finally {
     await rig.close()

@@ -1,4 +1,4 @@
-import type { PlatformAnswer } from '../src/platform/callback-client.ts'
+import type { CallbackAnswer } from '../src/platform/callback-client.ts'
 import type { Sample } from '../src/platform/sample-callbacks.ts'
 import type { ReceivedMail } from './inbox.ts'
 import { ENVELOPE_SENDER, SMTP_USER } from './peers.ts'
@@ -13,7 +13,7 @@ export interface Judged {
 }
 
 /** What is wrong with an answer that should be a success; empty when nothing is. */
-export function isAnswered(answer: PlatformAnswer): readonly string[] {
+export function isAnswered(answer: CallbackAnswer): readonly string[] {
   if (answer.is === 'unreachable') return [`no answer: ${answer.why}`]
   if (answer.status === 200 && answer.errCode === 0) return []
   return [`answered HTTP ${answer.status}, err_code ${answer.errCode ?? 'missing'}: ${answer.errMsg}`]

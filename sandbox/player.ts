@@ -1,5 +1,5 @@
 import type { Channel } from '../src/messages/message.ts'
-import type { Credentials, Platform, PlatformAnswer } from '../src/platform/callback-client.ts'
+import type { CallbackAnswer, CallbackClient, Credentials } from '../src/platform/callback-client.ts'
 import { type Sample, type SampleKind, sampleOf } from '../src/platform/sample-callbacks.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 
@@ -13,11 +13,11 @@ export interface Played {
   readonly title: string
   /** What was posted; null for a validation. */
   readonly body: Sample['body'] | null
-  readonly answer: PlatformAnswer
+  readonly answer: CallbackAnswer
 }
 
 export interface PlayerOptions {
-  readonly platform: Platform
+  readonly platform: CallbackClient
   /** The callback URLs, as pasted into the console. */
   readonly urls: Readonly<Record<Channel, string>>
   readonly credentials: Readonly<Record<Channel, Credentials>>
@@ -57,7 +57,7 @@ export function createPlayer(options: PlayerOptions): Player {
     channel: Channel,
     title: string,
     body: Sample['body'] | null,
-    answering: Promise<PlatformAnswer>,
+    answering: Promise<CallbackAnswer>,
   ): Promise<Played> {
     const at = clock.now()
     const answer = await answering

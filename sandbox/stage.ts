@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
-import { createPlatform } from '../src/platform/callback-client.ts'
+import { createCallbackClient } from '../src/platform/callback-client.ts'
 import { SAMPLE_RECIPIENT } from '../src/platform/sample-callbacks.ts'
 import { createClock } from '../src/runtime/clock.ts'
 import { startService } from '../src/service/process.ts'
@@ -80,7 +80,7 @@ async function raise(options: StageOptions, ends: Ends, changed: () => void): Pr
   })
   ends.push(() => service.close())
 
-  const platform = createPlatform({ ca: peers.cert, now: () => clock.now() })
+  const platform = createCallbackClient({ ca: peers.cert, now: () => clock.now() })
   ends.push(() => platform.close())
   const { CORP_ID: corpId, EMAIL_TOKEN: email, SMS_TOKEN: sms } = settings
   const urls = { email: service.urls.email ?? '', sms: service.urls.sms ?? '' }

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { createPlatform, type PlatformAnswer, sampleBody } from '../../src/platform/callback-client.ts'
+import { type CallbackAnswer, createCallbackClient, sampleBody } from '../../src/platform/callback-client.ts'
 import { findSampleKind } from '../../src/platform/sample-callbacks.ts'
 import { type Accounts, createTokens, type Tokens } from './accounts.ts'
 import { type Api, createApi, type Exchange } from './api.ts'
@@ -34,7 +34,7 @@ export interface Called {
   /** ms since the epoch. */
   readonly at: number
   readonly title: string
-  readonly answer: PlatformAnswer
+  readonly answer: CallbackAnswer
   /** What of the answer leaves the contract; null: nothing. */
   readonly fault: string | null
 }
@@ -113,9 +113,9 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   const baseUrl = await apiServer.listen(ports.api ?? 0)
   const ddqPort = await ddq.listen(ports.ddq ?? 0)
   // Whatever certificate is there: it is tried here, not judged. `check` of the service does that.
-  const platform = createPlatform({ insecure: true, now })
+  const platform = createCallbackClient({ insecure: true, now })
 
-  function note(title: string, answer: PlatformAnswer): Called {
+  function note(title: string, answer: CallbackAnswer): Called {
     const fault = answer.is === 'answered' && answer.body !== '' ? faultOf(answer.body) : null
     const call = { at: now(), title, answer, fault }
     called = [...called, call].slice(-100)

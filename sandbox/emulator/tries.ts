@@ -1,5 +1,5 @@
 import { createPlatformClient } from '../../src/platform/client.ts'
-import { inWords, type Result } from '../../src/platform/result.ts'
+import { describeFailure, type Result } from '../../src/platform/result.ts'
 import type { Accounts } from './accounts.ts'
 
 /** What a client of the platform can ask of it, one button each. */
@@ -69,7 +69,7 @@ export function createTries(baseUrl: string, accounts: Accounts): Tries {
   return {
     async press(what) {
       const result = await presses[what]()
-      return result.ok ? `${TRIES[what]}: done` : `${TRIES[what]}: ${inWords(result.failure)}`
+      return result.ok ? `${TRIES[what]}: done` : `${TRIES[what]}: ${describeFailure(result.failure)}`
     },
     close: () => client.close(),
   }

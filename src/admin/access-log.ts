@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import { createRepeater } from '../runtime/log-throttle.ts'
+import { createLogThrottle } from '../runtime/log-throttle.ts'
 import type { AdminRefusal } from './auth.ts'
 
 /** Logs who was not let in to the private listener, each reason once a minute. */
-export function createDoorJournal(log: Logger, now: () => number): (reason: AdminRefusal) => void {
-  const repeated = createRepeater(now)
+export function createAccessLog(log: Logger, now: () => number): (reason: AdminRefusal) => void {
+  const repeated = createLogThrottle(now)
   return reason => {
     // Every browser comes without a password first.
     if (reason === 'no-token') return

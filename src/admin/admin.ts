@@ -17,14 +17,14 @@ import { type ConsoleOptions, consoleRoutes } from './console/routes.ts'
 import type { Shown } from './console/words.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics.ts'
-import type { Standing } from './provider-health.ts'
+import type { ServiceHealth } from './provider-health.ts'
 import { createReadiness } from './readiness.ts'
 
 export interface AdminOptions {
   readonly config: Config
   readonly outbox: Outbox
   readonly delivery: Delivery
-  readonly standing: Standing
+  readonly standing: ServiceHealth
   readonly metrics: Metrics
   readonly renderer: Renderer
   readonly certificate: () => Certificate | null
@@ -52,7 +52,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     {
       ready: createReadiness({
         draining,
-        probe: () => outbox.desk.probe(),
+        probe: () => outbox.queries.probeCommit(),
         standing,
         lanes: () => delivery.status(),
         renewalRefused: () => options.renewalRefused() !== null,
@@ -69,7 +69,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
   const channels = delivery.status().map(lane => lane.channel)
   await app.register(consoleRoutes, {
-    desk: outbox.desk,
+    desk: outbox.queries,
     standing,
     lanes: () => delivery.status(),
     channels,
@@ -85,7 +85,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     recipientHash: typed => hashOf(typed, options.recipientHash),
     testSend: options.testSend,
     did: options.did,
-    nudge: channel => delivery.nudge(channel),
+    nudge: channel => delivery.wake(channel),
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
     devices: options.devices,

@@ -12,10 +12,7 @@ export interface OperatorAct {
 }
 
 /** Logs what is done in the console. What is cancelled has come to its end, which is told as every end is. */
-export function createOperatorJournal(
-  log: Logger,
-  observer: Pick<Observer, 'final'>,
-): (act: OperatorAct) => void {
+export function createAuditLog(log: Logger, observer: Pick<Observer, 'final'>): (act: OperatorAct) => void {
   return ({ did, channel, kind, ids }) => {
     log.info({ event: 'operator', did, channel, kind, ids }, `${did} in the console`)
     if (did !== 'cancel') return

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../config/config.ts'
-import { createWrongTries, type WrongTryLimits } from './login-throttle.ts'
+import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
 /** Why somebody was not let in, for counters and the log. */
 export type AdminRefusal = 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'too-many-tries'
@@ -13,7 +13,7 @@ interface Refusal {
   readonly waitMs?: number
 }
 
-export interface AdminGuardOptions {
+export interface AdminAuthOptions {
   /** What the listener binds to, as configured. */
   readonly host: string
   /** ADMIN_TOKEN. Undefined: everybody is let in, which only a loopback listener may do. */
@@ -22,7 +22,7 @@ export interface AdminGuardOptions {
   readonly names: readonly string[]
   /** ms; only differences count. */
   readonly now: () => number
-  readonly limits?: WrongTryLimits
+  readonly limits?: LoginThrottleLimits
   /** Hears of everybody who was not let in; never of what they sent. */
   readonly refused?: (reason: AdminRefusal) => void
 }
@@ -73,14 +73,14 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  *   keeps guessers out is its length (16 characters or more). Wrong ones are counted; too many lose their connection.
  *   There is no login cookie: the browser keeps Basic itself, and what it sends by itself is held to Origin.
  */
-export function guardAdmin(app: FastifyInstance, options: AdminGuardOptions): void {
+export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions): void {
   const { host, token, names, now, limits, refused } = options
   if (token === undefined && !isLoopback(host)) {
     throw new Error('the private listener can be reached from other machines: ADMIN_TOKEN is needed')
   }
   const isOurs = nameCheck(host, names)
   const expected = token === undefined ? null : digestOf(token)
-  const tries = createWrongTries(now, limits)
+  const tries = createLoginThrottle(now, limits)
 
   /** Null when the token is right, or none is needed. */
   function credentialFault(request: FastifyRequest): Refusal | null {
@@ -88,7 +88,7 @@ export function guardAdmin(app: FastifyInstance, options: AdminGuardOptions): vo
     const given = tokenIn(request.headers.authorization)
     if (given === null) return { reason: 'no-token' }
     if (timingSafeEqual(digestOf(given), expected)) return null
-    const waitMs = tries.wrong(request.socket.remoteAddress ?? '')
+    const waitMs = tries.recordFailure(request.socket.remoteAddress ?? '')
     return waitMs > 0 ? { reason: 'too-many-tries', waitMs } : { reason: 'wrong-token' }
   }
 

@@ -5,7 +5,8 @@ import type { RouteObserver } from '../callback/routes.ts'
 import type { SignatureNews } from '../callback/signature-statistics.ts'
 import type { DeliveryObserver } from '../delivery/delivery.ts'
 import { type PresentableFault, presentableFault } from '../runtime/fault.ts'
-import { createRepeater } from '../runtime/log-throttle.ts'
+import { createLogThrottle } from '../runtime/log-throttle.ts'
+import { DUPLICATE_LABELS } from './metrics.ts'
 
 /** Everything that the parts tell about what they do; logs, metrics and the console's figures are made from it. */
 export interface Observer extends RouteObserver, Omit<ReceiverObserver, 'storeFailed'>, DeliveryObserver {}
@@ -19,9 +20,9 @@ const REFUSED_A_MINUTE = 60
  * refused at most sixty times a minute, so that nobody can make the log grow by a line a request. No line holds a
  * recipient in full, a code, a link, a key or a URL.
  */
-export function createJournal(log: Logger, now: () => number): Observer {
-  const repeated = createRepeater(now)
-  const sparing = createRepeater(now, REFUSED_A_MINUTE)
+export function createEventLog(log: Logger, now: () => number): Observer {
+  const repeated = createLogThrottle(now)
+  const sparing = createLogThrottle(now, REFUSED_A_MINUTE)
 
   return {
     callback({ channel, method, kind, answer, admission, ids, tookMs }) {
@@ -70,8 +71,11 @@ export function createJournal(log: Logger, now: () => number): Observer {
         )
       })
     },
-    twin({ channel, kind, is }) {
-      log.debug({ event: 'twin', channel, kind, is }, 'the same message again: nothing new is sent')
+    duplicate({ channel, kind, is }) {
+      log.debug(
+        { event: 'twin', channel, kind, is: DUPLICATE_LABELS[is] },
+        'the same message again: nothing new is sent',
+      )
     },
     superseded({ id, channel, kind }) {
       log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code')
@@ -138,7 +142,7 @@ export function createJournal(log: Logger, now: () => number): Observer {
 }
 
 /** Tells the operator what the POSTs' signatures say about POST_SIGNATURE. */
-export function sayOfSignatures(log: Logger, news: SignatureNews): void {
+export function logSignatureNews(log: Logger, news: SignatureNews): void {
   if (news.is === 'required-is-safe') {
     log.info(
       { event: 'signatures', advice: 'required' },

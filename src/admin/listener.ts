@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import { type AdminGuardOptions, guardAdmin } from './auth.ts'
+import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import type { Readiness } from './readiness.ts'
 
 /** What the open health routes ask. */
@@ -24,7 +24,7 @@ const BODY_LIMIT = 64 * 1024
  *   it is 200 still, and names the channel: `{"status":"ready","degraded":["email"]}`; so it is, with `certificate`, while
  *   a renewed certificate is refused
  */
-export function createAdminListener(health: Health, guard: AdminGuardOptions): FastifyInstance {
+export function createAdminListener(health: Health, guard: AdminAuthOptions): FastifyInstance {
   const app = Fastify({
     http: { connectionsCheckingInterval: 1000, headersTimeout: HEAD_LIMIT_MS },
     logger: false,
@@ -37,7 +37,7 @@ export function createAdminListener(health: Health, guard: AdminGuardOptions): F
     frameworkErrors: (_error: Error, _request: unknown, reply: FastifyReply) => noSuchPage(reply),
   } as object)
   app.server.maxConnections = MOST_CONNECTIONS
-  guardAdmin(app, guard)
+  requireAdminAuth(app, guard)
   app.setNotFoundHandler((_request, reply) => noSuchPage(reply))
   app.setErrorHandler((error, _request, reply) => {
     const status = (error as { readonly statusCode?: number }).statusCode ?? 500

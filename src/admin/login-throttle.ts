@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 
 /** How many wrong tries in a window are told that they are wrong, ms. */
-export interface WrongTryLimits {
+export interface LoginThrottleLimits {
   readonly windowMs: number
   /** From one address (IPv6: one /64, which is what one subscriber has). */
   readonly perAddress: number
@@ -10,12 +10,12 @@ export interface WrongTryLimits {
 }
 
 /** Ten tries a minute are plenty for a person. */
-export const WRONG_TRIES: WrongTryLimits = { windowMs: 60_000, perAddress: 10, overall: 100 }
+export const LOGIN_THROTTLE_LIMITS: LoginThrottleLimits = { windowMs: 60_000, perAddress: 10, overall: 100 }
 
 /** Counts wrong tries, so that guessing in bulk is slow, is seen, and says nothing in the log but that it goes on. */
-export interface WrongTries {
+export interface LoginThrottle {
   /** Counts one. @returns ms until an end of the window when there were too many; 0: there were not. */
-  wrong(address: string): number
+  recordFailure(address: string): number
 }
 
 /**
@@ -24,7 +24,10 @@ export interface WrongTries {
  *
  * @param now ms; only differences count.
  */
-export function createWrongTries(now: () => number, limits: WrongTryLimits = WRONG_TRIES): WrongTries {
+export function createLoginThrottle(
+  now: () => number,
+  limits: LoginThrottleLimits = LOGIN_THROTTLE_LIMITS,
+): LoginThrottle {
   const { windowMs, perAddress, overall } = limits
   let tries = new Map<string, number>()
   let total = 0
@@ -38,7 +41,7 @@ export function createWrongTries(now: () => number, limits: WrongTryLimits = WRO
   }
 
   return {
-    wrong(address) {
+    recordFailure(address) {
       turnWindow()
       const network = networkOf(address)
       const used = tries.get(network) ?? 0

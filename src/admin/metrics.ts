@@ -1,13 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { LaneStatus } from '../delivery/delivery.ts'
+import type { ChannelStatus } from '../delivery/delivery.ts'
 import type { Summary } from '../outbox/outbox.ts'
 import type { Observer } from './event-log.ts'
+
+/** The values of the label `is` in `twins_total`, and in the log line that goes with it. */
+export const DUPLICATE_LABELS = { 'in-progress': 'joined', finished: 'repeated' } as const
 
 /** What is asked for when somebody scrapes. */
 export interface MetricsSources {
   /** Live messages; null when the store does not answer. */
   backlog(): Promise<Pick<Summary, 'backlog' | 'oldest' | 'bytes'> | null>
-  lanes(): readonly LaneStatus[]
+  lanes(): readonly ChannelStatus[]
   /** Days until the certificate expires; null without one. */
   certificateDays(): number | null
   /** Whether a renewed certificate is refused; null without one. */
@@ -204,7 +207,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
     fault: () => faults.inc({ where: 'callback' }),
     overQuota: ({ channel, quota }) => quotas.inc({ channel, quota }),
     nearQuota: ({ channel, quota }) => nearing.inc({ channel, quota }),
-    twin: ({ channel, is }) => twins.inc({ channel, is }),
+    duplicate: ({ channel, is }) => twins.inc({ channel, is: DUPLICATE_LABELS[is] }),
     superseded: ({ channel, kind }) => finals.inc({ channel, kind, state: 'superseded' }),
     unrenderable: () => faults.inc({ where: 'render' }),
     attempt({ message, provider, outcome, tookMs }) {

@@ -13,7 +13,7 @@ export function observeAll(observers: readonly Observer[]): Observer {
     fault: tell('fault'),
     overQuota: tell('overQuota'),
     nearQuota: tell('nearQuota'),
-    twin: tell('twin'),
+    duplicate: tell('duplicate'),
     superseded: tell('superseded'),
     unrenderable: tell('unrenderable'),
     attempt: tell('attempt'),

@@ -2,7 +2,7 @@ import type { Channel } from '../messages/message.ts'
 import type { Observer } from './event-log.ts'
 
 /** How a provider does, as far as this process has seen. */
-export interface ProviderStanding {
+export interface ProviderStatus {
   readonly provider: string
   readonly channel: Channel
   readonly up: boolean
@@ -40,9 +40,9 @@ export interface SignatureCounts {
 }
 
 /** What people ask first at night, kept in memory. */
-export interface Standing {
+export interface ServiceHealth {
   readonly observer: Observer
-  providers(): readonly ProviderStanding[]
+  providers(): readonly ProviderStatus[]
   validation(channel: Channel): Validation | null
   signatures(channel: Channel): SignatureCounts
   refusals(channel: Channel): Refusals
@@ -55,8 +55,8 @@ export interface Standing {
 const NOBODY: Refusals = { count: 0, last: null }
 
 /** @param now ms since the epoch. */
-export function createStanding(now: () => number): Standing {
-  const providers = new Map<string, ProviderStanding>()
+export function createServiceHealth(now: () => number): ServiceHealth {
+  const providers = new Map<string, ProviderStatus>()
   const validations = new Map<Channel, Validation>()
   const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
   const refusals: Record<Channel, Refusals> = { email: NOBODY, sms: NOBODY }
@@ -111,7 +111,7 @@ export function createStanding(now: () => number): Standing {
     fault: () => undefined,
     overQuota: () => undefined,
     nearQuota: () => undefined,
-    twin: () => undefined,
+    duplicate: () => undefined,
     superseded: () => undefined,
     unrenderable: () => undefined,
     final: () => undefined,

@@ -1,6 +1,6 @@
-import type { LaneStatus } from '../delivery/delivery.ts'
+import type { ChannelStatus } from '../delivery/delivery.ts'
 import type { Channel } from '../messages/message.ts'
-import type { Standing } from './provider-health.ts'
+import type { ServiceHealth } from './provider-health.ts'
 
 /** Whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
@@ -15,8 +15,8 @@ export interface ReadinessSources {
   readonly draining: () => boolean
   /** Commits something harmless; false: the store cannot. */
   readonly probe: () => Promise<boolean>
-  readonly standing: Pick<Standing, 'providers'>
-  readonly lanes: () => readonly LaneStatus[]
+  readonly standing: Pick<ServiceHealth, 'providers'>
+  readonly lanes: () => readonly ChannelStatus[]
   readonly renewalRefused: () => boolean
 }
 

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { ReceiptEvent } from '../callback/receipt-recorder.ts'
-import { createRepeater } from '../runtime/log-throttle.ts'
+import { createLogThrottle } from '../runtime/log-throttle.ts'
 
 /** Logs Twilio's delivery reports; those with a wrong signature once a minute. */
-export function createReceiptJournal(log: Logger, now: () => number): (receipt: ReceiptEvent) => void {
-  const repeated = createRepeater(now)
+export function createReceiptLog(log: Logger, now: () => number): (receipt: ReceiptEvent) => void {
+  const repeated = createLogThrottle(now)
   return ({ providerId, status, errorCode, result }) => {
     if (result === 'forged') {
       repeated('forged', times => {

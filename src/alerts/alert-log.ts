@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import type { Counter, Gauge, Registry } from 'prom-client'
 import type { End, Malformed } from '../ddq/connection.ts'
 import type { DdqMessage } from '../ddq/message.ts'
-import type { TellerObserver } from './notifier.ts'
+import type { NotifierObserver } from './notifier.ts'
 
 /** Everything that alerting tells about what it does. */
-export interface AlertObserver extends TellerObserver {
+export interface AlertObserver extends NotifierObserver {
   received(message: DdqMessage): void
   malformed(what: Malformed): void
   subscribed(topics: number): void
@@ -15,7 +15,7 @@ export interface AlertObserver extends TellerObserver {
   leads(leads: boolean): void
 }
 
-export interface AlertJournalOptions {
+export interface AlertLogOptions {
   readonly log: Logger
   /** Says a thing at once, then rarely, with how often it happened since. */
   readonly sparing: (what: string, say: (times: number) => void) => void
@@ -29,7 +29,7 @@ export interface AlertJournalOptions {
  * Logs and counts alerting. One line for everybody who is told; what is not told is counted, and said at debug level.
  * No line holds a recipient in full or a value of a device.
  */
-export function createAlertJournal(options: AlertJournalOptions): AlertObserver {
+export function createAlertLog(options: AlertLogOptions): AlertObserver {
   const { log, sparing, registry } = options
   const counter = <L extends string>(name: string, help: string, labelNames: L[]) =>
     new options.Counter({ name: `callback_courier_${name}`, help, labelNames, registers: [registry] })
@@ -96,11 +96,11 @@ export function createAlertJournal(options: AlertJournalOptions): AlertObserver 
         leads ? 'this process watches the devices' : 'another process watches the devices',
       )
     },
-    told({ id, channel, kind, to, device }) {
+    sent({ id, channel, kind, to, device }) {
       alerts.inc({ channel, kind, result: 'told' })
       log.info({ event: 'alert', id, channel, kind, to, device }, 'an alert is told')
     },
-    held({ why, channel, kind }) {
+    suppressed({ why, channel, kind }) {
       alerts.inc({ channel, kind, result: why })
       log.debug({ event: 'alert', channel, kind, why }, 'an alert is not told')
     },

@@ -1,8 +1,8 @@
 import { createDdqClient, type DdqClientOptions } from '../ddq/client.ts'
 import type { AlertObserver } from './alert-log.ts'
 import { createLeadership } from './leadership.ts'
-import { createTeller, type TellerOptions } from './notifier.ts'
-import { createSubscription, type SubscriptionStanding } from './subscription.ts'
+import { createNotifier, type NotifierOptions } from './notifier.ts'
+import { createSubscription, type SubscriptionStatus } from './subscription.ts'
 
 /** Watches devices and tells people, for as long as it is started. */
 export interface Alerts {
@@ -12,7 +12,7 @@ export interface Alerts {
   status(): AlertsStatus
 }
 
-export interface AlertsStatus extends SubscriptionStanding {
+export interface AlertsStatus extends SubscriptionStatus {
   /** False: another replica watches the devices. */
   readonly leads: boolean
   /** Messages since the start, and those among them that cannot be used. */
@@ -25,7 +25,7 @@ export interface AlertsOptions {
     DdqClientOptions,
     'endpoint' | 'timings' | 'appId' | 'credential' | 'topics' | 'random' | 'now'
   >
-  readonly teller: Omit<TellerOptions, 'observer'>
+  readonly notifier: Omit<NotifierOptions, 'observer'>
   /** Takes or keeps the lead among replicas; undefined when this process is the only one. */
   readonly lead: ((ttlMs: number) => Promise<boolean>) | undefined
   readonly leadTimings?: { readonly ttlMs: number; readonly everyMs: number }
@@ -38,7 +38,7 @@ const LEAD = { ttlMs: 10_000, everyMs: 3000 }
 /** One subscription among all replicas: whoever leads subscribes, and tells. */
 export function createAlerts(options: AlertsOptions): Alerts {
   const { ddq, observer, lead, leadTimings = LEAD } = options
-  const teller = createTeller({ ...options.teller, observer })
+  const teller = createNotifier({ ...options.notifier, observer })
   const subscription = createSubscription(ddq.now)
   const client = createDdqClient({
     ...ddq,

@@ -1,22 +1,29 @@
 import type { DdqMessage } from '../ddq/message.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
-import type { Acceptance, Accepted, Charge, MessageView, Note } from '../outbox/outbox.ts'
+import type { Acceptance, Accepted, AdminQueries, Charge, Memo, MemoStore } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { AlertRow } from './alert-table.ts'
 import { type Occurrence, occurrencesOf } from './occurrence.ts'
-import { createRecoveries } from './open-alerts.ts'
-import { createPatience } from './retry.ts'
-import { createAudience, type Telling } from './routing.ts'
-import { type Held, judge, type Memory, read, remembered, written } from './suppression.ts'
+import { createOpenAlerts } from './open-alerts.ts'
+import { createRetry } from './retry.ts'
+import { createRouting, type Notification } from './routing.ts'
+import {
+  type AlertMemory,
+  decideSuppression,
+  parseMemory,
+  type SuppressionReason,
+  serializeMemory,
+  updateMemory,
+} from './suppression.ts'
 
 /** What the teller needs of the outbox. */
 export interface AlertOutbox {
   accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]>
-  readonly notebook: { read(names: readonly string[]): Promise<ReadonlyMap<string, string>> }
-  readonly desk: { find(id: string): Promise<Pick<MessageView, 'state'> | null> }
+  readonly memos: Pick<MemoStore, 'readMemos'>
+  readonly queries: Pick<AdminQueries, 'findMessage'>
 }
 
-export interface TellerOptions {
+export interface NotifierOptions {
   readonly rows: readonly AlertRow[]
   readonly outbox: AlertOutbox
   readonly keys: {
@@ -34,14 +41,14 @@ export interface TellerOptions {
   readonly clock: Clock
   /** 32 lower-case hex digits, new each time. */
   readonly messageId: () => string
-  readonly observer: TellerObserver
+  readonly observer: NotifierObserver
   /** After the store could not take something, ms. Default 1000. */
   readonly retryMs?: number
 }
 
 /** What the teller tells whoever counts and logs. Recipients only masked. */
-export interface TellerObserver {
-  told(event: {
+export interface NotifierObserver {
+  sent(event: {
     readonly id: string
     readonly channel: Channel
     readonly kind: string
@@ -49,14 +56,18 @@ export interface TellerObserver {
     readonly device: string
   }): void
   /** Somebody was not told, and why; `repeated`: the same message came before. */
-  held(event: { readonly why: Held | 'repeated'; readonly channel: Channel; readonly kind: string }): void
+  suppressed(event: {
+    readonly why: SuppressionReason | 'repeated'
+    readonly channel: Channel
+    readonly kind: string
+  }): void
   overQuota(event: { readonly channel: Channel; readonly kind: string; readonly quota: string }): void
   unrenderable(event: { readonly channel: Channel; readonly kind: string; readonly error: Error }): void
   storeFailed(event: { readonly doing: string; readonly error: Error }): void
 }
 
 /** Turns messages of DDQ into messages of the outbox. */
-export interface Teller {
+export interface Notifier {
   /**
    * Takes a message; what it is about is told soon. Gives a promise when so much waits already that no more should
    * come until it is settled.
@@ -82,12 +93,12 @@ const GIVEN_UP = Number.POSITIVE_INFINITY
  * the transaction that stores the message: so nobody is told twice, and nobody is told that something is over who
  * never heard that it began, whatever process does it.
  */
-export function createTeller(options: TellerOptions): Teller {
+export function createNotifier(options: NotifierOptions): Notifier {
   const { outbox, keys, clock, observer } = options
-  const audience = createAudience(options.rows, keys.note)
-  const recoveries = createRecoveries()
-  const patience = createPatience(options.retryMs ?? 1000, observer.storeFailed)
-  let waiting: readonly Telling[] = []
+  const audience = createRouting(options.rows, keys.note)
+  const recoveries = createOpenAlerts()
+  const patience = createRetry(options.retryMs ?? 1000, observer.storeFailed)
+  let waiting: readonly Notification[] = []
   let running: Promise<void> | undefined
   let room: { readonly promise: Promise<void>; readonly give: () => void } | undefined
   let stopped = false
@@ -111,16 +122,16 @@ export function createTeller(options: TellerOptions): Teller {
    * changes with what they are told, so the next about the same has to wait for that.
    * @returns how many were decided on.
    */
-  async function tell(batch: readonly Telling[]): Promise<number> {
+  async function tell(batch: readonly Notification[]): Promise<number> {
     const names = [...new Set(batch.map(({ name }) => name))]
-    const memories = await patience.persist('read notes', () => outbox.notebook.read(names))
+    const memories = await patience.persist('read notes', () => outbox.memos.readMemos(names))
     if (memories === null) return GIVEN_UP
-    const prepared: { readonly telling: Telling; readonly acceptance: Acceptance }[] = []
+    const prepared: { readonly telling: Notification; readonly acceptance: Acceptance }[] = []
     const told = new Set<string>()
     let done = 0
     for (const telling of batch) {
       if (told.has(telling.name)) break
-      const memory = read(memories.get(telling.name))
+      const memory = parseMemory(memories.get(telling.name))
       const verdict = await verdictOn(telling, memory)
       recoveries.note(telling.occurrence)
       done += 1
@@ -139,7 +150,7 @@ export function createTeller(options: TellerOptions): Teller {
 
   /** False: given up. */
   async function store(
-    prepared: readonly { readonly telling: Telling; readonly acceptance: Acceptance }[],
+    prepared: readonly { readonly telling: Notification; readonly acceptance: Acceptance }[],
   ): Promise<boolean> {
     const answers = await patience.persist('accept', () =>
       outbox.accept(prepared.map(each => each.acceptance)),
@@ -151,16 +162,22 @@ export function createTeller(options: TellerOptions): Teller {
     return true
   }
 
-  async function verdictOn({ occurrence, row }: Telling, memory: Memory | null): Promise<Held | 'tell'> {
+  async function verdictOn(
+    { occurrence, row }: Notification,
+    memory: AlertMemory | null,
+  ): Promise<SuppressionReason | 'tell'> {
     if (recoveries.overtook(occurrence)) return 'outdated'
-    const verdict = judge(memory, occurrence, row.everyMs, clock.now())
+    const verdict = decideSuppression(memory, occurrence, row.everyMs, clock.now())
     if (verdict !== 'tell' || occurrence.is === 'alarm' || memory === null) return verdict
     // Whoever's alarm could not be delivered did not get it.
-    const view = await patience.persist('find', () => outbox.desk.find(memory.messageId))
+    const view = await patience.persist('find', () => outbox.queries.findMessage(memory.messageId))
     return view !== null && ['refused', 'expired', 'superseded'].includes(view.state) ? 'not-alarmed' : 'tell'
   }
 
-  function prepare({ occurrence, recipient, row, name }: Telling, memory: Memory | null): Acceptance | null {
+  function prepare(
+    { occurrence, recipient, row, name }: Notification,
+    memory: AlertMemory | null,
+  ): Acceptance | null {
     const { channel, to, masked, country } = recipient
     const now = clock.now()
     const message: NewMessage = {
@@ -190,11 +207,11 @@ export function createTeller(options: TellerOptions): Teller {
     }
     return {
       message,
-      twinKey: keys.twin(['ddq', channel, to, ...occurrence.identity]),
+      dedupeKey: keys.twin(['ddq', channel, to, ...occurrence.identity]),
       recipientHash: keys.recipient(channel, to),
       charges: options.charges(message, country),
-      twinWindowMs: TWIN_WINDOW_MS,
-      note: noteOf(name, occurrence, row, memory, message),
+      dedupeWindowMs: TWIN_WINDOW_MS,
+      memo: noteOf(name, occurrence, row, memory, message),
     }
   }
 
@@ -202,15 +219,15 @@ export function createTeller(options: TellerOptions): Teller {
     name: string,
     occurrence: Occurrence,
     { everyMs }: AlertRow,
-    before: Memory | null,
+    before: AlertMemory | null,
     { id, arrivedAt }: NewMessage,
-  ): Note {
-    const { memory, goneAt } = remembered(before, occurrence, everyMs, arrivedAt, id)
-    return { name, value: written(memory), goneAt }
+  ): Memo {
+    const { memory, expiresAt } = updateMemory(before, occurrence, everyMs, arrivedAt, id)
+    return { name, value: serializeMemory(memory), expiresAt }
   }
 
   function settle(
-    { occurrence, recipient }: Telling,
+    { occurrence, recipient }: Notification,
     { message }: Acceptance,
     became: Accepted | undefined,
   ): void {
@@ -218,20 +235,20 @@ export function createTeller(options: TellerOptions): Teller {
     const { kind, device } = occurrence
     if (became?.is === 'over-quota') observer.overQuota({ channel, kind, quota: became.quota })
     // Stored by an earlier try whose commit we did not hear of, it joins itself.
-    else if (became?.is === 'stored' || (became?.is === 'joined' && became.id === message.id))
-      observer.told({ id: message.id, channel, kind, to, device })
-    else observer.held({ why: 'repeated', channel, kind })
+    else if (became?.is === 'stored' || (became?.is === 'in-progress' && became.id === message.id))
+      observer.sent({ id: message.id, channel, kind, to, device })
+    else observer.suppressed({ why: 'repeated', channel, kind })
   }
 
-  function hold({ occurrence, recipient }: Telling, why: Held): void {
-    observer.held({ why, channel: recipient.channel, kind: occurrence.kind })
+  function hold({ occurrence, recipient }: Notification, why: SuppressionReason): void {
+    observer.suppressed({ why, channel: recipient.channel, kind: occurrence.kind })
   }
 
   return {
     take(message) {
       if (stopped) return
-      if (!audience.concerns(message)) return
-      const tellings = occurrencesOf(message).flatMap(occurrence => audience.of(occurrence))
+      if (!audience.isRouted(message)) return
+      const tellings = occurrencesOf(message).flatMap(occurrence => audience.notificationsFor(occurrence))
       waiting = [...waiting, ...tellings]
       if (waiting.length > 0) running ??= drain()
       if (waiting.length < MOST_WAITING) return

@@ -1,7 +1,7 @@
 import type { Occurrence } from './occurrence.ts'
 
 /** When devices recovered last, whether or not anybody was told: what came late is known by it. */
-export interface Recoveries {
+export interface OpenAlerts {
   note(occurrence: Occurrence): void
   /** Whether it is an alarm that comes after its recovery, and so is over already. */
   overtook(occurrence: Occurrence): boolean
@@ -10,7 +10,7 @@ export interface Recoveries {
 /** Devices and rules that are remembered; the oldest go first. */
 const MOST = 10_000
 
-export function createRecoveries(): Recoveries {
+export function createOpenAlerts(): OpenAlerts {
   const known = new Map<string, number>()
   return {
     note(occurrence) {

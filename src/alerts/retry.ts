@@ -1,7 +1,7 @@
 import { BacklogFull, StoreUnavailable } from '../outbox/outbox.ts'
 
 /** Tries until the store takes it: an alert is not given up because a disk is full. */
-export interface Patience {
+export interface Retry {
   /** Null: told to end, and the store did not take it. */
   persist<T>(doing: string, work: () => Promise<T>): Promise<T | null>
   /** From now on each thing is tried once. */
@@ -9,10 +9,10 @@ export interface Patience {
 }
 
 /** @param retryMs between two tries. @param failed called for each try that failed. */
-export function createPatience(
+export function createRetry(
   retryMs: number,
   failed: (event: { readonly doing: string; readonly error: Error }) => void,
-): Patience {
+): Retry {
   let ended = false
   let wake = () => {}
   const pause = () =>

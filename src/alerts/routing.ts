@@ -3,7 +3,7 @@ import type { AlertRecipient, AlertRow } from './alert-table.ts'
 import type { Occurrence, Source } from './occurrence.ts'
 
 /** One occurrence to one recipient. */
-export interface Telling {
+export interface Notification {
   readonly occurrence: Occurrence
   readonly recipient: AlertRecipient
   readonly row: AlertRow
@@ -12,18 +12,18 @@ export interface Telling {
 }
 
 /** Who is to hear of what. */
-export interface Audience {
+export interface Routing {
   /** Whether a message is about any row at all. Most are not; those cost a look and no more. */
-  concerns(message: DdqMessage): boolean
+  isRouted(message: DdqMessage): boolean
   /** The first row that names a recipient is theirs: two rows must not tell the same thing twice. */
-  of(occurrence: Occurrence): readonly Telling[]
+  notificationsFor(occurrence: Occurrence): readonly Notification[]
 }
 
 /** @param noteName HMAC that names what is remembered of a recipient, device and rule. */
-export function createAudience(
+export function createRouting(
   rows: readonly AlertRow[],
   noteName: (fields: readonly string[]) => string,
-): Audience {
+): Routing {
   const bySource = new Map<Source, readonly AlertRow[]>()
   const products = new Map<Source, ReadonlySet<string> | 'any'>()
   for (const { source } of rows) {
@@ -33,15 +33,15 @@ export function createAudience(
     products.set(source, named.length < own.length ? 'any' : new Set(named))
   }
   return {
-    concerns({ kind, product, payload }) {
+    isRouted({ kind, product, payload }) {
       const source = SOURCE_OF[kind]
       const wanted = source === undefined ? undefined : products.get(source)
       if (wanted === undefined || wanted === 'any') return wanted === 'any'
       return wanted.has(product ?? String((payload as { readonly product_id?: unknown }).product_id))
     },
-    of(occurrence) {
+    notificationsFor(occurrence) {
       const { source, product, device, rule } = occurrence
-      const found = new Map<string, Telling>()
+      const found = new Map<string, Notification>()
       for (const row of bySource.get(source) ?? []) {
         if (row.product !== null && row.product !== product) continue
         for (const recipient of row.recipients) {

@@ -1,7 +1,7 @@
 import type { End } from '../ddq/connection.ts'
 
 /** How the subscription does, for people to look at. */
-export interface SubscriptionStanding {
+export interface SubscriptionStatus {
   readonly subscribed: boolean
   /** How long it has been subscribed, or has not been, ms. */
   readonly forMs: number
@@ -19,7 +19,7 @@ export interface Subscription {
   refused(topic: string, why: string): void
   subscribed(): void
   ended(end: End): void
-  standing(): SubscriptionStanding
+  standing(): SubscriptionStatus
 }
 
 /** @param now ms since any origin, never going back. */

@@ -1,9 +1,9 @@
 import type { Occurrence } from './occurrence.ts'
 
 /** What is remembered of one recipient, device and rule, in the store, so that it outlives a restart. */
-export interface Memory {
+export interface AlertMemory {
   /** When an alarm was last told, ms since the epoch. */
-  readonly toldAt: number
+  readonly sentAt: number
   /** The newest alarm that was told, by the time it happened; null when it did not say. */
   readonly alarmAt: number | null
   /** The newest recovery that was told, by the time it happened. */
@@ -15,7 +15,7 @@ export interface Memory {
 }
 
 /** Why somebody is not told. */
-export type Held =
+export type SuppressionReason =
   /** Told less than the row's minutes ago. */
   | 'quiet'
   /** Nobody told this recipient of an alarm, so there is nothing to be over. */
@@ -34,17 +34,17 @@ const OPEN_DAYS = 90
  * @param everyMs at most one alarm in so long; 0: each.
  * @param now ms since the epoch.
  */
-export function judge(
-  memory: Memory | null,
+export function decideSuppression(
+  memory: AlertMemory | null,
   occurrence: Occurrence,
   everyMs: number,
   now: number,
-): Held | 'tell' {
+): SuppressionReason | 'tell' {
   const { is, at } = occurrence
   if (memory === null) return is === 'alarm' ? 'tell' : 'not-alarmed'
   if (is === 'alarm') {
     if (at !== null && memory.recoveredAt !== null && at < memory.recoveredAt) return 'outdated'
-    const since = now - memory.toldAt
+    const since = now - memory.sentAt
     return since >= -CLOCK_SKEW_MS && since < everyMs ? 'quiet' : 'tell'
   }
   if (!memory.open) return 'not-alarmed'
@@ -52,47 +52,50 @@ export function judge(
 }
 
 /** What is remembered once it has been told, and until when, ms since the epoch. */
-export function remembered(
-  memory: Memory | null,
+export function updateMemory(
+  memory: AlertMemory | null,
   { is, at, canRecover }: Occurrence,
   everyMs: number,
   now: number,
   messageId: string,
-): { readonly memory: Memory; readonly goneAt: number } {
+): { readonly memory: AlertMemory; readonly expiresAt: number } {
   const shortly = now + Math.max(everyMs, DAY)
   if (is === 'alarm' || memory === null) {
     return {
       memory: {
-        toldAt: now,
+        sentAt: now,
         alarmAt: latest(memory?.alarmAt ?? null, at),
         recoveredAt: memory?.recoveredAt ?? null,
         open: canRecover,
         messageId,
       },
-      goneAt: canRecover ? now + OPEN_DAYS * DAY : shortly,
+      expiresAt: canRecover ? now + OPEN_DAYS * DAY : shortly,
     }
   }
-  return { memory: { ...memory, recoveredAt: latest(memory.recoveredAt, at), open: false }, goneAt: shortly }
+  return {
+    memory: { ...memory, recoveredAt: latest(memory.recoveredAt, at), open: false },
+    expiresAt: shortly,
+  }
 }
 
-export function written(memory: Memory): string {
-  const { toldAt, alarmAt, recoveredAt, open, messageId } = memory
-  return JSON.stringify([toldAt, alarmAt, recoveredAt, open ? 1 : 0, messageId])
+export function serializeMemory(memory: AlertMemory): string {
+  const { sentAt, alarmAt, recoveredAt, open, messageId } = memory
+  return JSON.stringify([sentAt, alarmAt, recoveredAt, open ? 1 : 0, messageId])
 }
 
 /** Null for what this version cannot read: then it is as if nothing were remembered. */
-export function read(text: string | undefined): Memory | null {
+export function parseMemory(text: string | undefined): AlertMemory | null {
   if (text === undefined) return null
   try {
-    const [toldAt, alarmAt, recoveredAt, open, messageId] = JSON.parse(text) as [
+    const [sentAt, alarmAt, recoveredAt, open, messageId] = JSON.parse(text) as [
       number,
       number | null,
       number | null,
       number,
       string,
     ]
-    return typeof toldAt === 'number' && typeof messageId === 'string'
-      ? { toldAt, alarmAt, recoveredAt, open: open === 1, messageId }
+    return typeof sentAt === 'number' && typeof messageId === 'string'
+      ? { sentAt, alarmAt, recoveredAt, open: open === 1, messageId }
       : null
   } catch {
     return null

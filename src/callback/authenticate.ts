@@ -15,7 +15,7 @@ export interface Caller {
   readonly corpId: string
 }
 
-export type Admission =
+export type AuthenticationResult =
   | {
       readonly ok: true
       readonly caller: Caller
@@ -26,12 +26,12 @@ export type Admission =
   | {
       readonly ok: false
       readonly answer: Answer
-      readonly reason: GateReason
+      readonly reason: AuthenticationFailure
       readonly signature: SignatureCheck
     }
 
 /** Why somebody was not let in: for counters and the console, never with what they sent. */
-export type GateReason = 'corp' | 'source' | 'key' | 'signature' | 'stale'
+export type AuthenticationFailure = 'corp' | 'source' | 'key' | 'signature' | 'stale'
 
 /** What a channel that is switched on accepts. Each list: the current one first, then its predecessor. */
 export interface ChannelSecrets {
@@ -39,7 +39,7 @@ export interface ChannelSecrets {
   readonly keys: readonly string[]
 }
 
-export interface GateOptions {
+export interface AuthenticationOptions {
   readonly corpId: string
   /** A channel without secrets is off. */
   readonly channels: Readonly<Partial<Record<Channel, ChannelSecrets>>>
@@ -52,7 +52,7 @@ export interface GateOptions {
   readonly signatureNews?: (news: SignatureNews) => void
 }
 
-export interface Knock {
+export interface Credentials {
   readonly channel: Channel
   readonly corpId: string
   readonly key: string
@@ -63,18 +63,18 @@ export interface Knock {
 }
 
 /** Decides who gets in: corp_id, source network, key, signature, in this order. */
-export interface Gate {
+export interface Authentication {
   /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
-  validate(knock: Knock): Admission
+  authenticateValidation(knock: Credentials): AuthenticationResult
   /** POST: the signature by policy. */
-  admit(knock: Knock): Admission
+  authenticatePost(knock: Credentials): AuthenticationResult
   /** A test send from the private listener, whose own guard has let its caller in. */
-  operator(channel: Channel): Caller
+  operatorAsCaller(channel: Channel): Caller
   /** How POSTs come signed; counted with `observe` only. */
-  signatures(channel: Channel): SignatureStatistics
+  signatureStatistics(channel: Channel): SignatureStatistics
 }
 
-export function createGate(options: GateOptions): Gate {
+export function createAuthentication(options: AuthenticationOptions): Authentication {
   const { corpId, channels, sources, postSignature, signatureMaxAgeSeconds, wall } = options
   const keys = {
     email: (channels.email?.keys ?? []).map(digestOf),
@@ -85,8 +85,8 @@ export function createGate(options: GateOptions): Gate {
 
   /** Who is refused and why, or by which URL they come. */
   function knockOn(
-    knock: Knock,
-  ): { readonly answer: Answer; readonly reason: GateReason } | { readonly outdated: boolean } {
+    knock: Credentials,
+  ): { readonly answer: Answer; readonly reason: AuthenticationFailure } | { readonly outdated: boolean } {
     const secrets = channels[knock.channel]
     if (knock.corpId !== corpId || secrets === undefined) {
       return { answer: answer('corp', 'no such enterprise, or this channel is off'), reason: 'corp' }
@@ -102,18 +102,18 @@ export function createGate(options: GateOptions): Gate {
     return { outdated: matches[0] !== true }
   }
 
-  function signatureOf(knock: Knock): ReturnType<typeof checkSignature> {
+  function signatureOf(knock: Credentials): ReturnType<typeof checkSignature> {
     return checkSignature(knock.query, corpId, channels[knock.channel]?.tokens ?? [])
   }
 
-  function admitted(knock: Knock, outdated: boolean, signature: SignatureCheck): Admission {
+  function admitted(knock: Credentials, outdated: boolean, signature: SignatureCheck): AuthenticationResult {
     return { ok: true, caller: { channel: knock.channel, corpId } as Caller, signature, outdated }
   }
 
   return {
-    operator: channel => ({ channel, corpId }) as Caller,
-    signatures: channel => watch.statistics(channel),
-    validate(knock) {
+    operatorAsCaller: channel => ({ channel, corpId }) as Caller,
+    signatureStatistics: channel => watch.statistics(channel),
+    authenticateValidation(knock) {
       const knocked = knockOn(knock)
       if ('reason' in knocked) return { ok: false, ...knocked, signature: 'absent' }
       const { outdated } = knocked
@@ -122,7 +122,7 @@ export function createGate(options: GateOptions): Gate {
       const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
       return { ok: false, answer: answer('credential', message), reason: 'signature', signature: check }
     },
-    admit(knock) {
+    authenticatePost(knock) {
       const knocked = knockOn(knock)
       if ('reason' in knocked) return { ok: false, ...knocked, signature: 'absent' }
       const { outdated } = knocked

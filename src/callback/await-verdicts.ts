@@ -8,31 +8,31 @@ export type WaitVerdict =
   | { readonly is: 'pending' }
 
 /** Hears the verdict on one message, from the moment on that it was made. */
-export interface Ear {
+export interface VerdictSubscription {
   /** Never settles when it is stopped before. */
   readonly verdict: Promise<WaitVerdict>
   stop(): void
 }
 
 /** A message whose end is waited for; what is known of it already; null: there is none. */
-export type Wait = Ear | WaitVerdict | null
+export type AwaitedVerdict = VerdictSubscription | WaitVerdict | null
 
 /**
  * Begins to listen. That has to be before the message can have a verdict: one that is pending is said once, and not
  * again to who comes later.
  * @param wait calls back once, with the verdict; at once when it is known already. Returns how to stop waiting.
  */
-export function listen(
+export function subscribe(
   id: string,
   wait: (id: string, heard: (verdict: WaitVerdict) => void) => () => void,
-): Ear {
+): VerdictSubscription {
   const { promise, resolve } = Promise.withResolvers<WaitVerdict>()
   return { verdict: promise, stop: wait(id, resolve) }
 }
 
 /** Waits for every verdict, at most `ms`; what is not known then is `pending`. */
-export function collectVerdicts(
-  waits: readonly Wait[],
+export function awaitVerdicts(
+  waits: readonly AwaitedVerdict[],
   ms: number,
 ): Promise<readonly (WaitVerdict | null)[]> {
   return new Promise(resolve => {
@@ -40,7 +40,7 @@ export function collectVerdicts(
     let missing = waits.filter(isOpen).length
     const timer = setTimeout(
       () => {
-        stopAll(waits)
+        unsubscribeAll(waits)
         resolve(heard)
       },
       Math.max(ms, 0),
@@ -63,10 +63,10 @@ export function collectVerdicts(
 }
 
 /** Listens no more: nobody is there any longer to be told. */
-export function stopAll(waits: readonly Wait[]): void {
+export function unsubscribeAll(waits: readonly AwaitedVerdict[]): void {
   for (const each of waits) if (isOpen(each)) each.stop()
 }
 
-function isOpen(wait: Wait): wait is Ear {
+function isOpen(wait: AwaitedVerdict): wait is VerdictSubscription {
   return wait !== null && 'verdict' in wait
 }

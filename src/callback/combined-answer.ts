@@ -21,7 +21,7 @@ export function refuseRecipients(channel: Channel, to: Recipients, maxRecipients
 }
 
 /** The answer for all recipients together. `heard`: the verdict on each that was accepted, as far as it is known. */
-export function answerForAll(
+export function combineAnswers(
   channel: Channel,
   to: Recipients,
   accepted: readonly Accepted[],

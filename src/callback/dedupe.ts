@@ -7,7 +7,7 @@ import type { Channel } from '../messages/message.ts'
  *
  * @param body a checked callback body.
  */
-export function twinFields(
+export function dedupeFields(
   channel: Channel,
   corpId: string,
   body: Readonly<Record<string, unknown>>,

@@ -2,7 +2,10 @@ import http, { type IncomingMessage, type RequestListener, type Server, type Ser
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { createStrangers, type Strangers } from './unauthenticated-connections.ts'
+import {
+  createUnauthenticatedConnections,
+  type UnauthenticatedConnections,
+} from './unauthenticated-connections.ts'
 
 /** A stalled TLS handshake, head or whole request ends after this long, ms. The largest body takes 100 ms on a phone. */
 const READ_LIMIT_MS = 5000
@@ -28,10 +31,10 @@ export interface PublicListenerOptions {
 /** The listener that the platform reaches, without its routes: what protects it from slow, idle and noisy clients. */
 export function createPublicListener(options: PublicListenerOptions): {
   readonly app: FastifyInstance
-  readonly strangers: Strangers
+  readonly strangers: UnauthenticatedConnections
 } {
   const { tls, notHttp, nonsense } = options
-  const strangers = createStrangers(MOST_STRANGERS)
+  const strangers = createUnauthenticatedConnections(MOST_STRANGERS)
   const app = Fastify({
     serverFactory: (handler: RequestListener) =>
       createServer(tls, onlyInTurn(handler, strangers, notHttp), strangers),
@@ -66,7 +69,11 @@ export function createPublicListener(options: PublicListenerOptions): {
   return { app, strangers }
 }
 
-function createServer(tls: object | undefined, handler: RequestListener, strangers: Strangers): Server {
+function createServer(
+  tls: object | undefined,
+  handler: RequestListener,
+  strangers: UnauthenticatedConnections,
+): Server {
   const limits = {
     connectionsCheckingInterval: CHECK_MS,
     headersTimeout: READ_LIMIT_MS,
@@ -79,7 +86,7 @@ function createServer(tls: object | undefined, handler: RequestListener, strange
       ? http.createServer(limits, handler)
       : https.createServer({ ...limits, handshakeTimeout: READ_LIMIT_MS, ...tls }, handler)
   server.maxConnections = MOST_CONNECTIONS
-  server.on('connection', socket => strangers.arrived(socket))
+  server.on('connection', socket => strangers.add(socket))
   return server
 }
 
@@ -88,13 +95,17 @@ function createServer(tls: object | undefined, handler: RequestListener, strange
  * what is read at once, and all of them would be answered before anybody else's turn. No client of HTTP does so after
  * a POST (RFC 9112, 9.3.2).
  */
-function onlyInTurn(handler: RequestListener, strangers: Strangers, hungUp: () => void): RequestListener {
+function onlyInTurn(
+  handler: RequestListener,
+  strangers: UnauthenticatedConnections,
+  hungUp: () => void,
+): RequestListener {
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
     // What was read at once is parsed to its end, whatever became of the socket.
     if (socket.destroyed) return
     // A response has its socket once those before it are done.
-    if (response.socket === null && !strangers.knows(socket)) {
+    if (response.socket === null && !strangers.isAuthenticated(socket)) {
       hungUp()
       hangUp(socket)
       return

@@ -4,7 +4,7 @@ import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import type { Acceptance, Charge, Lease } from '../outbox/outbox.ts'
 import type { Caller } from './authenticate.ts'
 import type { CallbackBody } from './body.ts'
-import { twinFields } from './dedupe.ts'
+import { dedupeFields } from './dedupe.ts'
 import type { Recipient } from './recipients.ts'
 
 /** A message that can be accepted, and its finished bytes. */
@@ -34,10 +34,10 @@ export interface PreparerObserver {
 }
 
 /** What a callback is prepared from. */
-export interface Reading {
+export interface CheckedCallback {
   readonly caller: Caller
   readonly body: CallbackBody
-  readonly said: Extract<Interpretation, { ok: true }>
+  readonly interpreted: Extract<Interpretation, { ok: true }>
   readonly recipients: readonly Recipient[]
   /** ms since the epoch. */
   readonly arrivedAt: number
@@ -47,13 +47,15 @@ export interface Reading {
  * Makes one message per recipient, rendered: what cannot be put into words is refused before it is accepted.
  * Null when it cannot; then nothing is reserved.
  */
-export function createPreparer(options: PreparerOptions): (reading: Reading) => readonly Prepared[] | null {
+export function createPreparer(
+  options: PreparerOptions,
+): (reading: CheckedCallback) => readonly Prepared[] | null {
   const { render, keys, charges, reserve, observer } = options
 
-  return ({ caller, body, said, recipients, arrivedAt }) => {
+  return ({ caller, body, interpreted, recipients, arrivedAt }) => {
     const { channel, corpId } = caller
-    const { kind, purpose, content } = said
-    const fields = twinFields(channel, corpId, body)
+    const { kind, purpose, content } = interpreted
+    const fields = dedupeFields(channel, corpId, body)
     const rendered: { message: NewMessage; outgoing: Outgoing; country: string | undefined }[] = []
     for (const { to, masked, country } of recipients) {
       const message: NewMessage = {
@@ -65,7 +67,7 @@ export function createPreparer(options: PreparerOptions): (reading: Reading) => 
         masked,
         content,
         arrivedAt,
-        expiresAt: arrivedAt + said.lifeMs,
+        expiresAt: arrivedAt + interpreted.lifeMs,
       }
       try {
         rendered.push({ message, outgoing: render(message), country })
@@ -81,7 +83,7 @@ export function createPreparer(options: PreparerOptions): (reading: Reading) => 
         purpose === 'code' ? keys.group(channel, recipient, kind, content.pluginId ?? '') : undefined
       const acceptance: Acceptance = {
         message,
-        twinKey: keys.twin([...fields, recipient]),
+        dedupeKey: keys.twin([...fields, recipient]),
         recipientHash: keys.recipient(channel, recipient),
         charges: charges(message, country),
         ...(groupKey === undefined ? {} : { groupKey }),

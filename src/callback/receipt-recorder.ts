@@ -26,7 +26,7 @@ export interface ReceiptRecorder {
 }
 
 export interface ReceiptRecorderOptions {
-  readonly outbox: Pick<Outbox, 'receipt'>
+  readonly outbox: Pick<Outbox, 'writeReceipt'>
   /** ms since the epoch. */
   readonly now: () => number
   /** Once for every report, when it is known what became of it. */
@@ -55,7 +55,7 @@ export function createReceiptRecorder(options: ReceiptRecorderOptions): ReceiptR
   let looking = 0
 
   const look = (receipt: Receipt, at: number): Promise<ReceiptResult> =>
-    outbox.receipt('sms', receipt.providerId, receipt.status, receipt.errorCode, at)
+    outbox.writeReceipt('sms', receipt.providerId, receipt.status, receipt.errorCode, at)
 
   function later(receipt: Receipt, at: number, tries: number): void {
     const pause = pauses[tries]

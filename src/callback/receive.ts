@@ -4,9 +4,16 @@ import { type Accepted, BacklogFull, type Lease, type Outbox, StoreUnavailable }
 import type { Clock } from '../runtime/clock.ts'
 import { type Answer, answer, contentInvalid } from './answers.ts'
 import type { Caller } from './authenticate.ts'
-import { collectVerdicts, type Ear, listen, stopAll, type Wait, type WaitVerdict } from './await-verdicts.ts'
+import {
+  type AwaitedVerdict,
+  awaitVerdicts,
+  subscribe,
+  unsubscribeAll,
+  type VerdictSubscription,
+  type WaitVerdict,
+} from './await-verdicts.ts'
 import type { CallbackBody } from './body.ts'
-import { answerForAll, refuseRecipients } from './combined-answer.ts'
+import { combineAnswers, refuseRecipients } from './combined-answer.ts'
 import { createPreparer, type Prepared, type PreparerObserver, type PreparerOptions } from './prepare.ts'
 import type { Recipients } from './recipients.ts'
 
@@ -14,14 +21,14 @@ import type { Recipients } from './recipients.ts'
 export interface Courier {
   reserve(channel: Channel, purpose: Purpose): Lease | undefined
   unreserve(channel: Channel): void
-  resting(channel: Channel): boolean
+  isCircuitOpen(channel: Channel): boolean
   begin(handover: {
     readonly message: NewMessage
     readonly lease: Lease
     readonly groupKey?: string
     readonly outgoing: Outgoing
   }): void
-  nudge(channel: Channel, groupKey?: string): void
+  wake(channel: Channel, groupKey?: string): void
   /** Sees to it that the end of a message is heard here, which another process may be sending. */
   follow?(id: string): void
 }
@@ -52,7 +59,11 @@ export interface ReceiverObserver extends PreparerObserver {
   overQuota(event: { readonly channel: Channel; readonly kind: string; readonly quota: string }): void
   /** Half of a channel's brake is used up. */
   nearQuota(event: { readonly channel: Channel; readonly quota: string }): void
-  twin(event: { readonly channel: Channel; readonly kind: string; readonly is: 'joined' | 'repeated' }): void
+  duplicate(event: {
+    readonly channel: Channel
+    readonly kind: string
+    readonly is: 'in-progress' | 'finished'
+  }): void
   superseded(event: { readonly id: string; readonly channel: Channel; readonly kind: string }): void
   storeFailed(event: { readonly doing: string; readonly error: Error }): void
 }
@@ -88,10 +99,14 @@ export function createReceiver(
   return async (caller, body) => {
     const { channel } = caller
     const arrivedAt = clock.now()
-    const said = interpret(channel, body)
-    if (!said.ok)
-      return { answer: contentInvalid(channel, `${said.pointer}: ${said.why}`), kind: 'none', ids: [] }
-    const { kind } = said
+    const interpreted = interpret(channel, body)
+    if (!interpreted.ok)
+      return {
+        answer: contentInvalid(channel, `${interpreted.pointer}: ${interpreted.why}`),
+        kind: 'none',
+        ids: [],
+      }
+    const { kind } = interpreted
     const areaCode = textOf(body.area_code)
     const to = recipients(channel, String(body.to), areaCode)
     const refused = refuseRecipients(channel, to, options.maxRecipients)
@@ -99,7 +114,7 @@ export function createReceiver(
 
     // Each that waits for a stuck store holds memory: there are enough of them already.
     if (overdue > 0) return { answer: unavailable('the store takes too long'), kind, ids: [] }
-    const prepared = prepare({ caller, body, said, recipients: to.valid, arrivedAt })
+    const prepared = prepare({ caller, body, interpreted, recipients: to.valid, arrivedAt })
     if (prepared === null)
       return { answer: contentInvalid(channel, 'the message cannot be put into words'), kind, ids: [] }
 
@@ -111,7 +126,7 @@ export function createReceiver(
       // Nobody waits for it any more, but it must not fail unheard.
       overdue += 1
       storing
-        .then(late => 'waits' in late && stopAll(late.waits))
+        .then(late => 'waits' in late && unsubscribeAll(late.waits))
         .catch((error: unknown) => observer.storeFailed({ doing: 'accept', error: error as Error }))
         .finally(() => {
           overdue -= 1
@@ -120,11 +135,11 @@ export function createReceiver(
     }
     if ('refused' in stored) return { answer: unavailable(stored.refused), kind, ids: [] }
     const { accepted, waits } = stored
-    const heard = await collectVerdicts(waits, left())
+    const heard = await awaitVerdicts(waits, left())
     const ids = accepted.map((each, at) =>
-      each.is === 'joined' || each.is === 'repeated' ? each.id : (known[at] ?? ''),
+      each.is === 'in-progress' || each.is === 'finished' ? each.id : (known[at] ?? ''),
     )
-    return { answer: answerForAll(channel, to, accepted, heard), kind, ids }
+    return { answer: combineAnswers(channel, to, accepted, heard), kind, ids }
   }
 
   /**
@@ -135,15 +150,16 @@ export function createReceiver(
     channel: Channel,
     prepared: readonly Prepared[],
   ): Promise<
-    { readonly accepted: readonly Accepted[]; readonly waits: readonly Wait[] } | { readonly refused: string }
+    | { readonly accepted: readonly Accepted[]; readonly waits: readonly AwaitedVerdict[] }
+    | { readonly refused: string }
   > {
     let accepted: readonly Accepted[]
     // Before there is a message: its verdict may come while it is being handed over.
-    const ears = prepared.map(each => listen(each.acceptance.message.id, verdicts.wait))
+    const ears = prepared.map(each => subscribe(each.acceptance.message.id, verdicts.wait))
     try {
       accepted = await outbox.accept(prepared.map(each => each.acceptance))
     } catch (error) {
-      stopAll(ears)
+      unsubscribeAll(ears)
       for (const { acceptance } of prepared) if (acceptance.lease !== undefined) courier.unreserve(channel)
       if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
       observer.storeFailed({ doing: 'accept', error })
@@ -156,7 +172,11 @@ export function createReceiver(
   }
 
   /** Hands a stored message over; says whose end to wait for, or what is known at once. */
-  function handOver(prepared: Prepared | undefined, became: Accepted | undefined, ear: Ear): Wait {
+  function handOver(
+    prepared: Prepared | undefined,
+    became: Accepted | undefined,
+    ear: VerdictSubscription,
+  ): AwaitedVerdict {
     if (prepared === undefined || became === undefined)
       throw new Error('the outbox answered fewer messages than it was given')
     const { acceptance, outgoing } = prepared
@@ -169,8 +189,8 @@ export function createReceiver(
       }
       for (const quota of became.nearing ?? []) observer.nearQuota({ channel, quota })
       if (lease === undefined) {
-        courier.nudge(channel, groupKey)
-        if (!courier.resting(channel)) return ear
+        courier.wake(channel, groupKey)
+        if (!courier.isCircuitOpen(channel)) return ear
         ear.stop()
         return { is: 'pending' }
       }
@@ -183,9 +203,9 @@ export function createReceiver(
       observer.overQuota({ channel, kind, quota: became.quota })
       return null
     }
-    observer.twin({ channel, kind, is: became.is })
-    if (became.is === 'repeated') return { is: 'final', state: became.state, answer: became.answer }
-    const twin = listen(became.id, verdicts.wait)
+    observer.duplicate({ channel, kind, is: became.is })
+    if (became.is === 'finished') return { is: 'final', state: became.state, answer: became.answer }
+    const twin = subscribe(became.id, verdicts.wait)
     courier.follow?.(became.id)
     return twin
   }

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Channel } from '../messages/message.ts'
-import { createTurn } from '../runtime/end-of-tick.ts'
+import { createEndOfTickBatch } from '../runtime/end-of-tick.ts'
 import { type Answer, answer, contentInvalid, postStatus } from './answers.ts'
-import type { Admission, Caller, Gate, Knock } from './authenticate.ts'
+import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
 import type { Reception } from './receive.ts'
 
@@ -15,7 +15,7 @@ export interface RouteObserver {
     readonly method: 'GET' | 'POST'
     readonly kind: string
     readonly answer: Answer
-    readonly admission: Admission
+    readonly admission: AuthenticationResult
     readonly ids: readonly string[]
     readonly tookMs: number
   }): void
@@ -25,7 +25,7 @@ export interface RouteObserver {
 }
 
 export interface CallbackRoutesOptions {
-  readonly gate: Gate
+  readonly gate: Authentication
   readonly receive: (caller: Caller, body: CallbackBody) => Promise<Reception>
   readonly schemas: Readonly<Record<Channel, object>>
   readonly errorStatus: 'code' | '200'
@@ -33,12 +33,12 @@ export interface CallbackRoutesOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly observer: RouteObserver
   /** Hears of each connection on which somebody showed the key. */
-  readonly letIn: (socket: Socket) => void
+  readonly markAuthenticated: (socket: Socket) => void
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    admission: Admission | null
+    admission: AuthenticationResult | null
     startedAt: number
   }
 }
@@ -50,7 +50,7 @@ const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'] as const
 const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
 
 /** What everything that is not a callback is answered. */
-export const NOWHERE: Answer = answer('path', 'no such path')
+export const NOT_FOUND: Answer = answer('path', 'no such path')
 const OTHER_METHOD: Answer = answer('method', 'GET validates, POST sends')
 
 /**
@@ -58,7 +58,7 @@ const OTHER_METHOD: Answer = answer('method', 'GET validates, POST sends')
  * constant answer for everything else.
  */
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
-  const { gate, receive, schemas, errorStatus, headers, observer, letIn } = options
+  const { gate, receive, schemas, errorStatus, headers, observer, markAuthenticated } = options
 
   app.decorateRequest('admission', null)
   app.decorateRequest('startedAt', 0)
@@ -78,7 +78,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     }
   })
 
-  const atEndOfTurn = createTurn()
+  const atEndOfTurn = createEndOfTickBatch()
   // Handlers give nothing back: Fastify would listen for the end of a reply that it is given, at some microseconds each.
   const send = (reply: FastifyReply, status: number, given: Answer): void =>
     atEndOfTurn(() => {
@@ -91,7 +91,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
       }
     })
 
-  function knockOf(channel: Channel, request: FastifyRequest): Knock {
+  function knockOf(channel: Channel, request: FastifyRequest): Credentials {
     const { corpId, key } = request.params as Params
     const { url } = request.raw
     const question = url?.indexOf('?') ?? -1
@@ -109,9 +109,9 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   // Before anything of it is read: a stranger's body would be parsed otherwise.
   app.addHook('onRequest', (request, reply, next) => {
     if (!request.is404) return next()
-    observer.stray({ answer: NOWHERE })
+    observer.stray({ answer: NOT_FOUND })
     dropBody(request, reply)
-    send(reply, NOWHERE.status, NOWHERE)
+    send(reply, NOT_FOUND.status, NOT_FOUND)
   })
 
   for (const channel of CHANNELS) {
@@ -119,7 +119,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     const tell = (
       request: FastifyRequest,
       method: 'GET' | 'POST',
-      admission: Admission,
+      admission: AuthenticationResult,
       reception: { readonly answer: Answer; readonly kind: string; readonly ids: readonly string[] },
     ) =>
       observer.callback({
@@ -132,9 +132,9 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
 
     app.get(url, (request, reply) => {
       request.startedAt = performance.now()
-      const admission = gate.validate(knockOf(channel, request))
+      const admission = gate.authenticateValidation(knockOf(channel, request))
       const given = admission.ok ? answer('ok', '') : admission.answer
-      if (admission.ok) letIn(request.raw.socket)
+      if (admission.ok) markAuthenticated(request.raw.socket)
       tell(request, 'GET', admission, { answer: given, kind: 'none', ids: [] })
       send(reply, given.status, given)
     })
@@ -143,10 +143,10 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
       schema: { body: schemas[channel] },
       onRequest: (request, reply, next) => {
         request.startedAt = performance.now()
-        const admission = gate.admit(knockOf(channel, request))
+        const admission = gate.authenticatePost(knockOf(channel, request))
         request.admission = admission
         if (admission.ok) {
-          letIn(request.raw.socket)
+          markAuthenticated(request.raw.socket)
           // An empty one is none; Fastify would refuse it before our parser is asked.
           if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
           return next()
@@ -187,11 +187,11 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     })
   }
 
-  app.setNotFoundHandler((_request, reply) => send(reply, NOWHERE.status, NOWHERE))
+  app.setNotFoundHandler((_request, reply) => send(reply, NOT_FOUND.status, NOT_FOUND))
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const status = error.statusCode ?? 500
     if (status >= 500) observer.fault({ error })
-    const given = status >= 500 ? answer('fault', 'an unexpected fault') : NOWHERE
+    const given = status >= 500 ? answer('fault', 'an unexpected fault') : NOT_FOUND
     observer.stray({ answer: given })
     send(reply, given.status, given)
   })

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 
 /** Connections on which nobody has shown the key yet. */
-export interface Strangers {
+export interface UnauthenticatedConnections {
   /** A connection came in, before TLS. */
-  arrived(socket: Socket): void
+  add(socket: Socket): void
   /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
-  letIn(socket: Socket): void
+  markAuthenticated(socket: Socket): void
   /** Whether somebody was let in over it. */
-  knows(socket: Socket): boolean
+  isAuthenticated(socket: Socket): boolean
   readonly count: () => number
 }
 
@@ -18,13 +18,13 @@ export interface Strangers {
  *
  * @param most each takes some 50 KB with TLS.
  */
-export function createStrangers(most: number): Strangers {
+export function createUnauthenticatedConnections(most: number): UnauthenticatedConnections {
   /** By the far end, which names a connection above and below TLS alike. Insertion order is age. */
   const sockets = new Map<string, Socket>()
   const known = new WeakSet<Socket>()
 
   return {
-    arrived(socket) {
+    add(socket) {
       const name = nameOf(socket)
       sockets.set(name, socket)
       socket.once('close', () => {
@@ -36,12 +36,12 @@ export function createStrangers(most: number): Strangers {
       sockets.delete(oldest[0])
       oldest[1].destroy()
     },
-    letIn(socket) {
+    markAuthenticated(socket) {
       if (known.has(socket)) return
       known.add(socket)
       sockets.delete(nameOf(socket))
     },
-    knows: socket => known.has(socket),
+    isAuthenticated: socket => known.has(socket),
     count: () => sockets.size,
   }
 }

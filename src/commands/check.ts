@@ -1,24 +1,24 @@
 import { pino } from 'pino'
 import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
-import { createPlatform } from '../platform/callback-client.ts'
+import { createCallbackClient } from '../platform/callback-client.ts'
 import { createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
-import { openOutbox, openProviders, openRenderer, openSealer, receiptsUrl } from '../service/factories.ts'
-import { lookAtCallbacks } from './check/callbacks.ts'
-import { lookAtCertificate } from './check/certificate.ts'
-import { type DateOf, dateOf, lookAtClock } from './check/clock.ts'
-import { lookAtDkim, lookAtProviders } from './check/delivery.ts'
+import { openOutbox, openProviders, openRenderer, openStoreKeys, receiptsUrl } from '../service/factories.ts'
+import { checkCallbacks } from './check/callbacks.ts'
+import { checkCertificate } from './check/certificate.ts'
+import { checkClock, type DateOf, dateOf } from './check/clock.ts'
+import { checkDkim, checkProviders } from './check/delivery.ts'
 import { createResolveTxt, type ResolveTxt } from './check/dns.ts'
-import { asJson, asText, type Finding, fail } from './check/finding.ts'
-import { createMachine, lookAtMachine, type Machine } from './check/machine.ts'
-import { lookAtReceipts } from './check/receipts.ts'
-import { lookAtSender } from './check/sender.ts'
-import { lookAtSettings } from './check/settings.ts'
-import { lookAtStore, type Running } from './check/store.ts'
-import { lookAtWords } from './check/words.ts'
+import { asJson, asText, type CheckResult, fail } from './check/finding.ts'
+import { checkMachine, createMachine, type Machine } from './check/machine.ts'
+import { checkReceipts } from './check/receipts.ts'
+import { checkSender } from './check/sender.ts'
+import { checkSettings } from './check/settings.ts'
+import { checkStore, type Running } from './check/store.ts'
+import { checkWords } from './check/words.ts'
 import { type Command, type Io, readArguments } from './command.ts'
-import { ask } from './health.ts'
+import { requestHealth } from './health.ts'
 
 export const check: Command = {
   usage: `callback-courier check [--json]
@@ -31,21 +31,21 @@ export const check: Command = {
 `,
   async run(argv, io) {
     const { values } = readArguments(argv, { json: { type: 'boolean' } })
-    const findings = await look(io)
+    const findings = await runChecks(io)
     io.stdout.write(values.json === true ? asJson(findings) : asText(findings))
     return findings.some(({ is }) => is === 'fail') ? 1 : 0
   },
 }
 
 /** What is asked outside of this process; the real world unless given. */
-export interface World {
+export interface CheckDependencies {
   readonly dns?: ResolveTxt
   readonly dateOf?: DateOf
   readonly machine?: Machine
 }
 
 /** @returns findings in the order of the road: settings, certificate, providers, store, machine, words, URLs. */
-export async function look(io: Io, world: World = {}): Promise<readonly Finding[]> {
+export async function runChecks(io: Io, world: CheckDependencies = {}): Promise<readonly CheckResult[]> {
   let config: Config
   try {
     config = loadConfig(io)
@@ -59,15 +59,15 @@ export async function look(io: Io, world: World = {}): Promise<readonly Finding[
   const clock = createClock()
   const dns = world.dns ?? createResolveTxt()
   const looks = [
-    attempt('settings', () => lookAtSettings(config)),
-    attempt('certificate', () => lookAtCertificate(config, clock.now())),
+    attempt('settings', () => checkSettings(config)),
+    attempt('certificate', () => checkCertificate(config, clock.now())),
     attempt('providers', () => providersOf(config, clock)),
-    attempt('receipts', () => lookAtReceipts(config, receiptsUrl(config))),
-    attempt('sender', () => lookAtSender(config, dns)),
-    attempt('DKIM', () => lookAtDkim(config, io.readFile, dns)),
+    attempt('receipts', () => checkReceipts(config, receiptsUrl(config))),
+    attempt('sender', () => checkSender(config, dns)),
+    attempt('DKIM', () => checkDkim(config, io.readFile, dns)),
     attempt('store', () => storeOf(config, io, clock)),
-    attempt('machine', () => lookAtMachine(config, io.dotenvPath, world.machine ?? createMachine())),
-    attempt('clock', () => lookAtClock(config, world.dateOf ?? dateOf, Date.now)),
+    attempt('machine', () => checkMachine(config, io.dotenvPath, world.machine ?? createMachine())),
+    attempt('clock', () => checkClock(config, world.dateOf ?? dateOf, Date.now)),
     attempt('templates', () => wordsOf(config)),
     attempt('URLs', () => callbacksOf(config)),
     attempt('alerts', () => alertsOf(config)),
@@ -78,8 +78,8 @@ export async function look(io: Io, world: World = {}): Promise<readonly Finding[
 /** A look that fails in a way nobody foresaw is a finding, too: the other looks go on. */
 async function attempt(
   about: string,
-  act: () => readonly Finding[] | Promise<readonly Finding[]>,
-): Promise<readonly Finding[]> {
+  act: () => readonly CheckResult[] | Promise<readonly CheckResult[]>,
+): Promise<readonly CheckResult[]> {
   try {
     return await act()
   } catch (error) {
@@ -98,10 +98,10 @@ const silent = pino({ level: 'silent' })
 async function providersOf(
   config: Config,
   clock: ReturnType<typeof createClock>,
-): Promise<readonly Finding[]> {
+): Promise<readonly CheckResult[]> {
   const providers = openProviders(config, clock)
   try {
-    return await lookAtProviders(providers)
+    return await checkProviders(providers)
   } finally {
     await Promise.all(providers.map(provider => provider.close()))
   }
@@ -111,43 +111,43 @@ async function storeOf(
   config: Config,
   io: Io,
   clock: ReturnType<typeof createClock>,
-): Promise<readonly Finding[]> {
+): Promise<readonly CheckResult[]> {
   const address = adminAddress(io)
   const running = async (): Promise<Running> => {
-    if ((await ask(`${address}/healthz`)) !== null) return { is: 'absent' }
-    const reason = await ask(`${address}/readyz`)
+    if ((await requestHealth(`${address}/healthz`)) !== null) return { is: 'absent' }
+    const reason = await requestHealth(`${address}/readyz`)
     return reason === null ? { is: 'ready' } : { is: 'unready', reason }
   }
-  const open = async () => openOutbox(config, clock, await openSealer(config), silent)
-  return await lookAtStore(config, open, running)
+  const open = async () => openOutbox(config, clock, await openStoreKeys(config), silent)
+  return await checkStore(config, open, running)
 }
 
-function wordsOf(config: Config): readonly Finding[] {
+function wordsOf(config: Config): readonly CheckResult[] {
   const renderer = openRenderer(config, silent)
   try {
-    return lookAtWords(config, renderer)
+    return checkWords(config, renderer)
   } finally {
     renderer.close()
   }
 }
 
-async function callbacksOf(config: Config): Promise<readonly Finding[]> {
+async function callbacksOf(config: Config): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
-  const platform = createPlatform({ timeoutMs: 5000 })
+  const platform = createCallbackClient({ timeoutMs: 5000 })
   try {
-    return await lookAtCallbacks(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
+    return await checkCallbacks(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
   } finally {
     await platform.close()
   }
 }
 
 /** Loaded only when they are on. */
-async function alertsOf(config: Config): Promise<readonly Finding[]> {
+async function alertsOf(config: Config): Promise<readonly CheckResult[]> {
   if (config.DDQ_HOST === undefined) return []
-  const { lookAtAlerts } = await import('./check/alerts.ts')
+  const { checkAlerts } = await import('./check/alerts.ts')
   const renderer = openRenderer(config, silent)
   try {
-    return await lookAtAlerts(config, renderer.locales)
+    return await checkAlerts(config, renderer.locales)
   } finally {
     renderer.close()
   }

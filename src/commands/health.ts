@@ -14,7 +14,7 @@ export const health: Command = {
 `,
   async run(argv, io) {
     const { values } = readArguments(argv, { ready: { type: 'boolean' } })
-    const answer = await ask(`${adminAddress(io)}/${values.ready === true ? 'readyz' : 'healthz'}`)
+    const answer = await requestHealth(`${adminAddress(io)}/${values.ready === true ? 'readyz' : 'healthz'}`)
     if (answer === null) return 0
     io.stderr.write(`not well: ${answer}\n`)
     return 1
@@ -22,7 +22,7 @@ export const health: Command = {
 }
 
 /** Null when it is well, else the reason. */
-export function ask(url: string): Promise<string | null> {
+export function requestHealth(url: string): Promise<string | null> {
   return new Promise(resolve => {
     const request = get(url, { timeout: WITHIN_MS, agent: false }, response => {
       let body = ''

@@ -4,8 +4,8 @@ import { openRenderer } from '../service/factories.ts'
 import { lint as lintMessages } from '../words/lint.ts'
 import { writeGallery } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
-import { asText, type Finding, fail } from './check/finding.ts'
-import { lookAtWords } from './check/words.ts'
+import { asText, type CheckResult, fail } from './check/finding.ts'
+import { checkWords } from './check/words.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
 import { settingsFor } from './settings-for.ts'
 
@@ -38,7 +38,7 @@ export const preview: Command = {
         const index = await writeGallery({ renderer, out, ...(locale && { locales: locale }) })
         io.stdout.write(`look at ${index}\n`)
       }
-      const findings = [...lookAtWords(config, renderer), ...(lint ? lintFindings(config, renderer) : [])]
+      const findings = [...checkWords(config, renderer), ...(lint ? lintFindings(config, renderer) : [])]
       if (lint || findings.some(({ is }) => is !== 'ok')) io.stdout.write(asText(findings))
       return findings.some(({ is }) => is === 'fail') ? 1 : 0
     } finally {
@@ -48,7 +48,7 @@ export const preview: Command = {
 }
 
 /** What a reader would notice in a message, beside what the templates' own trial finds. */
-function lintFindings(config: Config, renderer: Renderer): readonly Finding[] {
+function lintFindings(config: Config, renderer: Renderer): readonly CheckResult[] {
   const { WEBOTP_DOMAIN: webotpDomain, PLUGIN_SENDERS: senders } = config
   return lintMessages({
     renderer,

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto'
 import { reachable } from '../config/admin-address.ts'
 import type { Config } from '../config/config.ts'
 import {
-  createPlatform,
-  type Platform,
-  type PlatformAnswer,
+  type CallbackAnswer,
+  type CallbackClient,
+  createCallbackClient,
   sampleBody,
 } from '../platform/callback-client.ts'
 import { SAMPLE_KINDS } from '../platform/sample-callbacks.ts'
@@ -72,7 +72,7 @@ export const send: Command = {
       io.stderr.write(`${channel} is off: ${channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'} is not set\n`)
       return 1
     }
-    const platform = createPlatform({
+    const platform = createCallbackClient({
       insecure: values.insecure || values.local,
       ...(values.ca === undefined ? {} : { ca: io.readFile(values.ca) }),
     })
@@ -92,7 +92,11 @@ interface Play {
   readonly signed: boolean
 }
 
-async function play(platform: Platform, { url, credentials, body, signed }: Play, io: Io): Promise<ExitCode> {
+async function play(
+  platform: CallbackClient,
+  { url, credentials, body, signed }: Play,
+  io: Io,
+): Promise<ExitCode> {
   const validated = await platform.validate(url, credentials)
   io.stdout.write(`validate  ${told(validated)}\n`)
   if (!isWell(validated)) return 1
@@ -102,11 +106,11 @@ async function play(platform: Platform, { url, credentials, body, signed }: Play
   return isWell(answered) ? 0 : 1
 }
 
-function isWell(answer: PlatformAnswer): boolean {
+function isWell(answer: CallbackAnswer): boolean {
   return answer.is === 'answered' && answer.status === 200 && answer.errCode === 0
 }
 
-function told(answer: PlatformAnswer): string {
+function told(answer: CallbackAnswer): string {
   if (answer.is === 'unreachable') return `no answer: ${answer.why} (${answer.ms} ms)`
   const { status, errCode, errMsg, body, ms } = answer
   const said = errCode === null ? `no err_code in: ${body.slice(0, 200)}` : `err_code ${errCode}`

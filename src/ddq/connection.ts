@@ -6,8 +6,8 @@ import {
 } from 'node:http2'
 import { readAnswer } from '../platform/answer.ts'
 import type { Credential } from '../platform/credential.ts'
-import { type Failure, inWords, refusesCredential } from '../platform/result.ts'
-import { type Heartbeat, startPulse } from './heartbeat.ts'
+import { describeFailure, type Failure, refusesCredential } from '../platform/result.ts'
+import { type Heartbeat, startHeartbeat } from './heartbeat.ts'
 import type { DdqMessage } from './message.ts'
 import { type Malformed, readStream } from './reader.ts'
 
@@ -101,7 +101,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     clearTimeout(tooLong)
     // The window of the whole connection is not ours to bound by: Node gives it back as bytes arrive.
     session.setLocalWindowSize(WINDOW_BYTES * 2)
-    pulse = startPulse({
+    pulse = startHeartbeat({
       session,
       heartbeat: endpoint.heartbeat,
       everyMs: timings.heartbeatMs,
@@ -114,7 +114,7 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   async function begin(): Promise<void> {
     const token = await credential.token()
-    if (!token.ok) return fail('refused', `log in: ${inWords(token.failure)}`)
+    if (!token.ok) return fail('refused', `log in: ${describeFailure(token.failure)}`)
     const proof = { app_id: appId, access_token: token.value, auth_type: 'accesskey' }
     const authenticated = await ask(endpoint.authenticatePath, proof)
     if (authenticated !== null) return refuse('authenticate', authenticated, token.value)
@@ -127,14 +127,18 @@ export function openConnection(options: ConnectionOptions): Connection {
     const fatal = unheard ?? (refused.length === topics.length ? refused[0] : undefined)
     if (fatal !== undefined) return refuse(`subscribe to ${fatal.topic}`, fatal.failure, token.value)
     // The credential is good, as others were agreed to: it is the topic that is not ours, or unknown.
-    for (const { topic, failure } of refused) options.onRefused(topic, inWords(failure))
+    for (const { topic, failure } of refused) options.onRefused(topic, describeFailure(failure))
     options.onSubscribed(topics.length - refused.length)
   }
 
   function refuse(doing: string, failure: Failure, token: string): void {
     const logInAgain = refusesCredential(failure)
     if (logInAgain) credential.refused(token)
-    fail(failure.is === 'unreachable' ? 'closed' : 'refused', `${doing}: ${inWords(failure)}`, logInAgain)
+    fail(
+      failure.is === 'unreachable' ? 'closed' : 'refused',
+      `${doing}: ${describeFailure(failure)}`,
+      logInAgain,
+    )
   }
 
   /** Posts, and reads what comes on that stream until it ends. Null: it was agreed to. */

@@ -21,14 +21,14 @@ export interface HeartbeatOptions {
   readonly onSilence: () => void
 }
 
-export interface Pulse {
+export interface RunningHeartbeat {
   /** Something came from the other side. */
   heard(): void
   stop(): void
 }
 
 /** Sends heartbeats until it is stopped, and tells once when nothing at all was heard for too long. */
-export function startPulse(options: HeartbeatOptions): Pulse {
+export function startHeartbeat(options: HeartbeatOptions): RunningHeartbeat {
   const { session, heartbeat, everyMs, silenceMs, now, onSilence } = options
   let lastHeard = now()
   /** Heartbeats since then. A process that was held up itself has sent few, and must not blame the other side. */

@@ -7,7 +7,7 @@ import {
   type OnlineState,
   payloadSchemas,
 } from './schemas.ts'
-import { shapeOf } from './shape.ts'
+import { describeShape } from './shape.ts'
 import { type KnownTopic, readTopic } from './topics.ts'
 
 interface Received<K, P> {
@@ -29,7 +29,7 @@ export type DdqMessage =
   | Received<'unknown', unknown>
 
 /** What an object that came over the stream is. */
-export type Reading =
+export type ParsedMessage =
   | { readonly is: 'message'; readonly message: DdqMessage }
   /** No message: it has no topic. An acknowledgement, a heartbeat, an error. */
   | { readonly is: 'other'; readonly body: unknown }
@@ -45,7 +45,7 @@ const validators = Object.fromEntries(
 const LONG = /\d{16}/
 
 /** Reads an object's text. Never throws, whatever it is given. */
-export function readMessage(text: string): Reading {
+export function parseMessage(text: string): ParsedMessage {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -97,6 +97,6 @@ function member(body: unknown, key: string): unknown {
     : undefined
 }
 
-function malformed(topic: string, fault: string, body: unknown): Reading {
-  return { is: 'malformed', topic, fault, shape: shapeOf(body) }
+function malformed(topic: string, fault: string, body: unknown): ParsedMessage {
+  return { is: 'malformed', topic, fault, shape: describeShape(body) }
 }

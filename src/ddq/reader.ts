@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { type DdqMessage, readMessage } from './message.ts'
+import { type DdqMessage, parseMessage } from './message.ts'
 import { createSplitter, type Piece } from './splitter.ts'
 
 /** Something that was received and cannot be used: what it was, without its values. */
@@ -57,7 +57,7 @@ function take(
 ): void | Promise<void> {
   if (piece.is === 'garbage')
     return onMalformed({ topic: '', fault: piece.why, shape: `${piece.bytes} bytes` })
-  const reading = readMessage(piece.text)
+  const reading = parseMessage(piece.text)
   if (reading.is === 'malformed') return onMalformed(reading)
   if (reading.is === 'other') return onAnswer(piece.text)
   onAnswer('')

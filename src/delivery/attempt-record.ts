@@ -1,10 +1,10 @@
 import type { AttemptRecord } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
-import type { Lane } from './channel-queue.ts'
+import type { ChannelQueue } from './channel-queue.ts'
 import type { DeliveryObserver } from './observer.ts'
 
 /** What is kept of an attempt. @param startedAt ms since the epoch. */
-export function recordOf(
+export function attemptRecord(
   provider: string,
   outcome: Outcome,
   startedAt: number,
@@ -22,7 +22,7 @@ export function recordOf(
 
 /** Tells a lane's breaker what became of an attempt, and the observer when that opened or closed it. */
 export function recordBreaker(
-  lane: Lane,
+  lane: ChannelQueue,
   outcome: Outcome,
   now: number,
   observer: Pick<DeliveryObserver, 'breaker'>,

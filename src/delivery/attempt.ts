@@ -1,14 +1,14 @@
 import type { Outgoing } from '../messages/message.ts'
 import type { Outcome } from '../providers/provider.ts'
-import { createBag } from '../runtime/collections.ts'
-import type { Job, LaneSpec } from './channel-queue.ts'
+import { createObjectSet } from '../runtime/collections.ts'
+import type { ChannelSpec, Job } from './channel-queue.ts'
 import type { DeliveryObserver } from './observer.ts'
-import { discreet } from './redact.ts'
+import { redactOutcome } from './redact.ts'
 
 /** Hands messages to providers. */
 export interface Attempts {
   /** Tries once; whatever goes wrong becomes an outcome. */
-  send(lane: LaneSpec, job: Job): Promise<Outcome>
+  send(lane: ChannelSpec, job: Job): Promise<Outcome>
   /** Aborts those that run. */
   abort(): void
 }
@@ -30,9 +30,9 @@ export function createAttempts(options: {
   readonly observer: Pick<DeliveryObserver, 'fault'>
 }): Attempts {
   const { limitMs, observer } = options
-  const running = createBag<AbortController>()
+  const running = createObjectSet<AbortController>()
 
-  async function within({ provider }: LaneSpec, outgoing: Outgoing): Promise<Outcome> {
+  async function within({ provider }: ChannelSpec, outgoing: Outgoing): Promise<Outcome> {
     const controller = new AbortController()
     let timer: NodeJS.Timeout | undefined
     const overdue = new Promise<Outcome>(resolve => {
@@ -60,7 +60,7 @@ export function createAttempts(options: {
         return { is: 'retry', whose: 'ours', code: 'RENDER', reply }
       }
       try {
-        return discreet(await within(lane, outgoing), job.message.content)
+        return redactOutcome(await within(lane, outgoing), job.message.content)
       } catch (error) {
         // A bug in a provider. Nobody knows what it did before it threw.
         observer.fault({ error: error instanceof Error ? error : new Error('unknown fault') })

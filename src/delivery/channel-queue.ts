@@ -1,7 +1,7 @@
 import type { NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { Lease } from '../outbox/outbox.ts'
 import type { Provider } from '../providers/provider.ts'
-import { createRegister } from '../runtime/collections.ts'
+import { createStringMap } from '../runtime/collections.ts'
 import type { Breaker } from './breaker.ts'
 
 /** A claimed message in memory, before or during its attempt. */
@@ -17,14 +17,14 @@ export interface Job {
 }
 
 /** What a lane stands on. */
-export interface LaneSpec {
+export interface ChannelSpec {
   readonly provider: Provider
   readonly render: (message: NewMessage) => Outgoing
   readonly breaker: Breaker
 }
 
 /** What one channel has in memory: codes before everything else, newest first. */
-export interface Lane extends LaneSpec {
+export interface ChannelQueue extends ChannelSpec {
   inFlight: number
   /** Places kept for messages that are about to be accepted. */
   reserved: number
@@ -35,7 +35,7 @@ export interface Lane extends LaneSpec {
    * What was claimed last may have been sent before, or nobody knows yet: then only what can begin at once is claimed,
    * so that a process that dies now has not made messages ambiguous for a second time that it never began.
    */
-  careful: boolean
+  claimOnlyForIdle: boolean
   /** When the store has something for us; null: nothing that we know of. ms since the epoch. */
   dueAt: number | null
   /**
@@ -45,24 +45,24 @@ export interface Lane extends LaneSpec {
   codesInStore: number
   timer: NodeJS.Timeout | undefined
   /** The most messages in memory: waiting, reserved and in flight. */
-  places(): number
+  capacity(): number
   /** How many of them are for codes only: a code that comes is next then, without a detour by the store. */
-  placesForCodes(): number
+  reservedForCodes(): number
   /** Places that are free for it: a code takes that of anything else that waits. */
-  room(purpose: Purpose): number
+  freePlaces(purpose: Purpose): number
   waiting(): number
   /** Takes one in. @returns the older code of its group that it supersedes here, taken out. */
   add(job: Job): Job | undefined
   /** Takes out the next to be sent; nothing but a code while codes wait in the store, and the provider is not resting. */
-  next(now: number): Job | undefined
+  takeNext(now: number): Job | undefined
   /** Takes out the code of this group that waits. */
-  withdraw(groupKey: string): Job | undefined
+  removeByGroup(groupKey: string): Job | undefined
   /** Takes out every waiting one that `when` is true of; asked in the reverse order of sending. */
-  withdrawAll(when: (job: Job) => boolean): readonly Job[]
+  removeWhere(when: (job: Job) => boolean): readonly Job[]
   /** Takes out what waits beyond its places: what would be sent last. */
-  surplus(): readonly Job[]
+  removeSurplus(): readonly Job[]
   /** Learns how long an attempt took, ms. */
-  paced(tookMs: number): void
+  recordDuration(tookMs: number): void
 }
 
 /**
@@ -74,15 +74,15 @@ const MOST_WAITING = 256
 /** The weight of the latest attempt in the mean of their durations. */
 const LATEST = 0.2
 
-export function createLane(spec: LaneSpec): Lane {
+export function createChannelQueue(spec: ChannelSpec): ChannelQueue {
   const { concurrency } = spec.provider
   let codes: Job[] = []
   let others: Job[] = []
-  const groups = createRegister<Job>()
+  const groups = createStringMap<Job>()
   let paceMs: number | undefined
 
   /** Nothing is known of a provider at first: it is taken for a quick one. */
-  function places(): number {
+  function capacity(): number {
     const wanted = paceMs === undefined ? MOST_WAITING : Math.ceil((concurrency * AHEAD_MS) / paceMs)
     return concurrency + Math.min(Math.max(wanted, concurrency), Math.max(MOST_WAITING, concurrency))
   }
@@ -92,7 +92,7 @@ export function createLane(spec: LaneSpec): Lane {
     return job
   }
 
-  function withdrawAll(when: (job: Job) => boolean): readonly Job[] {
+  function removeWhere(when: (job: Job) => boolean): readonly Job[] {
     const out = [...others, ...codes].filter(when)
     if (out.length === 0) return out
     const gone = new Set(out)
@@ -102,32 +102,32 @@ export function createLane(spec: LaneSpec): Lane {
     return out
   }
 
-  function withdraw(groupKey: string): Job | undefined {
+  function removeByGroup(groupKey: string): Job | undefined {
     const job = groups.get(groupKey)
-    return job === undefined ? undefined : withdrawAll(each => each === job)[0]
+    return job === undefined ? undefined : removeWhere(each => each === job)[0]
   }
 
-  const lane: Lane = {
+  const lane: ChannelQueue = {
     ...spec,
     inFlight: 0,
     reserved: 0,
     claiming: false,
     claimedAt: 0,
-    careful: true,
+    claimOnlyForIdle: true,
     dueAt: null,
     codesInStore: 1,
     timer: undefined,
-    places,
-    placesForCodes: () => Math.ceil(places() / 4),
+    capacity,
+    reservedForCodes: () => Math.ceil(capacity() / 4),
     waiting: () => codes.length + others.length,
-    room: purpose =>
-      places() - lane.inFlight - lane.reserved - (purpose === 'code' ? codes.length : lane.waiting()),
+    freePlaces: purpose =>
+      capacity() - lane.inFlight - lane.reserved - (purpose === 'code' ? codes.length : lane.waiting()),
     add(job) {
       let older: Job | undefined
       if (job.groupKey !== undefined) {
         const waits = groups.get(job.groupKey)
         if (waits !== undefined && waits.message.arrivedAt > job.message.arrivedAt) return job
-        older = withdraw(job.groupKey)
+        older = removeByGroup(job.groupKey)
         groups.set(job.groupKey, job)
       }
       const list = job.message.purpose === 'code' ? codes : others
@@ -137,17 +137,17 @@ export function createLane(spec: LaneSpec): Lane {
       list.splice(at, 0, job)
       return older
     },
-    next(now) {
+    takeNext(now) {
       const codesOnly = lane.codesInStore > 0 && lane.breaker.state(now) === 'closed'
       return leave(codes.pop() ?? (codesOnly ? undefined : others.pop()))
     },
-    withdraw,
-    withdrawAll,
-    surplus() {
-      let over = lane.waiting() - (places() - concurrency)
-      return over <= 0 ? [] : withdrawAll(() => over-- > 0)
+    removeByGroup,
+    removeWhere,
+    removeSurplus() {
+      let over = lane.waiting() - (capacity() - concurrency)
+      return over <= 0 ? [] : removeWhere(() => over-- > 0)
     },
-    paced(tookMs) {
+    recordDuration(tookMs) {
       paceMs = paceMs === undefined ? tookMs : paceMs + (tookMs - paceMs) * LATEST
     },
   }

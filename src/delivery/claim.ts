@@ -1,15 +1,15 @@
-import { type Claimed, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import { type ClaimedMessage, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Job, Lane } from './channel-queue.ts'
+import type { ChannelQueue, Job } from './channel-queue.ts'
 import type { DeliveryObserver } from './observer.ts'
 import type { Verdicts } from './verdicts.ts'
 
 /** Fetches from the store what is due: retries, what a dead process left, and what had no place in memory. */
 export interface Claims {
   /** Claims when memory has room and something is due; otherwise sets the timer for it. */
-  schedule(lane: Lane): void
+  schedule(lane: ChannelQueue): void
   /** Lets the store end what needs no attempt, when nothing was claimed for a while: what has outlived its life. */
-  tidy(lane: Lane): void
+  settleExpired(lane: ChannelQueue): void
 }
 
 export interface ClaimsOptions {
@@ -24,8 +24,8 @@ export interface ClaimsOptions {
   /** Whether nothing may be claimed now. */
   readonly paused: () => boolean
   /** Runs a claim; afterwards the lane is scheduled again. */
-  readonly work: (lane: Lane, task: Promise<void>) => void
-  readonly claimed: (lane: Lane, jobs: readonly Job[]) => void
+  readonly work: (lane: ChannelQueue, task: Promise<void>) => void
+  readonly claimed: (lane: ChannelQueue, jobs: readonly Job[]) => void
 }
 
 const CLAIM_LIMIT = 100
@@ -34,14 +34,14 @@ const STORE_RETRY_MS = 1000
 const TIDY_MS = 5000
 
 /** The store has something that is due then. */
-export function expectDue(lane: Lane, dueAt: number): void {
+export function expectDue(lane: ChannelQueue, dueAt: number): void {
   lane.dueAt = lane.dueAt === null ? dueAt : Math.min(lane.dueAt, dueAt)
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
   const { outbox, clock, observer, leaseMs, pollMs, paused, work, claimed } = options
 
-  function schedule(lane: Lane): void {
+  function schedule(lane: ChannelQueue): void {
     const limit = claimable(lane, clock.now())
     if (paused() || lane.claiming || limit === 0) return
     clearTimeout(lane.timer)
@@ -63,7 +63,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     )
   }
 
-  async function refill(lane: Lane, limit: number): Promise<void> {
+  async function refill(lane: ChannelQueue, limit: number): Promise<void> {
     lane.dueAt = null
     lane.claimedAt = clock.now()
     const codes = lane.codesInStore
@@ -74,7 +74,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       const again = messages.length === limit ? now : nextDueAt
       if (again !== null) expectDue(lane, again)
       if (limit > 0) {
-        lane.careful = messages.some(each => each.ambiguous > 0)
+        lane.claimOnlyForIdle = messages.some(each => each.ambiguous > 0)
         // Those that came meanwhile may be among them or not.
         lane.codesInStore -= codes
         // Codes are claimed first: what comes last tells whether there may be more of them.
@@ -95,7 +95,7 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   return {
     schedule,
-    tidy(lane) {
+    settleExpired(lane) {
       if (paused() || lane.claiming || clock.now() - lane.claimedAt < TIDY_MS) return
       lane.claiming = true
       work(lane, refill(lane, 0))
@@ -115,11 +115,11 @@ export function reportEnded(
 }
 
 /** How many to claim now. */
-function claimable(lane: Lane, now: number): number {
+function claimable(lane: ChannelQueue, now: number): number {
   const { breaker, provider } = lane
-  const places = lane.places()
+  const places = lane.capacity()
   // What is claimed is sent before anything that is no code and waits here: it takes its place.
-  const room = lane.room(lane.codesInStore > 0 ? 'code' : 'alarm')
+  const room = lane.freePlaces(lane.codesInStore > 0 ? 'code' : 'alarm')
   const idle = Math.max(0, provider.concurrency - (places - room))
   switch (breaker.state(now)) {
     // While one message tries the provider nothing else is taken: it would only be given back.
@@ -129,13 +129,13 @@ function claimable(lane: Lane, now: number): number {
     case 'open':
       return Math.min(idle, 1)
     case 'closed':
-      if (lane.careful) return idle
+      if (lane.claimOnlyForIdle) return idle
       if (room * 2 < places) return 0
-      return Math.min(room - lane.placesForCodes(), CLAIM_LIMIT)
+      return Math.min(room - lane.reservedForCodes(), CLAIM_LIMIT)
   }
 }
 
-function jobOf({ lease, attempts, ambiguous, groupKey, ...message }: Claimed): Job {
+function jobOf({ lease, attempts, ambiguous, groupKey, ...message }: ClaimedMessage): Job {
   const job = { message, lease, attempts, ambiguous }
   return groupKey === undefined ? job : { ...job, groupKey }
 }

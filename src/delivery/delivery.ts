@@ -3,12 +3,12 @@ import type { Lease, Outbox, Settlement } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createAttempts } from './attempt.ts'
-import { recordBreaker, recordOf } from './attempt-record.ts'
+import { attemptRecord, recordBreaker } from './attempt-record.ts'
 import type { Breaker } from './breaker.ts'
-import { createLane, type Job, type Lane, type LaneSpec } from './channel-queue.ts'
+import { type ChannelQueue, type ChannelSpec, createChannelQueue, type Job } from './channel-queue.ts'
 import { createClaims, expectDue } from './claim.ts'
-import { createUnserved } from './disabled-channels.ts'
-import { createUnderWay } from './in-flight.ts'
+import { createDisabledChannels } from './disabled-channels.ts'
+import { createInFlight } from './in-flight.ts'
 import type { DeliveryObserver } from './observer.ts'
 import { settlementOf } from './retry.ts'
 import { createSettler } from './settle.ts'
@@ -24,7 +24,7 @@ export interface Handover {
   readonly outgoing: Outgoing
 }
 
-export interface LaneStatus {
+export interface ChannelStatus {
   readonly channel: Channel
   readonly provider: string
   readonly inFlight: number
@@ -39,7 +39,7 @@ export interface DeliveryOptions {
   readonly random: () => number
   readonly verdicts: Verdicts
   readonly observer: DeliveryObserver
-  readonly lanes: readonly LaneSpec[]
+  readonly channels: readonly ChannelSpec[]
   /** How long a claim holds, ms; longer than `attemptLimitMs`. */
   readonly leaseMs: number
   /** The longest that a provider's attempt can take, ms; nothing begins that its lease would not outlive. */
@@ -57,15 +57,15 @@ export interface Delivery {
   /** Gives back a place that was not used. */
   unreserve(channel: Channel): void
   /** Whether the channel's provider is being left alone: a message now has no verdict soon. */
-  resting(channel: Channel): boolean
+  isCircuitOpen(channel: Channel): boolean
   /** Takes an accepted message over; its place was reserved. */
   begin(handover: Handover): void
   /**
    * Something was stored as `queued` and is due.
    * @param groupKey of a code, and every code has one: nothing but codes begins until it was claimed; an older one of its group that waits in memory is superseded by it.
    */
-  nudge(channel: Channel, groupKey?: string): void
-  status(): readonly LaneStatus[]
+  wake(channel: Channel, groupKey?: string): void
+  status(): readonly ChannelStatus[]
   start(): void
   /**
    * Ends: gives back what has not begun, lets what is in flight finish for `graceMs`, then aborts it and settles what
@@ -81,9 +81,9 @@ const SWEEP_MS = 5000
 
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { outbox, clock, random, verdicts, observer, leaseMs, attemptLimitMs, leaseToken } = options
-  const lanes = new Map<Channel, Lane>()
-  for (const spec of options.lanes) lanes.set(spec.provider.channel, createLane(spec))
-  const underWay = createUnderWay(() => [...lanes.values()].every(lane => lane.reserved === 0))
+  const lanes = new Map<Channel, ChannelQueue>()
+  for (const spec of options.channels) lanes.set(spec.provider.channel, createChannelQueue(spec))
+  const underWay = createInFlight(() => [...lanes.values()].every(lane => lane.reserved === 0))
   const attempts = createAttempts({ limitMs: attemptLimitMs, observer })
   const settler = createSettler({
     outbox,
@@ -94,7 +94,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       for (const lane of lanes.values()) run(lane)
     },
   })
-  const paused = () => stopping || settler.behind()
+  const paused = () => stopping || settler.isBehind()
   const claims = createClaims({
     ...options,
     paused,
@@ -103,32 +103,32 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       // Newest first as they were claimed; the last one added is the next of those that came in the same millisecond.
       for (const job of jobs.toReversed()) supersede(lane, lane.add(job))
       // The pace may have been learned while they were being claimed: there are fewer places now.
-      for (const over of lane.surplus()) giveBack(lane, over, clock.now())
+      for (const over of lane.removeSurplus()) giveBack(lane, over, clock.now())
       // Claimed while we were told to end: hand it back.
       if (stopping) releaseAll(lane)
     },
   })
   const { schedule } = claims
   const channels = (['email', 'sms'] as const).filter(channel => !lanes.has(channel))
-  const unserved = createUnserved({ ...options, channels, paused, work: underWay.add })
+  const unserved = createDisabledChannels({ ...options, channels, paused, work: underWay.add })
   let stopping = false
   let sweeper: NodeJS.Timeout | undefined
 
-  function laneOf(channel: Channel): Lane {
+  function laneOf(channel: Channel): ChannelQueue {
     const lane = lanes.get(channel)
     if (lane === undefined) throw new Error(`no provider for ${channel}`)
     return lane
   }
 
   /** Runs something of a lane that ending waits for, and goes on with the lane afterwards. */
-  function workFor(lane: Lane, task: Promise<unknown>): void {
+  function workFor(lane: ChannelQueue, task: Promise<unknown>): void {
     underWay.add(task, () => run(lane))
   }
 
-  function run(lane: Lane): void {
-    while (!stopping && !settler.behind() && lane.inFlight < lane.provider.concurrency) {
+  function run(lane: ChannelQueue): void {
+    while (!stopping && !settler.isBehind() && lane.inFlight < lane.provider.concurrency) {
       const now = clock.now()
-      const job = lane.next(now)
+      const job = lane.takeNext(now)
       if (job === undefined) break
       if (isOver(job, now) || !holds(job.lease)) putBack(lane, job, now)
       else if (lane.breaker.allows(now)) workFor(lane, attempt(lane, job))
@@ -142,7 +142,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Whether no other process may have taken over what was claimed under this lease. */
   function holds(lease: Lease): boolean {
-    return outbox.holding?.holds(lease) ?? true
+    return outbox.sharedLeases?.isHeld(lease) ?? true
   }
 
   /** Its life is over, or its lease would not outlive an attempt. */
@@ -150,34 +150,34 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return now >= message.expiresAt || lease.until - now < attemptLimitMs
   }
 
-  function putBack(lane: Lane, job: Job, now: number): void {
+  function putBack(lane: ChannelQueue, job: Job, now: number): void {
     if (now < job.message.expiresAt) return giveBack(lane, job, now)
     // What was ambiguous before and has no time left is unknown, not expired: it may have been sent.
     end(lane, job, { to: 'final', state: job.ambiguous > 0 ? 'unknown' : 'expired', answer: null })
   }
 
-  function giveBack(lane: Lane, job: Job, dueAt: number): void {
+  function giveBack(lane: ChannelQueue, job: Job, dueAt: number): void {
     verdicts.announce(job.message.id, { is: 'pending' })
     end(lane, job, { to: 'queued', dueAt, uncounted: true })
   }
 
-  function supersede(lane: Lane, job: Job | undefined): void {
+  function supersede(lane: ChannelQueue, job: Job | undefined): void {
     if (job !== undefined) end(lane, job, { to: 'final', state: 'superseded', answer: null })
   }
 
   /** Ends the claim of a message that waited. */
-  function end(lane: Lane, job: Job, settlement: Settlement): void {
+  function end(lane: ChannelQueue, job: Job, settlement: Settlement): void {
     workFor(lane, settle(lane, job, settlement, false))
   }
 
-  async function settle(lane: Lane, job: Job, settlement: Settlement, begun: boolean): Promise<void> {
+  async function settle(lane: ChannelQueue, job: Job, settlement: Settlement, begun: boolean): Promise<void> {
     const settled = await settler.settle(job, settlement, begun)
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
     expectDue(lane, settlement.dueAt)
     if (job.message.purpose === 'code' && settlement.dueAt <= clock.now()) lane.codesInStore += 1
   }
 
-  async function attempt(lane: Lane, job: Job): Promise<void> {
+  async function attempt(lane: ChannelQueue, job: Job): Promise<void> {
     const { message } = job
     const startedAt = clock.now()
     lane.inFlight += 1
@@ -185,8 +185,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     lane.inFlight -= 1
     const now = clock.now()
     const tookMs = now - startedAt
-    if (outcome.is !== 'retry' || outcome.code !== 'RENDER') lane.paced(tookMs)
-    for (const over of lane.surplus()) giveBack(lane, over, now)
+    if (outcome.is !== 'retry' || outcome.code !== 'RENDER') lane.recordDuration(tookMs)
+    for (const over of lane.removeSurplus()) giveBack(lane, over, now)
     recordBreaker(lane, outcome, now, observer)
     observer.attempt({ message, provider: lane.provider.name, outcome, attempts: job.attempts, tookMs })
     const settlement = settlementFor(lane, job, outcome, startedAt, now)
@@ -199,45 +199,51 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     await settle(lane, job, settlement, true)
   }
 
-  function settlementFor(lane: Lane, job: Job, outcome: Outcome, startedAt: number, now: number): Settlement {
+  function settlementFor(
+    lane: ChannelQueue,
+    job: Job,
+    outcome: Outcome,
+    startedAt: number,
+    now: number,
+  ): Settlement {
     // Stopped by us before anything was written: it never began.
     if (stopping && outcome.is === 'retry' && outcome.untouched === true) {
       return { to: 'queued', dueAt: now, uncounted: true }
     }
     const { purpose, expiresAt } = job.message
-    const record = recordOf(lane.provider.name, outcome, startedAt, now - startedAt)
+    const record = attemptRecord(lane.provider.name, outcome, startedAt, now - startedAt)
     return settlementOf(outcome, { ...job, purpose, expiresAt }, now, random, record)
   }
 
-  function releaseAll(lane: Lane): void {
+  function releaseAll(lane: ChannelQueue): void {
     const now = clock.now()
-    for (const job of lane.withdrawAll(() => true)) giveBack(lane, job, now)
+    for (const job of lane.removeWhere(() => true)) giveBack(lane, job, now)
   }
 
   /** Newest first means that the oldest here may wait for long: it goes back before its lease runs out unnoticed. */
   function sweep(): void {
-    if (settler.behind()) return
+    if (settler.isBehind()) return
     const now = clock.now()
     for (const lane of lanes.values()) {
-      for (const job of lane.withdrawAll(each => isOver(each, now) || !holds(each.lease))) {
+      for (const job of lane.removeWhere(each => isOver(each, now) || !holds(each.lease))) {
         putBack(lane, job, now)
       }
-      claims.tidy(lane)
+      claims.settleExpired(lane)
     }
-    unserved.tidy()
+    unserved.settleExpired()
   }
 
   return {
     reserve(channel, purpose) {
       const lane = lanes.get(channel)
-      if (lane === undefined || stopping || settler.behind()) return undefined
+      if (lane === undefined || stopping || settler.isBehind()) return undefined
       if (lane.breaker.state() !== 'closed') return undefined
       const now = clock.now()
       if (purpose !== 'code') {
         // Codes in the store come before it, and so may what else is due there.
         if (lane.codesInStore > 0 || (lane.dueAt !== null && lane.dueAt <= now)) return undefined
-        if (lane.room(purpose) <= lane.placesForCodes()) return undefined
-      } else if (lane.room(purpose) < 1) return undefined
+        if (lane.freePlaces(purpose) <= lane.reservedForCodes()) return undefined
+      } else if (lane.freePlaces(purpose) < 1) return undefined
       const lease = { token: leaseToken(), until: now + leaseMs }
       if (!holds(lease)) return undefined
       lane.reserved += 1
@@ -247,9 +253,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const lane = laneOf(channel)
       lane.reserved -= 1
       schedule(lane)
-      underWay.look()
+      underWay.checkIdle()
     },
-    resting: channel => laneOf(channel).breaker.state() !== 'closed',
+    isCircuitOpen: channel => laneOf(channel).breaker.state() !== 'closed',
     begin({ message, lease, groupKey, outgoing }) {
       const lane = laneOf(message.channel)
       lane.reserved -= 1
@@ -258,13 +264,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       if (stopping) releaseAll(lane)
       else run(lane)
       // A code may have taken the place of something else.
-      for (const over of lane.surplus()) giveBack(lane, over, clock.now())
-      underWay.look()
+      for (const over of lane.removeSurplus()) giveBack(lane, over, clock.now())
+      underWay.checkIdle()
     },
-    nudge(channel, groupKey) {
+    wake(channel, groupKey) {
       const lane = laneOf(channel)
       if (groupKey !== undefined) {
-        supersede(lane, lane.withdraw(groupKey))
+        supersede(lane, lane.removeByGroup(groupKey))
         lane.codesInStore += 1
       }
       lane.dueAt = clock.now()
@@ -285,7 +291,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         lane.dueAt = clock.now()
         schedule(lane)
       }
-      unserved.tidy()
+      unserved.settleExpired()
     },
     async stop(graceMs, abortMs) {
       stopping = true
@@ -294,9 +300,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         clearTimeout(lane.timer)
         releaseAll(lane)
       }
-      await underWay.atRestWithin(graceMs)
+      await underWay.idleWithin(graceMs)
       attempts.abort()
-      await underWay.atRestWithin(abortMs)
+      await underWay.idleWithin(abortMs)
       settler.abandon()
       // Callbacks that came meanwhile are stored: they are answered before their connections are closed.
       verdicts.end()

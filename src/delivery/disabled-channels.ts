@@ -3,12 +3,12 @@ import { StoreUnavailable } from '../outbox/outbox.ts'
 import { type ClaimsOptions, reportEnded } from './claim.ts'
 
 /** Channels that are switched off: what waits there since before is not sent, but it ends with its life. */
-export interface Unserved {
+export interface DisabledChannels {
   /** Lets the store end what is over, unless that was done a short while ago. */
-  tidy(): void
+  settleExpired(): void
 }
 
-export interface UnservedOptions
+export interface DisabledChannelsOptions
   extends Pick<ClaimsOptions, 'outbox' | 'clock' | 'verdicts' | 'observer' | 'leaseMs' | 'paused'> {
   readonly channels: readonly Channel[]
   /** Runs a task that ending waits for. */
@@ -17,7 +17,7 @@ export interface UnservedOptions
 
 const EVERY_MS = 60_000
 
-export function createUnserved(options: UnservedOptions): Unserved {
+export function createDisabledChannels(options: DisabledChannelsOptions): DisabledChannels {
   const { outbox, clock, observer, leaseMs, paused, channels, work } = options
   let tidiedAt = Number.NEGATIVE_INFINITY
 
@@ -36,7 +36,7 @@ export function createUnserved(options: UnservedOptions): Unserved {
   }
 
   return {
-    tidy() {
+    settleExpired() {
       const now = clock.now()
       if (paused() || now - tidiedAt < EVERY_MS) return
       tidiedAt = now

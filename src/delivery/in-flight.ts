@@ -1,20 +1,20 @@
 /** What has begun and has not ended: attempts, settlements and claims. Ending waits for it. */
-export interface UnderWay {
+export interface InFlight {
   /** Counts a task until it has ended. @param afterwards runs then, before anybody hears that all is at rest. */
   add(task: Promise<unknown>, afterwards?: () => void): void
   /** To be called when something else has ended that rest depends on. */
-  look(): void
+  checkIdle(): void
   /** Resolves when nothing is under way, or after `ms`. */
-  atRestWithin(ms: number): Promise<void>
+  idleWithin(ms: number): Promise<void>
 }
 
-/** @param alsoAtRest whether nothing else is awaited either. */
-export function createUnderWay(alsoAtRest: () => boolean): UnderWay {
+/** @param alsoIdle whether nothing else is awaited either. */
+export function createInFlight(alsoIdle: () => boolean): InFlight {
   let working = 0
   let quiet: (() => void) | undefined
 
-  function look(): void {
-    if (quiet !== undefined && working === 0 && alsoAtRest()) quiet()
+  function checkIdle(): void {
+    if (quiet !== undefined && working === 0 && alsoIdle()) quiet()
   }
 
   return {
@@ -23,18 +23,18 @@ export function createUnderWay(alsoAtRest: () => boolean): UnderWay {
       void task.finally(() => {
         working -= 1
         afterwards?.()
-        look()
+        checkIdle()
       })
     },
-    look,
-    atRestWithin: ms =>
+    checkIdle,
+    idleWithin: ms =>
       new Promise(resolve => {
         const timer = setTimeout(resolve, ms)
         quiet = () => {
           clearTimeout(timer)
           resolve()
         }
-        look()
+        checkIdle()
       }),
   }
 }

@@ -1,10 +1,10 @@
-import { type Desk, StoreUnavailable } from '../outbox/outbox.ts'
+import { type AdminQueries, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { DeliveryObserver } from './observer.ts'
 import type { Verdicts } from './verdicts.ts'
 
-export interface FollowerOptions {
-  readonly desk: Pick<Desk, 'find'>
+export interface VerdictPollerOptions {
+  readonly desk: Pick<AdminQueries, 'findMessage'>
   readonly verdicts: Verdicts
   readonly clock: Clock
   readonly observer: Pick<DeliveryObserver, 'fault'>
@@ -22,17 +22,17 @@ const MOST = 32
  * back for a retry, or nobody can be waiting for it any more. So two replicas that are given the same body at once
  * answer the same.
  */
-export function createFollower({
+export function createVerdictPoller({
   desk,
   verdicts,
   clock,
   observer,
   forMs,
-}: FollowerOptions): (id: string) => void {
+}: VerdictPollerOptions): (id: string) => void {
   const followed = new Set<string>()
 
   async function look(id: string): Promise<void> {
-    const message = await desk.find(id)
+    const message = await desk.findMessage(id)
     if (message === null) return
     const { state, answer, dueAt } = message
     if (state === 'sending') return

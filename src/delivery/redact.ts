@@ -8,7 +8,7 @@ const LEAST = 3
  * An outcome whose reply holds nothing that the message says. Providers take out what looks like a code, a link or an
  * address; a code may be a plain word, though, and a name always is, and only here it is known which one.
  */
-export function discreet(outcome: Outcome, { params, subject = '' }: Content): Outcome {
+export function redactOutcome(outcome: Outcome, { params, subject = '' }: Content): Outcome {
   const lower = outcome.reply.toLowerCase()
   let { reply } = outcome
   for (const value of [...Object.values(params), subject]) {

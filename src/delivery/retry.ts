@@ -10,7 +10,7 @@ const CODE_SCHEDULE = [1, 2, 4, 8, 15, 30].map(each => each * SECOND)
 const SLOW_SCHEDULE = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 60 * MINUTE]
 
 /** What retrying needs to know of a message. */
-export interface Tried {
+export interface EndedAttempt {
   readonly purpose: Purpose
   /** Attempts so far, this one included. */
   readonly attempts: number
@@ -29,7 +29,7 @@ export interface Tried {
  */
 export function settlementOf(
   outcome: Outcome,
-  tried: Tried,
+  tried: EndedAttempt,
   now: number,
   random: () => number,
   record: AttemptRecord,

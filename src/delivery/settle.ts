@@ -7,7 +7,7 @@ import type { Verdicts } from './verdicts.ts'
 /** Writes the ends of attempts, the only one that does. */
 export interface Settler {
   /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
-  behind(): boolean
+  isBehind(): boolean
   /**
    * Writes one, and asks again for as long as the store cannot; tells the waiting callbacks and the observer of a
    * final one.
@@ -57,7 +57,7 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return {
-    behind: () => owed > 0,
+    isBehind: () => owed > 0,
     async settle(job, settlement, begun) {
       const settled = await written(job, settlement)
       if (settled === null || settled.state === 'lost') return settled

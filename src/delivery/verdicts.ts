@@ -1,5 +1,5 @@
 import type { FinalAnswer, FinalState } from '../outbox/outbox.ts'
-import { createRegister } from '../runtime/collections.ts'
+import { createStringMap } from '../runtime/collections.ts'
 
 /** What a waiting callback learns of one message. */
 export type Verdict =
@@ -23,15 +23,15 @@ export interface Verdicts {
  *   message whose end is being announced.
  */
 export function createVerdicts(remember = 2000): Verdicts {
-  const waiting = createRegister<Set<(verdict: Verdict) => void>>()
-  let recent = createRegister<Verdict>()
-  let older = createRegister<Verdict>()
+  const waiting = createStringMap<Set<(verdict: Verdict) => void>>()
+  let recent = createStringMap<Verdict>()
+  let older = createStringMap<Verdict>()
   let ended = false
 
   function keep(id: string, verdict: Verdict): void {
     if (recent.size >= remember && recent.get(id) === undefined) {
       older = recent
-      recent = createRegister()
+      recent = createStringMap()
     }
     recent.set(id, verdict)
   }

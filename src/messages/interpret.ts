@@ -4,7 +4,7 @@ import { type LinkPolicy, linksIn } from './links.ts'
 import type { Channel, Content, Purpose } from './message.ts'
 import { kindOf, PLAIN_KIND } from './registry.ts'
 import { segments } from './sms-segments.ts'
-import { defaultLife, statedLife } from './validity.ts'
+import { defaultValidity, parseValidity } from './validity.ts'
 
 /** Whose words are said when the platform sent plain text as well. */
 export type WordsPolicy = 'ours' | 'platform'
@@ -76,7 +76,7 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
     const kind = type && 'text' in type ? kindOf(channel, type.text) : undefined
     const stated = line(own(given, form.life))
     const { params, faults } = kind ? readParams(kind, given) : { params: {}, faults: [] }
-    const statedMs = stated && 'text' in stated ? statedLife(form.life, stated.text) : null
+    const statedMs = stated && 'text' in stated ? parseValidity(form.life, stated.text) : null
     if (stated && 'text' in stated && statedMs !== null) params[form.life] = stated.text
 
     const preferPlain = (channel === 'email' ? options.emailWords : options.smsWords) === 'platform'
@@ -104,7 +104,7 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
         words: sayPlain ? 'plain' : 'ours',
         ...(pluginId && 'text' in pluginId && { pluginId: pluginId.text }),
       },
-      lifeMs: statedMs ?? defaultLife(purpose, usableCode(given)),
+      lifeMs: statedMs ?? defaultValidity(purpose, usableCode(given)),
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Channel, Purpose } from './message.ts'
 
 /** The unit of a message's life in the platform's parameters; also the parameter's name. */
-export type LifeUnit = 'hour' | 'minute'
+export type ValidityUnit = 'hour' | 'minute'
 
 /** A kind of message that there are words for: what it is for and which parameters its words need. */
 export interface MessageKind {
@@ -16,7 +16,7 @@ export interface MessageKind {
   /** Which parameter is the link behind the button. */
   readonly link?: string
   /** Which parameter says how long it is valid, in its own unit. */
-  readonly life: LifeUnit
+  readonly life: ValidityUnit
   /** A message of this kind: for the sandbox, the gallery and tests. A mail without a subject has its heading for one. */
   readonly sample: { readonly subject?: string; readonly params: Readonly<Record<string, string>> }
 }

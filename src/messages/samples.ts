@@ -45,13 +45,13 @@ function sampleOf(kind: MessageKind): Sample {
 }
 
 /** The sample with nothing but what its kind cannot do without. */
-export function sparse(sample: Sample): Sample {
+export function withRequiredOnly(sample: Sample): Sample {
   const needed = Object.entries(sample.content.params).filter(([key]) => sample.kind?.needed.includes(key))
   return { ...sample, content: { ...sample.content, params: Object.fromEntries(needed) } }
 }
 
 /** The same kind with every value another: what two such mails share does not depend on the message. */
-export function otherwise(sample: Sample): Sample {
+export function withOtherValues(sample: Sample): Sample {
   const { content, kind } = sample
   const other = (key: string, value: string) =>
     key === kind?.life

@@ -1,7 +1,7 @@
-import type { LifeUnit } from './kind.ts'
+import type { ValidityUnit } from './kind.ts'
 import type { Purpose } from './message.ts'
 
-export const UNIT_MS: Readonly<Record<LifeUnit, number>> = { hour: 3_600_000, minute: 60_000 }
+export const UNIT_MS: Readonly<Record<ValidityUnit, number>> = { hour: 3_600_000, minute: 60_000 }
 const MAX_MS = 30 * 24 * UNIT_MS.hour
 /** No shorter one can be kept: Twilio counts a validity in whole seconds from 1 on. */
 const MIN_MS = 1000
@@ -18,7 +18,7 @@ const DEFAULT_MS: Readonly<Record<Purpose, number>> = {
  * Null when it is absent, not a number, 0 (anything below a second), negative or over 30 days: then nobody knows, and no
  * word about it is said.
  */
-export function statedLife(unit: LifeUnit, text: string | undefined): number | null {
+export function parseValidity(unit: ValidityUnit, text: string | undefined): number | null {
   if (text === undefined || !/^\d{1,9}(\.\d{1,9})?$/.test(text)) return null
   const ms = Math.round(Number(text) * UNIT_MS[unit])
   return ms >= MIN_MS && ms <= MAX_MS ? ms : null
@@ -28,6 +28,6 @@ export function statedLife(unit: LifeUnit, text: string | undefined): number | n
  * How long a message may be tried when the platform did not say: 24 hours for links, files and alarms, 10 minutes
  * for codes. An unknown type that carries a `code` is taken for one: a code that comes hours late only confuses.
  */
-export function defaultLife(purpose: Purpose, carriesCode: boolean): number {
+export function defaultValidity(purpose: Purpose, carriesCode: boolean): number {
   return DEFAULT_MS[purpose === 'plain' && carriesCode ? 'code' : purpose]
 }

@@ -15,7 +15,7 @@ import type {
  */
 
 /** Every call, what it takes and what it gives. `now`: ms since the epoch, by the service's clock. */
-export interface Calls {
+export interface StoreCalls {
   accept: { takes: { now: number; messages: readonly Acceptance[] }; gives: readonly Accepted[] }
   claim: {
     takes: { now: number; channel: Channel; limit: number; leaseMs: number }
@@ -38,30 +38,30 @@ export interface Calls {
 }
 
 /** A message that the store ended by itself. */
-export type Ended = Gives<'claim'>['settled'][number]
+export type SettledByStore = CallResult<'claim'>['settled'][number]
 
-export type CallName = keyof Calls
-export type Takes<N extends CallName> = Calls[N]['takes']
-export type Gives<N extends CallName> = Calls[N]['gives']
+export type CallName = keyof StoreCalls
+export type CallArguments<N extends CallName> = StoreCalls[N]['takes']
+export type CallResult<N extends CallName> = StoreCalls[N]['gives']
 
 /** A call on its way: its number, what is called, with what. */
-export type Sent = { [N in CallName]: readonly [number, N, Takes<N>] }[CallName]
+export type StoreCall = { [N in CallName]: readonly [number, N, CallArguments<N>] }[CallName]
 
 /** What went wrong with a call. `unavailable`: nothing was written; `fault`: a bug. */
-export interface Failure {
+export interface CallFailure {
   readonly is: 'unavailable' | 'backlog' | 'fault'
   readonly message: string
   readonly cause?: unknown
 }
 
 /** Its answer: number, value, or null and the failure. */
-export type Replied = readonly [number, unknown, Failure?]
+export type StoreReply = readonly [number, unknown, CallFailure?]
 
 /** Service's thread to the store's. */
-export type ToStore = readonly Sent[] | 'close'
+export type MessageToWorker = readonly StoreCall[] | 'close'
 
 /** Store's thread to the service's. */
-export type FromStore =
+export type MessageFromWorker =
   | { readonly is: 'open' }
   | { readonly is: 'unusable'; readonly message: string; readonly cause?: unknown }
   /**
@@ -70,7 +70,7 @@ export type FromStore =
    */
   | {
       readonly is: 'replies'
-      readonly replies: readonly Replied[]
+      readonly replies: readonly StoreReply[]
       readonly ms: number
       readonly taken: number
     }

@@ -10,15 +10,15 @@ import {
 import type { Channel, Content } from '../messages/message.ts'
 
 /** What is unreadable in the store: to whom, and what. */
-export interface Letter {
+export interface Payload {
   readonly recipient: string
   readonly content: Content
 }
 
 /** Keyed names: equal for equal fields, and meaningless without the secret. 22 characters of base64url (128 bits). */
-export interface Keys {
+export interface KeyedHashes {
   /** Names a message's twins. `fields`: everything that two messages must share to be the same, in a fixed order. */
-  twinKey(fields: readonly string[]): string
+  dedupeKey(fields: readonly string[]): string
   /** Names the group within which a newer code supersedes older ones. */
   groupKey(channel: Channel, recipient: string, kind: string, pluginId: string): string
   /** Names a recipient, so that its messages are found without the store knowing it. */
@@ -27,12 +27,12 @@ export interface Keys {
   bucketHash(...fields: readonly string[]): string
 }
 
-export interface Sealer extends Keys {
+export interface StoreKeys extends KeyedHashes {
   /** The key that letters are sealed with. A KeyObject shows its bytes to no log and may cross to a thread. */
-  readonly letterKey: KeyObject
-  seal(id: string, letter: Letter): Buffer
+  readonly payloadKey: KeyObject
+  encrypt(id: string, letter: Payload): Buffer
   /** @throws when it was changed, sealed with another secret, or belongs to another row. */
-  unseal(id: string, sealed: Uint8Array): Letter
+  decrypt(id: string, sealed: Uint8Array): Payload
 }
 
 /**
@@ -40,11 +40,11 @@ export interface Sealer extends Keys {
  *
  * @param secret STORE_SECRET, or the bytes made at first start; at least 16 bytes of it should be random.
  */
-export function createSealer(secret: string | Uint8Array): Sealer {
+export function createStoreKeys(secret: string | Uint8Array): StoreKeys {
   const master = typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret
   const derive = (purpose: string) =>
     createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `callback-courier/${purpose}`, 32)))
-  const letterKey = derive('letter')
+  const payloadKey = derive('letter')
   const name = (purpose: string) => {
     const key = derive(purpose)
     // As JSON, since joined with any separator `a|b`,`c` and `a`,`b|c` would be the same.
@@ -53,10 +53,10 @@ export function createSealer(secret: string | Uint8Array): Sealer {
   }
   const [twin, group, recipient, bucket] = [name('twin'), name('group'), name('recipient'), name('bucket')]
   return {
-    letterKey,
-    seal: (id, letter) => sealLetter(letterKey, id, letter),
-    unseal: (id, sealed) => unsealLetter(letterKey, id, sealed),
-    twinKey: fields => twin(fields),
+    payloadKey,
+    encrypt: (id, letter) => encryptPayload(payloadKey, id, letter),
+    decrypt: (id, sealed) => decryptPayload(payloadKey, id, sealed),
+    dedupeKey: fields => twin(fields),
     groupKey: (...fields) => group(fields),
     recipientHash: (...fields) => recipient(fields),
     bucketHash: (...fields) => bucket(fields),
@@ -82,7 +82,7 @@ function nextNonce(): Buffer {
  * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce; the row's id is authenticated too, so that no row can be
  * given another's content. Version byte, nonce, ciphertext, tag.
  */
-export function sealLetter(key: KeyObject, id: string, letter: Letter): Buffer {
+export function encryptPayload(key: KeyObject, id: string, letter: Payload): Buffer {
   const nonce = nextNonce()
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   cipher.setAAD(Buffer.from(id, 'latin1'))
@@ -91,7 +91,7 @@ export function sealLetter(key: KeyObject, id: string, letter: Letter): Buffer {
 }
 
 /** @throws when it was changed, sealed with another key, or belongs to another row. */
-export function unsealLetter(key: KeyObject, id: string, sealed: Uint8Array): Letter {
+export function decryptPayload(key: KeyObject, id: string, sealed: Uint8Array): Payload {
   if (sealed[0] !== VERSION || sealed.length < 1 + NONCE_BYTES + TAG_BYTES) {
     throw new Error('a sealed letter of an unknown form')
   }

@@ -15,7 +15,7 @@ export type FinalState = (typeof FINAL_STATES)[number]
 export type State = LiveState | FinalState
 
 /** A twin that became final this long ago or less gets the same answer, and nothing new is stored. */
-export const TWIN_WINDOW_MS = 45_000
+export const DEDUPE_WINDOW_MS = 45_000
 
 /** A claim on a message. Only the holder of the current lease may settle it. */
 export interface Lease {
@@ -41,7 +41,7 @@ export interface Charge {
 export interface Acceptance {
   readonly message: NewMessage
   /** HMAC that names its twins: whatever says the same to the same recipient. */
-  readonly twinKey: string
+  readonly dedupeKey: string
   /** HMAC of channel, recipient, kind and plugin_id; code kinds only. Newer supersedes older within a group. */
   readonly groupKey?: string
   /** HMAC of channel and recipient: how the console finds a recipient's messages. */
@@ -53,20 +53,20 @@ export interface Acceptance {
    */
   readonly lease?: Lease
   /** A twin that became final this long ago or less is answered for; TWIN_WINDOW_MS unless given. */
-  readonly twinWindowMs?: number
+  readonly dedupeWindowMs?: number
   /** Written in the transaction that stores the message, and only if it is stored. */
-  readonly note?: Note
+  readonly memo?: Memo
 }
 
 /**
  * Something remembered beside the messages, such as who was alarmed about which device. It outlives a restart, is
  * shared by replicas, and holds nothing that must not be read on disk: its name is a keyed hash.
  */
-export interface Note {
+export interface Memo {
   readonly name: string
   readonly value: string
   /** May be forgotten from then on, ms since the epoch. */
-  readonly goneAt: number
+  readonly expiresAt: number
 }
 
 /** What became of one message that was to be accepted. */
@@ -77,9 +77,9 @@ export type Accepted =
    */
   | { readonly is: 'stored'; readonly superseded: readonly string[]; readonly nearing?: readonly string[] }
   /** Its twin is live: nothing stored. Wait for `id`. */
-  | { readonly is: 'joined'; readonly id: string }
+  | { readonly is: 'in-progress'; readonly id: string }
   /** Its twin is final, and recently so (or superseded and still valid): nothing stored, same answer. */
-  | { readonly is: 'repeated'; readonly id: string; readonly state: FinalState; readonly answer: FinalAnswer }
+  | { readonly is: 'finished'; readonly id: string; readonly state: FinalState; readonly answer: FinalAnswer }
   /** A quota is used up: nothing stored. */
   | { readonly is: 'over-quota'; readonly quota: string; readonly retryAfterSeconds: number }
 
@@ -87,7 +87,7 @@ export type Accepted =
 export type FinalAnswer = 'recipient' | 'content' | 'country' | null
 
 /** A message claimed for an attempt, with what is needed to render it again. */
-export interface Claimed extends NewMessage {
+export interface ClaimedMessage extends NewMessage {
   readonly lease: Lease
   /** Attempts so far, this one included. */
   readonly attempts: number
@@ -168,7 +168,7 @@ export interface Outbox {
     limit: number,
     leaseMs: number,
   ): Promise<{
-    readonly messages: readonly Claimed[]
+    readonly messages: readonly ClaimedMessage[]
     readonly settled: readonly {
       readonly id: string
       readonly state: FinalState
@@ -184,7 +184,7 @@ export interface Outbox {
    */
   settle(id: string, lease: Lease, settlement: Settlement): Promise<Settled>
   /** A provider's later word about a sent message (Twilio's status callback); unknown provider ids are ignored. */
-  receipt(
+  writeReceipt(
     channel: Channel,
     providerId: string,
     status: string,
@@ -192,35 +192,35 @@ export interface Outbox {
     at: number,
   ): Promise<'recorded' | 'stale' | 'unknown'>
   /** How claims are held on a store that several processes share; one that a process has for itself needs none. */
-  readonly holding?: Holding
+  readonly sharedLeases?: SharedLeases
   /** What is remembered beside the messages. */
-  readonly notebook: Notebook
+  readonly memos: MemoStore
   /** For people: counts, lists, timelines, retry and cancel. */
-  readonly desk: Desk
+  readonly queries: AdminQueries
   /** Commits what is queued and lets go of the store. */
   close(): Promise<void>
 }
 
-export interface Holding {
+export interface SharedLeases {
   /** Names a claim that this process makes itself, see `Acceptance.lease`; unique for every claim ever made. */
-  leaseToken(): string
+  newLeaseToken(): string
   /**
    * Whether a claim of this process is surely its own still. False from the moment on from which another process may
    * take it over, because this one was out of touch with the store for too long; and never true again. Nothing may be
    * begun under it then: settle it, which says what became of it.
    */
-  holds(lease: Lease): boolean
+  isHeld(lease: Lease): boolean
 }
 
-export interface Notebook {
+export interface MemoStore {
   /** The values of the notes with these names, of those that there are. @throws StoreUnavailable */
-  read(names: readonly string[]): Promise<ReadonlyMap<string, string>>
+  readMemos(names: readonly string[]): Promise<ReadonlyMap<string, string>>
   /**
    * Takes or keeps a lead that only one of several processes on the store may have, for `ttlMs` from now; 0 gives it
    * up. False: another has it. A store that one process holds has no such question.
    * @throws StoreUnavailable
    */
-  readonly lead?: (name: string, owner: string, ttlMs: number) => Promise<boolean>
+  readonly takeLeaderLease?: (name: string, owner: string, ttlMs: number) => Promise<boolean>
 }
 
 /** A message as the console, the logs and the command line may see it. */
@@ -229,7 +229,7 @@ export interface MessageView {
   readonly channel: Channel
   readonly kind: string
   readonly purpose: Purpose
-  readonly masked: string
+  readonly maskedRecipient: string
   readonly state: State
   readonly answer: FinalAnswer
   readonly attempts: number
@@ -271,16 +271,16 @@ export interface Summary {
   readonly bytes: number | null
 }
 
-export interface Desk {
-  summary(since: number, stepMs: number): Promise<Summary>
-  list(filter: ListFilter): Promise<readonly MessageView[]>
-  find(id: string): Promise<MessageView | null>
+export interface AdminQueries {
+  readSummary(since: number, stepMs: number): Promise<Summary>
+  listMessages(filter: ListFilter): Promise<readonly MessageView[]>
+  findMessage(id: string): Promise<MessageView | null>
   /** Makes a queued message due now. False when it does not wait. */
-  retry(id: string): Promise<boolean>
+  retryMessage(id: string): Promise<boolean>
   /** Makes a queued message final (`superseded`, timeline says cancelled). False when it does not wait. */
-  cancel(id: string): Promise<boolean>
+  cancelMessage(id: string): Promise<boolean>
   /** Whether a commit works right now: writes and commits something harmless. */
-  probe(): Promise<boolean>
+  probeCommit(): Promise<boolean>
 }
 
 export type { Content }

@@ -5,13 +5,13 @@
  */
 
 /** Start of the fixed window that `now` is in, ms since the epoch. */
-export function windowStart(now: number, windowMs: number): number {
+export function startOfWindow(now: number, windowMs: number): number {
   return Math.floor(now / windowMs) * windowMs
 }
 
 /** How many are counted in the window that ends now, by the same estimate. */
-export function counted(previous: number, current: number, windowMs: number, now: number): number {
-  return current + previous * (1 - (now - windowStart(now, windowMs)) / windowMs)
+export function estimateUse(previous: number, current: number, windowMs: number, now: number): number {
+  return current + previous * (1 - (now - startOfWindow(now, windowMs)) / windowMs)
 }
 
 /**
@@ -21,14 +21,14 @@ export function counted(previous: number, current: number, windowMs: number, now
  * @param current counted in the current window.
  * @returns 0 when it fits, else after how many ms it would, if nothing else comes.
  */
-export function waitForRoom(
+export function msUntilRoom(
   previous: number,
   current: number,
   limit: number,
   windowMs: number,
   now: number,
 ): number {
-  const elapsed = now - windowStart(now, windowMs)
+  const elapsed = now - startOfWindow(now, windowMs)
   // In counts times milliseconds, so that no rounding makes room where there is none.
   const room = (limit - 1 - current) * windowMs
   if (previous * (windowMs - elapsed) <= room) return 0

@@ -21,6 +21,6 @@ const STAGES: Readonly<Record<string, number>> = {
  * Whether a status takes the place of the known one.
  * @param known null when there is none. A status that is not listed counts as the earliest.
  */
-export function supersedesReceipt(known: string | null, next: string): boolean {
+export function isLaterReceipt(known: string | null, next: string): boolean {
   return known === null || (STAGES[next] ?? 0) > (STAGES[known] ?? 0)
 }

@@ -1,5 +1,5 @@
 import type { AttemptRecord, FinalAnswer, FinalState, Settlement, State } from './outbox.ts'
-import { TWIN_WINDOW_MS } from './outbox.ts'
+import { DEDUPE_WINDOW_MS } from './outbox.ts'
 
 /**
  * The rules by which a message's state changes, once for every store. Pure: a store reads a row, asks here what
@@ -30,14 +30,14 @@ export const TRANSITIONS: readonly {
 /** States that give a message's charges back: nothing was sent. An outage must lock nobody out. */
 const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'superseded', 'refused'])
 
-export function givesBack(state: State): boolean {
+export function refundsQuota(state: State): boolean {
   return REFUNDED.has(state)
 }
 
 /** How many lines of a timeline are kept; the oldest go first. */
 export const TIMELINE_LINES = 20
 
-export function extended(
+export function appendToTimeline(
   timeline: readonly AttemptRecord[],
   record: AttemptRecord | undefined,
 ): readonly AttemptRecord[] {
@@ -45,12 +45,12 @@ export function extended(
 }
 
 /** Codes before everything else: somebody waits in front of a page. */
-export function rankOf(purpose: string): 0 | 1 {
+export function rankOfPurpose(purpose: string): 0 | 1 {
   return purpose === 'code' ? 0 : 1
 }
 
 /** What a live message has behind it. */
-export interface Tried {
+export interface AttemptHistory {
   /** Attempts, the one that ends now included. */
   readonly attempts: number
   /** How many earlier ones ended ambiguous. */
@@ -60,7 +60,7 @@ export interface Tried {
 }
 
 /** Where a message stands after a step. `dueAt` is set for `queued` only. */
-export interface Standing {
+export interface MessageState {
   readonly state: State
   readonly answer: FinalAnswer
   readonly attempts: number
@@ -69,7 +69,7 @@ export interface Standing {
 }
 
 /** The end of a message whose life is over: `unknown` if an attempt was ambiguous, since it may have been sent. */
-export function endOfLife(ambiguous: number): FinalState {
+export function stateAtExpiry(ambiguous: number): FinalState {
   return ambiguous > 0 ? 'unknown' : 'expired'
 }
 
@@ -77,7 +77,11 @@ export function endOfLife(ambiguous: number): FinalState {
  * What a settlement makes of a message that is being sent.
  * @param outdated whether a newer code of its group came since, whatever became of that one.
  */
-export function afterSettlement(tried: Tried, settlement: Settlement, outdated: boolean): Standing {
+export function afterSettlement(
+  tried: AttemptHistory,
+  settlement: Settlement,
+  outdated: boolean,
+): MessageState {
   const { attempts, ambiguous } = tried
   if (settlement.to === 'final') {
     return { state: settlement.state, answer: settlement.answer, attempts, ambiguous, dueAt: null }
@@ -91,7 +95,7 @@ export function afterSettlement(tried: Tried, settlement: Settlement, outdated: 
  * What becomes of a message whose lease ran out, or whose process died: nobody knows whether it was sent, so this
  * was an ambiguous attempt. Due at once, if it may be tried again at all.
  */
-export function afterLostLease(tried: Tried, now: number, outdated: boolean): Standing {
+export function afterLostLease(tried: AttemptHistory, now: number, outdated: boolean): MessageState {
   return backInQueue(tried.expiresAt, now, tried.attempts, tried.ambiguous + 1, outdated)
 }
 
@@ -101,8 +105,8 @@ function backInQueue(
   attempts: number,
   ambiguous: number,
   outdated: boolean,
-): Standing {
-  const at = (state: State, due: number | null): Standing => ({
+): MessageState {
+  const at = (state: State, due: number | null): MessageState => ({
     state,
     answer: null,
     attempts,
@@ -112,12 +116,12 @@ function backInQueue(
   // Twice without knowing: a third attempt could make a third copy.
   if (ambiguous > 1) return at('unknown', null)
   if (outdated) return at('superseded', null)
-  if (dueAt >= expiresAt) return at(endOfLife(ambiguous), null)
+  if (dueAt >= expiresAt) return at(stateAtExpiry(ambiguous), null)
   return at('queued', dueAt)
 }
 
 /** The newest message that said the same. */
-export interface Twin {
+export interface Duplicate {
   readonly state: State
   /** ms since the epoch; null while it lives. */
   readonly finalAt: number | null
@@ -133,10 +137,10 @@ export interface Twin {
  * - `recent`: final within the window, or superseded and its life not over: the same answer
  * - `past`: somebody asked again, or a new event: a new message
  */
-export function judgeTwin(
-  twin: Twin,
+export function judgeDuplicate(
+  twin: Duplicate,
   now: number,
-  windowMs: number = TWIN_WINDOW_MS,
+  windowMs: number = DEDUPE_WINDOW_MS,
 ): 'live' | 'outlived' | 'recent' | 'past' {
   if (twin.state === 'sending') return 'live'
   if (twin.state === 'queued') return twin.expiresAt > now ? 'live' : 'outlived'

@@ -7,14 +7,14 @@ export { SAMPLE_KINDS, sampleBody } from './sample-callbacks.ts'
  * The platform's side of the callbacks, as the contract describes it: a signed GET that validates a URL, and unsigned
  * POSTs that carry an e-mail or an SMS.
  */
-export interface Platform {
+export interface CallbackClient {
   /** Presses the console's "validate": GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
-  validate(url: string, credentials: Credentials): Promise<PlatformAnswer>
+  validate(url: string, credentials: Credentials): Promise<CallbackAnswer>
   /**
    * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the
    * platform does.
    */
-  post(url: string, body: unknown, credentials?: Credentials): Promise<PlatformAnswer>
+  post(url: string, body: unknown, credentials?: Credentials): Promise<CallbackAnswer>
   close(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export interface Credentials {
 }
 
 /** What came back. A service that cannot be reached is an answer, too: `why` says what went wrong. */
-export type PlatformAnswer =
+export type CallbackAnswer =
   | {
       readonly is: 'answered'
       /** HTTP status. */
@@ -45,7 +45,7 @@ export type PlatformAnswer =
       readonly ms: number
     }
 
-export interface PlatformOptions {
+export interface CallbackClientOptions {
   /** PEM of the authority to trust besides nothing else; absent: the usual ones. */
   readonly ca?: string
   /** Takes any certificate. For a service with a self-signed one, on a machine of your own. */
@@ -56,8 +56,8 @@ export interface PlatformOptions {
   readonly now?: () => number
 }
 
-/** @param options see {@link PlatformOptions}. Nothing here throws for what a service answers, or for its absence. */
-export function createPlatform(options: PlatformOptions = {}): Platform {
+/** @param options see {@link CallbackClientOptions}. Nothing here throws for what a service answers, or for its absence. */
+export function createCallbackClient(options: CallbackClientOptions = {}): CallbackClient {
   const { timeoutMs = 10_000, now = Date.now } = options
   const agent = new Agent({
     connect: {
@@ -73,7 +73,7 @@ export function createPlatform(options: PlatformOptions = {}): Platform {
     url: string,
     credentials: Credentials | undefined,
     body?: string,
-  ): Promise<PlatformAnswer> {
+  ): Promise<CallbackAnswer> {
     const began = performance.now()
     const ms = () => Math.round(performance.now() - began)
     try {

@@ -34,7 +34,7 @@ const AGAIN_AFTER = 10 * SECOND
  * else one that makes sense as seconds (a minute to 90 days). Where both do (600,000 to 7,776,000) milliseconds are
  * the shorter life: a login too early costs one request, one too late a refusal.
  */
-export function lifeOf(expireIn: number | null): number | null {
+export function lifetimeMs(expireIn: number | null): number | null {
   if (expireIn === null) return null
   if (expireIn >= SHORTEST_IN_MS && expireIn <= LONGEST) return expireIn
   const seconds = expireIn * SECOND
@@ -52,7 +52,7 @@ export function createCredential({ login, now }: CredentialOptions): Credential 
   async function logIn(): Promise<Result<string>> {
     const result = await login()
     if (result.ok) {
-      const life = lifeOf(result.value.expireIn)
+      const life = lifetimeMs(result.value.expireIn)
       held = {
         token: result.value.accessToken,
         renewAt: life === null ? Number.POSITIVE_INFINITY : now() + life * EARLY,

@@ -35,7 +35,7 @@ export function refusesCredential(failure: Failure): boolean {
 }
 
 /** A failure as a log line may have it. */
-export function inWords(failure: Failure): string {
+export function describeFailure(failure: Failure): string {
   switch (failure.is) {
     case 'refused':
       return `refused: HTTP ${failure.httpStatus}, code ${failure.code ?? 'none'}${failure.message === '' ? '' : `, ${failure.message}`}`

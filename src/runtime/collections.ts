@@ -9,12 +9,12 @@
  */
 
 /** Things without a name, in no order. */
-export interface Bag<T> extends Iterable<T> {
+export interface ObjectSet<T> extends Iterable<T> {
   /** @returns how to take it out again. */
   add(item: T): () => void
 }
 
-export function createBag<T>(): Bag<T> {
+export function createObjectSet<T>(): ObjectSet<T> {
   const slots: { readonly item: T; at: number }[] = []
   return {
     add(item) {
@@ -36,7 +36,7 @@ export function createBag<T>(): Bag<T> {
 }
 
 /** Things by name. */
-export interface Register<T> {
+export interface StringMap<T> {
   get(name: string): T | undefined
   set(name: string, thing: T): void
   delete(name: string): void
@@ -44,7 +44,7 @@ export interface Register<T> {
   readonly size: number
 }
 
-export function createRegister<T>(): Register<T> {
+export function createStringMap<T>(): StringMap<T> {
   // Without a prototype no name means anything else.
   const things: Record<string, T> = Object.create(null) as Record<string, T>
   let size = 0

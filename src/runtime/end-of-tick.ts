@@ -6,7 +6,7 @@
  *
  * @returns what takes an act, which must not throw.
  */
-export function createTurn(): (act: () => void) => void {
+export function createEndOfTickBatch(): (act: () => void) => void {
   let acts: (() => void)[] = []
   const end = () => {
     const all = acts

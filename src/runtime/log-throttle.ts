@@ -4,13 +4,13 @@ const REPEAT_MS = 60_000
 const MOST = 500
 
 /** Says a thing at once, then rarely, with how many times it happened since it was last said. */
-export type Repeater = (what: string, say: (times: number) => void) => void
+export type LogThrottle = (what: string, say: (times: number) => void) => void
 
 /**
  * @param now ms; only differences count.
  * @param burst how many times a minute a thing is said; once unless given.
  */
-export function createRepeater(now: () => number, burst = 1): Repeater {
+export function createLogThrottle(now: () => number, burst = 1): LogThrottle {
   const known = new Map<string, { since: number; said: number; times: number }>()
   return (what, say) => {
     let thing = known.get(what)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { createAlertJournal } from '../alerts/alert-log.ts'
+import { createAlertLog } from '../alerts/alert-log.ts'
 import { type AlertRow, readAlertTable } from '../alerts/alert-table.ts'
 import { type Alerts, createAlerts } from '../alerts/alerts.ts'
 import type { Source } from '../alerts/occurrence.ts'
@@ -13,12 +13,12 @@ import type { Heartbeat } from '../ddq/heartbeat.ts'
 import { type KnownTopic, topicFor } from '../ddq/topics.ts'
 import { newMessageId } from '../messages/id.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
-import type { Sealer } from '../outbox/encryption.ts'
+import type { StoreKeys } from '../outbox/encryption.ts'
 import type { Charge, Outbox } from '../outbox/outbox.ts'
 import { createPlatformClient } from '../platform/client.ts'
 import type { Credential } from '../platform/credential.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { createRepeater } from '../runtime/log-throttle.ts'
+import { createLogThrottle } from '../runtime/log-throttle.ts'
 import { matchLocale } from '../words/locales.ts'
 import { phoneRules } from './factories.ts'
 
@@ -110,7 +110,7 @@ export interface AlertingDeps {
   readonly clock: Clock
   readonly random: () => number
   readonly outbox: Outbox
-  readonly sealer: Sealer
+  readonly storeKeys: StoreKeys
   readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
   readonly render: (message: NewMessage) => Outgoing
   readonly nudge: (channel: Channel) => void
@@ -119,7 +119,7 @@ export interface AlertingDeps {
 
 /** Wires device alerts, in the order of their road. */
 export function openAlerts(deps: AlertingDeps): Alerts {
-  const { config, rows, log, clock, random, outbox, sealer } = deps
+  const { config, rows, log, clock, random, outbox, storeKeys } = deps
   const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
   if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined)
     throw new Error('DDQ_HOST and DDQ_AUTH_URL are needed')
@@ -131,7 +131,7 @@ export function openAlerts(deps: AlertingDeps): Alerts {
     DDQ_APP_SECRET: DDQ_APP_SECRET ?? '',
   })
   const owner = randomBytes(16).toString('hex')
-  const { lead } = outbox.notebook
+  const { takeLeaderLease } = outbox.memos
   const alerts = createAlerts({
     ddq: {
       ...ddq,
@@ -140,13 +140,13 @@ export function openAlerts(deps: AlertingDeps): Alerts {
       random,
       now: () => performance.now(),
     },
-    teller: {
+    notifier: {
       rows,
       outbox,
       keys: {
-        twin: fields => sealer.twinKey(fields),
-        note: fields => sealer.bucketHash('alarmed', ...fields),
-        recipient: (channel, recipient) => sealer.recipientHash(channel, recipient),
+        twin: fields => storeKeys.dedupeKey(fields),
+        note: fields => storeKeys.bucketHash('alarmed', ...fields),
+        recipient: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
       },
       charges: deps.charges,
       render: deps.render,
@@ -154,10 +154,10 @@ export function openAlerts(deps: AlertingDeps): Alerts {
       clock,
       messageId: () => newMessageId(clock.now()),
     },
-    lead: lead === undefined ? undefined : ttlMs => lead('alerts', owner, ttlMs),
-    observer: createAlertJournal({
+    lead: takeLeaderLease === undefined ? undefined : ttlMs => takeLeaderLease('alerts', owner, ttlMs),
+    observer: createAlertLog({
       log,
-      sparing: createRepeater(clock.now),
+      sparing: createLogThrottle(clock.now),
       registry: deps.registry,
       Counter,
       Gauge,

@@ -8,7 +8,7 @@ import { countryOfAreaCode, type PhoneRules } from '../callback/phone.ts'
 import type { QuotaLimits } from '../callback/quotas.ts'
 import type { Config, Mailbox } from '../config/config.ts'
 import type { Channel } from '../messages/message.ts'
-import { createSealer, type Sealer } from '../outbox/encryption.ts'
+import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { loadStoreSecret } from '../outbox/store-secret.ts'
 import { withFallback } from '../providers/fallback.ts'
@@ -88,27 +88,27 @@ export function quotaLimits(config: Config): QuotaLimits {
 }
 
 /** The key of everything at rest: STORE_SECRET, or the file beside the embedded store. */
-export async function openSealer(config: Config): Promise<Sealer> {
+export async function openStoreKeys(config: Config): Promise<StoreKeys> {
   const { DATABASE_URL: store, STORE_SECRET: secret } = config
   if (store.kind === 'file') {
-    return createSealer(await loadStoreSecret({ secret, file: join(dirname(store.path), 'store.secret') }))
+    return createStoreKeys(await loadStoreSecret({ secret, file: join(dirname(store.path), 'store.secret') }))
   }
   if (secret === undefined) throw new Error('STORE_SECRET is needed with a shared store')
-  return createSealer(secret)
+  return createStoreKeys(secret)
 }
 
 /** The store; each implementation is loaded only when it is the one. */
 export async function openOutbox(
   config: Config,
   clock: Clock,
-  sealer: Sealer,
+  storeKeys: StoreKeys,
   log: Logger,
   committed: (event: { readonly ms: number; readonly calls: number }) => void = () => undefined,
 ): Promise<Outbox> {
   const { DATABASE_URL: store } = config
   const shared = {
     clock,
-    sealer,
+    storeKeys,
     maxBacklog: config.MAX_BACKLOG,
     retentionDays: config.RETENTION_DAYS,
     log: ({ doing, message }: { readonly doing: string; readonly message: string }) => {

@@ -11,7 +11,7 @@ import { tlsServerOptions } from '../tls/options.ts'
 import { type CertificateWatch, watchCertificate } from '../tls/watch.ts'
 import { callbackUrls } from './callback-urls.ts'
 import type { Limits } from './factories.ts'
-import { type App, createApp } from './wiring.ts'
+import { createServiceParts, type ServiceParts } from './wiring.ts'
 
 /** A running service. */
 export interface Service {
@@ -83,7 +83,7 @@ export async function startService(
     ? loadCertificate({ certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }, wall())
     : undefined
   let watch: CertificateWatch | undefined
-  const app = await createApp({
+  const app = await createServiceParts({
     config,
     log,
     clock,
@@ -164,7 +164,7 @@ function createTimestamps(): () => string {
   }
 }
 
-async function drain(app: App, drainMs: number, log: Logger): Promise<void> {
+async function drain(app: ServiceParts, drainMs: number, log: Logger): Promise<void> {
   log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
   app.beginDraining()
   // Another replica may watch the devices at once; what came here by now is stored meanwhile.

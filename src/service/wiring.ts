@@ -2,27 +2,27 @@ import { randomBytes } from 'node:crypto'
 import fastifyEnv from '@fastify/env'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { createDoorJournal } from '../admin/access-log.ts'
+import { createAccessLog } from '../admin/access-log.ts'
 import { openAdmin } from '../admin/admin.ts'
-import { createOperatorJournal } from '../admin/audit-log.ts'
-import { createJournal, sayOfSignatures } from '../admin/event-log.ts'
+import { createAuditLog } from '../admin/audit-log.ts'
+import { createEventLog, logSignatureNews } from '../admin/event-log.ts'
 import { createMetrics } from '../admin/metrics.ts'
 import { observeAll } from '../admin/observers.ts'
-import { createStanding } from '../admin/provider-health.ts'
-import { createReceiptJournal } from '../admin/receipt-log.ts'
+import { createServiceHealth } from '../admin/provider-health.ts'
+import { createReceiptLog } from '../admin/receipt-log.ts'
 import type { Alerts } from '../alerts/alerts.ts'
-import { createGate } from '../callback/authenticate.ts'
+import { createAuthentication } from '../callback/authenticate.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createPhoneParser } from '../callback/phone.ts'
 import { createQuotas } from '../callback/quotas.ts'
 import { createReceiver } from '../callback/receive.ts'
 import { createRecipientReader } from '../callback/recipients.ts'
-import { callbackRoutes, NOWHERE, sendAnswer } from '../callback/routes.ts'
+import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { createSources } from '../callback/source-networks.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
 import { createBreaker } from '../delivery/breaker.ts'
 import { createDelivery, type Delivery } from '../delivery/delivery.ts'
-import { createFollower } from '../delivery/poll-verdict.ts'
+import { createVerdictPoller } from '../delivery/poll-verdict.ts'
 import { createVerdicts } from '../delivery/verdicts.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
@@ -38,14 +38,14 @@ import {
   openOutbox,
   openProviders,
   openRenderer,
-  openSealer,
+  openStoreKeys,
   phoneRules,
   quotaLimits,
   receiptsUrl,
 } from './factories.ts'
 
 /** What the composition is made from. */
-export interface AppOptions {
+export interface WiringOptions {
   readonly config: Config
   readonly log: Logger
   readonly clock: Clock
@@ -64,7 +64,7 @@ export interface AppOptions {
   readonly limits?: Limits
 }
 
-export interface App {
+export interface ServiceParts {
   readonly publicListener: FastifyInstance
   readonly adminListener: FastifyInstance
   readonly delivery: Delivery
@@ -85,15 +85,15 @@ const ATTEMPT_SPARE_MS = 10_000
 const LEASE_SPARE_MS = 120_000
 
 /** What holds threads, timers or connections once it is open. */
-interface Opened {
+interface Resource {
   close(): void | Promise<unknown>
 }
 
 /** Wires everything. When that fails, what was opened by then is closed: a store's thread would keep the process alive. */
-export async function createApp(options: AppOptions): Promise<App> {
-  const opened: Opened[] = []
+export async function createServiceParts(options: WiringOptions): Promise<ServiceParts> {
+  const opened: Resource[] = []
   try {
-    return await compose(options, opened)
+    return await wire(options, opened)
   } catch (error) {
     // What failed first is what has to be told, whatever the closing comes to.
     for (const each of opened) await Promise.resolve(each.close()).catch(() => undefined)
@@ -102,24 +102,24 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 /** In the order of the road. @param opened gets what has to be closed, in that order: the store last. */
-async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
+async function wire(options: WiringOptions, opened: Resource[]): Promise<ServiceParts> {
   const { config, log, clock, random, wall, limits = {} } = options
   const startedAt = clock.now()
   const { certificate = () => null, renewalRefused = () => null } = options
-  const standing = createStanding(clock.now)
+  const standing = createServiceHealth(clock.now)
   const metrics = createMetrics({
     now: clock.now,
     lanes: () => delivery.status(),
-    backlog: () => outbox.desk.summary(clock.now(), 60_000).catch(() => null),
+    backlog: () => outbox.queries.readSummary(clock.now(), 60_000).catch(() => null),
     certificateDays: () => {
       const served = certificate()
       return served === null ? null : (served.expiresAt - wall()) / 86_400_000
     },
     renewalRefused: () => (certificate() === null ? null : renewalRefused() !== null),
   })
-  const journal = observeAll([createJournal(log, clock.now), metrics.observer, standing.observer])
+  const journal = observeAll([createEventLog(log, clock.now), metrics.observer, standing.observer])
 
-  const sealer = await openSealer(config)
+  const storeKeys = await openStoreKeys(config)
   const renderer = openRenderer(config, log)
   opened.push(renderer)
   // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
@@ -127,7 +127,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
   const alertRows = alerting?.readAlerts(config, renderer.locales) ?? []
   const providers = openProviders(config, clock, limits)
   opened.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
-  const outbox = await openOutbox(config, clock, sealer, log, event => metrics.committed(event))
+  const outbox = await openOutbox(config, clock, storeKeys, log, event => metrics.committed(event))
   opened.push(outbox)
   const verdicts = createVerdicts()
   const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
@@ -137,7 +137,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     random,
     verdicts,
     observer: journal,
-    lanes: providers.map(provider => ({
+    channels: providers.map(provider => ({
       provider,
       render: renderer.render,
       breaker: createBreaker({ random }),
@@ -145,10 +145,10 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     leaseMs: attemptLimitMs + LEASE_SPARE_MS,
     attemptLimitMs,
     pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
-    leaseToken: outbox.holding?.leaseToken ?? createLeaseTokens(),
+    leaseToken: outbox.sharedLeases?.newLeaseToken ?? createLeaseTokens(),
   })
 
-  const charges = createQuotas(quotaLimits(config), (...fields) => sealer.bucketHash(...fields))
+  const charges = createQuotas(quotaLimits(config), (...fields) => storeKeys.bucketHash(...fields))
   const alerts =
     alerting?.openAlerts({
       config,
@@ -157,16 +157,16 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
       clock,
       random,
       outbox,
-      sealer,
+      storeKeys,
       charges,
       render: renderer.render,
-      nudge: delivery.nudge,
+      nudge: delivery.wake,
       registry: metrics.registry,
     }) ?? null
 
   let draining = false
-  const follow = createFollower({
-    desk: outbox.desk,
+  const follow = createVerdictPoller({
+    desk: outbox.queries,
     verdicts,
     clock,
     observer: journal,
@@ -174,7 +174,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
   })
   const receive = createReceiver({
     outbox,
-    courier: outbox.holding === undefined ? delivery : { ...delivery, follow },
+    courier: outbox.sharedLeases === undefined ? delivery : { ...delivery, follow },
     verdicts,
     interpret: createInterpreter({
       emailWords: config.EMAIL_WORDS,
@@ -185,9 +185,9 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     recipients: createRecipientReader(createPhoneParser(phoneRules(config))),
     render: renderer.render,
     keys: {
-      twin: fields => sealer.twinKey(fields),
-      group: (...fields) => sealer.groupKey(...fields),
-      recipient: (channel, recipient) => sealer.recipientHash(channel, recipient),
+      twin: fields => storeKeys.dedupeKey(fields),
+      group: (...fields) => storeKeys.groupKey(...fields),
+      recipient: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
     },
     charges,
     clock,
@@ -199,10 +199,10 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
   const headers = answerHeaders(options.tls !== undefined)
   const { app: publicListener, strangers } = createPublicListener({
     tls: options.tls,
-    notHttp: () => journal.stray({ answer: NOWHERE }),
+    notHttp: () => journal.stray({ answer: NOT_FOUND }),
     nonsense: (_request, reply) => {
-      journal.stray({ answer: NOWHERE })
-      sendAnswer(reply, NOWHERE.status, NOWHERE, headers)
+      journal.stray({ answer: NOT_FOUND })
+      sendAnswer(reply, NOT_FOUND.status, NOT_FOUND, headers)
     },
   })
   await publicListener.register(fastifyEnv, envSchemaOptions(config))
@@ -210,14 +210,14 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     if (draining) reply.header('connection', 'close')
     next()
   })
-  const gate = createGate({
+  const gate = createAuthentication({
     corpId: config.CORP_ID,
     channels: channelSecrets(config),
     sources: createSources(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
     postSignature: config.POST_SIGNATURE,
     signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
     wall,
-    signatureNews: news => sayOfSignatures(log, news),
+    signatureNews: news => logSignatureNews(log, news),
   })
   callbackRoutes(publicListener, {
     gate,
@@ -226,12 +226,12 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     errorStatus: config.ERROR_STATUS,
     headers,
     observer: journal,
-    letIn: strangers.letIn,
+    markAuthenticated: strangers.markAuthenticated,
   })
   const receiptUrl = receiptsUrl(config)
   if (receiptUrl !== null) {
     const { receiptRoutes } = await import('../providers/twilio/receipts.ts')
-    const logReceipt = createReceiptJournal(log, clock.now)
+    const logReceipt = createReceiptLog(log, clock.now)
     await publicListener.register(receiptRoutes, {
       publicUrl: config.PUBLIC_URL ?? '',
       authToken: config.TWILIO_AUTH_TOKEN ?? '',
@@ -246,7 +246,7 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     })
   }
 
-  const logDoor = createDoorJournal(log, clock.now)
+  const logDoor = createAccessLog(log, clock.now)
   const adminListener = await openAdmin({
     config,
     outbox,
@@ -256,14 +256,14 @@ async function compose(options: AppOptions, opened: Opened[]): Promise<App> {
     renderer,
     certificate,
     renewalRefused,
-    requiredIsSafe: channel => gate.signatures(channel).requiredIsSafe,
-    recipientHash: sealer.recipientHash,
+    requiredIsSafe: channel => gate.signatureStatistics(channel).requiredIsSafe,
+    recipientHash: storeKeys.recipientHash,
     urls: options.urls,
     testSend: async (channel, body) => {
-      const { answer, ids } = await receive(gate.operator(channel), body)
+      const { answer, ids } = await receive(gate.operatorAsCaller(channel), body)
       return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
     },
-    did: createOperatorJournal(log, journal),
+    did: createAuditLog(log, journal),
     refused: reason => {
       metrics.adminRefused(reason)
       logDoor(reason)

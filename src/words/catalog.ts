@@ -1,10 +1,10 @@
 import type { Brand } from './brand.ts'
 import type { Language } from './language.ts'
 import { FALLBACK, matchLocale } from './locales.ts'
-import { type Compiled, createEngine, type Engine, faultOf } from './template-engine.ts'
+import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
 import { type Problem, readTemplates } from './template-files.ts'
-import { languageFrom, ownMail, tryMail } from './template-validation.ts'
-import { fixedNames, namesForLayouts } from './template-variables.ts'
+import { compileOwnMail, readLanguage, renderSamples } from './template-validation.ts'
+import { fixedNames, layoutVariables } from './template-variables.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
 export interface Catalog {
@@ -76,7 +76,7 @@ export function createCatalogLoader(
       const languages = new Map<string, Language>()
       for (const file of filesIn('locales/', ours, read.texts, lastGood)) {
         const tag = file.slice('locales/'.length, -'.json'.length)
-        const language = take(file, text => languageFrom(tag, text, ours.get(file), words, brand))
+        const language = take(file, text => readLanguage(tag, text, ours.get(file), words, brand))
         if (language) languages.set(language.tag, language)
       }
       const english = languages.get(FALLBACK)
@@ -87,8 +87,8 @@ export function createCatalogLoader(
       for (const part of ['html', 'txt'] as const) {
         const layout = `layout.${part}`
         const source = take(layout, text => {
-          tryMail(
-            createEngine(part === 'html' ? 'html' : 'none').compile(text, namesForLayouts),
+          renderSamples(
+            createEngine(part === 'html' ? 'html' : 'none').compile(text, layoutVariables),
             english,
             brand,
           )
@@ -100,7 +100,7 @@ export function createCatalogLoader(
         for (const file of filesIn('messages/', ours, read.texts, lastGood)) {
           if (!file.endsWith(`.${part}`)) continue
           const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
-          const source = take(file, text => ownMail(text, name, tag, engine, languages, brand))
+          const source = take(file, text => compileOwnMail(text, name, tag, engine, languages, brand))
           if (source !== undefined) sources.set(file, { source, engine })
         }
       }
@@ -147,7 +147,7 @@ function compileOnce(
     const found = sources.get(file)
     const language = languages.get(tag)
     if (!found || !language) throw new Error(`no ${file} for ${tag}`)
-    const template = found.engine.compile(found.source, namesForLayouts, fixedNames(brand, language))
+    const template = found.engine.compile(found.source, layoutVariables, fixedNames(brand, language))
     compiled.set(key, template)
     return template
   }
@@ -180,7 +180,7 @@ function lacking(tag: string, language: Language, english: Language): readonly P
 }
 
 function refusal(file: string, error: unknown): Problem {
-  const { message, line } = faultOf(error)
+  const { message, line } = templateFaultOf(error)
   return { file, ...(line !== undefined && { line }), reason: message, is: 'refused' }
 }
 

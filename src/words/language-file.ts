@@ -1,6 +1,6 @@
 import type { Channel } from '../messages/message.ts'
 import { messageKinds, PLAIN_KIND } from '../messages/registry.ts'
-import { VALIDITY_UNITS } from './duration.ts'
+import { DURATION_UNITS } from './duration.ts'
 import { jsonLines, lineOfSyntaxError } from './json-lines.ts'
 import { TemplateFault } from './template-engine.ts'
 
@@ -81,8 +81,8 @@ export function checkLanguage(value: Readonly<Record<string, unknown>>, text: st
   const top = members(value, '', ['language', 'dir', 'validity', 'common', 'mail', 'sms'])
   string(top['language'], '/language')
   if (top['dir'] !== 'ltr' && top['dir'] !== 'rtl') fail('/dir', 'must be ltr or rtl')
-  const validity = members(top['validity'], '/validity', VALIDITY_UNITS)
-  for (const unit of VALIDITY_UNITS) {
+  const validity = members(top['validity'], '/validity', DURATION_UNITS)
+  for (const unit of DURATION_UNITS) {
     const forms = members(validity[unit], `/validity/${unit}`, ['zero', 'one', 'two', 'few', 'many', 'other'])
     string(forms['other'], `/validity/${unit}/other`)
     for (const [category, form] of Object.entries(forms)) string(form, `/validity/${unit}/${category}`)

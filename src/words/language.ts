@@ -1,12 +1,12 @@
 import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
 import { transliterate } from '../messages/sms-segments.ts'
-import { inPeoplesUnits, VALIDITY_UNITS } from './duration.ts'
+import { DURATION_UNITS, toReadableDuration } from './duration.ts'
 import { jsonLines } from './json-lines.ts'
 import type { LanguageSource, MailWordsSource } from './language-file.ts'
 import { lineFor } from './language-file.ts'
 import type { Engine, Scope } from './template-engine.ts'
 import { TemplateFault } from './template-engine.ts'
-import { type LocaleView, namesForWords } from './template-variables.ts'
+import { type LocaleView, wordVariables } from './template-variables.ts'
 
 /** A mail's words, ready for a layout: text that still has to be escaped. */
 export interface MailWords {
@@ -78,7 +78,7 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
   const plurals = new Intl.PluralRules(tag)
   /** The forms that the numbers of a validity, 1 to a month in hours, ever ask for. */
   const asked = [...new Set(Array.from({ length: 720 }, (_, i) => plurals.select(i + 1)))]
-  const anyMail = namesForWords('email', undefined)
+  const anyMail = wordVariables('email', undefined)
   const units = mapValues(source.validity, (forms, unit) =>
     mapValues(forms, (form, category) => phrase(form, new Set(['n']), `/validity/${unit}/${category}`)),
   )
@@ -89,7 +89,7 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
   const mail = new Map(Object.keys(source.mail).map(name => [name, mailPhrases(name)]))
   const sms = new Map(
     Object.entries(source.sms).map(([name, words]) => {
-      const known = namesForWords('sms', kindNamed('sms', name))
+      const known = wordVariables('sms', kindNamed('sms', name))
       const variants = typeof words === 'string' ? [words] : words
       return [
         name,
@@ -109,7 +109,7 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
     const from = typeof entry === 'string' ? entry : name
     const words = source.mail[from] as MailWordsSource
     const kind = kindNamed('email', name)
-    const known = namesForWords('email', kind)
+    const known = wordVariables('email', kind)
     const at = `/mail/${from}`
     for (const key of Object.keys(words.details ?? {})) {
       if (!known.has(key))
@@ -142,13 +142,13 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
       ...[...mail.keys()].map(name => `email/${name}`),
       ...[...sms.keys()].map(name => `sms/${name}`),
     ]),
-    lacks: VALIDITY_UNITS.flatMap(unit =>
+    lacks: DURATION_UNITS.flatMap(unit =>
       asked.filter(category => !units[unit]?.[category]).map(category => `validity/${unit}/${category}`),
     ),
     validity(ms) {
       const known = validities.get(ms)
       if (known !== undefined) return known
-      const { n, unit } = inPeoplesUnits(ms)
+      const { n, unit } = toReadableDuration(ms)
       const forms = units[unit]
       const form = forms?.[plurals.select(n)] ?? forms?.['other']
       const said = form ? form({ n }) : ''

@@ -18,7 +18,7 @@ export type Check =
   | 'validity'
 
 /** Something that a reader would notice, or a mail client. */
-export interface Finding {
+export interface LintResult {
   readonly check: Check
   /** The file, or the message: `locales/de.json`, `email/file in ar`. */
   readonly where: string
@@ -50,9 +50,9 @@ const HOSTILE = `<b id=x>&amp;"'{{ brand.name }}{% if %}`
  * Reads every template, ours and the operator's, the way readers will: renders every kind in every language with
  * values chosen to show what is wrong.
  */
-export function lint(options: LintOptions): readonly Finding[] {
+export function lint(options: LintOptions): readonly LintResult[] {
   const { renderer } = options
-  const findings: Finding[] = renderer.reload().map(({ file, line, reason }) => ({
+  const findings: LintResult[] = renderer.reload().map(({ file, line, reason }) => ({
     check: 'template',
     where: file,
     ...(line !== undefined && { line }),

@@ -1,8 +1,8 @@
-import { otherwise, type Sample, samples } from '../messages/samples.ts'
+import { type Sample, samples, withOtherValues } from '../messages/samples.ts'
 import type { Brand } from './brand.ts'
 import type { Catalog } from './catalog.ts'
 import { type Body, encodeBody, encodedLines } from './mime.ts'
-import { createForms, type Forms } from './precompiled-layouts.ts'
+import { createPrecompiledLayouts, type PrecompiledLayouts } from './precompiled-layouts.ts'
 import { scopeOf, statedValidity } from './template-variables.ts'
 
 /** A mail in the parts that people look at. */
@@ -25,7 +25,7 @@ export interface Mails {
 
 /** What is worked out once for all mails of a catalog. */
 interface Once {
-  readonly forms: Forms
+  readonly forms: PrecompiledLayouts
   readonly ofKind: Map<string, { readonly known: ReadonlyMap<string, string>; readonly standard: boolean }>
 }
 
@@ -75,7 +75,7 @@ export function createMails({ brand, locale }: { readonly brand: Brand; readonly
   }
 
   function onceOf(catalog: Catalog): Once {
-    const made = once.get(catalog) ?? { forms: createForms(), ofKind: new Map() }
+    const made = once.get(catalog) ?? { forms: createPrecompiledLayouts(), ofKind: new Map() }
     once.set(catalog, made)
     return made
   }
@@ -86,7 +86,7 @@ export function createMails({ brand, locale }: { readonly brand: Brand; readonly
     if (!sample) return new Map()
     const htmlOf = (one: Sample) => view(catalog, { ...one, content: { ...one.content, locale: tag } }).html
     try {
-      return encodedLines(htmlOf(sample), htmlOf(otherwise(sample)))
+      return encodedLines(htmlOf(sample), htmlOf(withOtherValues(sample)))
     } catch {
       // An operator's template need not be fit for invented values.
       return new Map()

@@ -11,12 +11,12 @@ import { type Compiled, escapeHtml, type Scope } from './template-engine.ts'
  * `shapeOf` tells apart. A test compares form and layout over random messages. An operator's layout is rendered as it
  * stands, every time.
  */
-export interface Forms {
+export interface PrecompiledLayouts {
   /** Both parts of a mail, encoded. `tag` and `name` are what the layouts were compiled for. */
-  encode(message: FormMessage): { readonly html: Body; readonly text: Body }
+  encode(message: LayoutInput): { readonly html: Body; readonly text: Body }
 }
 
-export interface FormMessage {
+export interface LayoutInput {
   /** Names the language and kind whose words these are. */
   readonly key: string
   readonly scope: Scope
@@ -42,7 +42,7 @@ const BLANK = /\uE000(\d+)\uE001/
 /** Far more shapes than kinds, languages and rows make. */
 const MAX_FORMS = 2000
 
-export function createForms(): Forms {
+export function createPrecompiledLayouts(): PrecompiledLayouts {
   const forms = new Map<string, Form>()
   return {
     encode(message) {
@@ -89,7 +89,7 @@ function stringsOf(scope: Scope, words: MailWords): readonly (string | null)[] {
 }
 
 /** Renders the layouts with a blank for each of those strings. */
-function learn({ scope, words, html, text: twin, known }: FormMessage): Form {
+function learn({ scope, words, html, text: twin, known }: LayoutInput): Form {
   const there = stringsOf(scope, words).map(string => string !== null)
   let number = 0
   const blank = () => `\uE000${number++}\uE001`

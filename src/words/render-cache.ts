@@ -1,14 +1,14 @@
 import type { Content } from '../messages/message.ts'
 
 /** Makes a value of a content, or takes the one that was made of it, with the same words, a moment ago. */
-export type Shared<T> = (content: Content, words: object, key: string, make: () => T) => T
+export type RenderCache<T> = (content: Content, words: object, key: string, make: () => T) => T
 
 /**
  * What the recipients of one callback have in common is made once: they share one content, and are rendered one after
  * the other without a pause. The latest value alone is kept, and only for as long as that takes, since it may hold a
  * code or a link.
  */
-export function createShared<T>(): Shared<T> {
+export function createRenderCache<T>(): RenderCache<T> {
   let latest: { content: Content; words: object; key: string; value: T } | undefined
   const forget = () => {
     latest = undefined

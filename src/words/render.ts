@@ -7,7 +7,7 @@ import { segments } from '../messages/sms-segments.ts'
 import { type BrandSettings, createBrand } from './brand.ts'
 import { createMails, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
-import { createShared } from './render-cache.ts'
+import { createRenderCache } from './render-cache.ts'
 import { chooseText } from './sms-text.ts'
 import type { Problem } from './template-files.ts'
 import { scopeOf, statedValidity } from './template-variables.ts'
@@ -86,8 +86,8 @@ export function createRenderer(options: RendererOptions): Renderer {
     lookEveryMs: options.lookEveryMs ?? 1000,
   })
   const mails = createMails({ brand, locale })
-  const mailParts = createShared<ReturnType<typeof mails.encode>>()
-  const smsBodies = createShared<string>()
+  const mailParts = createRenderCache<ReturnType<typeof mails.encode>>()
+  const smsBodies = createRenderCache<string>()
 
   return {
     render: message => (message.channel === 'email' ? renderMail(message) : renderSms(message)),

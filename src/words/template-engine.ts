@@ -81,7 +81,7 @@ export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<str
 }
 
 /** The reason of any error, in one line, and its line in the template. */
-export function faultOf(error: unknown): TemplateFault {
+export function templateFaultOf(error: unknown): TemplateFault {
   if (error instanceof TemplateFault) return error
   const message = error instanceof Error ? error.message : String(error)
   const line = /line:(\d+)/.exec(message)?.[1]
@@ -93,7 +93,7 @@ function guard<T>(source: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    const fault = faultOf(error)
+    const fault = templateFaultOf(error)
     const partial = /Failed to lookup "([^"]*)"/.exec(fault.message)?.[1]
     if (partial === undefined) throw fault
     throw new TemplateFault(`no template is called ${partial}`, lineOf(source, partial), { cause: error })

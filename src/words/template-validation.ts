@@ -1,11 +1,11 @@
 import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
-import { samples, sparse } from '../messages/samples.ts'
+import { samples, withRequiredOnly } from '../messages/samples.ts'
 import type { Brand } from './brand.ts'
 import { compileLanguage, type Language } from './language.ts'
 import { checkLanguage, merge, readJson } from './language-file.ts'
 import { FALLBACK } from './locales.ts'
 import type { Compiled, Engine } from './template-engine.ts'
-import { namesForLayouts, scopeOf, statedValidity } from './template-variables.ts'
+import { layoutVariables, scopeOf, statedValidity } from './template-variables.ts'
 
 /** What a template goes through before a reader ever sees it. */
 
@@ -14,7 +14,7 @@ import { namesForLayouts, scopeOf, statedValidity } from './template-variables.t
  * @param base the text of the built-in file of that language, which the operator's may override in parts
  * @throws TemplateFault, or Error whose message says what is wrong
  */
-export function languageFrom(
+export function readLanguage(
   tag: string,
   text: string,
   base: string | undefined,
@@ -26,7 +26,7 @@ export function languageFrom(
   const own = readJson(text)
   const source = checkLanguage(base === undefined || base === text ? own : merge(readJson(base), own), text)
   const language = compileLanguage(tag, source, text, engine)
-  for (const sample of [...samples, ...samples.map(sparse)]) {
+  for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
     if (!language.has.has(`${sample.channel}/${sample.name}`)) continue
     const validity = statedValidity(language, sample.channel, sample.content)
     const scope = scopeOf(sample.channel, sample.kind, sample.content, { brand, locale: language, validity })
@@ -39,7 +39,7 @@ export function languageFrom(
 }
 
 /** The text of a message's own html or text, tried on its kind. @throws TemplateFault, or Error that says what is wrong */
-export function ownMail(
+export function compileOwnMail(
   text: string,
   name: string,
   tag: string | undefined,
@@ -50,13 +50,13 @@ export function ownMail(
   if (name !== PLAIN_KIND && !kindNamed('email', name)) throw new Error(`no kind of mail is called ${name}`)
   const language = languages.get(tag ?? FALLBACK)
   if (!language) throw new Error(`no language is called ${tag}`)
-  tryMail(engine.compile(text, namesForLayouts), language, brand, name)
+  renderSamples(engine.compile(text, layoutVariables), language, brand, name)
   return text
 }
 
 /** Renders the samples, full and sparse, so that what would fail for a reader fails here. */
-export function tryMail(compiled: Compiled, language: Language, brand: Brand, only?: string): void {
-  for (const sample of [...samples, ...samples.map(sparse)]) {
+export function renderSamples(compiled: Compiled, language: Language, brand: Brand, only?: string): void {
+  for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
     const { channel, name, kind, content } = sample
     if (channel !== 'email' || (only !== undefined && only !== name) || !language.has.has(`email/${name}`))
       continue

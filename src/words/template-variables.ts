@@ -2,7 +2,7 @@ import type { MessageKind } from '../messages/kind.ts'
 import { hostOf } from '../messages/links.ts'
 import type { Channel, Content } from '../messages/message.ts'
 import { messageKinds } from '../messages/registry.ts'
-import { statedLife } from '../messages/validity.ts'
+import { parseValidity } from '../messages/validity.ts'
 import type { Brand } from './brand.ts'
 import type { Scope } from './template-engine.ts'
 
@@ -45,18 +45,18 @@ const WORDS = [
 ].map(field => `words.${field}`)
 
 /** The parameters that a kind's words may name. */
-export function paramsOf(kind: MessageKind): readonly string[] {
+export function variablesOf(kind: MessageKind): readonly string[] {
   return [...new Set([...kind.needed, ...kind.also, kind.life])]
 }
 
 /** The names that words may use; of every kind of the channel when `kind` is undefined. */
-export function namesForWords(channel: Channel, kind: MessageKind | undefined): ReadonlySet<string> {
+export function wordVariables(channel: Channel, kind: MessageKind | undefined): ReadonlySet<string> {
   const own = kind ? [kind] : []
-  return new Set([...OF_CHANNEL[channel], ...own.flatMap(paramsOf)])
+  return new Set([...OF_CHANNEL[channel], ...own.flatMap(variablesOf)])
 }
 
 /** The names that a mail's layout, or a message's own HTML, may use. */
-export const namesForLayouts: ReadonlySet<string> = new Set([
+export const layoutVariables: ReadonlySet<string> = new Set([
   ...OF_CHANNEL.email,
   ...WORDS,
   ...allParams('email'),
@@ -124,11 +124,11 @@ export function statedValidity(
 /** The stated life of a message's parameters in ms; null when the platform stated none. */
 function lifeIn(channel: Channel, content: Content): number | null {
   const unit = channel === 'email' ? 'hour' : 'minute'
-  return statedLife(unit, content.params[unit])
+  return parseValidity(unit, content.params[unit])
 }
 
 function allParams(channel: Channel): readonly string[] {
-  return [...new Set(messageKinds.filter(kind => kind.channel === channel).flatMap(paramsOf))]
+  return [...new Set(messageKinds.filter(kind => kind.channel === channel).flatMap(variablesOf))]
 }
 
 function blank(channel: Channel): Scope {

@@ -1,7 +1,7 @@
 import type { Brand } from './brand.ts'
 import { type Catalog, createCatalogLoader } from './catalog.ts'
 import { FALLBACK, matchLocale } from './locales.ts'
-import { faultOf } from './template-engine.ts'
+import { templateFaultOf } from './template-engine.ts'
 import { fingerprint, type Problem } from './template-files.ts'
 
 export interface TemplatesOptions {
@@ -105,7 +105,7 @@ export function createTemplates({
 
   function report(name: string, error: unknown): void {
     if (failed.has(name)) return
-    const { message, line } = faultOf(error)
+    const { message, line } = templateFaultOf(error)
     const problem: Problem = {
       file: name,
       ...(line !== undefined && { line }),

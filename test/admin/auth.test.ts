@@ -1,12 +1,12 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { type AdminGuardOptions, CONSOLE_POLICY } from '../../src/admin/auth.ts'
+import { type AdminAuthOptions, CONSOLE_POLICY } from '../../src/admin/auth.ts'
 import { createAdminListener } from '../../src/admin/listener.ts'
 
 const TOKEN = 'a-Token-with:colon-16'
 
-async function listen(t: Test, more: Partial<AdminGuardOptions> = {}) {
+async function listen(t: Test, more: Partial<AdminAuthOptions> = {}) {
   const clock = { now: 0 }
   const refused: string[] = []
   const app = createAdminListener(

@@ -8,7 +8,7 @@ function desk(recipients: readonly number[]) {
     Array.from({ length: count }, (_, n) => ({ id: `${at}.${n}`, arrivedAt: 1_000_000 - at * 1000 })),
   )
   return {
-    async list({ before = Infinity, limit }: ListFilter) {
+    async listMessages({ before = Infinity, limit }: ListFilter) {
       return rows.filter(row => row.arrivedAt < before).slice(0, limit) as unknown as readonly MessageView[]
     },
   }

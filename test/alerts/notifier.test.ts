@@ -14,8 +14,8 @@ t.test('an alarm is told to everybody on its row, as mail and as SMS, with its w
   await take(reporter.alert(device, true, { rule, current: -11.5 }))
   const views = await stored()
   t.match(views, [
-    { channel: 'email', kind: 'device-alert', purpose: 'alarm', masked: 'a***@example.com', state: 'queued' },
-    { channel: 'sms', kind: 'device-alert', masked: '+86*******8000' },
+    { channel: 'email', kind: 'device-alert', purpose: 'alarm', maskedRecipient: 'a***@example.com', state: 'queued' },
+    { channel: 'sms', kind: 'device-alert', maskedRecipient: '+86*******8000' },
   ])
   t.same(
     nudged.sort((a, b) => (a < b ? -1 : 1)),
@@ -38,8 +38,8 @@ t.test('an alarm is told to everybody on its row, as mail and as SMS, with its w
     },
   ])
   t.match(events, [
-    { is: 'told', channel: 'email', to: 'a***@example.com' },
-    { is: 'told', channel: 'sms' },
+    { is: 'sent', channel: 'email', to: 'a***@example.com' },
+    { is: 'sent', channel: 'sms' },
   ])
 })
 
@@ -218,7 +218,7 @@ t.test('a quota holds alerts back, and then they count as not told', async t => 
   const { take, told, reporter, events, clock } = await rig(t, { charges: () => [charge] })
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
   t.equal((await told()).length, 1)
-  t.match(events, [{ is: 'told' }, { is: 'overQuota', quota: 'email-minute' }])
+  t.match(events, [{ is: 'sent' }, { is: 'overQuota', quota: 'email-minute' }])
   await take(reporter.alert(second, false, { rule }))
   t.equal((await told()).length, 1, 'no recovery')
   clock.advance(2 * MINUTE)
@@ -248,7 +248,7 @@ t.test('while the store cannot take it, alerts wait; then each is told once', as
     }),
   })
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
-  while (!events.some(({ is }) => is === 'told')) await new Promise(resolve => setTimeout(resolve, 5))
+  while (!events.some(({ is }) => is === 'sent')) await new Promise(resolve => setTimeout(resolve, 5))
   t.equal((await told()).length, 2)
   t.equal(events.filter(({ is }) => is === 'storeFailed').length, 5)
 })

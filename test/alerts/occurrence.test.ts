@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-server.ts'
 import { createReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
 import { type Occurrence, occurrencesOf } from '../../src/alerts/occurrence.ts'
-import { readMessage } from '../../src/ddq/message.ts'
+import { parseMessage } from '../../src/ddq/message.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 120)
@@ -12,7 +12,7 @@ const [rule, door] = RULES
 if (!device || !large || !rule || !door) throw new Error('no devices')
 
 function read({ topic, id, payload }: Pick<Publication, 'topic' | 'payload'> & { id?: unknown }) {
-  const reading = readMessage(
+  const reading = parseMessage(
     stringifyExactly({ topic, ...(id === undefined ? {} : { message_id: id }), payload }),
   )
   if (reading.is !== 'message') throw new Error(JSON.stringify(reading))

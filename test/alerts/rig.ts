@@ -6,10 +6,10 @@ import type { Test } from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-server.ts'
 import { createReporter } from '../../sandbox/emulator/devices.ts'
 import type { AlertRow } from '../../src/alerts/alert-table.ts'
-import { createTeller, type TellerObserver, type TellerOptions } from '../../src/alerts/notifier.ts'
-import { type DdqMessage, readMessage } from '../../src/ddq/message.ts'
+import { createNotifier, type NotifierObserver, type NotifierOptions } from '../../src/alerts/notifier.ts'
+import { type DdqMessage, parseMessage } from '../../src/ddq/message.ts'
 import type { Channel } from '../../src/messages/message.ts'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox, State } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
@@ -29,12 +29,12 @@ export const row = (more: Partial<AlertRow> = {}): AlertRow => ({
   ...more,
 })
 
-const sealer = createSealer('a secret of the tests, long enough')
+const storeKeys = createStoreKeys('a secret of the tests, long enough')
 
-export interface RigOptions extends Partial<Pick<TellerOptions, 'charges' | 'render' | 'retryMs'>> {
+export interface RigOptions extends Partial<Pick<NotifierOptions, 'charges' | 'render' | 'retryMs'>> {
   readonly rows?: readonly AlertRow[]
   /** Stands between the teller and the store. */
-  readonly between?: (outbox: Outbox) => Partial<TellerOptions['outbox']>
+  readonly between?: (outbox: Outbox) => Partial<NotifierOptions['outbox']>
 }
 
 /** A teller over a real store, with a clock that stands still until it is set. */
@@ -42,7 +42,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
   const path = join(directory, 'outbox.db')
   const clock = testClock()
-  const open = () => createSqliteOutbox({ path, clock, sealer, maxBacklog: 10_000, retentionDays: 30 })
+  const open = () => createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 10_000, retentionDays: 30 })
   let outbox = await open()
   const renderer = createRenderer({
     brand: { name: 'Example IoT' },
@@ -52,27 +52,27 @@ export async function rig(t: Test, options: RigOptions = {}) {
   })
   const events: { is: string; kind?: string; why?: string; channel?: string }[] = []
   const nudged: Channel[] = []
-  const observe = (is: keyof TellerObserver) => (event: object) => events.push({ is, ...event })
+  const observe = (is: keyof NotifierObserver) => (event: object) => events.push({ is, ...event })
   const observer = {
-    told: observe('told'),
-    held: observe('held'),
+    sent: observe('sent'),
+    suppressed: observe('suppressed'),
     overQuota: observe('overQuota'),
     unrenderable: observe('unrenderable'),
     storeFailed: observe('storeFailed'),
-  } as TellerObserver
+  } as NotifierObserver
   const make = () =>
-    createTeller({
+    createNotifier({
       rows: options.rows ?? [row()],
       outbox: {
         accept: messages => outbox.accept(messages),
-        notebook: outbox.notebook,
-        desk: outbox.desk,
+        memos: outbox.memos,
+        queries: outbox.queries,
         ...options.between?.(outbox),
       },
       keys: {
-        twin: fields => sealer.twinKey(fields),
-        note: fields => sealer.bucketHash('alarmed', ...fields),
-        recipient: (channel, recipient) => sealer.recipientHash(channel, recipient),
+        twin: fields => storeKeys.dedupeKey(fields),
+        note: fields => storeKeys.bucketHash('alarmed', ...fields),
+        recipient: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
       },
       charges: options.charges ?? (() => []),
       render: options.render ?? renderer.render,
@@ -96,7 +96,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
   async function stored() {
     await teller.stop()
     teller = make()
-    const list = await outbox.desk.list({ limit: 1000 })
+    const list = await outbox.queries.listMessages({ limit: 1000 })
     return [...list].reverse()
   }
 
@@ -129,14 +129,14 @@ export async function rig(t: Test, options: RigOptions = {}) {
     },
     /** What was told, in words: `device-alert to a***@example.com`. */
     async told() {
-      return (await stored()).map(({ kind, masked }) => `${kind} to ${masked}`)
+      return (await stored()).map(({ kind, maskedRecipient }) => `${kind} to ${maskedRecipient}`)
     },
-    why: () => events.flatMap(({ is, why }) => (is === 'held' ? [why] : [])),
+    why: () => events.flatMap(({ is, why }) => (is === 'suppressed' ? [why] : [])),
   }
 }
 
 export function messageOf({ topic, id, payload }: Publication): DdqMessage {
-  const reading = readMessage(stringifyExactly({ topic, message_id: id, payload }))
+  const reading = parseMessage(stringifyExactly({ topic, message_id: id, payload }))
   if (reading.is !== 'message') throw new Error(JSON.stringify(reading))
   return reading.message
 }

@@ -1,6 +1,12 @@
 import t from 'tap'
 import type { Occurrence } from '../../src/alerts/occurrence.ts'
-import { judge, type Memory, read, remembered, written } from '../../src/alerts/suppression.ts'
+import {
+  type AlertMemory,
+  decideSuppression,
+  parseMemory,
+  serializeMemory,
+  updateMemory,
+} from '../../src/alerts/suppression.ts'
 
 const MINUTE = 60_000
 const NOW = Date.UTC(2026, 10, 20)
@@ -17,8 +23,8 @@ const occurrence = (is: 'alarm' | 'recovery', at: number | null = NOW): Occurren
   kind: is === 'alarm' ? 'device-alert' : 'device-recovered',
   params: {},
 })
-const memory = (more: Partial<Memory> = {}): Memory => ({
-  toldAt: NOW,
+const memory = (more: Partial<AlertMemory> = {}): AlertMemory => ({
+  sentAt: NOW,
   alarmAt: NOW,
   recoveredAt: null,
   open: true,
@@ -27,13 +33,13 @@ const memory = (more: Partial<Memory> = {}): Memory => ({
 })
 
 t.test('a first alarm is told; a first recovery is nobody’s', async t => {
-  t.equal(judge(null, occurrence('alarm'), 0, NOW), 'tell')
-  t.equal(judge(null, occurrence('recovery'), 0, NOW), 'not-alarmed')
+  t.equal(decideSuppression(null, occurrence('alarm'), 0, NOW), 'tell')
+  t.equal(decideSuppression(null, occurrence('recovery'), 0, NOW), 'not-alarmed')
 })
 
 t.test('alarms are told at most once in the row’s minutes', async t => {
   const later = (ms: number, everyMs = 10 * MINUTE) =>
-    judge(memory(), occurrence('alarm', NOW + ms), everyMs, NOW + ms)
+    decideSuppression(memory(), occurrence('alarm', NOW + ms), everyMs, NOW + ms)
   t.equal(later(1), 'quiet')
   t.equal(later(10 * MINUTE - 1), 'quiet')
   t.equal(later(10 * MINUTE), 'tell')
@@ -42,9 +48,12 @@ t.test('alarms are told at most once in the row’s minutes', async t => {
 
 t.test('also when it recovered in between', async t => {
   const recovered = memory({ open: false, recoveredAt: NOW + MINUTE })
-  t.equal(judge(recovered, occurrence('alarm', NOW + 2 * MINUTE), 10 * MINUTE, NOW + 2 * MINUTE), 'quiet')
   t.equal(
-    judge(recovered, occurrence('recovery', NOW + 3 * MINUTE), 10 * MINUTE, NOW + 3 * MINUTE),
+    decideSuppression(recovered, occurrence('alarm', NOW + 2 * MINUTE), 10 * MINUTE, NOW + 2 * MINUTE),
+    'quiet',
+  )
+  t.equal(
+    decideSuppression(recovered, occurrence('recovery', NOW + 3 * MINUTE), 10 * MINUTE, NOW + 3 * MINUTE),
     'not-alarmed',
   )
 })
@@ -52,49 +61,57 @@ t.test('also when it recovered in between', async t => {
 t.test('a recovery is told once, to who was alarmed', async t => {
   const later = NOW + MINUTE
   t.equal(
-    judge(memory(), occurrence('recovery', later), 10 * MINUTE, later),
+    decideSuppression(memory(), occurrence('recovery', later), 10 * MINUTE, later),
     'tell',
     'without waiting for the minutes',
   )
-  const after = remembered(memory(), occurrence('recovery', later), 10 * MINUTE, later, 'm2').memory
-  t.equal(judge(after, occurrence('recovery', later), 10 * MINUTE, later), 'not-alarmed')
+  const after = updateMemory(memory(), occurrence('recovery', later), 10 * MINUTE, later, 'm2').memory
+  t.equal(decideSuppression(after, occurrence('recovery', later), 10 * MINUTE, later), 'not-alarmed')
   t.equal(after.messageId, 'm', 'the alarm’s message stays known')
 })
 
 t.test('what was overtaken is not told: an alarm that is over, a recovery of an earlier alarm', async t => {
   const recovered = memory({ open: false, recoveredAt: NOW + 5 * MINUTE })
-  t.equal(judge(recovered, occurrence('alarm', NOW + 4 * MINUTE), 0, NOW + 20 * MINUTE), 'outdated')
-  t.equal(judge(recovered, occurrence('alarm', NOW + 6 * MINUTE), 0, NOW + 20 * MINUTE), 'tell')
-  t.equal(judge(memory(), occurrence('recovery', NOW - MINUTE), 0, NOW + MINUTE), 'outdated')
   t.equal(
-    judge(memory(), occurrence('recovery', null), 0, NOW + MINUTE),
+    decideSuppression(recovered, occurrence('alarm', NOW + 4 * MINUTE), 0, NOW + 20 * MINUTE),
+    'outdated',
+  )
+  t.equal(decideSuppression(recovered, occurrence('alarm', NOW + 6 * MINUTE), 0, NOW + 20 * MINUTE), 'tell')
+  t.equal(decideSuppression(memory(), occurrence('recovery', NOW - MINUTE), 0, NOW + MINUTE), 'outdated')
+  t.equal(
+    decideSuppression(memory(), occurrence('recovery', null), 0, NOW + MINUTE),
     'tell',
     'without a time nothing is late',
   )
 })
 
 t.test('a clock that was set back silences nothing for long', async t => {
-  t.equal(judge(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 30_000), 'quiet', 'a little is skew')
-  t.equal(judge(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 60 * MINUTE), 'tell')
+  t.equal(
+    decideSuppression(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 30_000),
+    'quiet',
+    'a little is skew',
+  )
+  t.equal(decideSuppression(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 60 * MINUTE), 'tell')
 })
 
 t.test('memory is kept as long as it matters', async t => {
   const DAY = 24 * 60 * MINUTE
-  const alarmed = remembered(null, occurrence('alarm'), 10 * MINUTE, NOW, 'm1')
+  const alarmed = updateMemory(null, occurrence('alarm'), 10 * MINUTE, NOW, 'm1')
   t.match(alarmed, {
-    memory: { open: true, messageId: 'm1', toldAt: NOW, alarmAt: NOW },
-    goneAt: NOW + 90 * DAY,
+    memory: { open: true, messageId: 'm1', sentAt: NOW, alarmAt: NOW },
+    expiresAt: NOW + 90 * DAY,
   })
-  const recovered = remembered(alarmed.memory, occurrence('recovery', NOW + 1), 10 * MINUTE, NOW, 'm2')
-  t.match(recovered, { memory: { open: false, recoveredAt: NOW + 1 }, goneAt: NOW + DAY })
-  t.match(remembered(null, { ...occurrence('alarm'), canRecover: false }, 3 * DAY, NOW, 'm'), {
+  const recovered = updateMemory(alarmed.memory, occurrence('recovery', NOW + 1), 10 * MINUTE, NOW, 'm2')
+  t.match(recovered, { memory: { open: false, recoveredAt: NOW + 1 }, expiresAt: NOW + DAY })
+  t.match(updateMemory(null, { ...occurrence('alarm'), canRecover: false }, 3 * DAY, NOW, 'm'), {
     memory: { open: false },
-    goneAt: NOW + 3 * DAY,
+    expiresAt: NOW + 3 * DAY,
   })
 })
 
 t.test('it is written and read as it was; what cannot be read is nothing', async t => {
   for (const each of [memory(), memory({ open: false, alarmAt: null, recoveredAt: 5 })])
-    t.same(read(written(each)), each)
-  for (const text of [undefined, '', '{', '[]', '["x"]', 'null', '{"toldAt":1}']) t.equal(read(text), null)
+    t.same(parseMemory(serializeMemory(each)), each)
+  for (const text of [undefined, '', '{', '[]', '["x"]', 'null', '{"sentAt":1}'])
+    t.equal(parseMemory(text), null)
 })

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { createGate, type GateOptions, type Knock } from '../../src/callback/authenticate.ts'
+import {
+  type AuthenticationOptions,
+  type Credentials,
+  createAuthentication,
+} from '../../src/callback/authenticate.ts'
 import { createSources } from '../../src/callback/source-networks.ts'
 
 const corpId = 'corp-1'
@@ -9,8 +13,8 @@ const NOW = 1_700_000_000_000
 const sign = (timestamp: string, by = token) =>
   `timestamp=${timestamp}&signature=${createHash('sha1').update(`${corpId}${by}${timestamp}`).digest('hex')}`
 
-function gate(more: Partial<GateOptions> = {}) {
-  return createGate({
+function gate(more: Partial<AuthenticationOptions> = {}) {
+  return createAuthentication({
     corpId,
     channels: { email: { tokens: [token, 'previousToken1234'], keys: ['current-key', 'previous-key'] } },
     sources: createSources([], []),
@@ -20,7 +24,7 @@ function gate(more: Partial<GateOptions> = {}) {
     ...more,
   })
 }
-const knock = (more: Partial<Knock> = {}): Knock => ({
+const knock = (more: Partial<Credentials> = {}): Credentials => ({
   channel: 'email',
   corpId,
   key: 'current-key',
@@ -29,38 +33,44 @@ const knock = (more: Partial<Knock> = {}): Knock => ({
   forwardedFor: undefined,
   ...more,
 })
-const codeOf = (admission: ReturnType<ReturnType<typeof gate>['admit']>) =>
+const codeOf = (admission: ReturnType<ReturnType<typeof gate>['authenticatePost']>) =>
   admission.ok ? 0 : admission.answer.err_code
 
 t.test('an unknown enterprise and a channel that is off are the same 404', async t => {
   for (const each of [knock({ corpId: 'corp-2' }), knock({ corpId: '' }), knock({ channel: 'sms' })]) {
-    const admission = gate().admit(each)
+    const admission = gate().authenticatePost(each)
     t.ok(!admission.ok && admission.answer.status === 404 && admission.answer.err_code === 4041010)
-    t.equal(codeOf(gate().validate(each)), 4041010)
+    t.equal(codeOf(gate().authenticateValidation(each)), 4041010)
   }
 })
 
 t.test('a wrong key is 403, for GET and POST; the previous one still opens', async t => {
   for (const key of ['', 'current-ke', 'current-key ', 'CURRENT-KEY', 'x'.repeat(10_000)]) {
-    t.equal(codeOf(gate().admit(knock({ key }))), 4031003, key.slice(0, 20))
-    t.equal(codeOf(gate().validate(knock({ key, query: sign('1') }))), 4031003)
+    t.equal(codeOf(gate().authenticatePost(knock({ key }))), 4031003, key.slice(0, 20))
+    t.equal(codeOf(gate().authenticateValidation(knock({ key, query: sign('1') }))), 4031003)
   }
-  t.match(gate().admit(knock({ key: 'previous-key' })), { ok: true, outdated: true })
-  t.match(gate().validate(knock({ key: 'previous-key', query: sign('1') })), { ok: true, outdated: true })
-  t.match(gate().admit(knock()), { ok: true, outdated: false })
+  t.match(gate().authenticatePost(knock({ key: 'previous-key' })), { ok: true, outdated: true })
+  t.match(gate().authenticateValidation(knock({ key: 'previous-key', query: sign('1') })), {
+    ok: true,
+    outdated: true,
+  })
+  t.match(gate().authenticatePost(knock()), { ok: true, outdated: false })
 })
 
 t.test('GET needs a right signature, by the current or the previous Token, of any age', async t => {
-  t.ok(gate().validate(knock({ query: sign('1700000000') })).ok)
-  t.ok(gate().validate(knock({ query: sign('1000000000') })).ok, 'an old one too: it has no effect')
-  t.ok(gate().validate(knock({ query: sign('1', 'previousToken1234') })).ok)
-  t.equal(codeOf(gate().validate(knock({ query: sign('1', 'another') }))), 4031003)
-  t.equal(codeOf(gate().validate(knock())), 4031003)
+  t.ok(gate().authenticateValidation(knock({ query: sign('1700000000') })).ok)
+  t.ok(
+    gate().authenticateValidation(knock({ query: sign('1000000000') })).ok,
+    'an old one too: it has no effect',
+  )
+  t.ok(gate().authenticateValidation(knock({ query: sign('1', 'previousToken1234') })).ok)
+  t.equal(codeOf(gate().authenticateValidation(knock({ query: sign('1', 'another') }))), 4031003)
+  t.equal(codeOf(gate().authenticateValidation(knock())), 4031003)
 })
 
 t.test('observe never refuses a POST, and says what it saw', async t => {
   const seen = (query: string) => {
-    const admission = gate().admit(knock({ query }))
+    const admission = gate().authenticatePost(knock({ query }))
     t.ok(admission.ok)
     return admission.signature
   }
@@ -71,19 +81,25 @@ t.test('observe never refuses a POST, and says what it saw', async t => {
 
 t.test('observe counts the POSTs of who has the key, and a stranger’s never', async t => {
   const watched = gate()
-  watched.admit(knock())
-  watched.admit(knock({ query: sign('1700000000') }))
-  watched.admit(knock({ query: sign('1600000000') }))
-  watched.admit(knock({ query: 'timestamp=1&signature=2' }))
-  watched.admit(knock({ key: 'wrong', query: sign('1700000000') }))
-  watched.validate(knock({ query: sign('1700000000') }))
-  t.match(watched.signatures('email'), { right: 1, stale: 1, wrong: 1, absent: 1, requiredIsSafe: false })
+  watched.authenticatePost(knock())
+  watched.authenticatePost(knock({ query: sign('1700000000') }))
+  watched.authenticatePost(knock({ query: sign('1600000000') }))
+  watched.authenticatePost(knock({ query: 'timestamp=1&signature=2' }))
+  watched.authenticatePost(knock({ key: 'wrong', query: sign('1700000000') }))
+  watched.authenticateValidation(knock({ query: sign('1700000000') }))
+  t.match(watched.signatureStatistics('email'), {
+    right: 1,
+    stale: 1,
+    wrong: 1,
+    absent: 1,
+    requiredIsSafe: false,
+  })
 })
 
 t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
   const strict = gate({ postSignature: 'required' })
   const reason = (query: string) => {
-    const admission = strict.admit(knock({ query }))
+    const admission = strict.authenticatePost(knock({ query }))
     return admission.ok ? 'ok' : `${admission.answer.err_code} ${admission.reason}`
   }
   t.equal(reason(sign('1700000000')), 'ok')
@@ -100,18 +116,26 @@ t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
 })
 
 t.test('off looks at no signature', async t => {
-  const admission = gate({ postSignature: 'off' }).admit(knock({ query: 'timestamp=1&signature=2' }))
+  const admission = gate({ postSignature: 'off' }).authenticatePost(
+    knock({ query: 'timestamp=1&signature=2' }),
+  )
   t.ok(admission.ok && admission.signature === 'absent')
 })
 
 t.test('only allowed sources get in, and a forged X-Forwarded-For changes nothing', async t => {
   const open = gate({ sources: createSources(['198.51.100.0/24', '2001:db8::/32'], []) })
-  t.ok(open.admit(knock({ socketAddress: '198.51.100.7' })).ok)
-  t.ok(open.admit(knock({ socketAddress: '::ffff:198.51.100.7' })).ok, 'as a dual-stack socket says it')
-  t.ok(open.admit(knock({ socketAddress: '2001:db8::1' })).ok)
-  t.equal(codeOf(open.admit(knock({ socketAddress: '192.0.2.1' }))), 4031003)
-  t.equal(codeOf(open.admit(knock({ socketAddress: '192.0.2.1', forwardedFor: '198.51.100.7' }))), 4031003)
-  t.equal(codeOf(open.admit(knock({ socketAddress: '' }))), 4031003)
+  t.ok(open.authenticatePost(knock({ socketAddress: '198.51.100.7' })).ok)
+  t.ok(
+    open.authenticatePost(knock({ socketAddress: '::ffff:198.51.100.7' })).ok,
+    'as a dual-stack socket says it',
+  )
+  t.ok(open.authenticatePost(knock({ socketAddress: '2001:db8::1' })).ok)
+  t.equal(codeOf(open.authenticatePost(knock({ socketAddress: '192.0.2.1' }))), 4031003)
+  t.equal(
+    codeOf(open.authenticatePost(knock({ socketAddress: '192.0.2.1', forwardedFor: '198.51.100.7' }))),
+    4031003,
+  )
+  t.equal(codeOf(open.authenticatePost(knock({ socketAddress: '' }))), 4031003)
 })
 
 t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the caller', async t => {
@@ -149,7 +173,7 @@ t.test(
       sources: createSources(['10.0.0.0/8', '198.51.100.0/24', '2001:db8::/32'], ['10.0.0.0/8']),
     })
     const codeFor = (forwardedFor: string) =>
-      codeOf(open.admit(knock({ socketAddress: '10.0.0.1', forwardedFor })))
+      codeOf(open.authenticatePost(knock({ socketAddress: '10.0.0.1', forwardedFor })))
     for (const entry of [
       '',
       'unknown',

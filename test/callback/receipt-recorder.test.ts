@@ -17,7 +17,7 @@ function open(answers: readonly (ReceiptResult | Error)[], more: Partial<Receipt
   let now = 1000
   const recorder = createReceiptRecorder({
     outbox: {
-      async receipt(_channel, _providerId, _status, _errorCode, at) {
+      async writeReceipt(_channel, _providerId, _status, _errorCode, at) {
         const answer = answers[Math.min(times.length, answers.length - 1)] ?? 'unknown'
         times.push(at)
         if (answer instanceof Error) throw answer
@@ -94,7 +94,7 @@ t.test('it is looked for during half a minute', async t => {
   })
   const heard: string[] = []
   const recorder = createReceiptRecorder({
-    outbox: { receipt: async () => 'unknown' },
+    outbox: { writeReceipt: async () => 'unknown' },
     now: () => 0,
     heard: ({ result }) => void heard.push(result),
     fault: () => {},

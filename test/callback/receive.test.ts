@@ -31,13 +31,13 @@ function open(given: Given = {}) {
       return given.room === false ? undefined : { token: `t${done.length}`, until: 1e15 }
     },
     unreserve: () => void done.push('unreserve'),
-    resting: () => given.resting === true,
+    isCircuitOpen: () => given.resting === true,
     begin: ({ message }) => {
       done.push('begin')
       begun.push(message.id)
       if (given.atOnce !== undefined) verdicts.announce(message.id, given.atOnce)
     },
-    nudge: (_channel, groupKey) => void done.push(`nudge ${groupKey}`),
+    wake: (_channel, groupKey) => void done.push(`nudge ${groupKey}`),
   }
   const stored = async (messages: readonly Acceptance[]) =>
     messages.map((): Accepted => ({ is: 'stored', superseded: [] }))
@@ -96,7 +96,7 @@ function open(given: Given = {}) {
     observer: {
       overQuota: () => void done.push('overQuota'),
       nearQuota: () => void done.push('nearQuota'),
-      twin: ({ is }) => void done.push(is),
+      duplicate: ({ is }) => void done.push(is),
       superseded: ({ id }) => void done.push(`superseded ${id}`),
       storeFailed: ({ error }) => void done.push(error.name),
       unrenderable: () => void done.push('unrenderable'),
@@ -171,13 +171,13 @@ t.test('a fault gives its places back too', async t => {
 t.test('twins and messages over a quota give their places back', async t => {
   const { receive, done, verdicts } = open({
     accept: async () => [
-      { is: 'joined', id: 'a' },
+      { is: 'in-progress', id: 'a' },
       { is: 'over-quota', quota: 'recipient-day', retryAfterSeconds: 60 },
     ],
   })
   verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
   t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
-  t.same(done.slice(2), ['unreserve', 'joined', 'unreserve', 'overQuota'])
+  t.same(done.slice(2), ['unreserve', 'in-progress', 'unreserve', 'overQuota'])
 })
 
 t.test('who waits for a superseded code is told', async t => {

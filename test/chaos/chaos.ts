@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { loadSettings } from '../crash/settings.ts'
 import { startSinks } from '../crash/sinks.ts'
 import { type Judgement, judge } from '../faults/checker.ts'
@@ -107,7 +107,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
       answers: platform.record,
       arrivals: sinks.arrivals,
       rows: await store.rows(),
-      recipientHash: createSealer(SECRET).recipientHash,
+      recipientHash: createStoreKeys(SECRET).recipientHash,
     })
     return {
       ...judgement,

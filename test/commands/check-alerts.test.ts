@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
-import { lookAtAlerts } from '../../src/commands/check/alerts.ts'
+import { checkAlerts } from '../../src/commands/check/alerts.ts'
 import { enough, load } from '../config/settings.ts'
 
 const table =
@@ -10,7 +10,7 @@ const locales = ['en', 'zh-CN']
 t.test('table and login are looked at, and nothing is subscribed to', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
-  const findings = await lookAtAlerts(load({ ...enough, ...emulator.settings, ALERTS: table }), locales)
+  const findings = await checkAlerts(load({ ...enough, ...emulator.settings, ALERTS: table }), locales)
   t.match(findings, [
     { is: 'ok', what: '3 rows, 2 recipients, 3 topics' },
     { is: 'ok', what: `the application logs in at ${emulator.baseUrl}` },
@@ -27,7 +27,7 @@ t.test('a wrong row and a wrong secret fail, each with what to do', async t => {
     DDQ_APP_SECRET: 'wrong-secret',
     ALERTS: 'alarm * 1 - a@example.com',
   }
-  const findings = await lookAtAlerts(load(wrong), locales)
+  const findings = await checkAlerts(load(wrong), locales)
   t.match(findings, [
     { is: 'fail', what: /ALERTS line 1: the topic must be/ },
     { is: 'fail', what: /refused: HTTP 403, code 4031003/, next: /DDQ_APP_SECRET/ },
@@ -36,5 +36,5 @@ t.test('a wrong row and a wrong secret fail, each with what to do', async t => {
 })
 
 t.test('without DDQ_HOST there is nothing to say', async t => {
-  t.same(await lookAtAlerts(load(enough), locales), [])
+  t.same(await checkAlerts(load(enough), locales), [])
 })

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { ResolveTxt } from '../../src/commands/check/dns.ts'
-import type { Finding } from '../../src/commands/check/finding.ts'
+import type { CheckResult } from '../../src/commands/check/finding.ts'
 import type { Machine } from '../../src/commands/check/machine.ts'
-import { look, type World } from '../../src/commands/check.ts'
+import { type CheckDependencies, runChecks } from '../../src/commands/check.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { makeChain } from '../tls/authority.ts'
 import { command, type Env, peersFor, running } from './stage.ts'
@@ -24,7 +24,7 @@ const wellKnown: ResolveTxt = async name =>
   name.startsWith('_dmarc.') ? [['v=DMARC1; p=reject']] : [['v=spf1 include:_spf.example.com ~all']]
 
 /** Findings as lines, without going to the terminal or asking any name server. */
-async function found(env: Env, world: World = {}): Promise<readonly string[]> {
+async function found(env: Env, world: CheckDependencies = {}): Promise<readonly string[]> {
   const write = () => {}
   const io = {
     stdout: { write },
@@ -33,13 +33,13 @@ async function found(env: Env, world: World = {}): Promise<readonly string[]> {
     readFile: (path: string) => readFileSync(path, 'utf8'),
     dotenvPath: '/nowhere/.env',
   }
-  const findings = await look(io, { dns: wellKnown, machine, ...world })
+  const findings = await runChecks(io, { dns: wellKnown, machine, ...world })
   return findings.map(
     ({ is, about, what, next }) => `${is} ${about}: ${what}${next === undefined ? '' : ` → ${next}`}`,
   )
 }
 
-const only = (lines: readonly string[], is: Finding['is']) => lines.filter(line => line.startsWith(is))
+const only = (lines: readonly string[], is: CheckResult['is']) => lines.filter(line => line.startsWith(is))
 
 async function stage(t: Test): Promise<{ env: Record<string, string> }> {
   const { env } = await peersFor(t)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { callbackKey } from '../../src/callback/key.ts'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
 import { judge, readRows } from '../faults/checker.ts'
 import { type Answered, createDriver, type Driver } from '../faults/driver.ts'
@@ -113,7 +113,7 @@ async function main(loops: number, seed: number): Promise<number> {
       runs.push({ loop, early: false, upMs: performance.now() - startedAt, answers: driver.record })
       progress(loop, loops, answers.length, began)
     }
-    const { recipientHash } = createSealer(SECRET)
+    const { recipientHash } = createStoreKeys(SECRET)
     const judgement = judge({ answers, arrivals: sinks.arrivals, rows: readRows(store), recipientHash })
     printRuns(runs, judgement, line => process.stdout.write(`${line}\n`))
     printTotal(runs, judgement, (performance.now() - began) / 1000, line => process.stdout.write(`${line}\n`))

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
-import { readMessage } from '../../src/ddq/message.ts'
+import { parseMessage } from '../../src/ddq/message.ts'
 import { isOnline, type OnlineState } from '../../src/ddq/schemas.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 
@@ -14,7 +14,7 @@ const text = (publication: { topic: string; id: unknown; payload: object }, key 
   stringifyExactly({ topic: publication.topic, [key]: publication.id, payload: publication.payload })
 
 t.test('each of the four topics is read into its kind', async t => {
-  t.match(readMessage(text(reporter.online(device, false))), {
+  t.match(parseMessage(text(reporter.online(device, false))), {
     is: 'message',
     message: {
       kind: 'online-state',
@@ -23,7 +23,7 @@ t.test('each of the four topics is read into its kind', async t => {
       payload: { device_id: device.id, is_online: false, create_time: '2026-11-20T14:32:05.12Z' },
     },
   })
-  t.match(readMessage(text(reporter.attributes(device, { temperature: -12.5, mode: 'eco' }))), {
+  t.match(parseMessage(text(reporter.attributes(device, { temperature: -12.5, mode: 'eco' }))), {
     message: {
       kind: 'attributes',
       product: device.productId,
@@ -35,11 +35,11 @@ t.test('each of the four topics is read into its kind', async t => {
       },
     },
   })
-  t.match(readMessage(text(reporter.event(device, 'door', { open: '1' }))), {
+  t.match(parseMessage(text(reporter.event(device, 'door', { open: '1' }))), {
     message: { kind: 'event', payload: { event: 'door', time: at, events: [{ field: 'open', value: '1' }] } },
   })
   t.match(
-    readMessage(text(reporter.alert(device, true, { rule, current: -11, count: 3, startedAt: at - 1000 }))),
+    parseMessage(text(reporter.alert(device, true, { rule, current: -11, count: 3, startedAt: at - 1000 }))),
     {
       message: {
         kind: 'alert',
@@ -66,16 +66,16 @@ t.test('each of the four topics is read into its kind', async t => {
 
 t.test('message_id or msgId, text or number, is the id', async t => {
   const publication = reporter.online(device, true)
-  t.match(readMessage(text(publication, 'msgId')), { message: { id: '42' } })
-  t.match(readMessage(text({ ...publication, id: 7 }, 'msgId')), { message: { id: '7' } })
-  t.match(readMessage(text({ ...publication, id: 9_007_199_254_740_993n })), {
+  t.match(parseMessage(text(publication, 'msgId')), { message: { id: '42' } })
+  t.match(parseMessage(text({ ...publication, id: 7 }, 'msgId')), { message: { id: '7' } })
+  t.match(parseMessage(text({ ...publication, id: 9_007_199_254_740_993n })), {
     message: { id: '9007199254740993' },
   })
-  t.match(readMessage(text({ ...publication, id: null })), { message: { id: null } })
+  t.match(parseMessage(text({ ...publication, id: null })), { message: { id: null } })
 })
 
 t.test('identifiers keep every digit', async t => {
-  t.match(readMessage(text(reporter.alert(large, true))), {
+  t.match(parseMessage(text(reporter.alert(large, true))), {
     message: { payload: { device: { id: 9_007_199_254_740_993n } } },
   })
 })
@@ -88,19 +88,19 @@ t.test('the online flag is read in whichever form it comes', async t => {
 })
 
 t.test('unknown topics and fields are passed on as they are', async t => {
-  t.same(readMessage('{"topic":"a/b","msgId":"1","payload":{"x":[1]}}'), {
+  t.same(parseMessage('{"topic":"a/b","msgId":"1","payload":{"x":[1]}}'), {
     is: 'message',
     message: { kind: 'unknown', topic: 'a/b', id: '1', product: null, payload: { x: [1] } },
   })
   const publication = reporter.online(device, true)
-  t.match(readMessage(text({ ...publication, payload: { ...publication.payload, firmware: { v: 3 } } })), {
+  t.match(parseMessage(text({ ...publication, payload: { ...publication.payload, firmware: { v: 3 } } })), {
     message: { payload: { firmware: { v: 3 } } },
   })
 })
 
 t.test('a leading slash makes no difference to a topic', async t => {
   const publication = reporter.event(device, 'door', { open: 1 })
-  t.match(readMessage(text({ ...publication, topic: `/${publication.topic}` })), {
+  t.match(parseMessage(text({ ...publication, topic: `/${publication.topic}` })), {
     message: { kind: 'event' },
   })
 })
@@ -108,13 +108,13 @@ t.test('a leading slash makes no difference to a topic', async t => {
 t.test('a payload that is JSON within the JSON is opened', async t => {
   const { topic, payload } = reporter.alert(large, true)
   const nested = JSON.stringify({ topic, message_id: '1', payload: stringifyExactly(payload) })
-  t.match(readMessage(nested), {
+  t.match(parseMessage(nested), {
     message: { kind: 'alert', payload: { device: { id: 9_007_199_254_740_993n } } },
   })
 })
 
 t.test('fields that the contract calls optional may be null or missing', async t => {
-  const read = readMessage(
+  const read = parseMessage(
     JSON.stringify({
       topic: '/device/alert/product/p',
       message_id: '1',
@@ -143,12 +143,14 @@ t.test('a malformed message says what was wrong by its shape, never by its value
     [`{"topic":"${secret}`, /not JSON/],
   ] as const
   for (const [text, fault] of broken) {
-    const read = readMessage(text)
+    const read = parseMessage(text)
     t.match(read, { is: 'malformed', fault }, text)
     t.notMatch(JSON.stringify(read), secret)
   }
   t.same(
-    readMessage('{"topic":"/device/alert/product/p","payload":{"device":{"id":1},"list":[1,2],"none":null}}'),
+    parseMessage(
+      '{"topic":"/device/alert/product/p","payload":{"device":{"id":1},"list":[1,2],"none":null}}',
+    ),
     {
       is: 'malformed',
       topic: 'alert',
@@ -159,6 +161,6 @@ t.test('a malformed message says what was wrong by its shape, never by its value
 })
 
 t.test('an object without a topic is no message', async t => {
-  t.match(readMessage('{"code":200,"msg":""}'), { is: 'other', body: { code: 200 } })
-  t.match(readMessage('{}'), { is: 'other' })
+  t.match(parseMessage('{"code":200,"msg":""}'), { is: 'other', body: { code: 200 } })
+  t.match(parseMessage('{}'), { is: 'other' })
 })

@@ -23,7 +23,7 @@ t.test('a provider that keeps failing is left alone; what waited is given back, 
     (await Promise.all(waits)).every(each => each.is === 'pending'),
     'nobody waits for a verdict',
   )
-  t.ok(delivery.resting('email'))
+  t.ok(delivery.isCircuitOpen('email'))
   t.equal(delivery.reserve('email', 'code'), undefined)
   await until('all are in the store', () => delivery.status()[0]?.waiting === 0)
   await pause(60)
@@ -31,7 +31,7 @@ t.test('a provider that keeps failing is left alone; what waited is given back, 
   provider.respond = () => SENT
   // Past the rest and the spread of what was given back.
   clock.advance(10_000)
-  await until('all are sent', async () => (await outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
   t.ok(events.includes('breaker closed'))
   t.equal(events.filter(each => each === 'final sent').length, 20)
   t.equal(events.filter(each => each.startsWith('breaker')).length, 2, 'each change is said once')
@@ -69,7 +69,7 @@ t.test('one message tries it; while it does, nothing is claimed or given back', 
   t.equal(provider.asked.length, before + 1, 'its failure is a longer rest')
   provider.respond = () => SENT
   clock.advance(20_000)
-  await until('all are sent', async () => (await outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
 })
 
 t.test('a message that is stored while the provider rests is the one that tries it', async t => {

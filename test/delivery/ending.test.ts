@@ -103,7 +103,7 @@ t.test('after the end nothing has a place, and nothing is claimed', async t => {
   await delivery.stop(100, 100)
   t.equal(delivery.reserve('email', 'code'), undefined)
   await store()
-  delivery.nudge('email')
+  delivery.wake('email')
   await pause(50)
   t.equal(provider.asked.length, 0)
 })

@@ -6,7 +6,7 @@ async function held(t: Test) {
   const state = { holds: true }
   const rig = await openRig(t, {
     concurrency: 1,
-    between: () => ({ holding: { leaseToken: () => '', holds: () => state.holds } }),
+    between: () => ({ sharedLeases: { newLeaseToken: () => '', isHeld: () => state.holds } }),
   })
   rig.provider.respond = undefined
   rig.delivery.start()
@@ -31,7 +31,10 @@ t.test('claims that may be somebody else’s begin nothing and are given back, u
   t.equal(rig.provider.asked.length, 1)
   state.holds = true
   rig.provider.respond = () => SENT
-  await until('all are sent', async () => (await rig.outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  await until(
+    'all are sent',
+    async () => (await rig.outbox.queries.readSummary(0, 60_000)).backlog.email === 0,
+  )
   t.match(await rig.view(id), { state: 'sent', attempts: 1, ambiguous: 0 })
 })
 

@@ -33,7 +33,10 @@ t.test('two loops on one store send each message once', async t => {
   for (let n = 0; n < 200; n += 1) await rig.store({ code: `c${n}` })
   rig.delivery.start()
   other.delivery.start()
-  await until('all are sent', async () => (await rig.outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  await until(
+    'all are sent',
+    async () => (await rig.outbox.queries.readSummary(0, 60_000)).backlog.email === 0,
+  )
   const ids = [...rig.provider.asked, ...other.provider.asked].map(each => each.id)
   t.equal(ids.length, 200)
   t.equal(new Set(ids).size, 200)
@@ -58,7 +61,10 @@ t.test('what a dead process left is claimed only as far as it can begin at once'
   t.equal(states.filter(each => each.state === 'sending').length, 3, 'the others wait in the store')
   other.provider.respond = () => SENT
   for (const asked of other.provider.asked) asked.answer(SENT)
-  await until('all are sent', async () => (await rig.outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  await until(
+    'all are sent',
+    async () => (await rig.outbox.queries.readSummary(0, 60_000)).backlog.email === 0,
+  )
   t.equal(other.provider.asked.length, 20)
 })
 

@@ -94,7 +94,7 @@ t.test('while codes are due in the store, nothing else takes a place in memory b
   }
   t.ok(places.length > 0, 'memory is full')
   await store({ code: 'code 1' })
-  delivery.nudge('email')
+  delivery.wake('email')
   delivery.unreserve('email')
   t.equal(delivery.reserve('email', 'alarm'), undefined, 'an alarm waits behind the code')
   t.not(delivery.reserve('email', 'code'), undefined, 'a newer code does not')
@@ -114,7 +114,7 @@ t.test('memory holds a bounded number, whatever comes', async t => {
   t.ok((lane?.waiting ?? 0) + (lane?.inFlight ?? 0) <= 258, `${lane?.waiting} wait`)
   provider.respond = () => SENT
   for (const asked of provider.asked) asked.answer(SENT)
-  await until('all are sent', async () => (await outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
   t.equal(provider.asked.length, 1000)
   t.equal(new Set(provider.asked.map(each => each.id)).size, 1000, 'each once')
 })
@@ -241,6 +241,6 @@ t.test('when other messages fill memory, a code that comes takes the place of on
   t.ok((delivery.status()[0]?.waiting ?? 0) <= 4, 'memory stays bounded')
   provider.respond = () => SENT
   for (const asked of provider.asked.slice(7)) asked.answer(SENT)
-  await until('all are sent', async () => (await outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
   t.equal(provider.asked.length, 115, 'each once')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createFollower } from '../../src/delivery/poll-verdict.ts'
+import { createVerdictPoller } from '../../src/delivery/poll-verdict.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import type { MessageView, State } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
@@ -16,8 +16,8 @@ t.test('the end of a message that another replica sends is heard here', async t 
   const { acceptance } = await rig.accept()
   const { id } = acceptance.message
   const verdicts = createVerdicts()
-  const follow = createFollower({
-    desk: rig.outbox.desk,
+  const follow = createVerdictPoller({
+    desk: rig.outbox.queries,
     verdicts,
     clock: rig.clock,
     observer: { fault: ({ error }) => t.fail(error.message) },
@@ -35,9 +35,9 @@ function following(looks: readonly (Partial<MessageView> | Error | null)[], forM
   let looked = 0
   const verdicts = createVerdicts()
   const faults: Error[] = []
-  const follow = createFollower({
+  const follow = createVerdictPoller({
     desk: {
-      find: async () => {
+      findMessage: async () => {
         const look = looks[Math.min(looked, looks.length - 1)]
         looked += 1
         if (look instanceof Error) throw look

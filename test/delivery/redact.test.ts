@@ -1,5 +1,5 @@
 import t from 'tap'
-import { discreet } from '../../src/delivery/redact.ts'
+import { redactOutcome } from '../../src/delivery/redact.ts'
 import type { Content } from '../../src/messages/message.ts'
 
 const content: Content = {
@@ -9,7 +9,7 @@ const content: Content = {
 }
 
 t.test('what a message says is taken out of what its provider replies, in any case', async t => {
-  const outcome = discreet(
+  const outcome = redactOutcome(
     {
       is: 'retry',
       whose: 'later',
@@ -23,5 +23,5 @@ t.test('what a message says is taken out of what its provider replies, in any ca
 
 t.test('a reply that says nothing of it stays the same object', async t => {
   const outcome = { is: 'sent', reply: '250 2.0.0 Ok: queued', providerId: 'x' } as const
-  t.equal(discreet(outcome, content), outcome)
+  t.equal(redactOutcome(outcome, content), outcome)
 })

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { backoff, settlementOf, type Tried } from '../../src/delivery/retry.ts'
+import { backoff, type EndedAttempt, settlementOf } from '../../src/delivery/retry.ts'
 
 const NOW = 1_000_000
 const record = { at: NOW, tookMs: 5, provider: 'smtp', outcome: 'x', code: '', reply: '' }
-const tried = (more: Partial<Tried> = {}): Tried => ({
+const tried = (more: Partial<EndedAttempt> = {}): EndedAttempt => ({
   purpose: 'code',
   attempts: 1,
   ambiguous: 0,
@@ -16,7 +16,7 @@ const half = () => 0.5
 t.test(
   'codes wait up to 1, 2, 4, 8, 15, 30, 30 … s, everything else 5 s, 30 s, 2, 10, 30 min, then hourly',
   async t => {
-    const bounds = (purpose: Tried['purpose']) =>
+    const bounds = (purpose: EndedAttempt['purpose']) =>
       [1, 2, 3, 4, 5, 6, 7, 20].map(n => Math.round(backoff(purpose, n, most) / 1000))
     t.same(bounds('code'), [1, 2, 4, 8, 15, 30, 30, 30])
     for (const purpose of ['link', 'file', 'alarm', 'plain'] as const) {

@@ -5,7 +5,7 @@ import { createDelivery, type Delivery } from '../../src/delivery/delivery.ts'
 import type { DeliveryObserver } from '../../src/delivery/observer.ts'
 import { createVerdicts, type Verdict, type Verdicts } from '../../src/delivery/verdicts.ts'
 import type { NewMessage, Outgoing } from '../../src/messages/message.ts'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
@@ -118,7 +118,7 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
   const outbox = await createSqliteOutbox({
     path: join(t.testdir({}), 'outbox.db'),
     clock,
-    sealer: createSealer('a secret of the tests, long enough'),
+    storeKeys: createStoreKeys('a secret of the tests, long enough'),
     maxBacklog: 100_000,
     retentionDays: 30,
   })
@@ -139,7 +139,7 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       random,
       verdicts,
       observer: observerInto(events),
-      lanes: [
+      channels: [
         { provider, render: given.render ?? rendered, breaker: createBreaker({ random, ...given.breaker }) },
       ],
       leaseMs: given.leaseMs ?? 520_000,
@@ -163,7 +163,7 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       store,
       accept: async sampled => accept({ outbox, delivery, clock }, sampled),
       async view(id) {
-        const found = await outbox.desk.find(id)
+        const found = await outbox.queries.findMessage(id)
         if (found === null) throw new Error('there is no such message')
         return found
       },
@@ -184,7 +184,7 @@ async function accept(
   const { message, groupKey } = acceptance
   if (accepted.is !== 'stored') {
     if (lease !== undefined) delivery.unreserve('email')
-  } else if (lease === undefined) delivery.nudge('email', groupKey)
+  } else if (lease === undefined) delivery.wake('email', groupKey)
   else {
     const outgoing = rendered(message)
     delivery.begin({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })

@@ -36,7 +36,7 @@ t.test('while an end cannot be written nothing is claimed or begun; then all goe
   await until('writing has failed', () => events.includes('storeFailed settle'))
   const claims = state.claims
   await store({ code: 'waits' })
-  delivery.nudge('email')
+  delivery.wake('email')
   t.equal(delivery.reserve('email', 'code'), undefined, 'no place: it goes to the store')
   await pause(200)
   t.equal(provider.asked.length, 1, 'nothing is begun')
@@ -47,7 +47,7 @@ t.test('while an end cannot be written nothing is claimed or begun; then all goe
 
   state.down = false
   provider.respond = () => SENT
-  await until('all is sent', async () => (await outbox.desk.summary(0, 60_000)).backlog.email === 0)
+  await until('all is sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
   t.match(await view(sent.acceptance.message.id), { state: 'sent', attempts: 1 })
   t.equal(provider.asked.length, 2)
 })

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { Counter, Gauge } from 'prom-client'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics.ts'
-import { createAlertJournal } from '../../src/alerts/alert-log.ts'
+import { createAlertLog } from '../../src/alerts/alert-log.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -23,7 +23,7 @@ const metrics = createMetrics({
   now: () => 61_000,
 })
 // Those of device alerts are added when they are on.
-createAlertJournal({
+createAlertLog({
   log: pino({ level: 'silent' }),
   sparing: () => {},
   registry: metrics.registry,

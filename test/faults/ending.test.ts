@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { callbackKey } from '../../src/callback/key.ts'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, type Settings, type Sinks, startSinks } from '../rigs/service.ts'
 import { createCallbacks } from './callbacks.ts'
@@ -55,7 +55,7 @@ function rowsOf(sinks: Sinks) {
 }
 
 function verdict({ sinks, driver }: Burst) {
-  const { recipientHash } = createSealer(sinks.settings['STORE_SECRET'] ?? '')
+  const { recipientHash } = createStoreKeys(sinks.settings['STORE_SECRET'] ?? '')
   return judge({ answers: driver.record, arrivals: mailsOf(sinks.smtp), rows: rowsOf(sinks), recipientHash })
 }
 

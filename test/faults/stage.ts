@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { request } from 'undici'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { ServiceOptions } from '../../src/service/process.ts'
 import { type ServiceRig, type Settings, startRig } from '../rigs/service.ts'
 import type { SmtpServer } from '../rigs/smtp-server.ts'
@@ -58,7 +58,7 @@ export async function openStage(
   const driver = createDriver({ urls: () => rig.service().urls, ca: rig.ca, connections: LONG ? 512 : 64 })
   t.teardown(() => driver.close())
   const callback = createCallbacks()
-  const sealer = createSealer(rig.settings['STORE_SECRET'] ?? '')
+  const storeKeys = createStoreKeys(rig.settings['STORE_SECRET'] ?? '')
   const arrivals = () => [...mailsOf(rig.smtp), ...smsOf(rig.twilio)]
   return {
     ...rig,
@@ -70,7 +70,7 @@ export async function openStage(
     async finish() {
       await rig.service().close()
       const rows = readRows(store)
-      const { recipientHash } = sealer
+      const { recipientHash } = storeKeys
       return { ...judge({ answers: driver.record, arrivals: arrivals(), rows, recipientHash }), rows }
     },
   }

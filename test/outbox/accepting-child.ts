@@ -1,4 +1,4 @@
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
@@ -12,7 +12,7 @@ import { lease, sample } from './samples.ts'
  */
 const [path = '', secret = '', calls = '1000000'] = process.argv.slice(2)
 const clock = { now: Date.now }
-const settings = { clock, sealer: createSealer(secret), maxBacklog: 1_000_000, retentionDays: 30 }
+const settings = { clock, storeKeys: createStoreKeys(secret), maxBacklog: 1_000_000, retentionDays: 30 }
 const outbox = await (path.startsWith('postgres:')
   ? createPostgresOutbox({ ...settings, url: path })
   : createSqliteOutbox({ ...settings, path }))

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
-import type { Claimed, Lease, Outbox } from '../../src/outbox/outbox.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import type { ClaimedMessage, Lease, Outbox } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import type { PresenceLimits } from '../../src/outbox/postgres/heartbeats.ts'
+import type { HeartbeatLimits } from '../../src/outbox/postgres/heartbeats.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { openWay } from '../rigs/way.ts'
@@ -15,7 +15,7 @@ const SECRET = 'a secret of the tests, long enough'
 const CHILD = fileURLToPath(new URL('./holding-child.ts', import.meta.url))
 /** Far longer than any test: what is claimed sooner was taken over because its process is gone. */
 const LEASE_MS = 3_600_000
-const QUICK: PresenceLimits = { everyMs: 150, sureMs: 1200, goneMs: 2500 }
+const QUICK: HeartbeatLimits = { everyMs: 150, sureMs: 1200, goneMs: 2500 }
 const clock = { now: Date.now }
 
 interface Opened {
@@ -29,7 +29,7 @@ async function open(t: Test, url: string, presence = QUICK): Promise<Opened> {
   const outbox = await createPostgresOutbox({
     url,
     clock,
-    sealer: createSealer(SECRET),
+    storeKeys: createStoreKeys(SECRET),
     maxBacklog: 1_000_000,
     retentionDays: 30,
     presence,
@@ -42,8 +42,8 @@ async function open(t: Test, url: string, presence = QUICK): Promise<Opened> {
 }
 
 /** A lease as the delivery loop makes them on a shared store. */
-function ownLease({ holding }: Outbox): Lease {
-  return { token: holding?.leaseToken() ?? '', until: clock.now() + LEASE_MS }
+function ownLease({ sharedLeases }: Outbox): Lease {
+  return { token: sharedLeases?.newLeaseToken() ?? '', until: clock.now() + LEASE_MS }
 }
 
 const wait = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
@@ -51,7 +51,7 @@ const wait = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 /** Claims until something comes, for at most 15 s; tells after how many ms it did. */
 async function claimed(
   outbox: Outbox,
-): Promise<{ readonly messages: readonly Claimed[]; readonly ms: number }> {
+): Promise<{ readonly messages: readonly ClaimedMessage[]; readonly ms: number }> {
   const began = performance.now()
   for (;;) {
     const messages = await claimNow(outbox)
@@ -62,7 +62,7 @@ async function claimed(
 }
 
 /** What a claim gives; nothing while the store cannot be reached. */
-async function claimNow(outbox: Outbox): Promise<readonly Claimed[]> {
+async function claimNow(outbox: Outbox): Promise<readonly ClaimedMessage[]> {
   try {
     return (await outbox.claim('email', 10, LEASE_MS)).messages
   } catch (error) {
@@ -98,7 +98,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
     t.match(messages, [{ id, attempts: 2, ambiguous: 1 }])
     t.ok(ms > QUICK.goneMs - 2 * QUICK.everyMs - 100 && ms < 10_000, `after ${ms} ms`)
     t.match(log, [/^take over: 1 messages/])
-    const view = await outbox.desk.find(id)
+    const view = await outbox.queries.findMessage(id)
     t.match(view?.timeline, [{ outcome: 'lease-lost' }])
   })
 
@@ -142,18 +142,18 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
       const lease = ownLease(cutOff)
       const given = sample(clock, { lease })
       await cutOff.accept([given])
-      t.equal(cutOff.holding?.holds(lease), true)
+      t.equal(cutOff.sharedLeases?.isHeld(lease), true)
       way.cut()
       let heldUntil = 0
       const watch = setInterval(() => {
-        if (cutOff.holding?.holds(lease) === true) heldUntil = performance.now()
+        if (cutOff.sharedLeases?.isHeld(lease) === true) heldUntil = performance.now()
       }, 5)
       const { messages } = await claimed(outbox)
       const takenAt = performance.now()
       t.match(messages, [{ id: given.message.id, ambiguous: 1 }])
       t.ok(takenAt - heldUntil > 500, `it stopped ${Math.round(takenAt - heldUntil)} ms before`)
       await t.rejects(cutOff.claim('email', 1, LEASE_MS), StoreUnavailable)
-      t.equal(cutOff.holding?.holds(ownLease(cutOff)), false, 'nor is a new one held')
+      t.equal(cutOff.sharedLeases?.isHeld(ownLease(cutOff)), false, 'nor is a new one held')
       clearInterval(watch)
 
       way.mend()
@@ -161,8 +161,8 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
       await outbox.accept([other])
       const { messages: own } = await claimed(cutOff)
       t.match(own, [{ id: other.message.id, ambiguous: 0 }])
-      t.equal(cutOff.holding?.holds(own[0]?.lease ?? lease), true, 'what it claims now is its own')
-      t.equal(cutOff.holding?.holds(lease), false, 'what it had is not')
+      t.equal(cutOff.sharedLeases?.isHeld(own[0]?.lease ?? lease), true, 'what it claims now is its own')
+      t.equal(cutOff.sharedLeases?.isHeld(lease), false, 'what it had is not')
       t.same(await cutOff.settle(given.message.id, lease, { to: 'final', state: 'sent', answer: null }), {
         state: 'lost',
       })
@@ -182,7 +182,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
     way.mend()
     const sms = sample(clock, { channel: 'sms' })
     await outbox.accept([sms])
-    let own: readonly Claimed[] = []
+    let own: readonly ClaimedMessage[] = []
     for (let tries = 0; own.length === 0 && tries < 100; tries += 1) {
       own = await cutOff.claim('sms', 1, LEASE_MS).then(
         got => got.messages,
@@ -192,7 +192,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
     t.match(own, [{ id: sms.message.id, ambiguous: 0 }])
     // Until its next report the other one takes this one for gone, and has not looked at this channel yet.
     t.same((await outbox.claim('sms', 1, LEASE_MS)).messages, [])
-    t.match(await outbox.desk.find(sms.message.id), { state: 'sending', ambiguous: 0 })
+    t.match(await outbox.queries.findMessage(sms.message.id), { state: 'sending', ambiguous: 0 })
   })
 
   await t.test('the database is away for long: nobody is thought gone, everybody gives back', async t => {
@@ -216,7 +216,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
       await wait(100)
     }
     for (const { outbox, lease, id } of held) {
-      t.equal(outbox.holding?.holds(lease), false)
+      t.equal(outbox.sharedLeases?.isHeld(lease), false)
       const settled = await outbox.settle(id, lease, { to: 'queued', dueAt: clock.now(), uncounted: true })
       t.match(settled, { state: 'queued' }, 'it is still there to be given back')
     }
@@ -235,7 +235,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
     const given = sample(clock, { lease })
     await outbox.accept([given])
     await rig.crash()
-    t.equal(outbox.holding?.holds(lease), true)
+    t.equal(outbox.sharedLeases?.isHeld(lease), true)
     for (let tries = 0; tries < 100; tries += 1) {
       const settled = await outbox
         .settle(given.message.id, lease, { to: 'final', state: 'sent', answer: null })
@@ -252,7 +252,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
     const outbox = await createPostgresOutbox({
       url: await rig.url(),
       clock: { now: () => Date.now() + ahead },
-      sealer: createSealer(SECRET),
+      storeKeys: createStoreKeys(SECRET),
       maxBacklog: 1000,
       retentionDays: 30,
       presence: QUICK,
@@ -277,6 +277,6 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
     await wait(2500)
     await migrating.query('COMMIT')
     await migrating.end()
-    t.equal(await (await starting).outbox.desk.probe(), true)
+    t.equal(await (await starting).outbox.queries.probeCommit(), true)
   })
 })

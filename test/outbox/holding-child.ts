@@ -1,4 +1,4 @@
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { sample } from './samples.ts'
 
@@ -12,12 +12,12 @@ const clock = { now: Date.now }
 const outbox = await createPostgresOutbox({
   url,
   clock,
-  sealer: createSealer(secret),
+  storeKeys: createStoreKeys(secret),
   maxBacklog: 1000,
   retentionDays: 30,
   presence: { everyMs: 150, sureMs: 1200, goneMs: 2500 },
 })
-const token = outbox.holding?.leaseToken() ?? ''
+const token = outbox.sharedLeases?.newLeaseToken() ?? ''
 const given = sample(clock, { lease: { token, until: Date.now() + 3_600_000 } })
 await outbox.accept([given])
 process.stdout.write(`${given.message.id}\n`)

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
@@ -20,8 +20,8 @@ const clock = testClock()
 
 /** With more time for a statement than in the service, since the machine may be busy with other tests. */
 function openAt(url: string, secret = SECRET, statementTimeoutMs = 5000): Promise<Outbox> {
-  const sealer = createSealer(secret)
-  const settings = { clock, sealer, maxBacklog: 1_000_000, retentionDays: 30, statementTimeoutMs }
+  const storeKeys = createStoreKeys(secret)
+  const settings = { clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30, statementTimeoutMs }
   return createPostgresOutbox({ ...settings, url })
 }
 
@@ -109,7 +109,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     for (const [n, replica] of replicas.entries()) {
       await replica.accept([sample(clock, { recipient: `r${n}@example.com` })])
     }
-    t.equal((await replicas[0]?.desk.summary(0, 60_000))?.backlog.email, 5)
+    t.equal((await replicas[0]?.queries.readSummary(0, 60_000))?.backlog.email, 5)
     await Promise.all(replicas.map(each => each.close()))
   })
 
@@ -149,7 +149,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     const outbox = await openAt(url)
     let lost = 0
     for (const [id, what] of acknowledged) {
-      const view = await persist(() => outbox.desk.find(id))
+      const view = await persist(() => outbox.queries.findMessage(id))
       if (view === null || (what === 'sent' && view.state !== 'sent')) lost += 1
     }
     t.equal(lost, 0, `none of ${acknowledged.size} is lost`)
@@ -169,12 +169,12 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       await t.rejects(outbox.claim('email', 1, 1000), StoreUnavailable)
       const settle = () => outbox.settle(given.message.id, held, { to: 'final', state: 'sent', answer: null })
       await t.rejects(settle(), StoreUnavailable)
-      t.equal(await outbox.desk.probe(), false)
+      t.equal(await outbox.queries.probeCommit(), false)
       t.ok(performance.now() - began < 4000, 'nothing waits for long')
       await rig.start()
       t.match(await persist(settle), { state: 'sent' })
       await persist(() => outbox.accept([sample(clock, { recipient: 'b@example.com' })]))
-      t.equal(await outbox.desk.probe(), true)
+      t.equal(await outbox.queries.probeCommit(), true)
       await outbox.close()
     },
   )
@@ -215,7 +215,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       cutting = false
       await cut
       await admin.end()
-      for (const id of stored) t.not(await persist(() => outbox.desk.find(id)), null)
+      for (const id of stored) t.not(await persist(() => outbox.queries.findMessage(id)), null)
       t.comment(`${stored.size} stored, ${refused} refused`)
       t.ok(stored.size > 0)
       const ids = new Set<string>()
@@ -260,7 +260,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     loseNextCommit(2)
     const { messages } = await outbox.claim('email', 10, 3_600_000)
     t.match(messages, [{ id: queued.message.id, attempts: 1, ambiguous: 0 }], 'put back, and claimed again')
-    t.equal((await outbox.desk.summary(0, 60_000)).backlog.email, 1)
+    t.equal((await outbox.queries.readSummary(0, 60_000)).backlog.email, 1)
     await outbox.close()
   })
 
@@ -275,7 +275,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       t.ok(order.lost, 'it was committed')
       mend()
       const again = sample(clock, { lease: lease(clock, 3_600_000) })
-      t.same(await persist(() => outbox.accept([again])), [{ is: 'joined', id: given.message.id }])
+      t.same(await persist(() => outbox.accept([again])), [{ is: 'in-progress', id: given.message.id }])
       // Another channel's claim has nothing to do with it.
       await persist(() => outbox.claim('sms', 10, 1000))
       const { messages } = await persist(() => outbox.claim('email', 10, 1000))
@@ -346,14 +346,14 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       )
       const [first] = replicas
       if (first === undefined) throw new Error('no replica')
-      const all = await first.desk.list({ limit: 100_000 })
+      const all = await first.queries.listMessages({ limit: 100_000 })
       t.comment(`${all.length} messages, ${sent.size} sent`)
       t.ok(
         [...sent.values()].every(times => times === 1),
         'settled once each',
       )
       const live = all.filter(each => each.finalAt === null)
-      const { backlog, counts } = await first.desk.summary(0, 60_000)
+      const { backlog, counts } = await first.queries.readSummary(0, 60_000)
       t.equal(backlog.email, live.length)
       for (const { state, count } of counts)
         t.equal(count, all.filter(each => each.state === state).length, state)
@@ -382,7 +382,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       first?.status === 'rejected' && first.reason instanceof StoreUnavailable,
       'it is a bug, not the store',
     )
-    t.equal((await outbox.desk.summary(0, 60_000)).backlog.email, 21)
+    t.equal((await outbox.queries.readSummary(0, 60_000)).backlog.email, 21)
     await outbox.close()
   })
 

@@ -4,7 +4,7 @@ import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
@@ -52,8 +52,8 @@ default_pool_size = 30
 }
 
 function open(url: string): Promise<Outbox> {
-  const sealer = createSealer('a secret of the tests, long enough')
-  return createPostgresOutbox({ url, clock, sealer, maxBacklog: 1000, retentionDays: 30 })
+  const storeKeys = createStoreKeys('a secret of the tests, long enough')
+  return createPostgresOutbox({ url, clock, storeKeys, maxBacklog: 1000, retentionDays: 30 })
 }
 
 t.test('a pooler in front of the database', { skip }, async t => {

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 
-const sealer = createSealer('a secret of the tests, long enough')
+const storeKeys = createStoreKeys('a secret of the tests, long enough')
 
 t.test('the shared store over TLS', { skip: noPostgres }, async t => {
   const tls = await createTestCertificate()
@@ -17,7 +17,7 @@ t.test('the shared store over TLS', { skip: noPostgres }, async t => {
     createPostgresOutbox({
       url: `postgres://courier@${host}:${rig.port}/postgres?${query}`,
       clock: { now: Date.now },
-      sealer,
+      storeKeys,
       maxBacklog: 1000,
       retentionDays: 30,
     })
@@ -28,7 +28,7 @@ t.test('the shared store over TLS', { skip: noPostgres }, async t => {
 
   await t.test('with the right authority it is trusted', async t => {
     const outbox = await open(await authority('right.pem', tls.cert))
-    t.equal(await outbox.desk.probe(), true)
+    t.equal(await outbox.queries.probeCommit(), true)
     await outbox.close()
   })
 
@@ -48,7 +48,7 @@ t.test(
     t.teardown(() => rig.close())
     const url = `${rig.adminUrl}&sslmode=verify-full`
     await t.rejects(
-      createPostgresOutbox({ url, clock: { now: Date.now }, sealer, maxBacklog: 1000, retentionDays: 30 }),
+      createPostgresOutbox({ url, clock: { now: Date.now }, storeKeys, maxBacklog: 1000, retentionDays: 30 }),
       { name: 'StoreUnusable', message: /does not speak TLS/ },
     )
   },

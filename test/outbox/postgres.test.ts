@@ -1,11 +1,11 @@
 import t from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { type Create, outboxContract } from './contract.ts'
 
-const sealer = createSealer('a secret of the tests, long enough')
+const storeKeys = createStoreKeys('a secret of the tests, long enough')
 
 t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t => {
   const rig = await startPostgres()
@@ -18,7 +18,7 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
       const outbox = await createPostgresOutbox({
         url,
         clock,
-        sealer,
+        storeKeys,
         maxBacklog,
         retentionDays,
         statementTimeoutMs: 10_000,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { FINAL_STATES, LIVE_STATES, type State } from '../../src/outbox/outbox.ts'
-import { afterLostLease, afterSettlement, givesBack, TRANSITIONS } from '../../src/outbox/rules.ts'
+import { afterLostLease, afterSettlement, refundsQuota, TRANSITIONS } from '../../src/outbox/rules.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 const page = await readFile(new URL('../../docs/states.md', import.meta.url), 'utf8')
@@ -21,7 +21,7 @@ t.test('the diagram in the docs draws the transitions of the code, all of them a
 t.test('the table of states names each, and whether its quota is given back', t => {
   for (const state of STATES) {
     const [, counted = ''] = new RegExp(`^\\| \`${state}\` \\|.*\\| (.+) \\|$`, 'm').exec(page) ?? []
-    t.equal(counted === 'given back', givesBack(state), `${state}: ${counted}`)
+    t.equal(counted === 'given back', refundsQuota(state), `${state}: ${counted}`)
   }
   t.end()
 })

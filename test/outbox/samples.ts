@@ -37,7 +37,7 @@ export interface Sample {
   readonly charges?: readonly Charge[]
   readonly lease?: Lease
   /** Overrides what is derived from the rest. */
-  readonly twinKey?: string
+  readonly dedupeKey?: string
 }
 
 const keyed = (...fields: readonly string[]) =>
@@ -67,7 +67,7 @@ export function sample(clock: { now(): number }, given: Sample = {}): Acceptance
       arrivedAt,
       expiresAt: arrivedAt + (given.lifeMs ?? 600_000),
     },
-    twinKey: given.twinKey ?? keyed('twin', channel, recipient, kind, code, pluginId),
+    dedupeKey: given.dedupeKey ?? keyed('twin', channel, recipient, kind, code, pluginId),
     recipientHash: recipientHashOf(channel, recipient),
     charges: given.charges ?? [],
     ...(purpose === 'code' ? { groupKey: keyed('group', channel, recipient, kind, pluginId) } : {}),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { NOON, sample, testClock } from './samples.ts'
 
@@ -11,11 +11,13 @@ function processes(t: Test) {
   const path = join(t.testdir({}), 'outbox.db')
   return (at: number) => {
     const clock = testClock(at)
-    const sealer = createSealer('a secret of the tests, long enough')
-    return createSqliteOutbox({ path, clock, sealer, maxBacklog: 1000, retentionDays: 30 }).then(outbox => ({
-      outbox,
-      clock,
-    }))
+    const storeKeys = createStoreKeys('a secret of the tests, long enough')
+    return createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 1000, retentionDays: 30 }).then(
+      outbox => ({
+        outbox,
+        clock,
+      }),
+    )
   }
 }
 
@@ -111,7 +113,7 @@ t.test(
     clock.advance(1)
     const { messages } = await outbox.claim('email', 1, 60_000)
     t.match(messages, [{ arrivedAt: NOON - HOUR, content: { params: { code: '222222' } } }])
-    const { counts } = await outbox.desk.summary(NOON - 24 * HOUR, 60_000)
+    const { counts } = await outbox.queries.readSummary(NOON - 24 * HOUR, 60_000)
     const inState = (state: string) =>
       counts.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
     t.same([inState('queued'), inState('sending')], [1, 1])

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { sample, testClock } from './samples.ts'
@@ -10,11 +10,11 @@ t.test('once damage was met nothing is written any more, though the next page be
   const clock = testClock()
   const path = join(t.testdir({}), 'outbox.db')
   const db = openStore(path)
-  const { letterKey } = createSealer('a secret of the tests, long enough')
+  const { payloadKey } = createStoreKeys('a secret of the tests, long enough')
   const now = clock.now()
   const store = createStore(db, {
     path,
-    letterKey,
+    payloadKey,
     now,
     maxBacklog: 1000,
     retentionMs: 1e9,

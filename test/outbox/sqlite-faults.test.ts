@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
@@ -21,8 +21,8 @@ const clock = testClock()
 const pathIn = (t: Test) => join(t.testdir({}), 'outbox.db')
 
 function openAt(path: string, secret = SECRET): Promise<Outbox> {
-  const sealer = createSealer(secret)
-  return createSqliteOutbox({ path, clock, sealer, maxBacklog: 1_000_000, retentionDays: 30 })
+  const storeKeys = createStoreKeys(secret)
+  return createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 })
 }
 
 function childAt(t: Test, path: string, calls?: number): ChildProcess {
@@ -61,7 +61,7 @@ t.test('SIGKILL at any moment: everything acknowledged is there, and what was se
   const outbox = await openAt(path)
   let lost = 0
   for (const [id, what] of acknowledged) {
-    const view = await outbox.desk.find(id)
+    const view = await outbox.queries.findMessage(id)
     if (view === null || (what === 'sent' && view.state !== 'sent')) lost += 1
   }
   t.ok(acknowledged.size > 500, `${acknowledged.size} acknowledged`)
@@ -96,7 +96,7 @@ t.test(
     child.kill('SIGKILL')
     await once(child, 'exit')
     const outbox = await openAt(path)
-    t.equal(await outbox.desk.probe(), true)
+    t.equal(await outbox.queries.probeCommit(), true)
     await t.rejects(openAt(path), StoreUnusable, 'nor twice in one process')
     await outbox.close()
   },
@@ -126,9 +126,9 @@ t.test('a file that is no store refuses the start', async t => {
 t.test('damage that is met later fails the calls, and says what to do', async t => {
   const path = pathIn(t)
   const db = openStore(path)
-  const letterKey = createSealer(SECRET).letterKey
+  const payloadKey = createStoreKeys(SECRET).payloadKey
   const now = clock.now()
-  const settings = { path, letterKey, now, maxBacklog: 1000, retentionMs: 1e9, leaseToken: () => 'lease' }
+  const settings = { path, payloadKey, now, maxBacklog: 1000, retentionMs: 1e9, leaseToken: () => 'lease' }
   const store = createStore(db, { ...settings, damaged: 'the store is damaged: restore it' })
   const accept = (n: number) =>
     store.run([[n, 'accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
@@ -193,7 +193,7 @@ t.test('what cannot be read any more is refused, and not in the way of the rest'
   const { messages, settled } = await outbox.claim('email', 10, 1000)
   t.match(messages, [{ id: good.message.id }])
   t.match(settled, [{ id: bad.message.id, state: 'refused' }], 'another row’s content is not its own')
-  t.match((await outbox.desk.find(bad.message.id))?.timeline, [{ code: 'UNREADABLE' }])
+  t.match((await outbox.queries.findMessage(bad.message.id))?.timeline, [{ code: 'UNREADABLE' }])
   await outbox.close()
 })
 
@@ -223,7 +223,7 @@ t.test('a full disk: 503 while it lasts, nothing half stored, and it recovers', 
     }
   }
   t.equal(failed.length, 10, 'it is full')
-  t.equal(await outbox.desk.probe(), false)
+  t.equal(await outbox.queries.probeCommit(), false)
   const settle = () =>
     outbox.settle(before.message.id, before.lease ?? lease(clock), {
       to: 'final',
@@ -231,15 +231,15 @@ t.test('a full disk: 503 while it lasts, nothing half stored, and it recovers', 
       answer: null,
     })
   await t.rejects(settle(), StoreUnavailable)
-  for (const id of failed) t.equal(await outbox.desk.find(id), null)
+  for (const id of failed) t.equal(await outbox.queries.findMessage(id), null)
   await rm(join(disk, 'filler'))
   t.match(await settle(), { state: 'sent' }, 'it goes on when there is room')
-  t.equal(await outbox.desk.probe(), true)
+  t.equal(await outbox.queries.probeCommit(), true)
   await outbox.accept([sample(clock, { recipient: 'after@example.com' })])
   await outbox.close()
   const again = await openAt(path)
-  for (const id of stored) t.not(await again.desk.find(id), null)
-  t.equal((await again.desk.summary(0, 60_000)).backlog.email, stored.length + 1)
+  for (const id of stored) t.not(await again.queries.findMessage(id), null)
+  t.equal((await again.queries.readSummary(0, 60_000)).backlog.email, stored.length + 1)
   await again.close()
 })
 
@@ -257,7 +257,11 @@ t.test('a call that fails for itself takes no other along', async t => {
   t.equal(bad?.status, 'rejected')
   t.notOk(bad?.status === 'rejected' && bad.reason instanceof StoreUnavailable, 'it is a bug, not the store')
   t.ok(good.every(each => each.status === 'fulfilled'))
-  t.equal((await outbox.desk.summary(0, 60_000)).backlog.email, 21, 'nothing of the bad call is stored')
+  t.equal(
+    (await outbox.queries.readSummary(0, 60_000)).backlog.email,
+    21,
+    'nothing of the bad call is stored',
+  )
   await outbox.close()
 })
 
@@ -271,7 +275,7 @@ t.test('after close, calls are refused; what was called before is committed', as
   await t.rejects(outbox.accept([sample(clock)]), StoreUnavailable)
   await outbox.close()
   const again = await openAt(path)
-  t.not(await again.desk.find(given.message.id), null)
+  t.not(await again.queries.findMessage(given.message.id), null)
   await again.close()
 })
 
@@ -300,7 +304,7 @@ t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => 
     import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
     import { sample } from '${from('./samples.ts')}'
     const clock = { now: Date.now }
-    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, sealer: createSealer('s'), maxBacklog: 99, retentionDays: 1 })
+    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, storeKeys: createSealer('s'), maxBacklog: 99, retentionDays: 1 })
     for (let n = 0; n < ${calls}; n += 1) await outbox.accept([sample(clock, { code: String(n), purpose: 'link' })])
     process.kill(process.pid, 'SIGKILL')`
   const args = [

@@ -1,18 +1,18 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { createSealer } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { type Create, outboxContract } from './contract.ts'
 
-const sealer = createSealer('a secret of the tests, long enough')
+const storeKeys = createStoreKeys('a secret of the tests, long enough')
 let stores = 0
 
 const create: Create = async ({ clock, maxBacklog = 1_000_000, retentionDays = 30 }) => {
   stores += 1
   const path = join(t.testdirName, `${stores}`, 'outbox.db')
   const open = () =>
-    createSqliteOutbox({ path, clock, sealer, maxBacklog, retentionDays, emptyWalEveryMs: 20 })
+    createSqliteOutbox({ path, clock, storeKeys, maxBacklog, retentionDays, emptyWalEveryMs: 20 })
   let outbox = await open()
   return {
     outbox,
@@ -37,7 +37,7 @@ t.testdir({})
 t.test('only the service’s user may read the store', async t => {
   const path = join(t.testdir({}), 'outbox.db')
   const clock = { now: () => 0 }
-  const outbox = await createSqliteOutbox({ path, clock, sealer, maxBacklog: 100, retentionDays: 30 })
+  const outbox = await createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 100, retentionDays: 30 })
   t.teardown(() => outbox.close())
   for (const file of [path, `${path}-wal`]) t.equal((await stat(file)).mode & 0o777, 0o600, file)
 })

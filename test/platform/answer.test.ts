@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readAnswer } from '../../src/platform/answer.ts'
-import { inWords, refusesCredential } from '../../src/platform/result.ts'
+import { describeFailure, refusesCredential } from '../../src/platform/result.ts'
 
 t.test('version 2: code 200 is success, and data is the result', async t => {
   t.same(readAnswer(200, '{"code":200,"status":200,"msg":"","data":{"a":1}}', 'envelope'), {
@@ -82,9 +82,12 @@ t.test('a refused credential is one with 401 or 403, in HTTP, envelope or code',
 
 t.test('a failure in words', async t => {
   t.equal(
-    inWords({ is: 'refused', httpStatus: 403, status: 403, code: 4_031_003, message: 'no' }),
+    describeFailure({ is: 'refused', httpStatus: 403, status: 403, code: 4_031_003, message: 'no' }),
     'refused: HTTP 403, code 4031003, no',
   )
-  t.equal(inWords({ is: 'unreachable', message: 'ECONNREFUSED' }), 'ECONNREFUSED')
-  t.equal(inWords({ is: 'unreadable', httpStatus: 200, message: 'not JSON' }), 'answered HTTP 200, not JSON')
+  t.equal(describeFailure({ is: 'unreachable', message: 'ECONNREFUSED' }), 'ECONNREFUSED')
+  t.equal(
+    describeFailure({ is: 'unreadable', httpStatus: 200, message: 'not JSON' }),
+    'answered HTTP 200, not JSON',
+  )
 })

@@ -4,7 +4,11 @@ import type { AddressInfo, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
-import { createPlatform, type PlatformOptions, signature } from '../../src/platform/callback-client.ts'
+import {
+  type CallbackClientOptions,
+  createCallbackClient,
+  signature,
+} from '../../src/platform/callback-client.ts'
 
 const credentials = { corpId: '100fa4b2c3d4e5f6', token: 'bVq3xGm7RzKp2wTnYh8LdJfs' }
 const certificate = await createCertificate(Date.now())
@@ -15,8 +19,8 @@ async function port(t: Test, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-function platform(t: Test, options: PlatformOptions = {}) {
-  const made = createPlatform(options)
+function platform(t: Test, options: CallbackClientOptions = {}) {
+  const made = createCallbackClient(options)
   t.teardown(() => made.close())
   return made
 }

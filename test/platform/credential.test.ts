@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createCredential, lifeOf } from '../../src/platform/credential.ts'
+import { createCredential, lifetimeMs } from '../../src/platform/credential.ts'
 import type { Granted } from '../../src/platform/logins.ts'
 import type { Result } from '../../src/platform/result.ts'
 
@@ -26,17 +26,17 @@ function door(expireIn: number | null, answers: Result<Granted>[] = []) {
 t.test(
   'the life is read as milliseconds or seconds, whichever makes sense, the shorter if both do',
   async t => {
-    t.equal(lifeOf(7200), 2 * 60 * MINUTE, 'two hours in seconds')
+    t.equal(lifetimeMs(7200), 2 * 60 * MINUTE, 'two hours in seconds')
     t.equal(
-      lifeOf(7_200_000),
+      lifetimeMs(7_200_000),
       2 * 60 * MINUTE,
       'two hours in milliseconds, or 83 days in seconds: the shorter',
     )
-    t.equal(lifeOf(2_592_000_000), 30 * DAY, 'thirty days in milliseconds')
-    t.equal(lifeOf(599_999), 599_999_000, 'just under ten minutes in milliseconds: seconds')
-    t.equal(lifeOf(600_000), 10 * MINUTE)
+    t.equal(lifetimeMs(2_592_000_000), 30 * DAY, 'thirty days in milliseconds')
+    t.equal(lifetimeMs(599_999), 599_999_000, 'just under ten minutes in milliseconds: seconds')
+    t.equal(lifetimeMs(600_000), 10 * MINUTE)
     for (const nonsense of [null, 0, -1, 30, 59, 1e12, Number.NaN])
-      t.equal(lifeOf(nonsense), null, String(nonsense))
+      t.equal(lifetimeMs(nonsense), null, String(nonsense))
   },
 )
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createBag, createRegister } from '../../src/runtime/collections.ts'
+import { createObjectSet, createStringMap } from '../../src/runtime/collections.ts'
 
 t.test('a bag holds what was put in and not taken out', async t => {
   fc.assert(
     fc.property(fc.array(fc.nat(20), { maxLength: 60 }), steps => {
-      const bag = createBag<number>()
+      const bag = createObjectSet<number>()
       const inside = new Map<number, () => void>()
       steps.forEach((step, n) => {
         const [known] = [...inside.keys()].slice(step % (inside.size + 1))
@@ -25,7 +25,7 @@ t.test('a bag holds what was put in and not taken out', async t => {
 })
 
 t.test('what is taken out of a bag while it is looked through makes no other be skipped', async t => {
-  const bag = createBag<{ end: () => void }>()
+  const bag = createObjectSet<{ end: () => void }>()
   const seen: unknown[] = []
   for (let n = 0; n < 5; n++) {
     const item = { end: () => {} }
@@ -40,7 +40,7 @@ t.test('what is taken out of a bag while it is looked through makes no other be 
 })
 
 t.test('a register knows its things by any name', async t => {
-  const register = createRegister<number>()
+  const register = createStringMap<number>()
   const names = ['a', '__proto__', 'constructor', 'toString', '1', '']
   for (const [at, name] of names.entries()) {
     t.equal(register.get(name), undefined, `${name} is free`)

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createTurn } from '../../src/runtime/end-of-tick.ts'
+import { createEndOfTickBatch } from '../../src/runtime/end-of-tick.ts'
 
 t.test('what is asked for in a turn is done at its end, all of it, in its order', async t => {
-  const atEndOfTurn = createTurn()
+  const atEndOfTurn = createEndOfTickBatch()
   const done: number[] = []
   for (const n of [1, 2, 3]) atEndOfTurn(() => done.push(n))
   await Promise.resolve()
@@ -12,7 +12,7 @@ t.test('what is asked for in a turn is done at its end, all of it, in its order'
 })
 
 t.test('what is asked for meanwhile is done in the next', async t => {
-  const atEndOfTurn = createTurn()
+  const atEndOfTurn = createEndOfTickBatch()
   const done: string[] = []
   atEndOfTurn(() => {
     done.push('first')

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { createRepeater } from '../../src/runtime/log-throttle.ts'
+import { createLogThrottle } from '../../src/runtime/log-throttle.ts'
 
 t.test('a thing is said at once, then once a minute with how often it happened', async t => {
   let now = 0
   const said: string[] = []
-  const repeated = createRepeater(() => now)
+  const repeated = createLogThrottle(() => now)
   const happen = (what: string) => repeated(what, times => said.push(`${what} ${times}`))
   for (let n = 0; n < 1000; n += 1) happen('a')
   happen('b')
@@ -24,7 +24,7 @@ t.test('a thing is said at once, then once a minute with how often it happened',
 t.test('with a burst, so many times a minute', async t => {
   let now = 0
   const said: number[] = []
-  const repeated = createRepeater(() => now, 3)
+  const repeated = createLogThrottle(() => now, 3)
   for (let n = 0; n < 10; n += 1) repeated('a', times => said.push(times))
   t.same(said, [1, 1, 1])
   now = 60_000

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { defaultLife, statedLife } from '../../src/messages/validity.ts'
-import { inPeoplesUnits } from '../../src/words/duration.ts'
+import { defaultValidity, parseValidity } from '../../src/messages/validity.ts'
+import { toReadableDuration } from '../../src/words/duration.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -22,7 +22,7 @@ t.test('a life is said in the unit that a person would say it in', async t => {
     [3.5 * DAY, 3, 'day'],
     [30 * DAY, 30, 'day'],
   ] as const) {
-    t.same(inPeoplesUnits(ms), { n, unit }, `${ms} ms`)
+    t.same(toReadableDuration(ms), { n, unit }, `${ms} ms`)
   }
 })
 
@@ -30,7 +30,7 @@ t.test('nothing is promised longer than it holds', async () => {
   const unitMs = { second: 1000, minute: MINUTE, hour: HOUR, day: DAY }
   fc.assert(
     fc.property(fc.integer({ min: 1000, max: 30 * DAY }), ms => {
-      const { n, unit } = inPeoplesUnits(ms)
+      const { n, unit } = toReadableDuration(ms)
       return n >= 1 && n * unitMs[unit] <= ms && n * unitMs[unit] > ms * 0.49
     }),
   )
@@ -42,7 +42,7 @@ t.test('a stated life is a second to 30 days, or was not stated', async () => {
       fc.constantFrom('hour' as const, 'minute' as const),
       fc.oneof(fc.string(), fc.double().map(String)),
       (unit, text) => {
-        const ms = statedLife(unit, text)
+        const ms = parseValidity(unit, text)
         return ms === null || (Number.isInteger(ms) && ms >= 1000 && ms <= 30 * DAY)
       },
     ),
@@ -50,7 +50,8 @@ t.test('a stated life is a second to 30 days, or was not stated', async () => {
 })
 
 t.test('defaults by purpose', async t => {
-  t.equal(defaultLife('code', true), 10 * MINUTE)
-  t.equal(defaultLife('plain', true), 10 * MINUTE)
-  for (const purpose of ['link', 'file', 'alarm', 'plain'] as const) t.equal(defaultLife(purpose, false), DAY)
+  t.equal(defaultValidity('code', true), 10 * MINUTE)
+  t.equal(defaultValidity('plain', true), 10 * MINUTE)
+  for (const purpose of ['link', 'file', 'alarm', 'plain'] as const)
+    t.equal(defaultValidity(purpose, false), DAY)
 })

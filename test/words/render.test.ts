@@ -5,7 +5,7 @@ import { kinds } from '../../src/messages/registry.ts'
 import { sampleMessage, samples } from '../../src/messages/samples.ts'
 import { segments } from '../../src/messages/sms-segments.ts'
 import { Unrenderable } from '../../src/words/render.ts'
-import { createShared } from '../../src/words/render-cache.ts'
+import { createRenderCache } from '../../src/words/render-cache.ts'
 import { messageOf, rawOf, readMail, rendererFor, smsOf } from './rendering.ts'
 
 const renderer = rendererFor()
@@ -71,7 +71,7 @@ t.test('the recipients of one callback share the work, and each gets a mail of i
 t.test(
   'what was shared is forgotten when they are done, and with other words or another content not taken',
   async t => {
-    const shared = createShared<number>()
+    const shared = createRenderCache<number>()
     let made = 0
     const make = () => (made += 1)
     const [one, other, words] = [{ params: {}, words: 'ours' }, { params: {}, words: 'ours' }, {}] as const

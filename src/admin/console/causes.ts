@@ -1,7 +1,7 @@
-import type { LaneStatus } from '../../delivery/delivery.ts'
+import type { ChannelStatus } from '../../delivery/delivery.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
-import type { ProviderStanding, Standing } from '../provider-health.ts'
+import type { ProviderStatus, ServiceHealth } from '../provider-health.ts'
 import { type DevicesStanding, deviceCauses } from './devices.ts'
 import { clockTime, span, spoken } from './layout.ts'
 
@@ -17,8 +17,8 @@ export interface CauseSources {
   readonly now: number
   /** null when the store does not answer. */
   readonly summary: Summary | null
-  readonly standing: Pick<Standing, 'providers' | 'validation' | 'storeFailure' | 'signatures'>
-  readonly lanes: readonly LaneStatus[]
+  readonly standing: Pick<ServiceHealth, 'providers' | 'validation' | 'storeFailure' | 'signatures'>
+  readonly lanes: readonly ChannelStatus[]
   readonly channels: readonly Channel[]
   readonly certificate: { readonly expiresAt: number; readonly flaws: readonly string[] } | null
   /** Why the certificate's files are not what is served. */
@@ -106,8 +106,8 @@ function refusedLine(
 }
 
 function downLine(
-  { provider, channel, since, lastError }: ProviderStanding,
-  lanes: readonly LaneStatus[],
+  { provider, channel, since, lastError }: ProviderStatus,
+  lanes: readonly ChannelStatus[],
   now: number,
 ): string {
   const resting = lanes.some(lane => lane.channel === channel && lane.breaker !== 'closed')

@@ -1,5 +1,5 @@
 import {
-  type Desk,
+  type AdminQueries,
   FINAL_STATES,
   LIVE_STATES,
   type ListFilter,
@@ -56,16 +56,16 @@ export function filterOf(query: ListQuery, kinds: readonly string[]): ListFilter
  * messages of one callback arrived at once: so a page ends between two callbacks, never within one.
  */
 export async function pageOf(
-  desk: Pick<Desk, 'list'>,
+  desk: Pick<AdminQueries, 'listMessages'>,
   filter: ListFilter,
 ): Promise<{ readonly rows: readonly MessageView[]; readonly more: boolean }> {
-  const found = await desk.list({ ...filter, limit: PAGE_ROWS + 1 })
+  const found = await desk.listMessages({ ...filter, limit: PAGE_ROWS + 1 })
   if (found.length <= PAGE_ROWS) return { rows: found, more: false }
   const edge = found[PAGE_ROWS]?.arrivedAt
   const rows = found.filter(row => row.arrivedAt !== edge)
   if (rows.length > 0) return { rows, more: true }
   // One callback fills the page: it is shown whole.
-  const all = await desk.list({ ...filter, limit: MOST_AT_ONCE })
+  const all = await desk.listMessages({ ...filter, limit: MOST_AT_ONCE })
   const last = all.findIndex(row => row.arrivedAt !== edge)
   return { rows: last < 0 ? all : all.slice(0, last), more: last >= 0 }
 }
@@ -102,7 +102,7 @@ export function messageList(
     row => html`<tr>
 <td data-l="Arrived" class="when"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
 <td data-l="Kind">${row.channel === 'email' ? 'E-mail' : 'SMS'}: ${row.kind}</td>
-<td data-l="Recipient" class="mono">${row.masked}</td>
+<td data-l="Recipient" class="mono">${row.maskedRecipient}</td>
 <td data-l="State">${badge(row.state)}${receiptWord(row)}</td>
 <td data-l="Attempts" class="n">${row.attempts}</td>
 <td data-l="Last reply" class="small">${lastReply(row)}</td>
@@ -127,7 +127,7 @@ export function messageDetail(row: MessageView, now: number): Html {
   const waits = row.state === 'queued'
   return html`<section class="card"><dl>
 <dt>State</dt><dd>${badge(row.state)}${row.answer === null ? '' : ` (${row.answer})`}</dd>
-<dt>Recipient</dt><dd class="mono">${row.masked}</dd>
+<dt>Recipient</dt><dd class="mono">${row.maskedRecipient}</dd>
 <dt>Kind</dt><dd>${row.channel === 'email' ? 'E-mail' : 'SMS'}: ${row.kind}</dd>
 <dt>Id</dt><dd class="mono">${row.id}</dd>
 <dt>Provider’s id</dt><dd class="mono">${row.providerId ?? '–'}</dd>

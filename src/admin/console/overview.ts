@@ -1,7 +1,7 @@
-import type { LaneStatus } from '../../delivery/delivery.ts'
+import type { ChannelStatus } from '../../delivery/delivery.ts'
 import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
-import type { Refusals, Standing } from '../provider-health.ts'
+import type { Refusals, ServiceHealth } from '../provider-health.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
 import { type Html, html } from './html.ts'
@@ -20,7 +20,7 @@ const COLUMNS: readonly { readonly name: string; readonly states: readonly State
 ]
 
 export interface OverviewSources extends Omit<CauseSources, 'summary'> {
-  readonly standing: Standing
+  readonly standing: ServiceHealth
   readonly hour: Summary | null
   readonly day: Summary | null
   readonly certificate: {
@@ -115,7 +115,7 @@ function providers({ standing, lanes, now }: OverviewSources): Html {
   })}`
 }
 
-function laneLine(lane: LaneStatus, now: number): string {
+function laneLine(lane: ChannelStatus, now: number): string {
   const rest = (lane.breakerUntil ?? now) - now
   const breaker =
     lane.breaker === 'closed'

@@ -1,12 +1,12 @@
 import { parse } from 'node:querystring'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { LaneStatus } from '../../delivery/delivery.ts'
+import type { ChannelStatus } from '../../delivery/delivery.ts'
 import type { Kind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
-import { type Desk, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
+import { type AdminQueries, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { OperatorAct } from '../audit-log.ts'
 import { CONSOLE_POLICY } from '../auth.ts'
-import type { Standing } from '../provider-health.ts'
+import type { ServiceHealth } from '../provider-health.ts'
 import type { DevicesStanding } from './devices.ts'
 import { type Html, html } from './html.ts'
 import { frame, MAIL_POLICY, SCRIPT, STYLE } from './layout.ts'
@@ -16,9 +16,9 @@ import { sendPage, type TestResult, testBody } from './send.ts'
 import { type Shown, wordsList, wordsShown } from './words.ts'
 
 export interface ConsoleOptions {
-  readonly desk: Desk
-  readonly standing: Standing
-  readonly lanes: () => readonly LaneStatus[]
+  readonly desk: AdminQueries
+  readonly standing: ServiceHealth
+  readonly lanes: () => readonly ChannelStatus[]
   readonly channels: readonly Channel[]
   readonly kinds: readonly Kind[]
   readonly kindNames: readonly string[]
@@ -177,7 +177,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
   })
 
   app.get('/console/messages/:id', async (request, reply) => {
-    const row = await desk.find(idOf(request.params))
+    const row = await desk.findMessage(idOf(request.params))
     if (row === null)
       return notFound(reply, 'There is no such message; it may have been pruned.', '/console/messages')
     return page(
@@ -190,16 +190,17 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
   })
   app.post('/console/messages/:id', async (request, reply) => {
     const id = idOf(request.params)
-    const row = await desk.find(id)
+    const row = await desk.findMessage(id)
     if (row === null)
       return notFound(reply, 'There is no such message; it may have been pruned.', '/console/messages')
     const act = fieldsOf(request.body)['do']
     const { channel, kind } = row
-    if (act === 'retry' && (await desk.retry(id))) {
+    if (act === 'retry' && (await desk.retryMessage(id))) {
       options.nudge(channel)
       options.did({ did: act, channel, kind, ids: [id] })
     }
-    if (act === 'cancel' && (await desk.cancel(id))) options.did({ did: act, channel, kind, ids: [id] })
+    if (act === 'cancel' && (await desk.cancelMessage(id)))
+      options.did({ did: act, channel, kind, ids: [id] })
     return reply.redirect(`/console/messages/${id}`, 303)
   })
 
@@ -267,9 +268,9 @@ ${options.channels.map(channel => html`<details><summary>Show the ${channel === 
   )
 }
 
-async function look(desk: Desk, since: number, stepMs: number): Promise<Summary | null> {
+async function look(desk: AdminQueries, since: number, stepMs: number): Promise<Summary | null> {
   try {
-    return await desk.summary(since, stepMs)
+    return await desk.readSummary(since, stepMs)
   } catch (error) {
     if (error instanceof StoreUnavailable) return null
     throw error

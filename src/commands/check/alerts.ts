@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from '../../config/config.ts'
-import { inWords } from '../../platform/result.ts'
+import { describeFailure } from '../../platform/result.ts'
 import { openDdq, readAlerts, topicsOf } from '../../service/device-alerts.ts'
-import { type Finding, fail, ok } from './finding.ts'
+import { type CheckResult, fail, ok } from './finding.ts'
 
 const ABOUT = 'alerts'
 
@@ -10,10 +10,13 @@ const ABOUT = 'alerts'
  * to one listener only, and the running service would miss them.
  * @param locales tags of the languages that there are words in.
  */
-export async function lookAtAlerts(config: Config, locales: readonly string[]): Promise<readonly Finding[]> {
+export async function checkAlerts(
+  config: Config,
+  locales: readonly string[],
+): Promise<readonly CheckResult[]> {
   const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
   if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined) return []
-  let findings: Finding[]
+  let findings: CheckResult[]
   try {
     const rows = readAlerts(config, locales)
     const people = new Set(
@@ -46,7 +49,7 @@ export async function lookAtAlerts(config: Config, locales: readonly string[]): 
           )
         : fail(
             ABOUT,
-            `log in at ${DDQ_AUTH_URL}: ${inWords(login.failure)}`,
+            `log in at ${DDQ_AUTH_URL}: ${describeFailure(login.failure)}`,
             'look at DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET',
           ),
     ]

@@ -1,16 +1,16 @@
-import type { Platform } from '../../platform/callback-client.ts'
+import type { CallbackClient } from '../../platform/callback-client.ts'
 import type { CallbackUrl } from '../../service/callback-urls.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type CheckResult, fail, ok, warn } from './finding.ts'
 
 /**
  * Presses the console's "validate" through PUBLIC_URL, from here: name, certificate with its whole chain, proxy, key
  * and Token in one. Nothing is sent. Like a Java client, this one fetches no missing intermediate.
  */
-export async function lookAtCallbacks(
+export async function checkCallbacks(
   entries: readonly CallbackUrl[],
   corpId: string,
-  platform: Platform,
-): Promise<readonly Finding[]> {
+  platform: CallbackClient,
+): Promise<readonly CheckResult[]> {
   return await Promise.all(
     entries.map(async ({ channel, url, token }) => {
       const about = `${channel} URL`

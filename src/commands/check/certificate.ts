@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type CheckResult, fail, ok, warn } from './finding.ts'
 
 const ABOUT = 'certificate'
 
@@ -8,7 +8,7 @@ const ABOUT = 'certificate'
  * The certificate that is served: key, names, chain, end.
  * @param now ms since the epoch.
  */
-export function lookAtCertificate(config: Config, now: number): readonly Finding[] {
+export function checkCertificate(config: Config, now: number): readonly CheckResult[] {
   if (!config.TLS)
     return [ok(ABOUT, 'TLS=off: a proxy in front has to end TLS, the platform calls https only')]
   try {
@@ -19,11 +19,13 @@ export function lookAtCertificate(config: Config, now: number): readonly Finding
   }
 }
 
-function served(config: Config, now: number): readonly Finding[] {
+function served(config: Config, now: number): readonly CheckResult[] {
   const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
   const certificate = loadCertificate(files, now)
   const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
-  const findings: Finding[] = [ok(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`)]
+  const findings: CheckResult[] = [
+    ok(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`),
+  ]
   const host = config.PUBLIC_URL === undefined ? undefined : new URL(config.PUBLIC_URL).hostname
   if (host !== undefined && !certificate.covers(host.replace(/^\[|\]$/g, '')))
     findings.push(

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Config } from '../../config/config.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type CheckResult, ok, warn } from './finding.ts'
 
 /** The time that a server says it is, ms since the epoch; null when it cannot be asked, or does not say. */
 export type DateOf = (url: string) => Promise<number | null>
@@ -28,11 +28,11 @@ export const dateOf: DateOf = url =>
  * This machine's clock beside Twilio's. One that is wrong makes fresh signatures look old, and certificates not yet
  * valid or expired.
  */
-export async function lookAtClock(
+export async function checkClock(
   config: Config,
   dateAt: DateOf,
   now: () => number,
-): Promise<readonly Finding[]> {
+): Promise<readonly CheckResult[]> {
   // Without SMS there is nobody to ask whom this service asks anyway.
   if (config.SMS_TOKEN === undefined) return []
   const theirs = await dateAt(config.TWILIO_API_URL)

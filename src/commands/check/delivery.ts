@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
 import type { Provider } from '../../providers/provider.ts'
-import { lookUp, type ResolveTxt } from './dns.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type ResolveTxt, readTxt } from './dns.ts'
+import { type CheckResult, fail, ok, warn } from './finding.ts'
 
 /** Logs in at each provider, without sending anything. */
-export async function lookAtProviders(providers: readonly Provider[]): Promise<readonly Finding[]> {
+export async function checkProviders(providers: readonly Provider[]): Promise<readonly CheckResult[]> {
   return await Promise.all(
     providers.map(async provider => {
       const { ok: works, detail } = await provider.verify()
@@ -22,11 +22,11 @@ const NEXT = {
 } as const
 
 /** DKIM: the key can be read, and the DNS shows its other half. */
-export async function lookAtDkim(
+export async function checkDkim(
   config: Config,
   readFile: (path: string) => string,
   resolveTxt: ResolveTxt,
-): Promise<readonly Finding[]> {
+): Promise<readonly CheckResult[]> {
   const { DKIM_KEY_FILE: path, DKIM_DOMAIN: domain, DKIM_SELECTOR: selector } = config
   if (path === undefined || domain === undefined || selector === undefined) return []
   let published: string
@@ -46,7 +46,7 @@ export async function lookAtDkim(
     return [fail('DKIM', `${path} cannot be read as a private key`, 'give a PEM file without a passphrase')]
   }
   const name = `${selector}._domainkey.${domain}`
-  const looked = await lookUp(resolveTxt, name)
+  const looked = await readTxt(resolveTxt, name)
   if (looked.is === 'unknown')
     return [
       warn(

@@ -4,7 +4,7 @@ import { Resolver } from 'node:dns/promises'
 export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
 
 /** What the DNS says under a name; `unknown`: it could not be asked. */
-export type Looked =
+export type TxtAnswer =
   | { readonly is: 'found'; readonly records: readonly string[] }
   | { readonly is: 'none' }
   | { readonly is: 'unknown'; readonly why: string }
@@ -29,7 +29,7 @@ export function createResolveTxt(
 }
 
 /** The TXT records of a name, each put together from its pieces. */
-export async function lookUp(resolveTxt: ResolveTxt, name: string): Promise<Looked> {
+export async function readTxt(resolveTxt: ResolveTxt, name: string): Promise<TxtAnswer> {
   try {
     const records = (await resolveTxt(name)).map(pieces => pieces.join(''))
     return records.length === 0 ? { is: 'none' } : { is: 'found', records }

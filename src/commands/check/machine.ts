@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type CheckResult, fail, ok, warn } from './finding.ts'
 
 /** What the machine, or the container, lets a process have; null: it does not say. */
 export interface Machine {
@@ -45,7 +45,7 @@ const ENOUGH_FILES = 4096
 const ENOUGH_MEMORY = 200 * MB
 
 /** Disk, open files, memory, and who can read the settings. */
-export function lookAtMachine(config: Config, dotenvPath: string, machine: Machine): readonly Finding[] {
+export function checkMachine(config: Config, dotenvPath: string, machine: Machine): readonly CheckResult[] {
   return [
     ...lookAtDisk(config, machine),
     ...lookAtOpenFiles(machine),
@@ -54,7 +54,7 @@ export function lookAtMachine(config: Config, dotenvPath: string, machine: Machi
   ]
 }
 
-function lookAtDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: Machine): readonly Finding[] {
+function lookAtDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: Machine): readonly CheckResult[] {
   if (store.kind !== 'file') return []
   const directory = nearest(resolve(dirname(store.path)))
   const free = machine.freeBytes(directory)
@@ -75,7 +75,7 @@ function lookAtDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: Machi
   return [ok('disk', what)]
 }
 
-function lookAtOpenFiles(machine: Machine): readonly Finding[] {
+function lookAtOpenFiles(machine: Machine): readonly CheckResult[] {
   const most = machine.openFiles()
   if (most === null) return []
   const what = `${most} may be open at once`
@@ -89,13 +89,13 @@ function lookAtOpenFiles(machine: Machine): readonly Finding[] {
   ]
 }
 
-function lookAtMemory(machine: Machine): readonly Finding[] {
+function lookAtMemory(machine: Machine): readonly CheckResult[] {
   const most = machine.memory()
   if (most === null || most >= ENOUGH_MEMORY) return []
   return [warn('memory', `${size(most)} are allowed, and a burst of callbacks takes more`, 'allow it 256 MB')]
 }
 
-function lookAtDotenv(path: string, machine: Machine): readonly Finding[] {
+function lookAtDotenv(path: string, machine: Machine): readonly CheckResult[] {
   const mode = machine.mode(path)
   if (mode === null || (mode & 0o004) === 0) return []
   return [warn(path, 'holds secrets, and every user of this machine can read it', `chmod 600 ${path}`)]

@@ -1,11 +1,11 @@
 import type { Config } from '../../config/config.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type CheckResult, ok, warn } from './finding.ts'
 
 /**
  * Whether Twilio can report what becomes of an SMS.
  * @param url where it would; null: it cannot.
  */
-export function lookAtReceipts(config: Config, url: string | null): readonly Finding[] {
+export function checkReceipts(config: Config, url: string | null): readonly CheckResult[] {
   if (config.SMS_TOKEN === undefined) return []
   if (url !== null) return [ok('receipts', `Twilio reports what becomes of each SMS to ${url}`)]
   const off = 'off: nobody will know whether an SMS reached its phone'

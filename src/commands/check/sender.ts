@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
-import { lookUp, type ResolveTxt } from './dns.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type ResolveTxt, readTxt } from './dns.ts'
+import { type CheckResult, ok, warn } from './finding.ts'
 
 /** Names that are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
 const NOWHERE = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/
@@ -10,7 +10,7 @@ const NOWHERE = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/
  * MAIL_FROM's (RFC 7489). Without them mails are refused or end among the junk. Whether the mail server itself is in
  * the SPF record cannot be seen from here.
  */
-export async function lookAtSender(config: Config, resolveTxt: ResolveTxt): Promise<readonly Finding[]> {
+export async function checkSender(config: Config, resolveTxt: ResolveTxt): Promise<readonly CheckResult[]> {
   if (config.EMAIL_TOKEN === undefined || config.MAIL_FROM === undefined) return []
   const from = domainOf(config.MAIL_FROM.address)
   const bounce = domainOf(config.MAIL_BOUNCE_TO ?? config.MAIL_FROM.address)
@@ -28,8 +28,8 @@ export async function lookAtSender(config: Config, resolveTxt: ResolveTxt): Prom
   ])
 }
 
-async function lookAtSpf(domain: string, resolveTxt: ResolveTxt): Promise<Finding> {
-  const looked = await lookUp(resolveTxt, domain)
+async function lookAtSpf(domain: string, resolveTxt: ResolveTxt): Promise<CheckResult> {
+  const looked = await readTxt(resolveTxt, domain)
   if (looked.is === 'unknown') return notLookedUp('SPF', domain, looked.why)
   const [record, ...more] =
     looked.is === 'none' ? [] : looked.records.filter(text => /^v=spf1(?: |$)/i.test(text))
@@ -58,9 +58,9 @@ interface Domains {
   readonly dkim: string | undefined
 }
 
-async function lookAtDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<Finding> {
+async function lookAtDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<CheckResult> {
   for (const domain of upwards(domains.from)) {
-    const looked = await lookUp(resolveTxt, `_dmarc.${domain}`)
+    const looked = await readTxt(resolveTxt, `_dmarc.${domain}`)
     if (looked.is === 'unknown') return notLookedUp('DMARC', `_dmarc.${domain}`, looked.why)
     const record = looked.is === 'none' ? undefined : looked.records.find(text => /^v=DMARC1 *;/i.test(text))
     if (record !== undefined) return policyOf(record, domain, domains)
@@ -72,7 +72,7 @@ async function lookAtDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<Fi
   )
 }
 
-function policyOf(record: string, domain: string, { from, bounce, dkim }: Domains): Finding {
+function policyOf(record: string, domain: string, { from, bounce, dkim }: Domains): CheckResult {
   const policy = /; *p *= *(\w+)/i.exec(record)?.[1] ?? 'none'
   const what = `${domain} has p=${policy}`
   // Receivers ask for SPF or DKIM of the domain that readers see.
@@ -94,7 +94,7 @@ function upwards(domain: string): readonly string[] {
   return labels.slice(0, Math.max(1, labels.length - 1)).map((_, at) => labels.slice(at).join('.'))
 }
 
-function notLookedUp(about: string, name: string, why: string): Finding {
+function notLookedUp(about: string, name: string, why: string): CheckResult {
   return warn(
     about,
     `could not be looked up from here (${why})`,

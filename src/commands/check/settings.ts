@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { fingerprint } from '../fingerprint.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type CheckResult, ok, warn } from './finding.ts'
 
 const CHANNELS = [
   ['email', 'EMAIL_TOKEN'],
@@ -8,7 +8,7 @@ const CHANNELS = [
 ] as const
 
 /** What can be said about settings by looking at them alone. */
-export function lookAtSettings(config: Config): readonly Finding[] {
+export function checkSettings(config: Config): readonly CheckResult[] {
   return [
     ok(
       'settings',
@@ -26,15 +26,15 @@ export function lookAtSettings(config: Config): readonly Finding[] {
 }
 
 /** A warning of the settings begins with a setting's name and says after a colon what to do. */
-function warningOf(warning: string): Finding {
+function warningOf(warning: string): CheckResult {
   const name = /^[A-Z_0-9]+/.exec(warning)?.[0] ?? 'settings'
   const colon = warning.lastIndexOf(': ')
   if (colon < 0) return warn(name, warning, 'see .env.example')
   return warn(name, warning.slice(0, colon), warning.slice(colon + 2))
 }
 
-function lookAtCallers(config: Config): readonly Finding[] {
-  const findings: Finding[] = []
+function lookAtCallers(config: Config): readonly CheckResult[] {
+  const findings: CheckResult[] = []
   if (config.PUBLIC_URL === undefined)
     findings.push(
       warn(
@@ -56,7 +56,7 @@ function lookAtCallers(config: Config): readonly Finding[] {
   return findings
 }
 
-function lookAtLinks(config: Config): readonly Finding[] {
+function lookAtLinks(config: Config): readonly CheckResult[] {
   const hosts = config.LINK_HOSTS.length > 0 ? `to ${config.LINK_HOSTS.join(', ')}` : 'to any host'
   const schemes = config.LINKS_HTTPS_ONLY ? 'https only' : 'http too'
   const next =
@@ -67,8 +67,8 @@ function lookAtLinks(config: Config): readonly Finding[] {
 }
 
 /** The brakes for a whole account are off until the operator names a figure. */
-function lookAtBrakes(config: Config): readonly Finding[] {
-  const findings: Finding[] = []
+function lookAtBrakes(config: Config): readonly CheckResult[] {
+  const findings: CheckResult[] = []
   if (config.SMS_TOKEN !== undefined && config.QUOTA_SMS_PER_DAY === 0)
     findings.push(
       warn(

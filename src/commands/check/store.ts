@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
-import { type Finding, fail, ok } from './finding.ts'
+import { type CheckResult, fail, ok } from './finding.ts'
 
 /** What the private listener says. */
 export type Running =
@@ -16,11 +16,11 @@ export type Running =
  * may be another user than the service.
  * @param running asks the private listener of a running service, if there is one.
  */
-export async function lookAtStore(
+export async function checkStore(
   config: Config,
   open: () => Promise<Outbox>,
   running: () => Promise<Running>,
-): Promise<readonly Finding[]> {
+): Promise<readonly CheckResult[]> {
   const { DATABASE_URL: store } = config
   const service = await running()
   // A shared store can be tried beside the service: the settings may name another one than the service has.
@@ -35,11 +35,11 @@ export async function lookAtStore(
   return [await tryIt(open)]
 }
 
-async function tryIt(open: () => Promise<Outbox>): Promise<Finding> {
+async function tryIt(open: () => Promise<Outbox>): Promise<CheckResult> {
   try {
     const outbox = await open()
     try {
-      if (await outbox.desk.probe()) return ok('store', 'opens and commits')
+      if (await outbox.queries.probeCommit()) return ok('store', 'opens and commits')
       return fail('store', 'opens, but cannot commit', 'look for a full disk or a read-only mount')
     } finally {
       await outbox.close()
@@ -52,7 +52,7 @@ async function tryIt(open: () => Promise<Outbox>): Promise<Finding> {
 }
 
 /** Looks at the nearest folder that there is. */
-function notThereYet(path: string): Finding {
+function notThereYet(path: string): CheckResult {
   let folder = dirname(path)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   try {

@@ -1,9 +1,9 @@
 import type { Config } from '../../config/config.ts'
 import type { Renderer } from '../../words/render.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type CheckResult, fail, ok, warn } from './finding.ts'
 
 /** Templates, built in and the operator's own: every one is tried on every kind when they are read. */
-export function lookAtWords(config: Config, renderer: Renderer): readonly Finding[] {
+export function checkWords(config: Config, renderer: Renderer): readonly CheckResult[] {
   const problems = renderer.problems().map(({ file, line, reason, is }) => {
     const where = line === undefined ? file : `${file}:${line}`
     return is === 'refused'

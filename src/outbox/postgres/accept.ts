@@ -1,20 +1,20 @@
 import type { KeyObject } from 'node:crypto'
-import type { Ended, Takes } from '../calls.ts'
-import { sealLetter } from '../encryption.ts'
+import type { CallArguments, SettledByStore } from '../calls.ts'
+import { encryptPayload } from '../encryption.ts'
 import { type Acceptance, type Accepted, BacklogFull, type FinalState } from '../outbox.ts'
-import { endOfLife, judgeTwin } from '../rules.ts'
+import { judgeDuplicate, stateAtExpiry } from '../rules.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import { createUnit, type Unit } from './row-changes.ts'
-import type { Unheard } from './uncertain-commits.ts'
+import { createRowChanges, type RowChanges } from './row-changes.ts'
+import type { UncertainCommits } from './uncertain-commits.ts'
 
 export interface AcceptDeps {
-  readonly letterKey: KeyObject
+  readonly payloadKey: KeyObject
   readonly maxBacklog: number
   readonly shard: number
-  readonly unheard: Unheard
+  readonly unheard: UncertainCommits
   /** Hears, once it is committed, what was ended in passing (an outlived twin); the next claim reports it. */
-  readonly ended: (messages: readonly Ended[]) => void
+  readonly ended: (messages: readonly SettledByStore[]) => void
 }
 
 /** What is known of the messages' twins and groups, their own batch included. */
@@ -24,7 +24,7 @@ interface Known {
   /** Rows that this transaction may change. */
   readonly locked: ReadonlySet<Row>
   readonly backlog: number
-  readonly ended: Ended[]
+  readonly ended: SettledByStore[]
   /** The same calls were tried before, and we did not hear of their commit. */
   readonly again: boolean
 }
@@ -39,31 +39,31 @@ interface Known {
 export function createAccept(deps: AcceptDeps) {
   return async (
     client: Client,
-    calls: readonly Takes<'accept'>[],
+    calls: readonly CallArguments<'accept'>[],
     again: boolean,
   ): Promise<(readonly Accepted[] | BacklogFull)[]> => {
     const now = Math.max(...calls.map(call => call.now))
-    const unit = createUnit(client, deps.shard, now)
+    const unit = createRowChanges(client, deps.shard, now)
     const all = calls.flatMap(call => call.messages)
     if (all.length === 0) return calls.map(() => [])
     const known = await read(client, all, now, again)
     const fresh = all.filter(each => !isRepeated(each, known, now))
-    await unit.buckets.lock(
+    await unit.quotas.lock(
       fresh.flatMap(each => each.charges),
       [...known.locked].flatMap(row => (row.charges === null ? [] : [row.charges])),
     )
     const answers = calls.map(call => acceptCall(deps, unit, known, call))
     const tokens = all.flatMap(each => each.lease?.token ?? [])
-    for (const token of tokens) deps.unheard.began(token)
+    for (const token of tokens) deps.unheard.begin(token)
     await unit.commit()
-    for (const token of tokens) deps.unheard.heard(token)
+    for (const token of tokens) deps.unheard.confirm(token)
     deps.ended(known.ended)
     return answers
   }
 }
 
 async function read(client: Client, all: readonly Acceptance[], now: number, again: boolean): Promise<Known> {
-  const twinKeys = all.map(each => each.twinKey)
+  const twinKeys = all.map(each => each.dedupeKey)
   const recipients = all.map(each => each.recipientHash)
   const groups = new Set(all.flatMap(each => each.groupKey ?? []))
   const [, , endable, twins, backlog] = await together(
@@ -92,16 +92,16 @@ async function read(client: Client, all: readonly Acceptance[], now: number, aga
   }
 }
 
-function isRepeated({ twinKey, twinWindowMs }: Acceptance, { twins }: Known, now: number): boolean {
-  const twin = twins.get(twinKey)
-  return twin !== undefined && ['live', 'recent'].includes(judgeTwin(twin, now, twinWindowMs))
+function isRepeated({ dedupeKey, dedupeWindowMs }: Acceptance, { twins }: Known, now: number): boolean {
+  const twin = twins.get(dedupeKey)
+  return twin !== undefined && ['live', 'recent'].includes(judgeDuplicate(twin, now, dedupeWindowMs))
 }
 
 function acceptCall(
   deps: AcceptDeps,
-  unit: Unit,
+  unit: RowChanges,
   known: Known,
-  call: Takes<'accept'>,
+  call: CallArguments<'accept'>,
 ): readonly Accepted[] | BacklogFull {
   const added = call.messages.filter(each => !isRepeated(each, known, unit.now)).length
   if (added > 0 && known.backlog + unit.counts.added() + added > deps.maxBacklog) {
@@ -110,11 +110,11 @@ function acceptCall(
   return call.messages.map(each => acceptOne(deps, unit, known, each))
 }
 
-function acceptOne(deps: AcceptDeps, unit: Unit, known: Known, acceptance: Acceptance): Accepted {
-  const { message, twinKey, groupKey } = acceptance
+function acceptOne(deps: AcceptDeps, unit: RowChanges, known: Known, acceptance: Acceptance): Accepted {
+  const { message, dedupeKey, groupKey } = acceptance
   const same = answerOfTwin(unit, known, acceptance)
   if (same !== null) return same
-  const taken = unit.buckets.take(acceptance.charges)
+  const taken = unit.quotas.take(acceptance.charges)
   if ('full' in taken) {
     return { is: 'over-quota', quota: taken.full, retryAfterSeconds: Math.ceil(taken.waitMs / 1000) }
   }
@@ -128,28 +128,28 @@ function acceptOne(deps: AcceptDeps, unit: Unit, known: Known, acceptance: Accep
     }
   }
   const { recipient, content } = message
-  const sealed = sealLetter(deps.letterKey, message.id, { recipient, content }).toString('base64')
+  const sealed = encryptPayload(deps.payloadKey, message.id, { recipient, content }).toString('base64')
   const row = unit.store(acceptance, taken.counters, sealed)
-  known.twins.set(twinKey, row)
+  known.twins.set(dedupeKey, row)
   if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
   return { is: 'stored', superseded, ...(taken.nearing.length === 0 ? {} : { nearing: taken.nearing }) }
 }
 
 /** What its twin answers for a message; null: it is new. */
-function answerOfTwin(unit: Unit, known: Known, acceptance: Acceptance): Accepted | null {
-  const twin = known.twins.get(acceptance.twinKey)
+function answerOfTwin(unit: RowChanges, known: Known, acceptance: Acceptance): Accepted | null {
+  const twin = known.twins.get(acceptance.dedupeKey)
   if (twin === undefined) return null
   // Stored by an earlier try of this very call, whose commit we did not hear of.
   if (known.again && twin.id === acceptance.message.id) return { is: 'stored', superseded: [] }
-  switch (judgeTwin(twin, unit.now, acceptance.twinWindowMs)) {
+  switch (judgeDuplicate(twin, unit.now, acceptance.dedupeWindowMs)) {
     case 'live':
-      return { is: 'joined', id: twin.id }
+      return { is: 'in-progress', id: twin.id }
     case 'recent':
-      return { is: 'repeated', id: twin.id, state: twin.state as FinalState, answer: twin.answer }
+      return { is: 'finished', id: twin.id, state: twin.state as FinalState, answer: twin.answer }
     case 'outlived': {
       // Put back into the queue while we looked: whoever did that will end it.
-      if (!known.locked.has(twin)) return { is: 'joined', id: twin.id }
-      const state = endOfLife(twin.ambiguous)
+      if (!known.locked.has(twin)) return { is: 'in-progress', id: twin.id }
+      const state = stateAtExpiry(twin.ambiguous)
       unit.end(twin, state)
       known.ended.push({ id: twin.id, state, channel: twin.channel, kind: twin.kind })
       return null

@@ -1,19 +1,25 @@
 import type { Channel, Purpose } from '../../messages/message.ts'
-import type { Gives, Takes } from '../calls.ts'
+import type { CallArguments, CallResult } from '../calls.ts'
 import type { AttemptRecord, FinalAnswer, ListFilter, MessageView, State } from '../outbox.ts'
 import { ask, type Client, commit, type Statement, together } from './connect.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import { createUnit, type Unit } from './row-changes.ts'
+import { createRowChanges, type RowChanges } from './row-changes.ts'
 
 const MINUTE = 60_000
 
 /** Finds and lists messages for people. Reads only. */
-export async function find(client: Client, { id }: Takes<'find'>): Promise<Gives<'find'>> {
+export async function findMessage(
+  client: Client,
+  { id }: CallArguments<'find'>,
+): Promise<CallResult<'find'>> {
   const { rows } = await ask(client, FIND, id)
   return rows[0] === undefined ? null : viewOf(rows[0])
 }
 
-export async function list(client: Client, { filter }: Takes<'list'>): Promise<Gives<'list'>> {
+export async function listMessages(
+  client: Client,
+  { filter }: CallArguments<'list'>,
+): Promise<CallResult<'list'>> {
   const asked: (readonly [string, keyof ListFilter])[] = [
     ['recipient =', 'recipientHash'],
     ['state =', 'state'],
@@ -38,7 +44,7 @@ function viewOf(read: Readonly<Record<string, unknown>>): MessageView {
     channel: read['channel'] as Channel,
     kind: read['kind'] as string,
     purpose: read['purpose'] as Purpose,
-    masked: read['masked'] as string,
+    maskedRecipient: read['masked'] as string,
     state: read['state'] as State,
     answer: read['answer'] as FinalAnswer,
     attempts: read['attempts'] as number,
@@ -54,10 +60,10 @@ function viewOf(read: Readonly<Record<string, unknown>>): MessageView {
 }
 
 /** Adds up the tallies, to the minute. */
-export async function summary(
+export async function readSummary(
   client: Client,
-  { since, stepMs }: Takes<'summary'>,
-): Promise<Gives<'summary'>> {
+  { since, stepMs }: CallArguments<'summary'>,
+): Promise<CallResult<'summary'>> {
   const from = Math.floor(since / MINUTE)
   const minutes = Math.max(1, Math.round(stepMs / MINUTE))
   const [backlog, oldest, counts, series, bytes] = await together(
@@ -74,37 +80,37 @@ export async function summary(
       email: first(oldest.rows)['email'] as number | null,
       sms: first(oldest.rows)['sms'] as number | null,
     },
-    counts: counts.rows as unknown as Gives<'summary'>['counts'],
-    series: series.rows as unknown as Gives<'summary'>['series'],
+    counts: counts.rows as unknown as CallResult<'summary'>['counts'],
+    series: series.rows as unknown as CallResult<'summary'>['series'],
     bytes: Number(first(bytes.rows)['bytes']),
   }
 }
 
 /** Makes a message due now, or ends it, if it waits. */
-export function createHand(shard: number) {
+export function createOperatorActions(shard: number) {
   async function onWaiting(
     client: Client,
     id: string,
     now: number,
-    act: (unit: Unit, row: Row) => void,
+    act: (unit: RowChanges, row: Row) => void,
   ): Promise<boolean> {
-    const unit = createUnit(client, shard, now)
+    const unit = createRowChanges(client, shard, now)
     const [, { rows }] = await together(client.query('BEGIN'), ask(client, WAITING, id, now))
     const row = rows[0] === undefined ? undefined : rowOf(rows[0])
     if (row !== undefined) {
-      await unit.buckets.lock([], row.charges === null ? [] : [row.charges])
+      await unit.quotas.lock([], row.charges === null ? [] : [row.charges])
       act(unit, row)
     }
     await unit.commit()
     return row !== undefined
   }
   return {
-    retry: (client: Client, { id, now }: Takes<'retry'>) =>
+    retry: (client: Client, { id, now }: CallArguments<'retry'>) =>
       onWaiting(client, id, now, (unit, row) => {
         const { attempts, ambiguous } = row
         unit.put(row, { state: 'queued', answer: null, attempts, ambiguous, dueAt: now })
       }),
-    cancel: (client: Client, { id, now }: Takes<'cancel'>) =>
+    cancel: (client: Client, { id, now }: CallArguments<'cancel'>) =>
       onWaiting(client, id, now, (unit, row) =>
         unit.end(row, 'superseded', {
           at: now,
@@ -119,7 +125,7 @@ export function createHand(shard: number) {
 }
 
 /** Whether a commit works right now. */
-export async function probe(client: Client, { now }: Takes<'probe'>): Promise<boolean> {
+export async function probeCommit(client: Client, { now }: CallArguments<'probe'>): Promise<boolean> {
   await commit(client, client.query('BEGIN'), ask(client, PROBE, String(now)))
   return true
 }

@@ -1,26 +1,26 @@
 import type { KeyObject } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
-import type { Ended, Gives, Takes } from '../calls.ts'
-import { type Letter, unsealLetter } from '../encryption.ts'
-import type { Claimed } from '../outbox.ts'
-import { afterSettlement, endOfLife } from '../rules.ts'
+import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
+import { decryptPayload, type Payload } from '../encryption.ts'
+import type { ClaimedMessage } from '../outbox.ts'
+import { afterSettlement, stateAtExpiry } from '../rules.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
-import { HOLD_GONE, type Presence, type Sighting, STILL_GONE } from './heartbeats.ts'
+import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import { createUnit, type Unit } from './row-changes.ts'
-import type { Unheard } from './uncertain-commits.ts'
+import { createRowChanges, type RowChanges } from './row-changes.ts'
+import type { UncertainCommits } from './uncertain-commits.ts'
 
 /** At most so many rows are moved, ended or taken over in passing by one claim, each; the rest by the next. */
 const STEP = 500
 
 export interface ClaimDeps {
-  readonly letterKey: KeyObject
+  readonly payloadKey: KeyObject
   readonly shard: number
   /** Takes what accepting has ended in passing. */
-  readonly takeEnded: (channel: Channel) => readonly Ended[]
+  readonly takeEnded: (channel: Channel) => readonly SettledByStore[]
   /** Names calls, for their leases' tokens begin with that, and knows whose leases need not be waited for. */
-  readonly presence: Pick<Presence, 'claimName' | 'gone' | 'reports'>
-  readonly unheard: Unheard
+  readonly presence: Pick<ReplicaHeartbeats, 'newLeaseToken' | 'deadReplicas' | 'reports'>
+  readonly unheard: UncertainCommits
   /** Hears how many messages were taken over from processes that are gone. */
   readonly tookOver: (count: number) => void
 }
@@ -30,30 +30,30 @@ export interface ClaimDeps {
  * passed by.
  */
 export function createClaim(deps: ClaimDeps) {
-  const { letterKey, shard, takeEnded, presence, unheard, tookOver } = deps
+  const { payloadKey, shard, takeEnded, presence, unheard, tookOver } = deps
   /** After which report a channel was looked through for what the gone had claimed. */
   const lookedAfter = new Map<Channel, number>()
 
-  return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
+  return async (client: Client, call: CallArguments<'claim'>): Promise<CallResult<'claim'>> => {
     const { channel, now } = call
-    const orphans = unheard.names()
+    const orphans = unheard.givenUp()
     const reports = presence.reports()
-    const gone = lookedAfter.get(channel) === reports ? [] : presence.gone()
-    const { tidied, left } = await tidy(client, createUnit(client, shard, now), channel, orphans, gone)
+    const gone = lookedAfter.get(channel) === reports ? [] : presence.deadReplicas()
+    const { tidied, left } = await tidy(client, createRowChanges(client, shard, now), channel, orphans, gone)
     if (left < STEP) lookedAfter.set(channel, reports)
     if (left > 0) tookOver(left)
-    const name = presence.claimName()
+    const name = presence.newLeaseToken()
     const { messages, ended, next } = await claimDue(client, call, name).catch((error: unknown) => {
-      unheard.gaveUp(name)
+      unheard.giveUp(name)
       throw error
     })
-    unheard.heard(name)
+    unheard.confirm(name)
     return { messages, settled: [...takeEnded(channel), ...tidied, ...ended], nextDueAt: next }
   }
 
-  async function claimDue(client: Client, call: Takes<'claim'>, name: string) {
+  async function claimDue(client: Client, call: CallArguments<'claim'>, name: string) {
     const { now, channel, limit, leaseMs } = call
-    const unit = createUnit(client, shard, now)
+    const unit = createRowChanges(client, shard, now)
     const [, due] = await together(client.query('BEGIN'), ask(client, DUE, channel, limit))
     const found = due.rows.map(read => {
       const row = rowOf(read)
@@ -64,7 +64,7 @@ export function createClaim(deps: ClaimDeps) {
       }
     })
     const unsendable = found.filter(each => each.letter === null).map(each => each.row)
-    await unit.buckets.lock([], chargesOf(unsendable))
+    await unit.quotas.lock([], chargesOf(unsendable))
     for (const row of unsendable) endUnsent(unit, row)
     const messages = found.flatMap(({ row, masked, letter }, n) => {
       if (letter === null) return []
@@ -72,7 +72,7 @@ export function createClaim(deps: ClaimDeps) {
       unit.claim(row, lease)
       return [claimedOf(row, lease, masked, letter)]
     })
-    unheard.began(name)
+    unheard.begin(name)
     const [, [any, next]] = await Promise.all([
       unit.commit(),
       together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
@@ -82,16 +82,21 @@ export function createClaim(deps: ClaimDeps) {
     return { messages, ended: unsendable.map(endedAs), next: any.rows.length > 0 ? now : later }
   }
 
-  function open(id: string, sealed: unknown): Letter | null {
+  function open(id: string, sealed: unknown): Payload | null {
     try {
-      return unsealLetter(letterKey, id, sealed as Uint8Array)
+      return decryptPayload(payloadKey, id, sealed as Uint8Array)
     } catch {
       return null
     }
   }
 }
 
-function claimedOf(row: Row, lease: Claimed['lease'], masked: string, letter: Letter): Claimed {
+function claimedOf(
+  row: Row,
+  lease: ClaimedMessage['lease'],
+  masked: string,
+  letter: Payload,
+): ClaimedMessage {
   const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, codeGroup } = row
   const group = codeGroup === null ? {} : { groupKey: codeGroup }
   return {
@@ -111,9 +116,9 @@ function claimedOf(row: Row, lease: Claimed['lease'], masked: string, letter: Le
 }
 
 /** What stands in front of the queue and cannot be sent: its life is over, or its content was damaged. */
-function endUnsent(unit: Unit, row: Row): void {
+function endUnsent(unit: RowChanges, row: Row): void {
   if (row.expiresAt <= unit.now) {
-    unit.end(row, endOfLife(row.ambiguous))
+    unit.end(row, stateAtExpiry(row.ambiguous))
     return
   }
   const { attempts, ambiguous } = row
@@ -125,11 +130,11 @@ function endUnsent(unit: Unit, row: Row): void {
 /** Takes over lost leases, ends what has outlived itself, puts orphans back, and moves what is due into the queue. */
 async function tidy(
   client: Client,
-  unit: Unit,
+  unit: RowChanges,
   channel: Channel,
   orphans: readonly string[],
-  gone: readonly Sighting[],
-): Promise<{ readonly tidied: readonly Ended[]; readonly left: number }> {
+  gone: readonly DeadReplica[],
+): Promise<{ readonly tidied: readonly SettledByStore[]; readonly left: number }> {
   const { now } = unit
   const [, leftBehind, lost, outlived, orphaned] = await together(
     client.query('BEGIN'),
@@ -144,9 +149,9 @@ async function tidy(
   const over = outlived.rows.map(rowOf)
   const seen = new Set(taken.map(row => row.seq))
   const back = orphaned.rows.map(rowOf).filter(row => !seen.has(row.seq))
-  await unit.buckets.lock([], chargesOf([...taken, ...over, ...back]))
+  await unit.quotas.lock([], chargesOf([...taken, ...over, ...back]))
   for (const row of taken) unit.takeOver(row)
-  for (const row of over) unit.end(row, endOfLife(row.ambiguous))
+  for (const row of over) unit.end(row, stateAtExpiry(row.ambiguous))
   for (const row of back) {
     unit.put(row, afterSettlement(row, { to: 'queued', dueAt: now, uncounted: true }, row.outdated))
   }
@@ -161,12 +166,12 @@ const NOTHING: Promise<Pick<Result, 'rows'>> = Promise.resolve({ rows: [] })
 async function leftBy(
   client: Client,
   channel: Channel,
-  gone: readonly Sighting[],
+  gone: readonly DeadReplica[],
 ): Promise<Pick<Result, 'rows'>> {
   if (gone.length === 0) return NOTHING
   const names = gone.map(each => each.name)
   const [, left] = await together(
-    ask(client, HOLD_GONE, names),
+    ask(client, LOCK_DEAD_REPLICAS, names),
     ask(
       client,
       LEFT,
@@ -182,8 +187,8 @@ function distinct(rows: readonly Row[]): readonly Row[] {
   return [...new Map(rows.map(row => [row.seq, row])).values()]
 }
 
-function endedAs({ id, state, channel, kind }: Row): Ended {
-  return { id, state: state as Ended['state'], channel, kind }
+function endedAs({ id, state, channel, kind }: Row): SettledByStore {
+  return { id, state: state as SettledByStore['state'], channel, kind }
 }
 
 function chargesOf(rows: readonly Row[]) {
@@ -198,7 +203,7 @@ const LOST: Statement = {
 const LEFT: Statement = {
   name: 'left',
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
-    AND split_part(m.lease_token, '.', 1) IN (${STILL_GONE})
+    AND split_part(m.lease_token, '.', 1) IN (${STILL_DEAD})
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE OF m SKIP LOCKED`,
 }
 const OUTLIVED: Statement = {

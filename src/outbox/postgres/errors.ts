@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../outbox.ts'
  * - `unavailable` passes when its cause is gone: no room, no permission, a time limit, a standby
  * - null          not the store's fault: a bug
  */
-export function faultOf(error: unknown): 'again' | 'unavailable' | null {
+export function classifyError(error: unknown): 'again' | 'unavailable' | null {
   if (error instanceof StoreUnavailable) return 'unavailable'
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) {
@@ -21,7 +21,7 @@ export function faultOf(error: unknown): 'again' | 'unavailable' | null {
 }
 
 /** What an operator can do when the store cannot be opened. Never shows the URL: it holds a password. */
-export function whatToDo(error: unknown): string {
+export function adviseOperator(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (code === '28P01' || code === '28000') {
     return 'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'

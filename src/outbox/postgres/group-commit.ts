@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../outbox.ts'
-import { faultOf } from './errors.ts'
+import { classifyError } from './errors.ts'
 
-export interface LaneOptions<Call, Value> {
+export interface GroupCommitOptions<Call, Value> {
   /** Runs calls in one transaction; gives each its value, or an error that is its own. */
   readonly run: (calls: readonly Call[], again: boolean) => Promise<readonly Value[]>
   /** How many messages a call holds. */
@@ -13,7 +13,7 @@ export interface LaneOptions<Call, Value> {
 }
 
 /** Shares commits: calls that come while a transaction runs go into the next one together. */
-export interface Lane<Call, Value> {
+export interface GroupCommit<Call, Value> {
   call(call: Call): Promise<Value>
   /** Resolves when nothing is under way. */
   idle(): Promise<void>
@@ -25,9 +25,9 @@ interface Waiting<Call, Value> {
   reject(error: Error): void
 }
 
-export function createLane<Call, Value>(
-  options: LaneOptions<Call, Value>,
-): Lane<Call, Exclude<Value, Error>> {
+export function createGroupCommit<Call, Value>(
+  options: GroupCommitOptions<Call, Value>,
+): GroupCommit<Call, Exclude<Value, Error>> {
   const { run, weight, most, againWithinMs } = options
   let queue: Waiting<Call, Value>[] = []
   let running: Promise<void> | undefined
@@ -61,7 +61,7 @@ export function createLane<Call, Value>(
         else each.resolve(value as Exclude<Value, Error>)
       })
     } catch (error) {
-      if (faultOf(error) === null && batch.length > 1) {
+      if (classifyError(error) === null && batch.length > 1) {
         // A bug in one of them: the others must not suffer from it.
         for (const each of batch) await settle([each])
         return
@@ -75,7 +75,7 @@ export function createLane<Call, Value>(
     try {
       return await run(calls, false)
     } catch (error) {
-      if (faultOf(error) !== 'again' || performance.now() - began > againWithinMs) throw error
+      if (classifyError(error) !== 'again' || performance.now() - began > againWithinMs) throw error
       return await run(calls, true)
     }
   }
@@ -96,6 +96,6 @@ export function createLane<Call, Value>(
 export function asError(error: unknown): Error {
   if (error instanceof StoreUnavailable) return error
   const message = error instanceof Error ? error.message : 'unknown fault'
-  if (faultOf(error) === null) return new Error(`a fault in the store: ${message}`, { cause: error })
+  if (classifyError(error) === null) return new Error(`a fault in the store: ${message}`, { cause: error })
   return new StoreUnavailable(`the store cannot commit now: ${message}`, { cause: error })
 }

@@ -12,28 +12,28 @@ import { ask, type Client, type Connections, type Statement, together } from './
  * - another one is gone when, while this one reported all the time, nothing was heard of it for `goneMs`, which is
  *   longer; so after an outage of the database itself nobody is gone before everybody had the time to come back
  */
-export interface Presence {
+export interface ReplicaHeartbeats {
   /** Names a claim, unique for every claim ever made: process, how often it was out of touch before, a counter. */
-  claimName(): string
+  newLeaseToken(): string
   /** Whether what was claimed under this name, or a token that begins with it, surely belongs to us still. */
-  holds(name: string): boolean
+  isHeld(name: string): boolean
   /** Reports at once when the last report is too old to claim anything. Rejects when the database cannot be reached. */
-  confirm(): Promise<void>
+  confirmAlive(): Promise<void>
   /** Processes that are gone, each with the last report that was seen of it. */
-  gone(): readonly Sighting[]
+  deadReplicas(): readonly DeadReplica[]
   /** Counts the reports: what is gone need not be looked through more often. */
   reports(): number
   /** Ends the reporting. What this process has claimed and not given back may be taken over at once. */
   leave(): Promise<void>
 }
 
-export interface Sighting {
+export interface DeadReplica {
   readonly name: string
   /** How many reports it had made. */
   readonly reports: number
 }
 
-export interface PresenceLimits {
+export interface HeartbeatLimits {
   /** How often a process reports, ms. */
   readonly everyMs: number
   /** How long a report lets a process begin attempts, ms. */
@@ -42,14 +42,14 @@ export interface PresenceLimits {
   readonly goneMs: number
 }
 
-export const PRESENCE_LIMITS: PresenceLimits = { everyMs: 2000, sureMs: 8000, goneMs: 12_000 }
+export const HEARTBEAT_LIMITS: HeartbeatLimits = { everyMs: 2000, sureMs: 8000, goneMs: 12_000 }
 
-export interface PresenceOptions {
+export interface HeartbeatOptions {
   /** A connection of its own: a report must not wait behind the service's work. */
   readonly connections: Pick<Connections, 'use'>
   /** This process's name, unlike any other ever. Without a dot. */
   readonly name: string
-  readonly limits: PresenceLimits
+  readonly limits: HeartbeatLimits
   /** ms, from any origin, never set. */
   readonly monotonic: () => number
   /** Hears the database's time with each report, ms since the epoch, and what it took to ask, ms. */
@@ -58,7 +58,7 @@ export interface PresenceOptions {
 }
 
 /** Reports once, then goes on by itself. Rejects when the database cannot be reached. */
-export async function startPresence(options: PresenceOptions): Promise<Presence> {
+export async function startHeartbeats(options: HeartbeatOptions): Promise<ReplicaHeartbeats> {
   const { connections, name, limits, monotonic, log } = options
   /** When the last report was sent that was acknowledged. */
   let reportedAt = Number.NEGATIVE_INFINITY
@@ -66,7 +66,7 @@ export async function startPresence(options: PresenceOptions): Promise<Presence>
   let lapses = 0
   let claims = 0
   const sightings = new Map<string, { reports: number; since: number; left: boolean }>()
-  let gone: readonly Sighting[] = []
+  let gone: readonly DeadReplica[] = []
   let reporting: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let ended = false
@@ -92,7 +92,7 @@ export async function startPresence(options: PresenceOptions): Promise<Presence>
   }
 
   /** @param sentAt before the others' reports were read, so nothing is thought unchanged for longer than it was. */
-  function look(others: readonly Other[], sentAt: number): readonly Sighting[] {
+  function look(others: readonly Other[], sentAt: number): readonly DeadReplica[] {
     const now = monotonic()
     const names = new Set(others.map(each => each.name))
     for (const known of sightings.keys()) if (!names.has(known)) sightings.delete(known)
@@ -126,14 +126,14 @@ export async function startPresence(options: PresenceOptions): Promise<Presence>
 
   await reportNow()
   return {
-    claimName: () => `${prefix()}${((claims += 1)).toString(36)}`,
-    holds: claim => sure() && claim.startsWith(prefix()),
-    async confirm() {
+    newLeaseToken: () => `${prefix()}${((claims += 1)).toString(36)}`,
+    isHeld: claim => sure() && claim.startsWith(prefix()),
+    async confirmAlive() {
       // Twice: the first report may have been sent long ago, before this process was stopped.
       for (let tries = 0; tries < 2 && !sure(); tries += 1) await reportNow()
       if (!sure()) throw new StoreUnavailable('the database answers too late')
     },
-    gone: () => gone,
+    deadReplicas: () => gone,
     reports: () => reports,
     async leave() {
       ended = true
@@ -145,14 +145,14 @@ export async function startPresence(options: PresenceOptions): Promise<Presence>
   }
 }
 
-interface Other extends Sighting {
+interface Other extends DeadReplica {
   readonly left: boolean
 }
 
 /** Writes that this process is alive, and reads who else has been. */
 async function exchange(
   client: Client,
-  { name, monotonic, databaseTime }: PresenceOptions,
+  { name, monotonic, databaseTime }: HeartbeatOptions,
 ): Promise<readonly Other[]> {
   const began = monotonic()
   // Each commits by itself, so that a process that is stopped here holds no lock.
@@ -170,15 +170,15 @@ async function leave(client: Client, name: string): Promise<void> {
 }
 
 /** Keeps the gone from coming back while what they had claimed is taken over: a report waits for this transaction. */
-export const HOLD_GONE: Statement = {
+export const LOCK_DEAD_REPLICAS: Statement = {
   name: 'hold-gone',
   text: 'SELECT name FROM courier_owners WHERE name = ANY($1::text[]) ORDER BY name FOR SHARE',
 }
 /** The names of those that have not reported since they were seen; `$2` and `$3` in whoever uses it. */
-export const STILL_GONE = `SELECT o.name FROM courier_owners o
+export const STILL_DEAD = `SELECT o.name FROM courier_owners o
   JOIN unnest($2::text[], $3::bigint[]) AS seen(name, reports) ON seen.name = o.name AND seen.reports = o.reports`
 /** Long after the last of its leases has run out. */
-export const OLD_OWNERS: Statement = {
+export const OLD_REPLICAS: Statement = {
   name: 'old-owners',
   text: "DELETE FROM courier_owners WHERE seen_at < clock_timestamp() - interval '1 hour'",
 }

@@ -1,5 +1,5 @@
 import { ask, type Client, commit, type Statement } from './connect.ts'
-import { OLD_OWNERS } from './heartbeats.ts'
+import { OLD_REPLICAS } from './heartbeats.ts'
 
 const PRUNE_STEP = 500
 
@@ -16,7 +16,7 @@ export async function prune(client: Client, now: number, retentionMs: number): P
     ask(client, OLD_BUCKETS, now),
     ask(client, OLD_NOTES, now),
     ask(client, OLD_TALLIES, Math.floor((now - retentionMs) / 60_000)),
-    ask(client, OLD_OWNERS),
+    ask(client, OLD_REPLICAS),
   )
   return [rows, buckets, notes].some(each => each?.rowCount === PRUNE_STEP)
 }

@@ -1,14 +1,14 @@
-import type { Note } from '../outbox.ts'
+import type { Memo } from '../outbox.ts'
 import { ask, type Client, type Result, type Statement } from './connect.ts'
 
 /** Writes notes over what was remembered under their names, in the open transaction. */
-export function writeNotes(client: Client, notes: readonly Note[]): Promise<Result>[] {
+export function writeMemos(client: Client, notes: readonly Memo[]): Promise<Result>[] {
   // The last one of a name: a statement may change a row only once.
   const last = new Map(notes.map(note => [note.name, note]))
   return last.size === 0 ? [] : [ask(client, WRITE, JSON.stringify([...last.values()]))]
 }
 
-export async function readNotes(
+export async function readMemos(
   client: Client,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -20,7 +20,12 @@ export async function readNotes(
  * Takes or keeps a lead by the database's clock, which is the same for all replicas.
  * @param ttlMs 0 gives it up.
  */
-export async function takeLead(client: Client, name: string, owner: string, ttlMs: number): Promise<boolean> {
+export async function takeLeaderLease(
+  client: Client,
+  name: string,
+  owner: string,
+  ttlMs: number,
+): Promise<boolean> {
   if (ttlMs <= 0) {
     await ask(client, LEAVE, name, owner)
     return false
@@ -32,7 +37,7 @@ export async function takeLead(client: Client, name: string, owner: string, ttlM
 const WRITE: Statement = {
   name: 'write-notes',
   text: `INSERT INTO courier_notes (name, value, gone_at)
-    SELECT name, value, "goneAt" FROM json_to_recordset($1::json) AS r(name text, value text, "goneAt" bigint) ORDER BY name
+    SELECT name, value, "expiresAt" FROM json_to_recordset($1::json) AS r(name text, value text, "expiresAt" bigint) ORDER BY name
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, gone_at = excluded.gone_at`,
 }
 const READ: Statement = {

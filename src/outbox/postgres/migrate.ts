@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { sealLetter, unsealLetter } from '../encryption.ts'
+import { decryptPayload, encryptPayload } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
 import type { Client } from './connect.ts'
 import { MIGRATIONS } from './schema.ts'
@@ -13,7 +13,7 @@ const MIGRATION_LOCK = 7_310_928_441
  * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, or holds messages that
  *   another secret has sealed.
  */
-export async function migrate(client: Client, letterKey: KeyObject): Promise<void> {
+export async function migrate(client: Client, payloadKey: KeyObject): Promise<void> {
   const server = await client.query<{ version: string; fsync: string }>(
     "SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync",
   )
@@ -35,15 +35,15 @@ export async function migrate(client: Client, letterKey: KeyObject): Promise<voi
   }
   for (const sql of MIGRATIONS.slice(version)) await client.query(sql)
   if (version < MIGRATIONS.length) await writeMeta(client, 'schema', String(MIGRATIONS.length))
-  await knowSecret(client, letterKey)
+  await knowSecret(client, payloadKey)
   await client.query('COMMIT')
 }
 
-async function knowSecret(client: Client, letterKey: KeyObject): Promise<void> {
+async function knowSecret(client: Client, payloadKey: KeyObject): Promise<void> {
   const known = await readMeta(client, 'mark')
   if (known !== undefined) {
     try {
-      unsealLetter(letterKey, 'mark', Buffer.from(known, 'base64'))
+      decryptPayload(payloadKey, 'mark', Buffer.from(known, 'base64'))
       return
     } catch (error) {
       const { rows } = await client.query('SELECT 1 FROM courier_messages WHERE final_at IS NULL LIMIT 1')
@@ -55,7 +55,7 @@ async function knowSecret(client: Client, letterKey: KeyObject): Promise<void> {
       }
     }
   }
-  const mark = sealLetter(letterKey, 'mark', { recipient: '', content: { params: {}, words: 'ours' } })
+  const mark = encryptPayload(payloadKey, 'mark', { recipient: '', content: { params: {}, words: 'ours' } })
   await writeMeta(client, 'mark', mark.toString('base64'))
 }
 

@@ -1,30 +1,30 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Ended, Takes } from '../calls.ts'
-import type { Sealer } from '../encryption.ts'
+import type { CallArguments, SettledByStore } from '../calls.ts'
+import type { StoreKeys } from '../encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { createAccept } from './accept.ts'
-import { createHand, find, list, probe, summary } from './admin.ts'
+import { createOperatorActions, findMessage, listMessages, probeCommit, readSummary } from './admin.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, type ConnectOptions, createConnections } from './connect.ts'
-import { whatToDo } from './errors.ts'
-import { asError, createLane } from './group-commit.ts'
-import { PRESENCE_LIMITS, type PresenceLimits, startPresence } from './heartbeats.ts'
+import { adviseOperator } from './errors.ts'
+import { asError, createGroupCommit } from './group-commit.ts'
+import { HEARTBEAT_LIMITS, type HeartbeatLimits, startHeartbeats } from './heartbeats.ts'
 import { prune } from './maintenance.ts'
-import { readNotes, takeLead } from './memos.ts'
+import { readMemos, takeLeaderLease } from './memos.ts'
 import { migrate } from './migrate.ts'
 import { writeReceipts } from './receipts.ts'
 import { requireOwnSessions } from './sessions.ts'
 import { createSettle } from './settle.ts'
-import { createUnheard } from './uncertain-commits.ts'
+import { createUncertainCommits } from './uncertain-commits.ts'
 
 export interface PostgresOutboxOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
   readonly clock: Clock
-  readonly sealer: Pick<Sealer, 'letterKey'>
+  readonly storeKeys: Pick<StoreKeys, 'payloadKey'>
   /** Live messages of all replicas together, from which on no more are accepted. */
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
@@ -39,7 +39,7 @@ export interface PostgresOutboxOptions {
   readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
   /** ms, from any origin, never set: by which processes notice that another one is gone. */
   readonly monotonic?: () => number
-  readonly presence?: PresenceLimits
+  readonly presence?: HeartbeatLimits
 }
 
 /** So often is pruned what is too old, ms by the clock. */
@@ -64,7 +64,7 @@ const REPORT_MS = 1000
 export async function createPostgresOutbox(options: PostgresOutboxOptions): Promise<Outbox> {
   const {
     clock,
-    sealer,
+    storeKeys,
     maxBacklog,
     statementTimeoutMs = 800,
     random = Math.random,
@@ -72,25 +72,25 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     committed = () => {},
     monotonic = () => performance.now(),
   } = options
-  const { letterKey } = sealer
+  const { payloadKey } = storeKeys
   const way = { url: options.url, statementTimeoutMs, random, log }
-  await prepare({ ...way, statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS }, letterKey)
+  await prepare({ ...way, statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS }, payloadKey)
   const connections = createConnections({ ...way, most: MOST_CONNECTIONS })
   const reporting = createConnections({ ...way, statementTimeoutMs: REPORT_MS, most: 1 })
-  const presence = await startPresence({
+  const presence = await startHeartbeats({
     connections: reporting,
     name: randomBytes(8).toString('hex'),
-    limits: options.presence ?? PRESENCE_LIMITS,
+    limits: options.presence ?? HEARTBEAT_LIMITS,
     monotonic,
     databaseTime: createClockWatch(clock, log),
     log,
   }).catch((error: unknown) => unusable(error, connections, reporting))
 
   /** What accepting has ended in passing, until a claim reports it. */
-  let inPassing: readonly Ended[] = []
+  let inPassing: readonly SettledByStore[] = []
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
   const shard = Math.floor(random() * LANES) * 3
-  const ended = (messages: readonly Ended[]) => {
+  const ended = (messages: readonly SettledByStore[]) => {
     inPassing = [...inPassing, ...messages]
   }
   const takeEnded = (channel: Channel) => {
@@ -98,11 +98,11 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     inPassing = inPassing.filter(each => each.channel !== channel)
     return taken
   }
-  const unheard = createUnheard(monotonic)
-  const accept = createAccept({ letterKey, maxBacklog, shard, unheard, ended })
+  const unheard = createUncertainCommits(monotonic)
+  const accept = createAccept({ payloadKey, maxBacklog, shard, unheard, ended })
   const settle = createSettle(shard + 1)
   const claim = createClaim({
-    letterKey,
+    payloadKey,
     shard: shard + 2,
     takeEnded,
     presence,
@@ -110,7 +110,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     tookOver: count =>
       log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   })
-  const hand = createHand(LANES * 3)
+  const hand = createOperatorActions(LANES * 3)
 
   const shared = { most: MOST_TOGETHER, againWithinMs: statementTimeoutMs }
   /** Runs calls in one transaction, and tells how long it took. */
@@ -120,27 +120,30 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     committed({ ms: monotonic() - began, calls: calls.length })
     return value
   }
-  const accepting = createLane({
+  const accepting = createGroupCommit({
     ...shared,
-    run: (batch: readonly Takes<'accept'>[], again) => timed(batch, client => accept(client, batch, again)),
+    run: (batch: readonly CallArguments<'accept'>[], again) =>
+      timed(batch, client => accept(client, batch, again)),
     weight: call => call.messages.length,
   })
-  const settling = createLane({
+  const settling = createGroupCommit({
     ...shared,
-    run: (batch: readonly Takes<'settle'>[], again) => timed(batch, client => settle(client, batch, again)),
+    run: (batch: readonly CallArguments<'settle'>[], again) =>
+      timed(batch, client => settle(client, batch, again)),
     weight: () => 1,
   })
-  const noting = createLane({
+  const noting = createGroupCommit({
     ...shared,
-    run: (batch: readonly Takes<'receipt'>[]) => connections.use(client => writeReceipts(client, batch)),
+    run: (batch: readonly CallArguments<'receipt'>[]) =>
+      connections.use(client => writeReceipts(client, batch)),
     weight: () => 1,
   })
-  const claiming = createLane({
+  const claiming = createGroupCommit({
     ...shared,
     most: 1,
-    run: async ([call]: readonly Takes<'claim'>[]) => {
+    run: async ([call]: readonly CallArguments<'claim'>[]) => {
       if (call === undefined) return []
-      await presence.confirm()
+      await presence.confirmAlive()
       return connections.use(async client => {
         const claimed = await claim(client, call)
         await tend(client, call.now)
@@ -170,29 +173,29 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   return {
     accept: messages =>
       accepting.call({ now: clock.now(), messages }).catch((error: unknown) => {
-        for (const { lease } of messages) if (lease !== undefined) unheard.gaveUp(lease.token)
+        for (const { lease } of messages) if (lease !== undefined) unheard.giveUp(lease.token)
         throw error
       }),
     claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
     settle: (id, { token }, settlement) => settling.call({ now: clock.now(), id, token, settlement }),
-    receipt: (channel, providerId, status, errorCode, at) =>
+    writeReceipt: (channel, providerId, status, errorCode, at) =>
       noting.call({ channel, providerId, status, errorCode, at }),
-    holding: {
-      leaseToken: () => presence.claimName(),
-      holds: ({ token }) => presence.holds(token),
+    sharedLeases: {
+      newLeaseToken: () => presence.newLeaseToken(),
+      isHeld: ({ token }) => presence.isHeld(token),
     },
-    notebook: {
-      read: names => direct(client => readNotes(client, names)),
-      lead: (name, owner, ttlMs) => direct(client => takeLead(client, name, owner, ttlMs)),
+    memos: {
+      readMemos: names => direct(client => readMemos(client, names)),
+      takeLeaderLease: (name, owner, ttlMs) => direct(client => takeLeaderLease(client, name, owner, ttlMs)),
     },
-    desk: {
-      summary: (since, stepMs) => direct(client => summary(client, { since, stepMs })),
-      list: filter => direct(client => list(client, { filter })),
-      find: id => direct(client => find(client, { id })),
-      retry: id => direct(client => hand.retry(client, { now: clock.now(), id })),
-      cancel: id => direct(client => hand.cancel(client, { now: clock.now(), id })),
-      probe: () =>
-        direct(client => probe(client, { now: clock.now() })).catch((error: unknown) => {
+    queries: {
+      readSummary: (since, stepMs) => direct(client => readSummary(client, { since, stepMs })),
+      listMessages: filter => direct(client => listMessages(client, { filter })),
+      findMessage: id => direct(client => findMessage(client, { id })),
+      retryMessage: id => direct(client => hand.retry(client, { now: clock.now(), id })),
+      cancelMessage: id => direct(client => hand.cancel(client, { now: clock.now(), id })),
+      probeCommit: () =>
+        direct(client => probeCommit(client, { now: clock.now() })).catch((error: unknown) => {
           if (error instanceof StoreUnavailable) return false
           throw error
         }),
@@ -206,10 +209,10 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
 }
 
 /** Makes the tables, or brings them up to this version. */
-async function prepare(way: Omit<ConnectOptions, 'most'>, letterKey: KeyObject): Promise<void> {
+async function prepare(way: Omit<ConnectOptions, 'most'>, payloadKey: KeyObject): Promise<void> {
   const connections = createConnections({ ...way, most: 2 })
   await requireOwnSessions(connections)
-    .then(() => connections.use(client => migrate(client, letterKey)))
+    .then(() => connections.use(client => migrate(client, payloadKey)))
     .catch((error: unknown) => unusable(error, connections))
   await connections.close()
 }
@@ -217,5 +220,5 @@ async function prepare(way: Omit<ConnectOptions, 'most'>, letterKey: KeyObject):
 async function unusable(reason: unknown, ...open: readonly Connections[]): Promise<never> {
   await Promise.all(open.map(each => each.close()))
   if (reason instanceof StoreUnusable) throw reason
-  throw new StoreUnusable(whatToDo(reason), { cause: reason })
+  throw new StoreUnusable(adviseOperator(reason), { cause: reason })
 }

@@ -1,5 +1,5 @@
 import type { Charge } from '../outbox.ts'
-import { counted, waitForRoom, windowStart } from '../quota.ts'
+import { estimateUse, msUntilRoom, startOfWindow } from '../quota.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
 import type { Counters } from './row.ts'
 
@@ -11,7 +11,7 @@ interface Bucket {
 }
 
 /** Quotas' counters of one transaction: locked, counted in memory, written back. */
-export interface Buckets {
+export interface Quotas {
   /** Reads and locks the counters of charges, and those that giving back would touch. */
   lock(charges: readonly Charge[], refunds: readonly Counters[]): Promise<void>
   /** Counts one message in every counter, or in none when one is full; then the one that is full for longest. */
@@ -24,7 +24,7 @@ export interface Buckets {
   write(): Promise<Result>[]
 }
 
-export function createBuckets(client: Client, now: number): Buckets {
+export function createQuotas(client: Client, now: number): Quotas {
   const known = new Map<string, Bucket>()
   const changed = new Set<string>()
 
@@ -64,7 +64,7 @@ export function createBuckets(client: Client, now: number): Buckets {
       let full: { readonly full: string; readonly waitMs: number } | undefined
       for (const each of charges) {
         const { before, used } = bucketOf(each)
-        const waitMs = waitForRoom(before, used, each.limit, each.windowMs, now)
+        const waitMs = msUntilRoom(before, used, each.limit, each.windowMs, now)
         if (waitMs > (full?.waitMs ?? 0)) full = { full: each.quota, waitMs }
       }
       if (full !== undefined) return full
@@ -74,7 +74,7 @@ export function createBuckets(client: Client, now: number): Buckets {
         bucket.used += 1
         changed.add(nameOf(each))
         const { quota, warnAt, windowMs } = each
-        if (warnAt !== undefined && counted(bucket.before, bucket.used, windowMs, now) >= warnAt)
+        if (warnAt !== undefined && estimateUse(bucket.before, bucket.used, windowMs, now) >= warnAt)
           nearing.push(quota)
         return [nameOf(each), bucket.since]
       })
@@ -103,7 +103,7 @@ function nameOf({ quota, bucket, windowMs }: Charge): string {
 
 /** Its counts weigh until the window after it is over. */
 function freshBucket(windowMs: number, now: number): Bucket {
-  const since = windowStart(now, windowMs)
+  const since = startOfWindow(now, windowMs)
   return { since, used: 0, before: 0, goneAt: since + 2 * windowMs }
 }
 

@@ -1,5 +1,5 @@
-import type { Gives, Takes } from '../calls.ts'
-import { supersedesReceipt } from '../receipt-order.ts'
+import type { CallArguments, CallResult } from '../calls.ts'
+import { isLaterReceipt } from '../receipt-order.ts'
 import { ask, type Client, commit, type Statement, together } from './connect.ts'
 
 interface Sent {
@@ -13,8 +13,8 @@ interface Sent {
  */
 export async function writeReceipts(
   client: Client,
-  calls: readonly Takes<'receipt'>[],
-): Promise<Gives<'receipt'>[]> {
+  calls: readonly CallArguments<'receipt'>[],
+): Promise<CallResult<'receipt'>[]> {
   const [, { rows }] = await together(
     client.query('BEGIN'),
     ask(
@@ -33,7 +33,7 @@ export async function writeReceipts(
   const answers = calls.map(({ channel, providerId, status, errorCode, at }) => {
     const message = sent.get(keyOf(channel, providerId))
     if (message === undefined) return 'unknown'
-    if (!supersedesReceipt(message.receipt?.status ?? null, status)) return 'stale'
+    if (!isLaterReceipt(message.receipt?.status ?? null, status)) return 'stale'
     message.receipt = { status, errorCode, at }
     changed.add(message)
     return 'recorded'

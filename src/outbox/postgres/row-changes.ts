@@ -1,9 +1,9 @@
-import type { Acceptance, AttemptRecord, FinalState, Lease, Note } from '../outbox.ts'
-import { afterLostLease, extended, givesBack, rankOf, type Standing } from '../rules.ts'
+import type { Acceptance, AttemptRecord, FinalState, Lease, Memo } from '../outbox.ts'
+import { afterLostLease, appendToTimeline, type MessageState, rankOfPurpose, refundsQuota } from '../rules.ts'
 import { ask, type Client, commit, type Statement } from './connect.ts'
 import { type Counts, createCounts } from './counts.ts'
-import { writeNotes } from './memos.ts'
-import { type Buckets, createBuckets } from './quotas.ts'
+import { writeMemos } from './memos.ts'
+import { createQuotas, type Quotas } from './quotas.ts'
 import { CHANGED_COLUMNS, type Counters, changesOf, type Row } from './row.ts'
 
 /**
@@ -14,12 +14,12 @@ import { CHANGED_COLUMNS, type Counters, changesOf, type Row } from './row.ts'
  * recipients (advisory, sorted) or owners that are gone (by name), messages (by sequence, or skipping locked ones),
  * counters (by name), notes (by name), and at last the counts, in a shard of one's own.
  */
-export interface Unit {
+export interface RowChanges {
   readonly now: number
-  readonly buckets: Buckets
+  readonly quotas: Quotas
   readonly counts: Counts
   /** Writes where a message stands, with a line of its timeline; a final one loses content, recipient and charges. */
-  put(row: Row, standing: Standing, record?: AttemptRecord, providerId?: string): void
+  put(row: Row, standing: MessageState, record?: AttemptRecord, providerId?: string): void
   /** Ends a message outside an attempt. */
   end(row: Row, state: FinalState, record?: AttemptRecord): void
   /** Takes the lease on a message and counts the attempt. */
@@ -34,19 +34,19 @@ export interface Unit {
   commit(): Promise<void>
 }
 
-export function createUnit(client: Client, shard: number, now: number): Unit {
+export function createRowChanges(client: Client, shard: number, now: number): RowChanges {
   const fresh: { readonly row: Row; readonly acceptance: Acceptance; readonly sealed: string }[] = []
   const changed = new Set<Row>()
-  const notes: Note[] = []
-  const buckets = createBuckets(client, now)
+  const notes: Memo[] = []
+  const quotas = createQuotas(client, now)
   const counts = createCounts(client, shard)
 
-  function put(row: Row, standing: Standing, record?: AttemptRecord, providerId?: string): void {
+  function put(row: Row, standing: MessageState, record?: AttemptRecord, providerId?: string): void {
     counts.moved(row, row.state, standing.state)
     Object.assign(row, standing, { leaseUntil: null })
-    if (record !== undefined) row.timeline = extended(row.timeline ?? [], record)
+    if (record !== undefined) row.timeline = appendToTimeline(row.timeline ?? [], record)
     if (row.state !== 'queued' && row.state !== 'sending') {
-      if (row.charges !== null && givesBack(row.state)) buckets.giveBack(row.charges)
+      if (row.charges !== null && refundsQuota(row.state)) quotas.giveBack(row.charges)
       row.charges = null
       row.finalAt = now
       row.providerId = providerId ?? null
@@ -56,7 +56,7 @@ export function createUnit(client: Client, shard: number, now: number): Unit {
 
   return {
     now,
-    buckets,
+    quotas,
     counts,
     put,
     end(row, state, record) {
@@ -81,7 +81,7 @@ export function createUnit(client: Client, shard: number, now: number): Unit {
       const row = rowFor(acceptance, charges, now)
       counts.moved(row, 'new', row.state)
       fresh.push({ row, acceptance, sealed })
-      if (acceptance.note !== undefined) notes.push(acceptance.note)
+      if (acceptance.memo !== undefined) notes.push(acceptance.memo)
       return row
     },
     async commit() {
@@ -96,8 +96,8 @@ export function createUnit(client: Client, shard: number, now: number): Unit {
         // First what ends: an outlived twin makes room for the new one in the index of live twins.
         ...(changes.length === 0 ? [] : [ask(client, CHANGE, JSON.stringify(changes))]),
         ...(stored.length === 0 ? [] : [ask(client, STORE, JSON.stringify(stored))]),
-        ...writeNotes(client, notes),
-        ...buckets.write(),
+        ...writeMemos(client, notes),
+        ...quotas.write(),
         ...counts.write(),
       )
     },
@@ -131,16 +131,16 @@ function rowFor({ message, groupKey, lease }: Acceptance, charges: Counters, now
 }
 
 /** What of a message never changes, under its columns' names. */
-function factsOf({ message, twinKey, recipientHash, groupKey }: Acceptance): Record<string, unknown> {
+function factsOf({ message, dedupeKey, recipientHash, groupKey }: Acceptance): Record<string, unknown> {
   return {
     id: message.id,
     channel: message.channel,
     kind: message.kind,
     purpose: message.purpose,
-    rank: rankOf(message.purpose),
+    rank: rankOfPurpose(message.purpose),
     arrived_at: message.arrivedAt,
     expires_at: message.expiresAt,
-    twin: twinKey,
+    twin: dedupeKey,
     recipient: recipientHash,
     code_group: groupKey ?? null,
     masked: message.masked,

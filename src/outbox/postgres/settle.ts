@@ -1,15 +1,19 @@
-import type { Takes } from '../calls.ts'
+import type { CallArguments } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
-import { afterSettlement, givesBack } from '../rules.ts'
+import { afterSettlement, refundsQuota } from '../rules.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import { createUnit } from './row-changes.ts'
+import { createRowChanges } from './row-changes.ts'
 
 /** Writes the ends of attempts that came together, each if its lease is still the current one. */
 export function createSettle(shard: number) {
-  return async (client: Client, calls: readonly Takes<'settle'>[], again: boolean): Promise<Settled[]> => {
+  return async (
+    client: Client,
+    calls: readonly CallArguments<'settle'>[],
+    again: boolean,
+  ): Promise<Settled[]> => {
     const now = Math.max(...calls.map(call => call.now))
-    const unit = createUnit(client, shard, now)
+    const unit = createRowChanges(client, shard, now)
     const [, read] = await together(
       client.query('BEGIN'),
       ask(
@@ -23,10 +27,10 @@ export function createSettle(shard: number) {
       read.rows.map(each => [`${String(each['id'])} ${String(each['lease_token'])}`, rowOf(each)]),
     )
     const steps = calls.map(call => stepOf(rows.get(`${call.id} ${call.token}`), call, again))
-    await unit.buckets.lock(
+    await unit.quotas.lock(
       [],
       steps.flatMap(({ row, standing }) =>
-        row?.charges == null || standing === null || !givesBack(standing.state) ? [] : [row.charges],
+        row?.charges == null || standing === null || !refundsQuota(standing.state) ? [] : [row.charges],
       ),
     )
     const answers = steps.map(({ row, standing, settled }, at): Settled => {
@@ -44,7 +48,7 @@ export function createSettle(shard: number) {
 }
 
 /** What a settlement does to the row that its lease still holds. */
-function stepOf(row: Row | undefined, { settlement }: Takes<'settle'>, again: boolean) {
+function stepOf(row: Row | undefined, { settlement }: CallArguments<'settle'>, again: boolean) {
   if (row === undefined) return { row, standing: null, settled: { state: 'lost' } as const }
   if (row.state === 'sending') {
     const standing = afterSettlement(row, settlement, row.outdated)

@@ -1,29 +1,29 @@
 import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Takes } from '../calls.ts'
-import { sealLetter } from '../encryption.ts'
+import type { CallArguments } from '../calls.ts'
+import { encryptPayload } from '../encryption.ts'
 import { type Acceptance, type Accepted, BacklogFull, type FinalAnswer, type FinalState } from '../outbox.ts'
-import { endOfLife, judgeTwin, rankOf } from '../rules.ts'
-import type { Tally } from './counts.ts'
-import type { Notes } from './memos.ts'
+import { judgeDuplicate, rankOfPurpose, stateAtExpiry } from '../rules.ts'
+import type { Counts } from './counts.ts'
+import type { Memos } from './memos.ts'
 import type { Counters, Quotas } from './quotas.ts'
-import { type Ending, LIVE_COLUMNS, liveRow } from './row-changes.ts'
-import type { Aside } from './unreported.ts'
+import { LIVE_COLUMNS, liveRow, type RowChanges } from './row-changes.ts'
+import type { UnreportedEnds } from './unreported.ts'
 
 export interface AcceptDeps {
   readonly db: DatabaseSync
-  readonly letterKey: KeyObject
-  readonly ending: Ending
+  readonly payloadKey: KeyObject
+  readonly ending: RowChanges
   readonly quotas: Quotas
-  readonly tally: Tally
-  readonly aside: Aside
-  readonly notes: Notes
+  readonly tally: Counts
+  readonly aside: UnreportedEnds
+  readonly notes: Memos
   readonly maxBacklog: number
 }
 
 /** Stores the messages of one callback, each judged by itself: twin, quota, backlog. */
-export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => readonly Accepted[] {
-  const { db, letterKey, ending, quotas, tally, aside, notes, maxBacklog } = deps
+export function createAccept(deps: AcceptDeps): (call: CallArguments<'accept'>) => readonly Accepted[] {
+  const { db, payloadKey, ending, quotas, tally, aside, notes, maxBacklog } = deps
   const newestTwin = db.prepare(
     `SELECT ${LIVE_COLUMNS}, answer, final_at FROM messages WHERE substr(recipient, 1, 8) = substr(?1, 1, 8) AND substr(twin, 1, 8) = substr(?2, 1, 8)
        AND recipient = ?1 AND twin = ?2 ORDER BY seq DESC LIMIT 1`,
@@ -40,12 +40,16 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
   )
 
   /** The newest message that said the same, and what it means for this one. */
-  function twinOf({ recipientHash, twinKey, twinWindowMs }: Acceptance, now: number) {
-    const row = newestTwin.get(recipientHash, twinKey)
+  function twinOf({ recipientHash, dedupeKey, dedupeWindowMs }: Acceptance, now: number) {
+    const row = newestTwin.get(recipientHash, dedupeKey)
     if (row === undefined) return null
     const twin = liveRow(row)
     const finalAt = row['final_at'] as number | null
-    const means = judgeTwin({ state: twin.state, finalAt, expiresAt: twin.expiresAt }, now, twinWindowMs)
+    const means = judgeDuplicate(
+      { state: twin.state, finalAt, expiresAt: twin.expiresAt },
+      now,
+      dedupeWindowMs,
+    )
     return { twin, means, answer: row['answer'] as FinalAnswer }
   }
 
@@ -55,9 +59,9 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
     if (found === null || found.means === 'past') return null
     const { twin, means, answer } = found
     const { id, channel, kind } = twin
-    if (means === 'live') return { is: 'joined', id }
-    if (means === 'recent') return { is: 'repeated', id, state: twin.state as FinalState, answer }
-    const state = endOfLife(twin.ambiguous)
+    if (means === 'live') return { is: 'in-progress', id }
+    if (means === 'recent') return { is: 'finished', id, state: twin.state as FinalState, answer }
+    const state = stateAtExpiry(twin.ambiguous)
     ending.end(twin, state, now)
     aside.ended({ id, state, channel, kind })
     return null
@@ -79,7 +83,7 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
   }
 
   function store(acceptance: Acceptance, counters: Counters, now: number): void {
-    const { message, twinKey, recipientHash, groupKey, lease } = acceptance
+    const { message, dedupeKey, recipientHash, groupKey, lease } = acceptance
     const { id, channel, kind, purpose, recipient, masked, content, arrivedAt, expiresAt } = message
     const state = lease === undefined ? 'queued' : 'sending'
     insert.run(
@@ -87,7 +91,7 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
       channel,
       kind,
       purpose,
-      rankOf(purpose),
+      rankOfPurpose(purpose),
       state,
       lease === undefined ? 1 : null,
       lease === undefined ? 0 : 1,
@@ -96,12 +100,12 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
       lease === undefined ? now : null,
       lease?.until ?? null,
       lease?.token ?? null,
-      twinKey,
+      dedupeKey,
       recipientHash,
       groupKey ?? null,
       masked,
       counters.length === 0 ? null : JSON.stringify(counters),
-      sealLetter(letterKey, id, { recipient, content }),
+      encryptPayload(payloadKey, id, { recipient, content }),
     )
     tally.moved(message, 'new', state)
   }
@@ -115,7 +119,7 @@ export function createAccept(deps: AcceptDeps): (call: Takes<'accept'>) => reado
     }
     const superseded = supersede(acceptance, now)
     store(acceptance, taken.counters, now)
-    if (acceptance.note !== undefined) notes.write(acceptance.note)
+    if (acceptance.memo !== undefined) notes.write(acceptance.memo)
     return { is: 'stored', superseded, ...(taken.nearing.length === 0 ? {} : { nearing: taken.nearing }) }
   }
 

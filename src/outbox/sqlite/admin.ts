@@ -1,16 +1,16 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel, Purpose } from '../../messages/message.ts'
-import type { Gives, Takes } from '../calls.ts'
+import type { CallArguments, CallResult } from '../calls.ts'
 import type { AttemptRecord, FinalAnswer, ListFilter, MessageView, State } from '../outbox.ts'
-import { type Ending, LIVE_COLUMNS, liveRow } from './row-changes.ts'
+import { LIVE_COLUMNS, liveRow, type RowChanges } from './row-changes.ts'
 
 const VIEW_COLUMNS = `id, channel, kind, purpose, masked, state, answer, attempts, ambiguous, arrived_at, expires_at,
   due_at, final_at, provider_id, receipt, timeline`
 
 /** Finds and lists messages for people. Reads only. */
-export function createDesk(db: DatabaseSync): {
-  readonly find: (call: Takes<'find'>) => Gives<'find'>
-  readonly list: (call: Takes<'list'>) => Gives<'list'>
+export function createAdminQueries(db: DatabaseSync): {
+  readonly find: (call: CallArguments<'find'>) => CallResult<'find'>
+  readonly list: (call: CallArguments<'list'>) => CallResult<'list'>
 } {
   const byId = db.prepare(
     `SELECT ${VIEW_COLUMNS} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1`,
@@ -65,7 +65,7 @@ function viewOf(row: Record<string, SQLOutputValue>): MessageView {
     channel: row['channel'] as Channel,
     kind: String(row['kind']),
     purpose: row['purpose'] as Purpose,
-    masked: String(row['masked']),
+    maskedRecipient: String(row['masked']),
     state: row['state'] as State,
     answer: row['answer'] as FinalAnswer,
     attempts: Number(row['attempts']),
@@ -81,12 +81,12 @@ function viewOf(row: Record<string, SQLOutputValue>): MessageView {
 }
 
 /** What an operator may do to a message that waits. */
-export function createHand(
+export function createOperatorActions(
   db: DatabaseSync,
-  ending: Ending,
+  ending: RowChanges,
 ): {
-  readonly retry: (call: Takes<'retry'>) => boolean
-  readonly cancel: (call: Takes<'cancel'>) => boolean
+  readonly retry: (call: CallArguments<'retry'>) => boolean
+  readonly cancel: (call: CallArguments<'cancel'>) => boolean
 } {
   const waiting = db.prepare(
     `SELECT ${LIVE_COLUMNS} FROM messages

@@ -1,30 +1,30 @@
 import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel, Purpose } from '../../messages/message.ts'
-import type { Ended, Gives, Takes } from '../calls.ts'
-import { type Letter, unsealLetter } from '../encryption.ts'
-import type { Claimed, Lease } from '../outbox.ts'
-import { endOfLife } from '../rules.ts'
-import type { Tally } from './counts.ts'
-import { type Ending, LIVE_COLUMNS, type LiveRow, liveRow } from './row-changes.ts'
-import type { Aside } from './unreported.ts'
+import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
+import { decryptPayload, type Payload } from '../encryption.ts'
+import type { ClaimedMessage, Lease } from '../outbox.ts'
+import { stateAtExpiry } from '../rules.ts'
+import type { Counts } from './counts.ts'
+import { LIVE_COLUMNS, type LiveRow, liveRow, type RowChanges } from './row-changes.ts'
+import type { UnreportedEnds } from './unreported.ts'
 
 /** At most so many rows are moved, ended or taken over in passing by one claim, each; the rest by the next. */
 const STEP = 500
 
 export interface ClaimDeps {
   readonly db: DatabaseSync
-  readonly letterKey: KeyObject
-  readonly ending: Ending
-  readonly tally: Tally
-  readonly aside: Aside
+  readonly payloadKey: KeyObject
+  readonly ending: RowChanges
+  readonly tally: Counts
+  readonly aside: UnreportedEnds
   /** A name for a lease that was never given before. */
   readonly leaseToken: () => string
 }
 
 /** Claims due messages, and settles on the way what needs no attempt. */
-export function createClaim(deps: ClaimDeps): (call: Takes<'claim'>) => Gives<'claim'> {
-  const { db, letterKey, ending, tally, aside, leaseToken } = deps
+export function createClaim(deps: ClaimDeps): (call: CallArguments<'claim'>) => CallResult<'claim'> {
+  const { db, payloadKey, ending, tally, aside, leaseToken } = deps
   const lost = db.prepare(
     `SELECT ${LIVE_COLUMNS} FROM messages WHERE channel = ? AND lease_until <= ? ORDER BY lease_until LIMIT ${STEP}`,
   )
@@ -49,8 +49,8 @@ export function createClaim(deps: ClaimDeps): (call: Takes<'claim'>) => Gives<'c
     'SELECT min(lease_until) AS at FROM messages WHERE channel = ? AND lease_until IS NOT NULL',
   )
 
-  function takeOver(channel: Channel, now: number): Ended[] {
-    const ended: Ended[] = []
+  function takeOver(channel: Channel, now: number): SettledByStore[] {
+    const ended: SettledByStore[] = []
     for (const found of lost.all(channel, now)) {
       const { state } = ending.takeOver(liveRow(found), now)
       if (state !== 'queued' && state !== 'sending') ended.push(endedAs(liveRow(found), state))
@@ -58,25 +58,25 @@ export function createClaim(deps: ClaimDeps): (call: Takes<'claim'>) => Gives<'c
     return ended
   }
 
-  function expire(channel: Channel, now: number): Ended[] {
+  function expire(channel: Channel, now: number): SettledByStore[] {
     return outlived.all(channel, now).map(found => {
       const row = liveRow(found)
-      const state = endOfLife(row.ambiguous)
+      const state = stateAtExpiry(row.ambiguous)
       ending.end(row, state, now)
       return endedAs(row, state)
     })
   }
 
-  function open(row: LiveRow, sealed: SQLOutputValue | undefined): Letter | null {
+  function open(row: LiveRow, sealed: SQLOutputValue | undefined): Payload | null {
     try {
-      return unsealLetter(letterKey, row.id, sealed as Uint8Array)
+      return decryptPayload(payloadKey, row.id, sealed as Uint8Array)
     } catch {
       return null
     }
   }
 
   /** Takes the lease and counts the attempt. */
-  function take(found: Record<string, SQLOutputValue>, lease: Lease): Claimed | null {
+  function take(found: Record<string, SQLOutputValue>, lease: Lease): ClaimedMessage | null {
     const row = liveRow(found)
     const letter = open(row, found['sealed'])
     if (letter === null) return null
@@ -101,8 +101,11 @@ export function createClaim(deps: ClaimDeps): (call: Takes<'claim'>) => Gives<'c
     }
   }
 
-  function claimDue({ channel, limit, leaseMs, now }: Takes<'claim'>, ended: Ended[]): Claimed[] {
-    const messages: Claimed[] = []
+  function claimDue(
+    { channel, limit, leaseMs, now }: CallArguments<'claim'>,
+    ended: SettledByStore[],
+  ): ClaimedMessage[] {
+    const messages: ClaimedMessage[] = []
     for (const found of due.all(channel, limit)) {
       const row = liveRow(found)
       // More are past their life than one step ends: those in front of the queue end here.
@@ -110,8 +113,8 @@ export function createClaim(deps: ClaimDeps): (call: Takes<'claim'>) => Gives<'c
       const claimed = over ? null : take(found, { token: leaseToken(), until: now + leaseMs })
       if (claimed !== null) messages.push(claimed)
       else if (over) {
-        ending.end(row, endOfLife(row.ambiguous), now)
-        ended.push(endedAs(row, endOfLife(row.ambiguous)))
+        ending.end(row, stateAtExpiry(row.ambiguous), now)
+        ended.push(endedAs(row, stateAtExpiry(row.ambiguous)))
       } else {
         unreadable(row, now)
         ended.push(endedAs(row, 'refused'))
@@ -151,6 +154,6 @@ export function createClaim(deps: ClaimDeps): (call: Takes<'claim'>) => Gives<'c
   }
 }
 
-function endedAs({ id, channel, kind }: LiveRow, state: Ended['state']): Ended {
+function endedAs({ id, channel, kind }: LiveRow, state: SettledByStore['state']): SettledByStore {
   return { id, state, channel, kind }
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Tally } from './counts.ts'
+import type { Counts } from './counts.ts'
 
 /** No wait between two attempts is longer, ms. */
 const LONGEST_WAIT_MS = 3_600_000
@@ -12,7 +12,7 @@ const LONGEST_WAIT_MS = 3_600_000
  * @param tally written, and committed, with the open transaction.
  * @param now ms since the epoch, at the start.
  */
-export function followClock(db: DatabaseSync, tally: Tally, now: number): void {
+export function correctClock(db: DatabaseSync, tally: Counts, now: number): void {
   // By channel and state or rank, so that each is a stretch of an index, however many wait.
   const due = db.prepare(
     "UPDATE messages SET due_at = ? WHERE state = 'queued' AND ready = 0 AND channel = ? AND arrived_at > ?",

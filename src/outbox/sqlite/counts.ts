@@ -15,7 +15,7 @@ export interface Counted {
  * Counts messages by minute of arrival, channel, kind and state as they change, and the live ones by channel.
  * Counting goes with the transaction: `flush` before its commit, then `committed` or `undone`.
  */
-export interface Tally {
+export interface Counts {
   moved(message: Counted, from: State | 'new', to: State): void
   /** So many messages in one state count as arrived at another time, ms since the epoch. */
   redated(message: Counted, state: State, arrivedAt: number, count: number): void
@@ -28,7 +28,7 @@ export interface Tally {
   undone(): void
 }
 
-export function createTally(db: DatabaseSync): Tally {
+export function createCounts(db: DatabaseSync): Counts {
   const add = db.prepare(
     'INSERT INTO tallies VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
   )

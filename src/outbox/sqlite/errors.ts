@@ -6,7 +6,7 @@
  * - `resource` no room, no permission, an I/O error: passes when its cause is gone
  * - null       not the storage's fault: a bug
  */
-export function faultOf(error: unknown): 'locked' | 'corrupt' | 'resource' | null {
+export function classifyError(error: unknown): 'locked' | 'corrupt' | 'resource' | null {
   const code = (error as { errcode?: unknown } | null)?.errcode
   if (typeof code !== 'number') return null
   return FAULTS[code & 0xff] ?? null

@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Failure, Replied, Sent } from '../calls.ts'
+import type { CallFailure, StoreCall, StoreReply } from '../calls.ts'
 import { BacklogFull } from '../outbox.ts'
-import { faultOf } from './errors.ts'
+import { classifyError } from './errors.ts'
 
-export interface BatchDeps {
+export interface GroupCommitDeps {
   readonly db: DatabaseSync
   /** Runs one call; one that writes, inside the open transaction. */
-  readonly run: (call: Sent) => unknown
+  readonly run: (call: StoreCall) => unknown
   /** Whether a call only reads. */
-  readonly reads: (call: Sent) => boolean
+  readonly reads: (call: StoreCall) => boolean
   /** What is kept in memory beside the rows, and goes with the transaction. */
   readonly beforeCommit: () => void
   readonly afterCommit: () => void
@@ -24,15 +24,17 @@ export interface BatchDeps {
  * A call that fails for itself (a bug) must not take the others along. A savepoint around each would copy every page
  * that it touches, always, for what should never happen: so the calls are run again instead, each on its own.
  */
-export function createBatch(deps: BatchDeps): (calls: readonly Sent[]) => readonly Replied[] {
+export function createGroupCommit(
+  deps: GroupCommitDeps,
+): (calls: readonly StoreCall[]) => readonly StoreReply[] {
   const { db, run, reads, damaged } = deps
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
   /** Damage was met: what is written into a damaged file may be lost with it, so nothing is any more. */
-  let ruined: Failure | undefined
+  let ruined: CallFailure | undefined
 
-  function transaction(calls: readonly Sent[]): readonly Replied[] {
+  function transaction(calls: readonly StoreCall[]): readonly StoreReply[] {
     try {
       begin.run()
       const replies = calls.map(runInside)
@@ -48,7 +50,7 @@ export function createBatch(deps: BatchDeps): (calls: readonly Sent[]) => readon
     }
   }
 
-  function runInside(call: Sent): Replied {
+  function runInside(call: StoreCall): StoreReply {
     try {
       return [call[0], run(call)]
     } catch (error) {
@@ -58,23 +60,23 @@ export function createBatch(deps: BatchDeps): (calls: readonly Sent[]) => readon
     }
   }
 
-  function write(calls: readonly Sent[]): readonly Replied[] {
+  function write(calls: readonly StoreCall[]): readonly StoreReply[] {
     if (ruined !== undefined) return failed(calls, ruined)
     try {
       return transaction(calls)
     } catch (error) {
-      if (faultOf(error) === null && calls.length > 1) return calls.flatMap(call => write([call]))
+      if (classifyError(error) === null && calls.length > 1) return calls.flatMap(call => write([call]))
       return failed(calls, failing(error))
     }
   }
 
-  function failing(error: unknown): Failure {
+  function failing(error: unknown): CallFailure {
     const failure = failureOf(error, damaged)
-    if (faultOf(error) === 'corrupt') ruined = failure
+    if (classifyError(error) === 'corrupt') ruined = failure
     return failure
   }
 
-  function read(call: Sent): Replied {
+  function read(call: StoreCall): StoreReply {
     try {
       return [call[0], run(call)]
     } catch (error) {
@@ -88,14 +90,14 @@ export function createBatch(deps: BatchDeps): (calls: readonly Sent[]) => readon
   }
 }
 
-function failed(calls: readonly Sent[], failure: Failure): readonly Replied[] {
-  return calls.map(([n]): Replied => [n, null, failure])
+function failed(calls: readonly StoreCall[], failure: CallFailure): readonly StoreReply[] {
+  return calls.map(([n]): StoreReply => [n, null, failure])
 }
 
-function failureOf(error: unknown, damaged: string): Failure {
+function failureOf(error: unknown, damaged: string): CallFailure {
   const message = error instanceof Error ? error.message : 'unknown fault'
   if (error instanceof BacklogFull) return { is: 'backlog', message }
-  switch (faultOf(error)) {
+  switch (classifyError(error)) {
     case null:
       return { is: 'fault', message, cause: error }
     case 'corrupt':

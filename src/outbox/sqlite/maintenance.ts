@@ -13,7 +13,7 @@ const BUCKET_STEP = 500
 const LONG_WAL_PAGES = 2000
 
 /** What is done between commits, when nobody waits for it. */
-export interface Upkeep {
+export interface Maintenance {
   /** Whether there is something to prune: the time has come, or the last step left some. */
   due(now: number): boolean
   /** Forgets some of what is older than the retention, in the open transaction. */
@@ -24,7 +24,7 @@ export interface Upkeep {
   emptyWal(): void
 }
 
-export function createUpkeep(db: DatabaseSync, retentionMs: number): Upkeep {
+export function createMaintenance(db: DatabaseSync, retentionMs: number): Maintenance {
   const old = db.prepare(
     `DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE final_at < ? ORDER BY final_at LIMIT ${PRUNE_STEP})`,
   )

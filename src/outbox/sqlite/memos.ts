@@ -1,21 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Note } from '../outbox.ts'
+import type { Memo } from '../outbox.ts'
 
 /** What is remembered beside the messages. */
-export interface Notes {
+export interface Memos {
   /** Writes one over what was remembered under its name, in the open transaction. */
-  write(note: Note): void
+  write(note: Memo): void
   read(names: readonly string[]): ReadonlyMap<string, string>
 }
 
-export function createNotes(db: DatabaseSync): Notes {
+export function createMemos(db: DatabaseSync): Memos {
   const write = db.prepare(
     `INSERT INTO notes VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET value = excluded.value, gone_at = excluded.gone_at`,
   )
   const read = db.prepare('SELECT value FROM notes WHERE name = ?')
   return {
-    write: ({ name, value, goneAt }) => void write.run(name, value, goneAt),
+    write: ({ name, value, expiresAt }) => void write.run(name, value, expiresAt),
     read(names) {
       const found = new Map<string, string>()
       for (const name of names) {

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreUnusable } from '../outbox.ts'
-import { faultOf } from './errors.ts'
+import { classifyError } from './errors.ts'
 import { MIGRATIONS } from './schema.ts'
 
 /** A whole check of a store of this size takes about half a second; a larger one is checked where it is used. */
@@ -90,7 +90,7 @@ function check(db: DatabaseSync, path: string): void {
 }
 
 function whatToDo(error: unknown, path: string): string {
-  switch (faultOf(error)) {
+  switch (classifyError(error)) {
     case 'locked':
       return `the store ${path} is in use by another process: end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)`
     case 'corrupt':

@@ -2,8 +2,16 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../runtime/clock.ts'
-import type { CallName, Failure, FromStore, Gives, Replied, Sent, Takes } from '../calls.ts'
-import type { Sealer } from '../encryption.ts'
+import type {
+  CallArguments,
+  CallFailure,
+  CallName,
+  CallResult,
+  MessageFromWorker,
+  StoreCall,
+  StoreReply,
+} from '../calls.ts'
+import type { StoreKeys } from '../encryption.ts'
 import { BacklogFull, type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { syncDirectory } from '../store-secret.ts'
 import type { StoreSettings } from './worker.ts'
@@ -12,7 +20,7 @@ export interface SqliteOutboxOptions {
   /** The database file; its directory is made when it does not exist. */
   readonly path: string
   readonly clock: Clock
-  readonly sealer: Pick<Sealer, 'letterKey'>
+  readonly storeKeys: Pick<StoreKeys, 'payloadKey'>
   /** Live messages from which on no more are accepted. */
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
@@ -35,11 +43,11 @@ const TEND_EVERY_MS = 60_000
  *   secret; its message says what to do.
  */
 export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<Outbox> {
-  const { path, clock, sealer, maxBacklog, retentionDays, emptyWalEveryMs = 60_000 } = options
+  const { path, clock, storeKeys, maxBacklog, retentionDays, emptyWalEveryMs = 60_000 } = options
   await makeDirectory(dirname(path))
   const settings: StoreSettings = {
     path,
-    letterKey: sealer.letterKey,
+    payloadKey: storeKeys.payloadKey,
     maxBacklog,
     retentionDays,
     now: clock.now(),
@@ -61,16 +69,16 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     accept: messages => call('accept', { now: clock.now(), messages }),
     claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
     settle: (id, { token }, settlement) => call('settle', { now: clock.now(), id, token, settlement }),
-    receipt: (channel, providerId, status, errorCode, at) =>
+    writeReceipt: (channel, providerId, status, errorCode, at) =>
       call('receipt', { channel, providerId, status, errorCode, at }),
-    notebook: { read: names => call('notes', { names }) },
-    desk: {
-      summary: (since, stepMs) => call('summary', { since, stepMs }),
-      list: filter => call('list', { filter }),
-      find: id => call('find', { id }),
-      retry: id => call('retry', { now: clock.now(), id }),
-      cancel: id => call('cancel', { now: clock.now(), id }),
-      probe: () =>
+    memos: { readMemos: names => call('notes', { names }) },
+    queries: {
+      readSummary: (since, stepMs) => call('summary', { since, stepMs }),
+      listMessages: filter => call('list', { filter }),
+      findMessage: id => call('find', { id }),
+      retryMessage: id => call('retry', { now: clock.now(), id }),
+      cancelMessage: id => call('cancel', { now: clock.now(), id }),
+      probeCommit: () =>
         call('probe', { now: clock.now() }).catch((error: unknown) => {
           if (error instanceof StoreUnavailable) return false
           throw error
@@ -101,7 +109,7 @@ function opened(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new StoreUnusable("the store's thread did not start", { cause: error }))
-    const hear = (message: FromStore) => {
+    const hear = (message: MessageFromWorker) => {
       if (message.is === 'unusable') reject(new StoreUnusable(message.message, { cause: message.cause }))
       if (message.is !== 'open') return
       worker.off('message', hear)
@@ -133,7 +141,7 @@ function createCalls(
   /** By the number of the call; a number whose call is answered is given again. */
   let pending: (Pending | undefined)[] = []
   let free: number[] = []
-  let queue: Sent[] = []
+  let queue: StoreCall[] = []
   let underWay = 0
   let ended: Error | undefined
 
@@ -145,20 +153,20 @@ function createCalls(
     worker.postMessage(batch, [])
   }
 
-  function call<N extends CallName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
+  function call<N extends CallName>(name: N, takes: CallArguments<N>): Promise<CallResult<N>> {
     return new Promise((resolve, reject) => {
       if (ended !== undefined) {
         reject(new StoreUnavailable(ended.message, { cause: ended }))
         return
       }
       const number = free.pop() ?? pending.length
-      pending[number] = { resolve: value => resolve(value as Gives<N>), reject }
-      queue.push([number, name, takes] as unknown as Sent)
+      pending[number] = { resolve: value => resolve(value as CallResult<N>), reject }
+      queue.push([number, name, takes] as unknown as StoreCall)
       if (queue.length === 1) setImmediate(flush)
     })
   }
 
-  function answer([number, value, failure]: Replied): void {
+  function answer([number, value, failure]: StoreReply): void {
     const waiting = pending[number]
     pending[number] = undefined
     free.push(number)
@@ -173,7 +181,7 @@ function createCalls(
     free = []
   }
 
-  worker.on('message', (message: FromStore) => {
+  worker.on('message', (message: MessageFromWorker) => {
     if (message.is === 'replies') {
       underWay -= message.taken
       flush()
@@ -201,7 +209,7 @@ function createCalls(
   }
 }
 
-function errorOf({ is, message, cause }: Failure): Error {
+function errorOf({ is, message, cause }: CallFailure): Error {
   if (is === 'backlog') return new BacklogFull(message)
   if (is === 'unavailable') return new StoreUnavailable(message, { cause })
   return new Error(`a fault in the store: ${message}`, { cause })

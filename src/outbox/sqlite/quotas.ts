@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Charge } from '../outbox.ts'
-import { counted, waitForRoom, windowStart } from '../quota.ts'
+import { estimateUse, msUntilRoom, startOfWindow } from '../quota.ts'
 
 /** What a message was counted in: counter's name and start of the window. Kept in its row, to be given back. */
 export type Counters = readonly (readonly [name: string, since: number])[]
 
 /** What counting came to: the counters, and which quotas are used up to where their operator wants to know. */
-export interface Taken {
+export interface QuotaUse {
   readonly counters: Counters
   readonly nearing: readonly string[]
 }
@@ -14,7 +14,7 @@ export interface Taken {
 /** Counts messages against their quotas, in the transaction that stores them. */
 export interface Quotas {
   /** Counts one message in every counter, or in none when one is full; then the one that is full for longest. */
-  take(charges: readonly Charge[], now: number): Taken | { readonly full: string; readonly waitMs: number }
+  take(charges: readonly Charge[], now: number): QuotaUse | { readonly full: string; readonly waitMs: number }
   giveBack(counters: Counters): void
 }
 
@@ -40,7 +40,7 @@ export function createQuotas(db: DatabaseSync): Quotas {
   /** A bucket's counter as it stands in the window of `now`. */
   function counterOf({ quota, bucket, windowMs }: Charge, now: number): Counter {
     const name = `${bucket} ${quota} ${windowMs}`
-    const since = windowStart(now, windowMs)
+    const since = startOfWindow(now, windowMs)
     // Its counts weigh until the window after it is over.
     const goneAt = since + 2 * windowMs
     const row = read.get(name)
@@ -56,7 +56,7 @@ export function createQuotas(db: DatabaseSync): Quotas {
       let full: { readonly full: string; readonly waitMs: number } | undefined
       const counters = charges.map(charge => {
         const counter = counterOf(charge, now)
-        const waitMs = waitForRoom(counter.before, counter.used, charge.limit, charge.windowMs, now)
+        const waitMs = msUntilRoom(counter.before, counter.used, charge.limit, charge.windowMs, now)
         if (waitMs > (full?.waitMs ?? 0)) full = { full: charge.quota, waitMs }
         return counter
       })
@@ -65,7 +65,7 @@ export function createQuotas(db: DatabaseSync): Quotas {
         write.run(name, since, used + 1, before, goneAt)
       const nearing = charges.flatMap(({ quota, warnAt, windowMs }, at) => {
         const { used = 0, before = 0 } = counters[at] ?? {}
-        return warnAt !== undefined && counted(before, used + 1, windowMs, now) >= warnAt ? [quota] : []
+        return warnAt !== undefined && estimateUse(before, used + 1, windowMs, now) >= warnAt ? [quota] : []
       })
       return { counters: counters.map(({ name, since }) => [name, since]), nearing }
     },

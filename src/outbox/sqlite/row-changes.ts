@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
 import type { AttemptRecord, FinalState, State } from '../outbox.ts'
-import { afterLostLease, extended, givesBack, type Standing } from '../rules.ts'
-import type { Tally } from './counts.ts'
+import { afterLostLease, appendToTimeline, type MessageState, refundsQuota } from '../rules.ts'
+import type { Counts } from './counts.ts'
 import type { Counters, Quotas } from './quotas.ts'
 
 /** The columns that are read of a message before its state changes. */
@@ -46,16 +46,16 @@ export function liveRow(row: Record<string, SQLOutputValue>): LiveRow {
 }
 
 /** The one place that writes where a message stands after an attempt or at its end. */
-export interface Ending {
+export interface RowChanges {
   /** Writes a standing, with a line of the timeline; a final one loses content, recipient and its charges. */
-  put(row: LiveRow, standing: Standing, now: number, record?: AttemptRecord, providerId?: string): void
+  put(row: LiveRow, standing: MessageState, now: number, record?: AttemptRecord, providerId?: string): void
   /** Ends a message outside an attempt. */
   end(row: LiveRow, state: FinalState, now: number, record?: AttemptRecord): void
   /** Takes over a message whose lease was lost; says where it stands now. */
-  takeOver(row: LiveRow, now: number): Standing
+  takeOver(row: LiveRow, now: number): MessageState
 }
 
-export function createEnding(db: DatabaseSync, quotas: Quotas, tally: Tally): Ending {
+export function createRowChanges(db: DatabaseSync, quotas: Quotas, tally: Counts): RowChanges {
   const queue = db.prepare(
     `UPDATE messages SET state = 'queued', ready = ?, due_at = ?, attempts = ?, ambiguous = ?, timeline = ?,
        lease_until = NULL, lease_token = NULL WHERE seq = ?`,
@@ -67,7 +67,7 @@ export function createEnding(db: DatabaseSync, quotas: Quotas, tally: Tally): En
 
   function put(
     row: LiveRow,
-    standing: Standing,
+    standing: MessageState,
     now: number,
     record?: AttemptRecord,
     providerId?: string,
@@ -77,13 +77,16 @@ export function createEnding(db: DatabaseSync, quotas: Quotas, tally: Tally): En
       record === undefined
         ? row.timeline
         : JSON.stringify(
-            extended(row.timeline === null ? [] : (JSON.parse(row.timeline) as AttemptRecord[]), record),
+            appendToTimeline(
+              row.timeline === null ? [] : (JSON.parse(row.timeline) as AttemptRecord[]),
+              record,
+            ),
           )
     if (state === 'queued') {
       queue.run(dueAt === null || dueAt <= now ? 1 : 0, dueAt ?? now, attempts, ambiguous, timeline, row.seq)
     } else {
       finish.run(state, answer, now, attempts, ambiguous, timeline, providerId ?? null, row.seq)
-      if (row.charges !== null && givesBack(state)) quotas.giveBack(JSON.parse(row.charges) as Counters)
+      if (row.charges !== null && refundsQuota(state)) quotas.giveBack(JSON.parse(row.charges) as Counters)
     }
     tally.moved(row, row.state, state)
   }

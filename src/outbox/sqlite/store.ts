@@ -1,26 +1,26 @@
 import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Replied, Sent } from '../calls.ts'
-import { sealLetter, unsealLetter } from '../encryption.ts'
+import type { StoreCall, StoreReply } from '../calls.ts'
+import { decryptPayload, encryptPayload } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { createAccept } from './accept.ts'
-import { createDesk, createHand } from './admin.ts'
+import { createAdminQueries, createOperatorActions } from './admin.ts'
 import { createClaim } from './claim.ts'
-import { followClock } from './clock-correction.ts'
-import { createTally } from './counts.ts'
-import { createBatch } from './group-commit.ts'
-import { createUpkeep, type Upkeep } from './maintenance.ts'
-import { createNotes } from './memos.ts'
+import { correctClock } from './clock-correction.ts'
+import { createCounts } from './counts.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { createMaintenance, type Maintenance } from './maintenance.ts'
+import { createMemos } from './memos.ts'
 import { readMeta, writeMeta } from './open.ts'
 import { createQuotas } from './quotas.ts'
-import { createEnding } from './row-changes.ts'
+import { createRowChanges } from './row-changes.ts'
 import { createReceipt, createSettle } from './settle.ts'
 import { createSummary } from './summary.ts'
-import { createAside } from './unreported.ts'
+import { createUnreportedEnds } from './unreported.ts'
 
 export interface StoreDeps {
   readonly path: string
-  readonly letterKey: KeyObject
+  readonly payloadKey: KeyObject
   readonly maxBacklog: number
   readonly retentionMs: number
   /** ms since the epoch, at the start. */
@@ -32,10 +32,10 @@ export interface StoreDeps {
 /** The embedded store behind its thread's port. */
 export interface Store {
   /** Runs calls with one commit. */
-  run(calls: readonly Sent[]): readonly Replied[]
+  run(calls: readonly StoreCall[]): readonly StoreReply[]
   /** Prunes a step, and shortens a long WAL. */
   tend(): void
-  readonly upkeep: Upkeep
+  readonly upkeep: Maintenance
 }
 
 /**
@@ -43,28 +43,28 @@ export interface Store {
  * @throws StoreUnusable when messages wait that were sealed with another secret.
  */
 export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
-  const tally = createTally(db)
-  const aside = createAside()
+  const tally = createCounts(db)
+  const aside = createUnreportedEnds()
   const quotas = createQuotas(db)
-  const ending = createEnding(db, quotas, tally)
-  const notes = createNotes(db)
+  const ending = createRowChanges(db, quotas, tally)
+  const notes = createMemos(db)
   const shared = { ...deps, db, tally, aside, quotas, ending, notes }
   const accept = createAccept(shared)
   const claim = createClaim(shared)
   const settle = createSettle(db, ending)
   const receipt = createReceipt(db)
-  const hand = createHand(db, ending)
-  const desk = createDesk(db)
+  const hand = createOperatorActions(db, ending)
+  const desk = createAdminQueries(db)
   const summary = createSummary(db, tally, deps.path)
-  const upkeep = createUpkeep(db, deps.retentionMs)
+  const upkeep = createMaintenance(db, deps.retentionMs)
   let now = deps.now
 
   knowSecret(db, deps, tally.backlog())
   // Nobody but us can hold the file, so whoever was sending is dead: their leases are over.
   db.exec("UPDATE messages SET lease_until = 0 WHERE state = 'sending'")
-  inTransaction(db, () => followClock(db, tally, deps.now))
+  inTransaction(db, () => correctClock(db, tally, deps.now))
 
-  function run(call: Sent): unknown {
+  function run(call: StoreCall): unknown {
     const takes = call[2]
     if ('now' in takes) now = takes.now
     switch (call[1]) {
@@ -100,7 +100,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const transaction = {
     db,
     run,
-    reads: (call: Sent) => READS.has(call[1]),
+    reads: (call: StoreCall) => READS.has(call[1]),
     beforeCommit: () => tally.flush(),
     afterCommit: () => {
       tally.committed()
@@ -114,7 +114,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   }
 
   return {
-    run: createBatch(transaction),
+    run: createGroupCommit(transaction),
     tend() {
       if (upkeep.due(now)) inTransaction(db, () => upkeep.prune(now))
       upkeep.shortenWal()
@@ -139,12 +139,12 @@ function inTransaction(db: DatabaseSync, work: () => void): void {
 }
 
 /** Notes with which secret the store is written, or refuses one with which what waits could not be read. */
-function knowSecret(db: DatabaseSync, { letterKey, path }: StoreDeps, waiting: number): void {
+function knowSecret(db: DatabaseSync, { payloadKey, path }: StoreDeps, waiting: number): void {
   const mark = { recipient: '', content: { params: {}, words: 'ours' } } as const
   const known = readMeta(db, 'mark')
   if (known instanceof Uint8Array) {
     try {
-      unsealLetter(letterKey, 'mark', known)
+      decryptPayload(payloadKey, 'mark', known)
       return
     } catch (error) {
       if (waiting > 0) {
@@ -155,5 +155,5 @@ function knowSecret(db: DatabaseSync, { letterKey, path }: StoreDeps, waiting: n
       }
     }
   }
-  writeMeta(db, 'mark', sealLetter(letterKey, 'mark', mark))
+  writeMeta(db, 'mark', encryptPayload(payloadKey, 'mark', mark))
 }

@@ -1,18 +1,18 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
-import type { Takes } from '../calls.ts'
+import type { CallArguments } from '../calls.ts'
 import type { State, Summary } from '../outbox.ts'
-import type { Tally } from './counts.ts'
+import type { Counts } from './counts.ts'
 
 const MINUTE = 60_000
 
 /** Adds up the tallies, to the minute; reads no message but the oldest. */
 export function createSummary(
   db: DatabaseSync,
-  tally: Tally,
+  tally: Counts,
   path: string,
-): (call: Takes<'summary'>) => Summary {
+): (call: CallArguments<'summary'>) => Summary {
   const oldest = db.prepare('SELECT min(arrived_at) AS at FROM messages WHERE state = ? AND channel = ?')
   const counts = db.prepare(
     `SELECT channel, kind, state, sum(count) AS count FROM tallies WHERE minute >= ?

@@ -1,21 +1,21 @@
 import type { Channel } from '../../messages/message.ts'
-import type { Ended } from '../calls.ts'
+import type { SettledByStore } from '../calls.ts'
 
 /**
  * Keeps what was ended in passing, where nobody asked for it (an outlived twin), until the next claim of its channel
  * reports it. Goes with the transaction like the tally.
  */
-export interface Aside {
-  ended(message: Ended): void
+export interface UnreportedEnds {
+  ended(message: SettledByStore): void
   /** What is to be reported for a channel; kept again if the transaction is undone. */
-  take(channel: Channel): readonly Ended[]
+  take(channel: Channel): readonly SettledByStore[]
   committed(): void
   undone(): void
 }
 
-export function createAside(): Aside {
-  let kept: readonly Ended[] = []
-  let now: Ended[] = []
+export function createUnreportedEnds(): UnreportedEnds {
+  let kept: readonly SettledByStore[] = []
+  let now: SettledByStore[] = []
   return {
     ended: message => void now.push(message),
     take(channel) {

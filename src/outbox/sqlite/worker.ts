@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type { FromStore, Sent, ToStore } from '../calls.ts'
+import type { MessageFromWorker, MessageToWorker, StoreCall } from '../calls.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { closeQuietly, corrupt, openStore } from './open.ts'
 import { createStore, type Store } from './store.ts'
@@ -10,7 +10,7 @@ import { createStore, type Store } from './store.ts'
 /** What the store's thread is started with. */
 export interface StoreSettings {
   readonly path: string
-  readonly letterKey: KeyObject
+  readonly payloadKey: KeyObject
   readonly maxBacklog: number
   readonly retentionDays: number
   /** ms since the epoch, by the service's clock, at the start. */
@@ -29,7 +29,7 @@ const MOST_TOGETHER = 1000
 function serve(settings: StoreSettings): void {
   const port = parentPort
   if (port === null) throw new Error('runs as a worker thread only')
-  const tell = (message: FromStore) => port.postMessage(message)
+  const tell = (message: MessageFromWorker) => port.postMessage(message)
   let db: DatabaseSync
   let store: Store
   try {
@@ -60,10 +60,10 @@ function serve(settings: StoreSettings): void {
   emptyWal()
   tell({ is: 'open' })
 
-  port.on('message', (first: ToStore) => {
+  port.on('message', (first: MessageToWorker) => {
     const { calls, taken, close } = gather(
       first,
-      () => receiveMessageOnPort(port)?.message as ToStore | undefined,
+      () => receiveMessageOnPort(port)?.message as MessageToWorker | undefined,
     )
     for (let at = 0; at < calls.length; at += MOST_TOGETHER) {
       const started = performance.now()
@@ -85,17 +85,17 @@ function serve(settings: StoreSettings): void {
 
 /** Everything that has arrived by now. */
 function gather(
-  first: ToStore,
-  next: () => ToStore | undefined,
+  first: MessageToWorker,
+  next: () => MessageToWorker | undefined,
 ): {
-  calls: Sent[]
+  calls: StoreCall[]
   taken: number
   close: boolean
 } {
-  const calls: Sent[] = []
+  const calls: StoreCall[] = []
   let taken = 0
   let close = false
-  for (let message: ToStore | undefined = first; message !== undefined; message = next()) {
+  for (let message: MessageToWorker | undefined = first; message !== undefined; message = next()) {
     if (message === 'close') close = true
     else {
       calls.push(...message)

@@ -24,7 +24,7 @@ export interface SmtpLimits {
   readonly idleMs: number
 }
 
-export interface LaneOptions {
+export interface SmtpConnectionOptions {
   readonly address: SmtpAddress
   readonly limits: SmtpLimits
   readonly clock: Clock
@@ -39,7 +39,7 @@ export interface LaneOptions {
 const PLAIN = /^[!-;=?-~]*$/
 
 /** One connection to the server, opened when needed, kept, and replaced when it is lost. One message at a time. */
-export interface Lane {
+export interface SmtpConnection {
   send(mail: OutgoingMail, signal: AbortSignal): Promise<Outcome>
   /** Connects and logs in over a connection of its own. */
   verify(): Promise<{ readonly ok: boolean; readonly detail: string }>
@@ -62,7 +62,15 @@ interface Attempt {
  * A nodemailer pool of one connection. One each, because the limits before and after the dot differ while nodemailer
  * has one limit on silence for all, so we must know which socket carries which message.
  */
-export function createLane({ address, limits, clock, ehloName, bounceTo, dkim, tls }: LaneOptions): Lane {
+export function createSmtpConnection({
+  address,
+  limits,
+  clock,
+  ehloName,
+  bounceTo,
+  dkim,
+  tls,
+}: SmtpConnectionOptions): SmtpConnection {
   let current: Attempt | undefined
   let socket: net.Socket | undefined
   let timer: NodeJS.Timeout | undefined

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Outcome, Provider } from '../provider.ts'
-import { createLane, type Lane, type SmtpLimits } from './connection.ts'
+import { createSmtpConnection, type SmtpConnection, type SmtpLimits } from './connection.ts'
 import { readSmtpUrl } from './url.ts'
 
 /** RFC 5321 4.5.3.2 allows more in each place; people wait for these mails, except after the dot, where servers scan. */
@@ -46,15 +46,23 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
   const address = readSmtpUrl(settings.url)
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
   const limits = { ...SMTP_LIMITS, ...settings.limits }
-  const open = (): Lane =>
-    createLane({ address, limits, ehloName, bounceTo, clock, ...(dkim && { dkim }), ...(tls && { tls }) })
+  const open = (): SmtpConnection =>
+    createSmtpConnection({
+      address,
+      limits,
+      ehloName,
+      bounceTo,
+      clock,
+      ...(dkim && { dkim }),
+      ...(tls && { tls }),
+    })
   const lanes = Array.from({ length: connections }, open)
   // The last one back is the first one out, so that at a low rate a few connections stay warm and the rest close.
   const free = [...lanes]
-  const waiting: ((lane: Lane | undefined) => void)[] = []
+  const waiting: ((lane: SmtpConnection | undefined) => void)[] = []
   let closed = false
 
-  async function lane(signal: AbortSignal): Promise<Lane | undefined> {
+  async function lane(signal: AbortSignal): Promise<SmtpConnection | undefined> {
     const next = free.pop()
     if (next) return next
     return new Promise(resolve => {
@@ -62,7 +70,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
         waiting.splice(waiting.indexOf(take), 1)
         resolve(undefined)
       }
-      const take = (given: Lane | undefined): void => {
+      const take = (given: SmtpConnection | undefined): void => {
         signal.removeEventListener('abort', leave)
         resolve(given)
       }
@@ -71,7 +79,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
     })
   }
 
-  function giveBack(given: Lane): void {
+  function giveBack(given: SmtpConnection): void {
     const next = waiting.shift()
     if (next) next(given)
     else free.push(given)

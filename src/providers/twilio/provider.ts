@@ -1,7 +1,7 @@
 import type { Twilio } from 'twilio'
 import type { OutgoingSms, SmsSender } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { createBag } from '../../runtime/collections.ts'
+import { createObjectSet } from '../../runtime/collections.ts'
 import type { Outcome, Provider } from '../provider.ts'
 import type { Exchange, HttpLimits, UndiciClient } from './http-client.ts'
 import { twilioFailure } from './outcome.ts'
@@ -51,7 +51,7 @@ interface Sdk {
 export function createTwilioProvider(settings: TwilioSettings): Provider & Required<Pick<Provider, 'load'>> {
   const { accountSid, clock, concurrency = 200 } = settings
   const limits = { ...TWILIO_LIMITS, ...settings.limits }
-  const running = createBag<AbortController>()
+  const running = createObjectSet<AbortController>()
   let sdk: Promise<Sdk> | undefined
   const secrets = ['authToken' in settings.login ? settings.login.authToken : settings.login.apiKeySecret]
   let closed = false

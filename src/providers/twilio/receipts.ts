@@ -14,7 +14,7 @@ export interface ReceiptRoutesOptions {
   readonly publicUrl: string
   /** The account's Auth Token, which signs (an API key does not). */
   readonly authToken: string
-  readonly outbox: Pick<Outbox, 'receipt'>
+  readonly outbox: Pick<Outbox, 'writeReceipt'>
   readonly headers: Readonly<Record<string, string>>
   /** ms since the epoch. */
   readonly now: () => number

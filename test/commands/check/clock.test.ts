@@ -1,14 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { dateOf, lookAtClock } from '../../../src/commands/check/clock.ts'
+import { checkClock, dateOf } from '../../../src/commands/check/clock.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
 const NOW = 1_700_000_000_000
 const look = async (theirs: number | null, settings = {}) =>
   linesOf(
-    await lookAtClock(
+    await checkClock(
       load({ ...enough, ...settings }),
       async () => theirs,
       () => NOW,

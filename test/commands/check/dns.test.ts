@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import t from 'tap'
-import { createResolveTxt, lookUp } from '../../../src/commands/check/dns.ts'
+import { createResolveTxt, readTxt } from '../../../src/commands/check/dns.ts'
 
 t.test('a name server that never answers is given up soon', async t => {
   const silent = createSocket('udp4')
@@ -11,15 +11,15 @@ t.test('a name server that never answers is given up soon', async t => {
   const resolver = new Resolver({ timeout: 5000, tries: 4 })
   resolver.setServers([`127.0.0.1:${port}`])
   const began = performance.now()
-  const looked = await lookUp(createResolveTxt(200, resolver), 'example.com')
+  const looked = await readTxt(createResolveTxt(200, resolver), 'example.com')
   t.match(looked, { is: 'unknown', why: /^E/ })
   t.ok(performance.now() - began < 3000)
 })
 
 t.test('nothing under a name is told apart from nobody to ask', async t => {
   const failing = (code: string) => () => Promise.reject(Object.assign(new Error('x'), { code }))
-  t.same(await lookUp(failing('ENODATA'), 'a'), { is: 'none' })
-  t.same(await lookUp(failing('ENOTFOUND'), 'a'), { is: 'none' })
-  t.same(await lookUp(failing('ESERVFAIL'), 'a'), { is: 'unknown', why: 'ESERVFAIL' })
-  t.same(await lookUp(() => Promise.resolve([]), 'a'), { is: 'none' })
+  t.same(await readTxt(failing('ENODATA'), 'a'), { is: 'none' })
+  t.same(await readTxt(failing('ENOTFOUND'), 'a'), { is: 'none' })
+  t.same(await readTxt(failing('ESERVFAIL'), 'a'), { is: 'unknown', why: 'ESERVFAIL' })
+  t.same(await readTxt(() => Promise.resolve([]), 'a'), { is: 'none' })
 })

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createMachine, lookAtMachine, type Machine } from '../../../src/commands/check/machine.ts'
+import { checkMachine, createMachine, type Machine } from '../../../src/commands/check/machine.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
@@ -14,7 +14,7 @@ const plenty: Machine = {
 }
 
 const look = (has: Partial<Machine> = {}, settings = {}) =>
-  linesOf(lookAtMachine(load({ ...enough, ...settings }), '.env', { ...plenty, ...has }))
+  linesOf(checkMachine(load({ ...enough, ...settings }), '.env', { ...plenty, ...has }))
 
 const about = (what: string, has: Partial<Machine>) => look(has).filter(line => line.includes(` ${what}: `))
 

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { lookAtReceipts } from '../../../src/commands/check/receipts.ts'
+import { checkReceipts } from '../../../src/commands/check/receipts.ts'
 import { receiptsUrl } from '../../../src/service/factories.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
 const look = (settings: Record<string, string>) => {
   const config = load({ ...enough, ...settings })
-  return linesOf(lookAtReceipts(config, receiptsUrl(config)))
+  return linesOf(checkReceipts(config, receiptsUrl(config)))
 }
 
 t.test('delivery reports: where they go, or why there are none', async t => {

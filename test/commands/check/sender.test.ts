@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ResolveTxt } from '../../../src/commands/check/dns.ts'
-import { lookAtSender } from '../../../src/commands/check/sender.ts'
+import { checkSender } from '../../../src/commands/check/sender.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
@@ -17,7 +17,7 @@ function dns(texts: Readonly<Record<string, readonly string[]>>): ResolveTxt {
 }
 
 const look = async (resolve: ResolveTxt, settings = {}) =>
-  linesOf(await lookAtSender(load({ ...sender, ...settings }), resolve))
+  linesOf(await checkSender(load({ ...sender, ...settings }), resolve))
 
 t.test('a domain without records: what to publish, and where', async t => {
   t.match(await look(dns({})), [

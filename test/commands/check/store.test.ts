@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import t from 'tap'
-import { lookAtStore } from '../../../src/commands/check/store.ts'
+import { checkStore } from '../../../src/commands/check/store.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
-import { openOutbox, openSealer } from '../../../src/service/factories.ts'
+import { openOutbox, openStoreKeys } from '../../../src/service/factories.ts'
 import { enough, load } from '../../config/settings.ts'
 import { noPostgres, startPostgres } from '../../rigs/postgres.ts'
 import { linesOf } from './lines.ts'
@@ -12,9 +12,9 @@ const STORE_SECRET = 'a-long-random-text-of-ones-own'
 const ready = () => Promise.resolve({ is: 'ready' } as const)
 const look = async (config: Config) =>
   linesOf(
-    await lookAtStore(
+    await checkStore(
       config,
-      async () => openOutbox(config, createClock(), await openSealer(config), pino({ level: 'silent' })),
+      async () => openOutbox(config, createClock(), await openStoreKeys(config), pino({ level: 'silent' })),
       ready,
     ),
   )

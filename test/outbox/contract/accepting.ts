@@ -40,7 +40,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     const again = await reopen()
     const { messages } = await again.claim('email', 10, 1000)
     t.same(messages.map(each => each.recipient).toSorted(), ['ann@example.com', 'bob@example.com'])
-    t.match(await again.accept([given]), [{ is: 'joined' }])
+    t.match(await again.accept([given]), [{ is: 'in-progress' }])
   })
 
   await t.test('an empty call is fine', async t => {
@@ -54,7 +54,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     const answers = await Promise.all(given.map(each => outbox.accept([each])))
     t.ok(answers.every(each => each.length === 1 && each[0]?.is === 'stored'))
     t.match(await view(given[299]?.message.id ?? ''), { state: 'queued' })
-    t.equal((await outbox.desk.summary(clock.now(), 60_000)).backlog.email, 300)
+    t.equal((await outbox.queries.readSummary(clock.now(), 60_000)).backlog.email, 300)
   })
 
   await t.test('a twin of a live message joins it', async t => {
@@ -62,10 +62,18 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     const first = sample(clock)
     await outbox.accept([first])
     clock.advance(300_000)
-    t.same(await outbox.accept([sample(clock)]), [{ is: 'joined', id: first.message.id }], 'while it waits')
+    t.same(
+      await outbox.accept([sample(clock)]),
+      [{ is: 'in-progress', id: first.message.id }],
+      'while it waits',
+    )
     await outbox.claim('email', 1, 1000)
-    t.same(await outbox.accept([sample(clock)]), [{ is: 'joined', id: first.message.id }], 'while it is sent')
-    t.equal((await outbox.desk.list({ limit: 10 })).length, 1)
+    t.same(
+      await outbox.accept([sample(clock)]),
+      [{ is: 'in-progress', id: first.message.id }],
+      'while it is sent',
+    )
+    t.equal((await outbox.queries.listMessages({ limit: 10 })).length, 1)
   })
 
   await t.test('a twin of a sent message gets the same answer for 45 s, and is new after that', async t => {
@@ -74,7 +82,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     await outbox.accept([first])
     const claimed = await claimOne(outbox)
     await outbox.settle(claimed.id, claimed.lease, { to: 'final', state: 'sent', answer: null })
-    const same = [{ is: 'repeated', id: first.message.id, state: 'sent', answer: null }]
+    const same = [{ is: 'finished', id: first.message.id, state: 'sent', answer: null }]
     t.same(await outbox.accept([sample(clock)]), same, 'at once')
     clock.advance(45_000)
     t.same(await outbox.accept([sample(clock)]), same, 'after 45 s')
@@ -92,7 +100,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       await outbox.settle(claimed.id, claimed.lease, { to: 'final', state: 'refused', answer: 'recipient' })
       clock.advance(45_000)
       t.match(await outbox.accept([sample(clock)]), [
-        { is: 'repeated', state: 'refused', answer: 'recipient' },
+        { is: 'finished', state: 'refused', answer: 'recipient' },
       ])
       clock.advance(1)
       t.same(kinds(await outbox.accept([sample(clock)])), ['stored'])
@@ -119,10 +127,10 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       await outbox.accept([to('a'), to('b')])
       const tooMany = [to('c'), to('d')]
       await t.rejects(outbox.accept(tooMany), BacklogFull)
-      for (const each of tooMany) t.equal(await outbox.desk.find(each.message.id), null)
+      for (const each of tooMany) t.equal(await outbox.queries.findMessage(each.message.id), null)
       t.same(kinds(await outbox.accept([to('c')])), ['stored'], 'one still fits')
       await t.rejects(outbox.accept([to('d')]), BacklogFull)
-      t.same(kinds(await outbox.accept([to('a')])), ['joined'], 'a twin needs no room')
+      t.same(kinds(await outbox.accept([to('a')])), ['in-progress'], 'a twin needs no room')
       const { messages } = await outbox.claim('email', 1, 60_000)
       const [claimed] = messages
       if (claimed === undefined) throw new Error('nothing was claimed')

@@ -23,7 +23,7 @@ export async function desk(t: Test, create: Create): Promise<void> {
       clock.advance(1000)
     }
     const list = async (filter: object) =>
-      (await outbox.desk.list({ limit: 10, ...filter })).map(each => ids.indexOf(each.id))
+      (await outbox.queries.listMessages({ limit: 10, ...filter })).map(each => ids.indexOf(each.id))
     t.same(await list({}), [5, 4, 3, 2, 1, 0])
     t.same(await list({ limit: 2 }), [5, 4])
     t.same(await list({ limit: 2, before: NOON + 4000 }), [3, 2])
@@ -46,7 +46,10 @@ export async function desk(t: Test, create: Create): Promise<void> {
     await outbox.settle(sent.message.id, held, { to: 'final', state: 'sent', answer: null })
     clock.advance(60_000)
     await outbox.accept([sample(clock, { purpose: 'alarm', code: 'new' })])
-    const { backlog, oldest, counts, series, bytes } = await outbox.desk.summary(NOON + 120_000, 60_000)
+    const { backlog, oldest, counts, series, bytes } = await outbox.queries.readSummary(
+      NOON + 120_000,
+      60_000,
+    )
     t.same(backlog, { email: 2, sms: 1 })
     t.same(oldest, { email: NOON, sms: NOON + 120_000 })
     t.same(counts.map(each => `${each.channel} ${each.kind} ${each.state} ${each.count}`).toSorted(), [
@@ -60,7 +63,7 @@ export async function desk(t: Test, create: Create): Promise<void> {
       '180000 queued 1',
     ])
     t.ok(bytes === null || bytes > 0)
-    const coarse = await outbox.desk.summary(NOON, 600_000)
+    const coarse = await outbox.queries.readSummary(NOON, 600_000)
     t.same(coarse.series.map(each => `${each.at - NOON} ${each.state} ${each.count}`).toSorted(), [
       '0 queued 3',
       '0 sent 1',
@@ -69,34 +72,34 @@ export async function desk(t: Test, create: Create): Promise<void> {
 
   await t.test('an empty store has an empty summary', async t => {
     const { outbox } = await fresh(t, create)
-    t.match(await outbox.desk.summary(NOON, 60_000), {
+    t.match(await outbox.queries.readSummary(NOON, 60_000), {
       backlog: { email: 0, sms: 0 },
       oldest: { email: null, sms: null },
       counts: [],
       series: [],
     })
-    t.equal(await outbox.desk.find('0'.repeat(32)), null)
+    t.equal(await outbox.queries.findMessage('0'.repeat(32)), null)
   })
 
   await t.test('retry makes a waiting message due now', async t => {
     const { outbox, clock } = await fresh(t, create)
     await outbox.accept([sample(clock)])
     const claimed = await claimOne(outbox)
-    t.equal(await outbox.desk.retry(claimed.id), false, 'it is being sent')
+    t.equal(await outbox.queries.retryMessage(claimed.id), false, 'it is being sent')
     await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() + 60_000 })
-    t.equal(await outbox.desk.retry(claimed.id), true)
+    t.equal(await outbox.queries.retryMessage(claimed.id), true)
     t.match(await claimOne(outbox), { id: claimed.id, attempts: 2 })
-    t.equal(await outbox.desk.retry('0'.repeat(32)), false)
+    t.equal(await outbox.queries.retryMessage('0'.repeat(32)), false)
   })
 
   await t.test('cancel ends a waiting message', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const given = sample(clock)
     await outbox.accept([given])
-    t.equal(await outbox.desk.cancel(given.message.id), true)
+    t.equal(await outbox.queries.cancelMessage(given.message.id), true)
     t.match(await view(given.message.id), { state: 'superseded', timeline: [{ outcome: 'cancelled' }] })
     t.same((await outbox.claim('email', 1, 1000)).messages, [])
-    t.equal(await outbox.desk.cancel(given.message.id), false, 'it does not wait any more')
+    t.equal(await outbox.queries.cancelMessage(given.message.id), false, 'it does not wait any more')
   })
 
   await t.test('neither brings back a message whose life is over', async t => {
@@ -104,13 +107,13 @@ export async function desk(t: Test, create: Create): Promise<void> {
     const given = sample(clock, { lifeMs: 1000 })
     await outbox.accept([given])
     clock.advance(1000)
-    t.equal(await outbox.desk.retry(given.message.id), false)
-    t.equal(await outbox.desk.cancel(given.message.id), false)
+    t.equal(await outbox.queries.retryMessage(given.message.id), false)
+    t.equal(await outbox.queries.cancelMessage(given.message.id), false)
   })
 
   await t.test('probe commits', async t => {
     const { outbox } = await fresh(t, create)
-    t.equal(await outbox.desk.probe(), true)
+    t.equal(await outbox.queries.probeCommit(), true)
   })
 
   await t.test(
@@ -126,11 +129,11 @@ export async function desk(t: Test, create: Create): Promise<void> {
         clock.advance(ms)
         await outbox.claim('sms', 1, 1000)
         await outbox.claim('sms', 1, 1000)
-        return (await outbox.desk.find(sent.message.id)) !== null
+        return (await outbox.queries.findMessage(sent.message.id)) !== null
       }
       t.equal(await later(3 * DAY - 1000), true)
       t.equal(await later(120_000), false)
-      t.not(await outbox.desk.find(waiting.message.id), null)
+      t.not(await outbox.queries.findMessage(waiting.message.id), null)
     },
   )
 }

@@ -17,7 +17,7 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
       const again = await outbox.accept([sample(clock, { code: '111111' })])
       t.same(
         again,
-        [{ is: 'repeated', id: a.message.id, state: 'superseded', answer: null }],
+        [{ is: 'finished', id: a.message.id, state: 'superseded', answer: null }],
         'long after the 45 s',
       )
       t.match(await view(b.message.id), { state: 'queued' }, 'and B is not superseded by it')
@@ -123,7 +123,7 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
         sample(clock, { code: String(100_000 + n), recipient: `r${n}@example.com` }),
       )
       const answers = await Promise.all(pair.map((each, at) => (at === 0 ? outbox : other).accept([each])))
-      t.same(answers.flatMap(kinds).toSorted(), ['joined', 'stored'])
+      t.same(answers.flatMap(kinds).toSorted(), ['in-progress', 'stored'])
     }
     t.equal((await outbox.claim('email', 100, 1000)).messages.length, 20)
   })

@@ -13,27 +13,27 @@ export async function notebook(t: Test, create: Create): Promise<void> {
     given: Sample & { readonly name?: string; readonly goneAt?: number } = {},
   ): Acceptance => ({
     ...sample(clock, { purpose: 'alarm', code: value, ...given }),
-    note: { name: given.name ?? 'ann', value, goneAt: given.goneAt ?? clock.now() + 24 * HOUR },
+    memo: { name: given.name ?? 'ann', value, expiresAt: given.goneAt ?? clock.now() + 24 * HOUR },
   })
 
   await t.test('a note is written with its message, and the newest of a name counts', async t => {
     const { outbox, clock } = await fresh(t, create)
-    t.same(await outbox.notebook.read(['ann', 'bea']), new Map())
+    t.same(await outbox.memos.readMemos(['ann', 'bea']), new Map())
     await outbox.accept([noted(clock, '1')])
-    t.same(await outbox.notebook.read(['ann', 'bea']), new Map([['ann', '1']]))
+    t.same(await outbox.memos.readMemos(['ann', 'bea']), new Map([['ann', '1']]))
     await outbox.accept([
       noted(clock, '2'),
       noted(clock, '3'),
       noted(clock, '4', { recipient: 'bea@example.com', name: 'bea' }),
     ])
     t.same(
-      await outbox.notebook.read(['bea', 'ann']),
+      await outbox.memos.readMemos(['bea', 'ann']),
       new Map([
         ['ann', '3'],
         ['bea', '4'],
       ]),
     )
-    t.same(await outbox.notebook.read([]), new Map())
+    t.same(await outbox.memos.readMemos([]), new Map())
   })
 
   await t.test('without its message, none is', async t => {
@@ -41,18 +41,18 @@ export async function notebook(t: Test, create: Create): Promise<void> {
     const [charge] = [{ quota: 'q', bucket: 'b', windowMs: HOUR, limit: 1 }]
     await outbox.accept([noted(clock, '1', { charges: [charge] })])
     const answers = await outbox.accept([
-      { ...noted(clock, '1'), note: { name: 'ann', value: 'twin', goneAt: clock.now() + HOUR } },
+      { ...noted(clock, '1'), memo: { name: 'ann', value: 'twin', expiresAt: clock.now() + HOUR } },
       noted(clock, '2', { charges: [charge] }),
     ])
-    t.same(kinds(answers), ['joined', 'over-quota'])
-    t.same(await outbox.notebook.read(['ann']), new Map([['ann', '1']]))
+    t.same(kinds(answers), ['in-progress', 'over-quota'])
+    t.same(await outbox.memos.readMemos(['ann']), new Map([['ann', '1']]))
   })
 
   await t.test('notes survive the process, and are every replica’s', async t => {
     const { outbox, clock, peer, reopen } = await fresh(t, create)
     await outbox.accept([noted(clock, '1')])
-    t.same(await (await peer()).notebook.read(['ann']), new Map([['ann', '1']]))
-    t.same(await (await reopen()).notebook.read(['ann']), new Map([['ann', '1']]))
+    t.same(await (await peer()).memos.readMemos(['ann']), new Map([['ann', '1']]))
+    t.same(await (await reopen()).memos.readMemos(['ann']), new Map([['ann', '1']]))
   })
 
   await t.test('a note is forgotten once its time is over, and no sooner', async t => {
@@ -65,17 +65,17 @@ export async function notebook(t: Test, create: Create): Promise<void> {
     // Upkeep goes along with other work.
     await outbox.accept([sample(clock)])
     await outbox.claim('email', 1, HOUR)
-    t.same(await outbox.notebook.read(['ann', 'bea']), new Map([['bea', '2']]))
+    t.same(await outbox.memos.readMemos(['ann', 'bea']), new Map([['bea', '2']]))
   })
 
   await t.test('a message may answer for its twins for longer than others do', async t => {
     const { outbox, clock } = await fresh(t, create)
-    const alarm = () => ({ ...sample(clock, { purpose: 'alarm', code: '1' }), twinWindowMs: 24 * HOUR })
+    const alarm = () => ({ ...sample(clock, { purpose: 'alarm', code: '1' }), dedupeWindowMs: 24 * HOUR })
     t.same(kinds(await outbox.accept([alarm()])), ['stored'])
     const { id, lease } = await claimOne(outbox)
     await outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })
     clock.advance(23 * HOUR)
-    t.match(await outbox.accept([alarm()]), [{ is: 'repeated', id, state: 'sent' }])
+    t.match(await outbox.accept([alarm()]), [{ is: 'finished', id, state: 'sent' }])
     t.same(
       kinds(await outbox.accept([sample(clock, { purpose: 'alarm', code: '1' })])),
       ['stored'],
@@ -86,7 +86,7 @@ export async function notebook(t: Test, create: Create): Promise<void> {
 
   await t.test('after that, it is a new one', async t => {
     const { outbox, clock } = await fresh(t, create)
-    const alarm = () => ({ ...sample(clock, { purpose: 'alarm', code: '1' }), twinWindowMs: HOUR })
+    const alarm = () => ({ ...sample(clock, { purpose: 'alarm', code: '1' }), dedupeWindowMs: HOUR })
     await outbox.accept([alarm()])
     const { id, lease } = await claimOne(outbox)
     await outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })
@@ -97,25 +97,25 @@ export async function notebook(t: Test, create: Create): Promise<void> {
   await t.test('only one of several processes leads, until it gives up or is not heard of', async t => {
     const { outbox, peer } = await fresh(t, create)
     const other = await peer()
-    const { lead } = outbox.notebook
-    if (lead === undefined || other.notebook.lead === undefined) {
+    const { takeLeaderLease } = outbox.memos
+    if (takeLeaderLease === undefined || other.memos.takeLeaderLease === undefined) {
       t.pass('one process holds this store')
       return
     }
-    t.equal(await lead('alerts', 'a', 60_000), true)
-    t.equal(await other.notebook.lead('alerts', 'b', 60_000), false)
-    t.equal(await lead('alerts', 'a', 60_000), true, 'kept')
-    t.equal(await other.notebook.lead('other', 'b', 60_000), true, 'another lead is another')
-    await other.notebook.lead('alerts', 'b', 0)
-    t.equal(await other.notebook.lead('alerts', 'b', 60_000), false, 'nobody gives up another’s')
-    await lead('alerts', 'a', 0)
-    t.equal(await other.notebook.lead('alerts', 'b', 200), true)
-    t.equal(await lead('alerts', 'a', 60_000), false)
+    t.equal(await takeLeaderLease('alerts', 'a', 60_000), true)
+    t.equal(await other.memos.takeLeaderLease('alerts', 'b', 60_000), false)
+    t.equal(await takeLeaderLease('alerts', 'a', 60_000), true, 'kept')
+    t.equal(await other.memos.takeLeaderLease('other', 'b', 60_000), true, 'another lead is another')
+    await other.memos.takeLeaderLease('alerts', 'b', 0)
+    t.equal(await other.memos.takeLeaderLease('alerts', 'b', 60_000), false, 'nobody gives up another’s')
+    await takeLeaderLease('alerts', 'a', 0)
+    t.equal(await other.memos.takeLeaderLease('alerts', 'b', 200), true)
+    t.equal(await takeLeaderLease('alerts', 'a', 60_000), false)
     await new Promise(resolve => setTimeout(resolve, 300))
-    t.equal(await lead('alerts', 'a', 60_000), true, 'b was not heard of')
+    t.equal(await takeLeaderLease('alerts', 'a', 60_000), true, 'b was not heard of')
     const both = await Promise.all([
-      outbox.notebook.lead?.('c', 'a', 60_000),
-      other.notebook.lead('c', 'b', 60_000),
+      outbox.memos.takeLeaderLease?.('c', 'a', 60_000),
+      other.memos.takeLeaderLease('c', 'b', 60_000),
     ])
     t.equal(both.filter(Boolean).length, 1, 'asked at once, one gets it')
   })

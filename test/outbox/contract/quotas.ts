@@ -24,7 +24,7 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     const refused = ask('3')
     const [answer] = await outbox.accept([refused])
     t.match(answer, { is: 'over-quota', quota: 'recipient-10m' })
-    t.equal(await outbox.desk.find(refused.message.id), null)
+    t.equal(await outbox.queries.findMessage(refused.message.id), null)
     const wait = answer?.is === 'over-quota' ? answer.retryAfterSeconds : 0
     t.ok(wait > 0 && wait <= 1200, `${wait} s`)
     clock.advance((wait - 2) * 1000)
@@ -84,8 +84,8 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       outbox.accept([sample(clock, { code, purpose: 'link', charges: [charge(2)] })])
     t.same([await ask('1'), await ask('1'), await ask('1'), await ask('2')].flatMap(kinds), [
       'stored',
-      'joined',
-      'joined',
+      'in-progress',
+      'in-progress',
       'stored',
     ])
   })
@@ -107,7 +107,7 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     )
     const cancelled = await claimOne(outbox)
     await outbox.settle(cancelled.id, cancelled.lease, { to: 'queued', dueAt: clock.now() + 1000 })
-    await outbox.desk.cancel(cancelled.id)
+    await outbox.queries.cancelMessage(cancelled.id)
     t.same(
       kinds(await outbox.accept([sample(clock, { code: '4', charges: one })])),
       ['stored'],

@@ -45,8 +45,8 @@ export async function settling(t: Test, create: Create): Promise<void> {
     t.same(await outbox.settle(id, held, { to: 'final', state: 'refused', answer: 'content' }), {
       state: 'lost',
     })
-    t.equal(await outbox.desk.retry(id), false)
-    t.equal(await outbox.desk.cancel(id), false)
+    t.equal(await outbox.queries.retryMessage(id), false)
+    t.equal(await outbox.queries.cancelMessage(id), false)
     clock.advance(3_600_000)
     t.match(await outbox.claim('email', 1, 1000), { messages: [], settled: [], nextDueAt: null })
     t.match(await view(id), { state: 'sent', answer: null, timeline: [] })
@@ -202,13 +202,21 @@ export async function settling(t: Test, create: Create): Promise<void> {
     await outbox.accept([given])
     await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null, providerId: 'SM1' })
     const at = clock.now()
-    t.equal(await outbox.receipt('sms', 'SM1', 'queued', null, at), 'recorded')
-    t.equal(await outbox.receipt('sms', 'SM1', 'undelivered', '30005', at + 5), 'recorded')
-    t.equal(await outbox.receipt('sms', 'SM1', 'sent', null, at + 9), 'stale')
-    t.equal(await outbox.receipt('sms', 'SM1', 'undelivered', '30005', at + 9), 'stale', 'the same again')
+    t.equal(await outbox.writeReceipt('sms', 'SM1', 'queued', null, at), 'recorded')
+    t.equal(await outbox.writeReceipt('sms', 'SM1', 'undelivered', '30005', at + 5), 'recorded')
+    t.equal(await outbox.writeReceipt('sms', 'SM1', 'sent', null, at + 9), 'stale')
+    t.equal(
+      await outbox.writeReceipt('sms', 'SM1', 'undelivered', '30005', at + 9),
+      'stale',
+      'the same again',
+    )
     t.same((await view(id)).receipt, { status: 'undelivered', errorCode: '30005', at: at + 5 })
     t.equal((await view(id)).state, 'sent', 'the state stays')
-    t.equal(await outbox.receipt('sms', 'SM2', 'delivered', null, at), 'unknown')
-    t.equal(await outbox.receipt('email', 'SM1', 'delivered', null, at), 'unknown', 'of the other channel')
+    t.equal(await outbox.writeReceipt('sms', 'SM2', 'delivered', null, at), 'unknown')
+    t.equal(
+      await outbox.writeReceipt('email', 'SM1', 'delivered', null, at),
+      'unknown',
+      'of the other channel',
+    )
   })
 }

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Accepted, Claimed, MessageView, Outbox } from '../../../src/outbox/outbox.ts'
+import type { Accepted, ClaimedMessage, MessageView, Outbox } from '../../../src/outbox/outbox.ts'
 import type { Create, Opened, StoreOptions } from '../contract.ts'
 import { NOON, type TestClock, testClock } from '../samples.ts'
 
@@ -18,13 +18,13 @@ export async function fresh(t: Test, create: Create, options: Partial<StoreOptio
 }
 
 export async function viewOf(outbox: Outbox, id: string): Promise<MessageView> {
-  const view = await outbox.desk.find(id)
+  const view = await outbox.queries.findMessage(id)
   if (view === null) throw new Error('the message is not in the store')
   return view
 }
 
 /** The one message that a claim gave; fails when it gave another number of them. */
-export async function claimOne(outbox: Outbox, leaseMs = 60_000): Promise<Claimed> {
+export async function claimOne(outbox: Outbox, leaseMs = 60_000): Promise<ClaimedMessage> {
   const { messages } = await outbox.claim('email', 10, leaseMs)
   const [first] = messages
   if (first === undefined || messages.length > 1)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { Claimed, Lease, MessageView, State } from '../../../src/outbox/outbox.ts'
+import type { ClaimedMessage, Lease, MessageView, State } from '../../../src/outbox/outbox.ts'
 import { TRANSITIONS } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
 import { lease, sample } from '../samples.ts'
@@ -93,7 +93,7 @@ function createWalker({ outbox, clock }: Fresh) {
         const [answer] = await outbox.accept([given])
         if (answer?.is !== 'stored') return
         const { id } = given.message
-        names.set(id, { twin: given.twinKey, group: given.groupKey ?? id })
+        names.set(id, { twin: given.dedupeKey, group: given.groupKey ?? id })
         accepted.push(id)
         if (own !== undefined) held.push({ id, lease: own })
         return
@@ -110,14 +110,14 @@ function createWalker({ outbox, clock }: Fresh) {
         return
       }
       case 'cancel':
-        await outbox.desk.cancel(accepted[step.which % Math.max(accepted.length, 1)] ?? '')
+        await outbox.queries.cancelMessage(accepted[step.which % Math.max(accepted.length, 1)] ?? '')
         return
       case 'wait':
         clock.advance(step.ms)
     }
   }
 
-  function mustBeAlive({ expiresAt, ambiguous }: Claimed): void {
+  function mustBeAlive({ expiresAt, ambiguous }: ClaimedMessage): void {
     if (expiresAt <= clock.now()) throw new Error('claimed after its life')
     if (ambiguous > 1) throw new Error('claimed after two ambiguous attempts')
   }
@@ -133,7 +133,7 @@ function createWalker({ outbox, clock }: Fresh) {
   }
 
   async function look(): Promise<void> {
-    const all = await outbox.desk.list({ limit: 1000 })
+    const all = await outbox.queries.listMessages({ limit: 1000 })
     if (all.length !== accepted.length)
       throw new Error(`${all.length} messages instead of ${accepted.length}`)
     for (const view of all) changed(view)
@@ -147,7 +147,7 @@ function createWalker({ outbox, clock }: Fresh) {
       waiting.map(each => names.get(each.id)?.group),
       'waiting codes of a group',
     )
-    const { backlog, counts } = await outbox.desk.summary(0, 60_000)
+    const { backlog, counts } = await outbox.queries.readSummary(0, 60_000)
     if (backlog.email !== live.length)
       throw new Error(`a backlog of ${backlog.email} instead of ${live.length}`)
     for (const { state, count } of counts) {
