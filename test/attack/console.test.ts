@@ -97,7 +97,8 @@ t.test(
 )
 
 t.test("no other page makes an operator's browser send anything, password or not", async t => {
-  for (const settings of [{ ADMIN_TOKEN }, {}]) {
+  const lists: Readonly<Record<string, string>>[] = [{ ADMIN_TOKEN }, {}]
+  for (const settings of lists) {
     const rig = await startRig(t, settings)
     const { port } = new URL(rig.service().adminUrl)
     const foreign: Readonly<Record<string, string>>[] = [
