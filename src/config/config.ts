@@ -6,12 +6,12 @@ import { type Fault, faultsOf, jsonSchema, withReaders } from './schema.ts'
 import { type SettingName, type SettingValues, settingNames } from './settings.ts'
 import { mergeSources, type Sources } from './sources.ts'
 
-export type { Mailbox } from './mailbox.ts'
+export type { Mailbox } from '../settings/mailbox.ts'
+export type { PluginSender, Sender } from '../settings/senders.ts'
+export type { Database } from '../settings/urls.ts'
 export { isLoopback } from './rules.ts'
 export type { Fault } from './schema.ts'
-export type { PluginSender, Sender } from './senders.ts'
 export type { Sources } from './sources.ts'
-export type { Database } from './urls.ts'
 
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
 export type Config = SettingValues & { readonly warnings: readonly string[] }

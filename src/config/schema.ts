@@ -1,7 +1,6 @@
 import type { Ajv, ErrorObject, SchemaValidateFunction } from 'ajv'
-import { type ReaderName, readers } from './readers.ts'
-import type { SettingSchema } from './setting.ts'
-import { type SettingName, settingNames, settings } from './settings.ts'
+import type { SettingSchema } from '../settings/setting.ts'
+import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
 
 /** What is wrong with one setting and what to do about it; never holds the value of a secret. */
 export interface Fault {
@@ -30,15 +29,17 @@ export function jsonSchema(absent: ReadonlySet<string>): ObjectSchema {
   return { type: 'object', required, properties: Object.fromEntries(properties) }
 }
 
-/** Puts what a reader made of a setting's text in the place of the text. */
-const reads: SchemaValidateFunction = (reader: ReaderName, text: string, _schema, place) => {
-  const reading = readers[reader](text)
+/** Puts what a setting's reader made of its text in the place of the text. */
+const reads: SchemaValidateFunction = (_keyword, text: string, _schema, place) => {
+  const name = String(place?.parentDataProperty)
+  const reading = settingOf(name)?.reader?.(text)
+  if (reading === undefined) throw new Error(`${name} has no reader`)
   if ('fault' in reading) {
     reads.errors = [{ keyword: 'reads', message: reading.fault, params: {} }]
     return false
   }
-  const settings: Record<string, unknown> = place?.parentData ?? {}
-  settings[String(place?.parentDataProperty)] = reading.value
+  const values: Record<string, unknown> = place?.parentData ?? {}
+  values[name] = reading.value
   return true
 }
 
@@ -47,7 +48,7 @@ export function withReaders(ajv: Ajv): Ajv {
   return ajv.addKeyword({
     keyword: 'reads',
     type: 'string',
-    schemaType: 'string',
+    schemaType: 'boolean',
     modifying: true,
     errors: true,
     validate: reads,

@@ -1,4 +1,4 @@
-import type { Group, Setting, Settings, Values } from './setting.ts'
+import type { Group, Setting, Settings, Values } from '../settings/setting.ts'
 import { alerts } from './settings/alerts.ts'
 import { callbacks } from './settings/callbacks.ts'
 import { listeners } from './settings/listeners.ts'

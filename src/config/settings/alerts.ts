@@ -1,4 +1,6 @@
-import { type Group, integer, read, text } from '../setting.ts'
+import { readSwitch } from '../../settings/readers.ts'
+import { type Group, integer, read, text } from '../../settings/setting.ts'
+import { readApiUrl } from '../../settings/urls.ts'
 
 const PATH = { pattern: '^/[\\x21-\\x7e]{0,199}$', form: 'a path such as /subscribe' } as const
 
@@ -17,13 +19,13 @@ const settings = {
     meaning: 'Its port; 80 on the public cloud.',
     example: '80',
   }),
-  DDQ_TLS: read('switch', {
+  DDQ_TLS: read(readSwitch, {
     default: 'off',
     meaning:
       'on: connect with TLS. off: in the clear, as the public cloud does on port 80; then the credential can be read on the way.',
     example: 'on',
   }),
-  DDQ_AUTH_URL: read('apiUrl', {
+  DDQ_AUTH_URL: read(readApiUrl, {
     meaning: "The platform API's address, for the login that DDQ asks for.",
     example: 'https://api.example.com',
   }),

@@ -1,4 +1,6 @@
-import { choice, type Group, integer, read, text } from '../setting.ts'
+import { readNetworks } from '../../settings/readers.ts'
+import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
+import { readPublicUrl } from '../../settings/urls.ts'
 
 const TOKEN = { minLength: 1, secret: true } as const
 const KEY = {
@@ -60,7 +62,7 @@ const settings = {
     meaning: 'The same for the SMS URL.',
     example: 'the-old-key-of-the-sms-url',
   }),
-  PUBLIC_URL: read('publicUrl', {
+  PUBLIC_URL: read(readPublicUrl, {
     fill: true,
     meaning:
       'This service as the platform reaches it. `callback-courier urls` prints the full URLs from it; Twilio reports final delivery to it.',
@@ -79,12 +81,12 @@ const settings = {
     meaning: 'With POST_SIGNATURE=required: how far the timestamp of a POST may be from now.',
     example: '300',
   }),
-  ALLOWED_SOURCES: read('networks', {
+  ALLOWED_SOURCES: read(readNetworks, {
     default: '',
     meaning: 'Networks and addresses that callbacks may come from. Empty: from anywhere.',
     example: '203.0.113.0/24, 2001:db8::/32',
   }),
-  TRUSTED_PROXIES: read('networks', {
+  TRUSTED_PROXIES: read(readNetworks, {
     default: '',
     meaning:
       'Proxies in front of this service whose X-Forwarded-For is believed. Empty: nobody is, and the caller is whoever connects.',

@@ -1,4 +1,5 @@
-import { choice, type Group, integer, read, text } from '../setting.ts'
+import { readHosts, readSwitch } from '../../settings/readers.ts'
+import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
 
 const settings = {
   HOST: text({
@@ -13,7 +14,7 @@ const settings = {
     meaning: 'Port that the callbacks are served on.',
     example: '8443',
   }),
-  TLS: read('switch', {
+  TLS: read(readSwitch, {
     default: 'on',
     meaning: 'on: serve HTTPS from the two files below. off: behind a proxy that ends TLS.',
     example: 'off',
@@ -57,7 +58,7 @@ const settings = {
     meaning: 'Password of console and metrics. Make one with `callback-courier token`.',
     example: 'a-long-random-password',
   }),
-  ADMIN_NAMES: read('hosts', {
+  ADMIN_NAMES: read(readHosts, {
     default: '',
     meaning:
       'Host names that the console may be opened under, beside localhost and plain addresses (a protection against DNS rebinding).',

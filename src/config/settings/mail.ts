@@ -1,5 +1,7 @@
-import { readMailbox } from '../mailbox.ts'
-import { choice, type Group, integer, read, text } from '../setting.ts'
+import { readAddress, readMailbox } from '../../settings/mailbox.ts'
+import { readDomain } from '../../settings/readers.ts'
+import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
+import { readSmtpUrl } from '../../settings/urls.ts'
 
 /** The address of MAIL_FROM, when it can be read. */
 function addressOfFrom(given: Readonly<Record<string, string>>): string | undefined {
@@ -8,14 +10,14 @@ function addressOfFrom(given: Readonly<Record<string, string>>): string | undefi
 }
 
 const settings = {
-  SMTP_URL: read('smtpUrl', {
+  SMTP_URL: read(readSmtpUrl, {
     fill: true,
     secret: true,
     meaning:
       'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
     example: 'smtp://courier:password@mail.example.com:587',
   }),
-  SMTP_FALLBACK_URL: read('smtpUrl', {
+  SMTP_FALLBACK_URL: read(readSmtpUrl, {
     secret: true,
     meaning: 'A second mail server, used when the first one refuses or cannot be reached.',
     example: 'smtps://courier:password@mail2.example.com:465',
@@ -27,22 +29,22 @@ const settings = {
     meaning: 'Connections to the mail server at the same time.',
     example: '10',
   }),
-  MAIL_FROM: read('mailbox', {
+  MAIL_FROM: read(readMailbox, {
     fill: true,
     meaning: 'Who mails are from.',
     example: 'Example <no-reply@example.com>',
   }),
-  MAIL_REPLY_TO: read('mailbox', {
+  MAIL_REPLY_TO: read(readMailbox, {
     meaning: 'Where answers of readers go, when not to MAIL_FROM.',
     example: 'Example Support <support@example.com>',
   }),
-  MAIL_BOUNCE_TO: read('address', {
+  MAIL_BOUNCE_TO: read(readAddress, {
     defaultFrom: addressOfFrom,
     meaning:
       'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
     example: 'bounces@example.com',
   }),
-  DKIM_DOMAIN: read('domain', {
+  DKIM_DOMAIN: read(readDomain, {
     meaning: 'Signs mails with DKIM, when your mail server does not: the domain. All three or none.',
     example: 'example.com',
   }),

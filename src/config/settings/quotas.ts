@@ -1,42 +1,43 @@
-import { type Group, read } from '../setting.ts'
+import { readQuota } from '../../settings/readers.ts'
+import { type Group, read } from '../../settings/setting.ts'
 
 const settings = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: read('quota', {
+  QUOTA_RECIPIENT_PER_10_MINUTES: read(readQuota, {
     default: '5',
     meaning: 'Codes and links of one kind to one recipient in 10 minutes. Alarms are never held back by it.',
     example: '5',
   }),
-  QUOTA_RECIPIENT_PER_DAY: read('quota', {
+  QUOTA_RECIPIENT_PER_DAY: read(readQuota, {
     default: '20',
     meaning: 'The same in a day.',
     example: '20',
   }),
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: read('quota', {
+  QUOTA_SMS_PREFIX_PER_10_MINUTES: read(readQuota, {
     default: '50',
     meaning: 'SMS in 10 minutes to numbers that differ only in their last four digits.',
     example: '50',
   }),
-  QUOTA_SMS_COUNTRY_PER_DAY: read('quota', {
+  QUOTA_SMS_COUNTRY_PER_DAY: read(readQuota, {
     default: 'off',
     meaning: 'SMS to one country in a day.',
     example: '5000',
   }),
-  QUOTA_SMS_PER_MINUTE: read('quota', {
+  QUOTA_SMS_PER_MINUTE: read(readQuota, {
     default: 'off',
     meaning: 'All SMS in a minute: the brake for the whole account.',
     example: '300',
   }),
-  QUOTA_SMS_PER_DAY: read('quota', {
+  QUOTA_SMS_PER_DAY: read(readQuota, {
     default: 'off',
     meaning: 'All SMS in a day. Name a figure that you are willing to pay.',
     example: '10000',
   }),
-  QUOTA_EMAIL_PER_MINUTE: read('quota', {
+  QUOTA_EMAIL_PER_MINUTE: read(readQuota, {
     default: 'off',
     meaning: 'All mails in a minute.',
     example: '600',
   }),
-  QUOTA_EMAIL_PER_DAY: read('quota', {
+  QUOTA_EMAIL_PER_DAY: read(readQuota, {
     default: 'off',
     meaning: 'All mails in a day.',
     example: '50000',

@@ -1,4 +1,13 @@
-import { choice, type Group, integer, read, text } from '../setting.ts'
+import { readAreaCode, readDomain } from '../../settings/readers.ts'
+import {
+  readCountries,
+  readFrom,
+  readLocalesByCountry,
+  readSenders,
+  readSendersByCountry,
+} from '../../settings/senders.ts'
+import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
+import { readApiUrl } from '../../settings/urls.ts'
 
 const settings = {
   TWILIO_ACCOUNT_SID: text({
@@ -27,7 +36,7 @@ const settings = {
     meaning: "The API key's secret.",
     example: 'the-secret-of-the-api-key',
   }),
-  TWILIO_FROM: read('from', {
+  TWILIO_FROM: read(readFrom, {
     fill: true,
     meaning: 'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it.',
     example: '+15005550006',
@@ -38,7 +47,7 @@ const settings = {
     meaning: 'Instead of TWILIO_FROM: a messaging service that chooses the sender.',
     example: 'MG00000000000000000000000000000000',
   }),
-  TWILIO_API_URL: read('apiUrl', {
+  TWILIO_API_URL: read(readApiUrl, {
     default: 'https://api.twilio.com',
     meaning: "Twilio's API.",
     example: 'https://api.dublin.ie1.twilio.com',
@@ -50,12 +59,12 @@ const settings = {
     meaning: 'Requests to Twilio at the same time.',
     example: '200',
   }),
-  DEFAULT_AREA_CODE: read('areaCode', {
+  DEFAULT_AREA_CODE: read(readAreaCode, {
     fill: true,
     meaning: 'Country calling code of a number that comes without one.',
     example: '86',
   }),
-  SMS_COUNTRIES: read('countries', {
+  SMS_COUNTRIES: read(readCountries, {
     meaning:
       'Countries that SMS may go to, in two letters. Left out: the country of DEFAULT_AREA_CODE. * opens every country, and your bill with them.',
     example: 'CN, HK, SG',
@@ -71,22 +80,22 @@ const settings = {
     meaning: 'Refuses an SMS that would be billed as more segments than this. Left out: no limit of ours.',
     example: '1',
   }),
-  PLUGIN_SENDERS: read('senders', {
+  PLUGIN_SENDERS: read(readSenders, {
     default: '{}',
     meaning: 'Signature and sender by plugin_id, as JSON on one line.',
     example: '{"plugin-1": {"signature": "Example", "from": "+15005550006"}}',
   }),
-  SENDER_BY_COUNTRY: read('sendersByCountry', {
+  SENDER_BY_COUNTRY: read(readSendersByCountry, {
     default: '{}',
     meaning: 'Sender by country, as JSON on one line: a number, a name or a messaging service.',
     example: '{"US": "+15005550006", "DE": "Example"}',
   }),
-  LOCALE_BY_COUNTRY: read('localesByCountry', {
+  LOCALE_BY_COUNTRY: read(readLocalesByCountry, {
     default: '{}',
     meaning: 'Language of SMS by country, as JSON on one line. Other countries get LOCALE.',
     example: '{"CN": "zh-CN", "TW": "zh-TW"}',
   }),
-  WEBOTP_DOMAIN: read('domain', {
+  WEBOTP_DOMAIN: read(readDomain, {
     meaning: 'Adds the line "@domain #code", by which phones fill the code into pages of this domain.',
     example: 'www.example.com',
   }),

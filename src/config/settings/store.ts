@@ -1,7 +1,8 @@
-import { type Group, integer, read, text } from '../setting.ts'
+import { type Group, integer, read, text } from '../../settings/setting.ts'
+import { readDatabase } from '../../settings/urls.ts'
 
 const settings = {
-  DATABASE_URL: read('database', {
+  DATABASE_URL: read(readDatabase, {
     default: 'file:data/outbox.db',
     secret: true,
     meaning:

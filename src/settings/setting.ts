@@ -1,6 +1,6 @@
-import type { ReaderName, Readers } from './readers.ts'
+import type { ParsedSetting } from './parsed-setting.ts'
 
-/** The JSON schema of one setting. `reads` names the reader (readers.ts) that turns its text into its value. */
+/** The JSON schema of one setting. `reads`: its reader turns its text into its value. */
 export interface SettingSchema {
   readonly type: 'string' | 'integer'
   readonly pattern?: string
@@ -8,7 +8,7 @@ export interface SettingSchema {
   readonly minimum?: number
   readonly maximum?: number
   readonly minLength?: number
-  readonly reads?: ReaderName
+  readonly reads?: true
 }
 
 /** What an operator is told about a setting, and what it is when the operator says nothing. */
@@ -34,6 +34,7 @@ export interface About {
 /** One setting. `T` is the type of its value, once read. */
 export interface Setting<T> extends About {
   readonly schema: SettingSchema
+  readonly reader?: (text: string) => ParsedSetting<unknown>
   /** Carries the type of the value; never there at run time. */
   readonly value?: T
 }
@@ -84,11 +85,9 @@ export function choice<const C extends string, A extends About>(
 }
 
 /** Text that a reader turns into its value. */
-export function read<R extends ReaderName, A extends About>(
-  reads: R,
+export function read<T, A extends About>(
+  reader: (text: string) => ParsedSetting<T>,
   about: A,
-): Setting<Given<ValueOf<R>, A>> {
-  return { ...about, schema: { type: 'string', reads } }
+): Setting<Given<T, A>> {
+  return { ...about, reader, schema: { type: 'string', reads: true } }
 }
-
-type ValueOf<R extends ReaderName> = Exclude<ReturnType<Readers[R]>, { fault: string }>['value']

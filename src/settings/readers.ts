@@ -1,18 +1,9 @@
 import { isIP } from 'node:net'
-import { readAddress, readMailbox } from './mailbox.ts'
 import { type ParsedSetting, splitList } from './parsed-setting.ts'
-import {
-  readCountries,
-  readFrom,
-  readLocalesByCountry,
-  readSenders,
-  readSendersByCountry,
-} from './senders.ts'
-import { readApiUrl, readBrandUrl, readDatabase, readPublicUrl, readSmtpUrl } from './urls.ts'
 
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
-function readSwitch(text: string): ParsedSetting<boolean> {
+export function readSwitch(text: string): ParsedSetting<boolean> {
   const word = text.trim().toLowerCase()
   if (['on', 'true', 'yes', '1'].includes(word)) return { value: true }
   if (['off', 'false', 'no', '0'].includes(word)) return { value: false }
@@ -20,7 +11,7 @@ function readSwitch(text: string): ParsedSetting<boolean> {
 }
 
 /** Networks in CIDR notation and single addresses, IPv4 and IPv6, as they were written. */
-function readNetworks(text: string): ParsedSetting<readonly string[]> {
+export function readNetworks(text: string): ParsedSetting<readonly string[]> {
   const networks = splitList(text)
   if (networks.every(isNetwork)) return { value: networks }
   return { fault: 'must be a list of networks such as 203.0.113.0/24, 2001:db8::/32 or single addresses' }
@@ -33,7 +24,7 @@ function isNetwork(item: string): boolean {
   return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128))
 }
 
-function readHosts(text: string): ParsedSetting<readonly string[]> {
+export function readHosts(text: string): ParsedSetting<readonly string[]> {
   const hosts = splitList(text).map(host => host.toLowerCase())
   if (hosts.every(host => HOST_NAME.test(host.replace(/^\*\./, '')))) return { value: hosts }
   return {
@@ -41,14 +32,14 @@ function readHosts(text: string): ParsedSetting<readonly string[]> {
   }
 }
 
-function readDomain(text: string): ParsedSetting<string> {
+export function readDomain(text: string): ParsedSetting<string> {
   const domain = text.trim().toLowerCase()
   if (domain.includes('.') && HOST_NAME.test(domain)) return { value: domain }
   return { fault: 'must be a host name such as www.example.com, without https:// and without a path' }
 }
 
 /** A quota: how many at most; 0 and `off` mean no limit, as 0. */
-function readQuota(text: string): ParsedSetting<number> {
+export function readQuota(text: string): ParsedSetting<number> {
   const word = text.trim().toLowerCase()
   if (word === 'off') return { value: 0 }
   if (/^\d{1,9}$/.test(word)) return { value: Number(word) }
@@ -56,14 +47,14 @@ function readQuota(text: string): ParsedSetting<number> {
 }
 
 /** A colour. Without its #, too: in a dotenv file that would begin a comment. */
-function readColor(text: string): ParsedSetting<string> {
+export function readColor(text: string): ParsedSetting<string> {
   const digits = /^#?([0-9a-f]{6})$/i.exec(text.trim())?.[1]
   return digits === undefined
     ? { fault: 'must be six hex digits such as 1f5fd6' }
     : { value: `#${digits.toLowerCase()}` }
 }
 
-function readLocale(text: string): ParsedSetting<string> {
+export function readLocale(text: string): ParsedSetting<string> {
   try {
     const [tag] = Intl.getCanonicalLocales(text.trim().replaceAll('_', '-'))
     if (tag !== undefined) return { value: tag }
@@ -74,36 +65,9 @@ function readLocale(text: string): ParsedSetting<string> {
 }
 
 /** An area code as `86`, `+86` or `0086`; its value is the digits alone. */
-function readAreaCode(text: string): ParsedSetting<string> {
+export function readAreaCode(text: string): ParsedSetting<string> {
   const digits = /^(?:\+|00)?([1-9]\d{0,2})$/.exec(text.trim())?.[1]
   return digits === undefined
     ? { fault: 'must be a country calling code such as 86 or +86' }
     : { value: digits }
 }
-
-/** Every reader by its name in a setting's schema. */
-export const readers = {
-  switch: readSwitch,
-  networks: readNetworks,
-  hosts: readHosts,
-  domain: readDomain,
-  quota: readQuota,
-  color: readColor,
-  locale: readLocale,
-  areaCode: readAreaCode,
-  from: readFrom,
-  countries: readCountries,
-  senders: readSenders,
-  sendersByCountry: readSendersByCountry,
-  localesByCountry: readLocalesByCountry,
-  mailbox: readMailbox,
-  address: readAddress,
-  publicUrl: readPublicUrl,
-  brandUrl: readBrandUrl,
-  apiUrl: readApiUrl,
-  smtpUrl: readSmtpUrl,
-  database: readDatabase,
-} as const
-
-export type Readers = typeof readers
-export type ReaderName = keyof Readers
