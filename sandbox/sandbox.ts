@@ -74,7 +74,7 @@ async function serve(parts: Parts, options: SandboxOptions, io: SandboxIo): Prom
   let changed = () => {}
   const devices = options.ports.devices ?? (await usualOrFree(8026))
   const stage = await parts.setStage({ ...options, devices }, () => changed())
-  const page = parts.createPage(stage)
+  const page = parts.createSandboxPage(stage)
   try {
     changed = () => page.changed()
     const address = await page.listen(options.ports.page ?? (await usualOrFree(8025)))

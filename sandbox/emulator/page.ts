@@ -1,11 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import fastify, { type FastifyReply } from 'fastify'
 import type { Channel } from '../../src/messages/message.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 import { SAMPLE_KINDS } from '../../src/platform/sample-callbacks.ts'
-import { guard } from '../guard.ts'
-import { createLive } from '../live.ts'
+import { createPageServer, type Page, replyNotFound } from '../web/page-server.ts'
 import { API_FAULTS, type ApiFault } from './api.ts'
 import { ACTS, type Act } from './board.ts'
 import { FEED_FAULTS, type FeedFault } from './ddq-feed.ts'
@@ -14,41 +10,11 @@ import { RULES } from './devices.ts'
 import type { Emulator } from './emulator.ts'
 import { createTries, TRIES, type Try } from './tries.ts'
 
-export interface EmulatorPage {
-  /** Serves it on 127.0.0.1; 0: any free port. Resolves with its address. */
-  listen(port: number): Promise<string>
-  /** Tells the open pages that there is something new. */
-  changed(): void
-  close(): Promise<void>
-}
-
 export interface EmulatorPageOptions {
   readonly emulator: Emulator
   /** The sandbox's page, when this is part of one. */
   readonly sandboxUrl?: () => string | undefined
 }
-
-const FILES: Readonly<Record<string, readonly [string, string]>> = {
-  '/': ['page/index.html', 'text/html; charset=utf-8'],
-  '/page.css': ['page/page.css', 'text/css; charset=utf-8'],
-  '/main.js': ['page/main.js', 'text/javascript; charset=utf-8'],
-  '/devices.js': ['page/devices.js', 'text/javascript; charset=utf-8'],
-  '/lines.js': ['page/lines.js', 'text/javascript; charset=utf-8'],
-  '/callbacks.js': ['page/callbacks.js', 'text/javascript; charset=utf-8'],
-  '/dom.js': ['../page/dom.js', 'text/javascript; charset=utf-8'],
-}
-
-/** Nothing from anywhere else, no inline script, no frame. */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
 
 interface CallbackBody {
   readonly url: string
@@ -59,58 +25,51 @@ interface CallbackBody {
 }
 
 /** The page on which each thing that the platform can do, or get wrong, is a button. For one person on this machine. */
-export function createEmulatorPage({ emulator, sandboxUrl }: EmulatorPageOptions): EmulatorPage {
+export function createEmulatorPage({ emulator, sandboxUrl }: EmulatorPageOptions): Page {
   const { api, board, ddq, tokens } = emulator
-  const app = fastify({ forceCloseConnections: true })
-  const live = createLive()
   const tries = createTries(emulator.baseUrl, emulator.accounts)
   let tried = ''
   let silent = false
   let down = false
   let redelivers = false
 
-  guard(app)
-  for (const [path, [file, type]] of Object.entries(FILES)) {
-    app.get(path, async (_request, reply) => {
-      const text = await readFile(new URL(file, import.meta.url), 'utf8')
-      return reply.headers({ 'content-type': type, 'content-security-policy': PAGE_POLICY }).send(text)
-    })
-  }
-  app.get('/events', (request, reply) => live.open(request.raw, reply))
-  app.get('/state', async () => ({
-    about: {
-      baseUrl: emulator.baseUrl,
-      ddqHost: `127.0.0.1:${emulator.ddqPort}`,
-      accounts: {
-        ...emulator.accounts,
-        user: { ...emulator.accounts.user, userId: String(emulator.accounts.user.userId) },
+  const { app, ...page } = createPageServer({
+    folder: new URL('page/', import.meta.url),
+    state: () => ({
+      about: {
+        baseUrl: emulator.baseUrl,
+        ddqHost: `127.0.0.1:${emulator.ddqPort}`,
+        accounts: {
+          ...emulator.accounts,
+          user: { ...emulator.accounts.user, userId: String(emulator.accounts.user.userId) },
+        },
+        settings: emulator.settings,
+        sandboxUrl: sandboxUrl?.() ?? null,
       },
-      settings: emulator.settings,
-      sandboxUrl: sandboxUrl?.() ?? null,
-    },
-    devices: board.standing(),
-    rules: RULES,
-    sent: board
-      .sent()
-      .slice(-60)
-      .map(each => ({ ...each, payload: stringifyExactly(each.payload, 2) })),
-    line: { ...ddq.counts(), silent, down, redelivers, manner: ddq.manner },
-    faults: Object.entries(FEED_FAULTS).map(([name, title]) => ({
-      name,
-      title,
-      on: ddq.faults().includes(name as FeedFault),
-    })),
-    api: {
-      tries: TRIES,
-      tried,
-      fault: api.fault(),
-      faults: API_FAULTS,
-      exchanges: emulator.exchanges().slice(-30),
-    },
-    kinds: SAMPLE_KINDS.map(({ channel, kind, type, title }) => ({ channel, kind, type, title })),
-    called: emulator.called().slice(-30),
-    findings: emulator.contract.findings().slice(-20),
-  }))
+      devices: board.standing(),
+      rules: RULES,
+      sent: board
+        .sent()
+        .slice(-60)
+        .map(each => ({ ...each, payload: stringifyExactly(each.payload, 2) })),
+      line: { ...ddq.counts(), silent, down, redelivers, manner: ddq.manner },
+      faults: Object.entries(FEED_FAULTS).map(([name, title]) => ({
+        name,
+        title,
+        on: ddq.faults().includes(name as FeedFault),
+      })),
+      api: {
+        tries: TRIES,
+        tried,
+        fault: api.fault(),
+        faults: API_FAULTS,
+        exchanges: emulator.exchanges().slice(-30),
+      },
+      kinds: SAMPLE_KINDS.map(({ channel, kind, type, title }) => ({ channel, kind, type, title })),
+      called: emulator.called().slice(-30),
+      findings: emulator.contract.findings().slice(-20),
+    }),
+  })
 
   /** A button: does something and says whether there was such a thing. */
   const button = (
@@ -121,8 +80,8 @@ export function createEmulatorPage({ emulator, sandboxUrl }: EmulatorPageOptions
   ) =>
     app.post(path, { schema: { body: { type: 'object', required, properties } } }, async (request, reply) => {
       const done = await press(request.body as never)
-      live.tell()
-      return done === false || done === null ? notFound(reply) : (done ?? {})
+      page.changed()
+      return done === false || done === null ? replyNotFound(reply) : (done ?? {})
     })
   const text = { type: 'string', maxLength: 2000 } as const
   const onOff = { type: 'boolean' } as const
@@ -174,19 +133,10 @@ export function createEmulatorPage({ emulator, sandboxUrl }: EmulatorPageOptions
   button('/clear', {}, () => emulator.clear())
 
   return {
-    async listen(port) {
-      await app.listen({ host: '127.0.0.1', port })
-      return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-    },
-    changed: () => live.tell(),
+    ...page,
     async close() {
-      live.close()
-      await app.close()
+      await page.close()
       await tries.close()
     },
   }
-}
-
-function notFound(reply: FastifyReply): FastifyReply {
-  return reply.code(404).send({ error: 'no such thing' })
 }

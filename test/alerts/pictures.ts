@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
-import { createPage } from '../../sandbox/page.ts'
+import { createSandboxPage } from '../../sandbox/page.ts'
 import { setStage } from '../../sandbox/stage.ts'
 
 /**
@@ -13,7 +13,7 @@ const SIZE = { width: 1180, height: 860 }
 
 let changed = () => {}
 const stage = await setStage({ ports: { callbacks: 0, admin: 0 }, settings: {} }, () => changed())
-const page = createPage(stage)
+const page = createSandboxPage(stage)
 changed = () => page.changed()
 const sandbox = await page.listen(0)
 stage.linkBack(sandbox)

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import nodemailer from 'nodemailer'
 import type { Browser, BrowserContextOptions, Page as Tab } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { createPage } from '../../sandbox/page.ts'
+import { createSandboxPage } from '../../sandbox/page.ts'
 import { setStage } from '../../sandbox/stage.ts'
 import { noBrowser, openBrowser } from '../rigs/browser.ts'
 
@@ -10,7 +10,7 @@ const skip = noBrowser
 let changed = () => {}
 
 const stage = await setStage({ ports: { callbacks: 0, admin: 0 }, settings: {} }, () => changed())
-const page = createPage(stage)
+const page = createSandboxPage(stage)
 changed = () => page.changed()
 const address = await page.listen(0)
 const browser: Browser | null = skip ? null : await openBrowser()

@@ -1,29 +1,8 @@
 import { showCallbacks } from './callbacks.js'
 import { showDevices, showMessages } from './devices.js'
-import { byId, clock, h, post } from './dom.js'
+import { byId, clock, h } from './dom.js'
 import { showApi, showLine } from './lines.js'
-
-let asking = false
-let again = false
-
-/** Asks for everything and shows it. Asked again meanwhile: once more afterwards. */
-async function refresh() {
-  if (asking) {
-    again = true
-    return
-  }
-  asking = true
-  try {
-    const response = await fetch('/state')
-    show(await response.json())
-  } finally {
-    asking = false
-    if (again) {
-      again = false
-      void refresh()
-    }
-  }
-}
+import { showLink, startPage } from './live-page.js'
 
 function show(state) {
   showDevices(state)
@@ -32,9 +11,7 @@ function show(state) {
   showApi(state)
   showCallbacks(state)
   showFindings(state)
-  const link = byId('sandbox')
-  link.hidden = state.about.sandboxUrl === null
-  if (state.about.sandboxUrl) link.href = state.about.sandboxUrl
+  showLink('sandbox', state.about.sandboxUrl)
 }
 
 function showFindings({ findings }) {
@@ -50,15 +27,4 @@ function showFindings({ findings }) {
   )
 }
 
-function setLink(open) {
-  const link = byId('link')
-  link.textContent = open ? 'Live' : 'The emulator has ended'
-  link.classList.toggle('on', open)
-}
-
-byId('clear').addEventListener('click', () => post('/clear', {}))
-
-const events = new EventSource('/events')
-events.addEventListener('open', () => setLink(true))
-events.addEventListener('error', () => setLink(false))
-events.addEventListener('message', refresh)
+startPage(show, 'The emulator has ended')
