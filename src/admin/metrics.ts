@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { ChannelStatus } from '../delivery/delivery.ts'
+import type { ChannelStatus } from '../delivery/port.ts'
 import type { Summary } from '../outbox/outbox.ts'
 import type { Observer } from './event-log.ts'
 

@@ -1,72 +1,54 @@
-/** What a waiting callback learns of one message. */
-export type WaitVerdict =
-  | {
-      readonly is: 'final'
-      readonly state: string
-      readonly answer: 'recipient' | 'content' | 'country' | null
-    }
-  | { readonly is: 'pending' }
+import type { Verdict, Verdicts } from '../delivery/port.ts'
 
-/** Hears the verdict on one message, from the moment on that it was made. */
-export interface VerdictSubscription {
-  /** Never settles when it is stopped before. */
-  readonly verdict: Promise<WaitVerdict>
+/** The verdicts on the messages of one callback, each in its place. */
+export interface AwaitedVerdicts {
+  /**
+   * Waits in place `at` for the verdict on message `id` instead of any other. A message's own has to be subscribed to
+   * before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
+   */
+  subscribe(at: number, id: string): void
+  /** Fills place `at` without waiting. @param verdict null: there will be none. */
+  set(at: number, verdict: Verdict | null): void
+  /** Resolves when every place is filled, or after `ms`: then the places that are not are pending. */
+  within(ms: number): Promise<readonly (Verdict | null)[]>
+  /** Ends all subscriptions. */
   stop(): void
 }
 
-/** A message whose end is waited for; what is known of it already; null: there is none. */
-export type AwaitedVerdict = VerdictSubscription | WaitVerdict | null
+/** @param count how many places there are. */
+export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number): AwaitedVerdicts {
+  const places: (Verdict | null | undefined)[] = Array.from({ length: count })
+  const subscriptions: ((() => void) | undefined)[] = []
+  let whenFilled: (() => void) | undefined
 
-/**
- * Begins to listen. That has to be before the message can have a verdict: one that is pending is said once, and not
- * again to who comes later.
- * @param wait calls back once, with the verdict; at once when it is known already. Returns how to stop waiting.
- */
-export function subscribe(
-  id: string,
-  wait: (id: string, heard: (verdict: WaitVerdict) => void) => () => void,
-): VerdictSubscription {
-  const { promise, resolve } = Promise.withResolvers<WaitVerdict>()
-  return { verdict: promise, stop: wait(id, resolve) }
-}
-
-/** Waits for every verdict, at most `ms`; what is not known then is `pending`. */
-export function awaitVerdicts(
-  waits: readonly AwaitedVerdict[],
-  ms: number,
-): Promise<readonly (WaitVerdict | null)[]> {
-  return new Promise(resolve => {
-    const heard = waits.map((each): WaitVerdict | null => (isOpen(each) ? { is: 'pending' } : each))
-    let missing = waits.filter(isOpen).length
-    const timer = setTimeout(
-      () => {
-        unsubscribeAll(waits)
-        resolve(heard)
-      },
-      Math.max(ms, 0),
-    )
-    const answerIfAll = () => {
-      if (missing > 0) return
-      clearTimeout(timer)
-      resolve(heard)
-    }
-    waits.forEach((each, at) => {
-      if (!isOpen(each)) return
-      void each.verdict.then(verdict => {
-        heard[at] = verdict
-        missing -= 1
-        answerIfAll()
+  const stop = () => {
+    for (const unsubscribe of subscriptions) unsubscribe?.()
+  }
+  return {
+    subscribe(at, id) {
+      subscriptions[at]?.()
+      subscriptions[at] = verdicts.wait(id, verdict => {
+        places[at] = verdict
+        whenFilled?.()
       })
-    })
-    answerIfAll()
-  })
-}
-
-/** Listens no more: nobody is there any longer to be told. */
-export function unsubscribeAll(waits: readonly AwaitedVerdict[]): void {
-  for (const each of waits) if (isOpen(each)) each.stop()
-}
-
-function isOpen(wait: AwaitedVerdict): wait is VerdictSubscription {
-  return wait !== null && 'verdict' in wait
+    },
+    set(at, verdict) {
+      subscriptions[at]?.()
+      places[at] = verdict
+    },
+    within: ms =>
+      new Promise(resolve => {
+        const end = () => {
+          clearTimeout(timer)
+          stop()
+          resolve(places.map(verdict => (verdict === undefined ? { is: 'pending' } : verdict)))
+        }
+        const timer = setTimeout(end, Math.max(ms, 0))
+        whenFilled = () => {
+          if (!places.includes(undefined)) end()
+        }
+        whenFilled()
+      }),
+    stop,
+  }
 }

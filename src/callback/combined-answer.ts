@@ -1,7 +1,7 @@
+import type { Verdict } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Accepted } from '../outbox/outbox.ts'
 import { type Answer, answer, OK, refusal } from './answers.ts'
-import type { WaitVerdict } from './await-verdicts.ts'
 import type { Recipients } from './recipients.ts'
 
 /** Refuses a callback that has nobody, or too many, to send to; null: somebody is left. */
@@ -11,28 +11,35 @@ export function refuseRecipients(channel: Channel, to: Recipients, maxRecipients
     return refusal(channel, 'recipient', `/to: more than ${maxRecipients} recipients`)
   if (to.valid.length > 0) return null
   if (given === 0) return refusal(channel, 'recipient', '/to: no recipient')
-  const what =
+  const expected =
     channel === 'email'
       ? 'an address'
       : to.why === 'country'
         ? 'a number of an allowed country'
         : 'a mobile number'
-  return refusal(channel, to.why, given === 1 ? `/to: not ${what}` : `/to: none of ${given} is ${what}`)
+  return refusal(
+    channel,
+    to.why,
+    given === 1 ? `/to: not ${expected}` : `/to: none of ${given} is ${expected}`,
+  )
 }
 
-/** The answer for all recipients together. `heard`: the verdict on each that was accepted, as far as it is known. */
+/**
+ * The answer for all recipients together.
+ * @param verdicts one for each that was accepted; null where nothing was stored.
+ */
 export function combineAnswers(
   channel: Channel,
   to: Recipients,
   accepted: readonly Accepted[],
-  heard: readonly (WaitVerdict | null)[],
+  verdicts: readonly (Verdict | null)[],
 ): Answer {
   let refused = 0
   let why: 'recipient' | 'content' | 'country' | undefined
   let overQuota = 0
   let retryAfter = 1
-  accepted.forEach((each, at) => {
-    const verdict = heard[at]
+  for (const [at, each] of accepted.entries()) {
+    const verdict = verdicts[at]
     if (each.is === 'over-quota') {
       overQuota += 1
       retryAfter = Math.max(retryAfter, each.retryAfterSeconds)
@@ -40,7 +47,7 @@ export function combineAnswers(
       refused += 1
       why ??= verdict.answer
     }
-  })
+  }
   const total = accepted.length + to.invalid
   if (overQuota === accepted.length)
     return answer('quota', 'too many messages; nothing was sent', { retryAfter })

@@ -1,7 +1,9 @@
+import type { Delivery } from '../delivery/port.ts'
 import { newMessageId } from '../messages/id.ts'
 import type { Interpretation } from '../messages/interpret.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
-import type { Acceptance, Charge, Lease } from '../outbox/outbox.ts'
+import type { KeyedHashes } from '../outbox/encryption.ts'
+import type { Acceptance, Charge } from '../outbox/outbox.ts'
 import type { Caller } from './authenticate.ts'
 import type { CallbackBody } from './body.ts'
 import { dedupeFields } from './dedupe.ts'
@@ -13,18 +15,11 @@ export interface Prepared {
   readonly outgoing: Outgoing
 }
 
-export interface PreparerOptions {
+export interface PrepareOptions {
   readonly render: (message: NewMessage) => Outgoing
-  readonly keys: {
-    /** HMAC that names a message's twins. */
-    twin(fields: readonly string[]): string
-    /** HMAC that names the group within which a newer code supersedes older ones. */
-    group(channel: Channel, recipient: string, kind: string, pluginId: string): string
-    recipient(channel: Channel, recipient: string): string
-  }
+  readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
   readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
-  /** A place in memory, for a message that is handed over at once. */
-  readonly reserve: (message: NewMessage) => Lease | undefined
+  readonly delivery: Pick<Delivery, 'reserve'>
   readonly observer: PreparerObserver
 }
 
@@ -33,7 +28,7 @@ export interface PreparerObserver {
   unrenderable(event: { readonly channel: Channel; readonly kind: string; readonly error: Error }): void
 }
 
-/** What a callback is prepared from. */
+/** A callback whose sender, body and recipients are right. */
 export interface CheckedCallback {
   readonly caller: Caller
   readonly body: CallbackBody
@@ -44,52 +39,48 @@ export interface CheckedCallback {
 }
 
 /**
- * Makes one message per recipient, rendered: what cannot be put into words is refused before it is accepted.
- * Null when it cannot; then nothing is reserved.
+ * Makes one message per recipient, rendered, and reserves its place in memory.
+ * @returns null when one cannot be rendered: it is refused before anything is reserved.
  */
-export function createPreparer(
-  options: PreparerOptions,
-): (reading: CheckedCallback) => readonly Prepared[] | null {
-  const { render, keys, charges, reserve, observer } = options
-
-  return ({ caller, body, interpreted, recipients, arrivedAt }) => {
-    const { channel, corpId } = caller
-    const { kind, purpose, content } = interpreted
-    const fields = dedupeFields(channel, corpId, body)
-    const rendered: { message: NewMessage; outgoing: Outgoing; country: string | undefined }[] = []
-    for (const { to, masked, country } of recipients) {
-      const message: NewMessage = {
-        id: newMessageId(arrivedAt),
-        channel,
-        kind,
-        purpose,
-        recipient: to,
-        masked,
-        content,
-        arrivedAt,
-        expiresAt: arrivedAt + interpreted.lifeMs,
-      }
-      try {
-        rendered.push({ message, outgoing: render(message), country })
-      } catch (error) {
-        const fault = error instanceof Error ? error : new Error('unknown fault')
-        observer.unrenderable({ channel, kind, error: fault })
-        return null
-      }
+export function prepareMessages(
+  { render, keys, charges, delivery, observer }: PrepareOptions,
+  { caller, body, interpreted, recipients, arrivedAt }: CheckedCallback,
+): readonly Prepared[] | null {
+  const { channel, corpId } = caller
+  const { kind, purpose, content } = interpreted
+  const fields = dedupeFields(channel, corpId, body)
+  const rendered: { message: NewMessage; outgoing: Outgoing; country: string | undefined }[] = []
+  for (const { to, masked, country } of recipients) {
+    const message: NewMessage = {
+      id: newMessageId(arrivedAt),
+      channel,
+      kind,
+      purpose,
+      recipient: to,
+      masked,
+      content,
+      arrivedAt,
+      expiresAt: arrivedAt + interpreted.lifeMs,
     }
-    return rendered.map(({ message, outgoing, country }) => {
-      const { recipient } = message
-      const groupKey =
-        purpose === 'code' ? keys.group(channel, recipient, kind, content.pluginId ?? '') : undefined
-      const acceptance: Acceptance = {
-        message,
-        dedupeKey: keys.twin([...fields, recipient]),
-        recipientHash: keys.recipient(channel, recipient),
-        charges: charges(message, country),
-        ...(groupKey === undefined ? {} : { groupKey }),
-      }
-      const lease = reserve(message)
-      return { acceptance: lease === undefined ? acceptance : { ...acceptance, lease }, outgoing }
-    })
+    try {
+      rendered.push({ message, outgoing: render(message), country })
+    } catch (error) {
+      const fault = error instanceof Error ? error : new Error('unknown fault')
+      observer.unrenderable({ channel, kind, error: fault })
+      return null
+    }
   }
+  return rendered.map(({ message, outgoing, country }) => {
+    const { recipient } = message
+    const acceptance: Acceptance = {
+      message,
+      dedupeKey: keys.dedupeKey([...fields, recipient]),
+      groupKey:
+        purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
+      recipientHash: keys.recipientHash(channel, recipient),
+      charges: charges(message, country),
+      lease: delivery.reserve(channel, purpose),
+    }
+    return { acceptance, outgoing }
+  })
 }

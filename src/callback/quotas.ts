@@ -1,7 +1,9 @@
 import type { NewMessage } from '../messages/message.ts'
+import type { KeyedHashes } from '../outbox/encryption.ts'
 import type { Charge } from '../outbox/outbox.ts'
 
 const MINUTE = 60_000
+const TEN_MINUTES = 10 * MINUTE
 const DAY = 24 * 60 * MINUTE
 
 /** Limits; 0 switches one off. */
@@ -19,39 +21,45 @@ export interface QuotaLimits {
  * Per recipient and kind: codes and links only, so that nobody is flooded with them; an alarm is never held back by
  * it. An address counts without regard to case and without a `+tag`: they reach the same person. Per number prefix
  * (less its last four digits): ranges that are called to be paid for it. Per country and per channel: brakes for the
- * whole account; a channel's is told of from half of it on, while there is time to look.
+ * whole account; a channel's warns from half of it on, while there is time to look.
  *
- * @param hash a keyed hash, so that no number or address stands in a counter's name.
+ * @param keys make a counter's name, so that no number or address stands in it.
  */
 export function createQuotas(
   limits: QuotaLimits,
-  hash: (...fields: readonly string[]) => string,
+  keys: Pick<KeyedHashes, 'bucketHash'>,
 ): (message: NewMessage, country: string | undefined) => readonly Charge[] {
-  return (message, country) => {
+  const { recipientPer10Minutes, recipientPerDay, smsPrefixPer10Minutes, smsCountryPerDay } = limits
+  return ({ channel, kind, purpose, recipient }, country) => {
     const charges: Charge[] = []
-    const { channel, kind, purpose, recipient } = message
-    const charge = (quota: string, limit: number, windowMs: number, bucket: () => string) => {
-      if (limit > 0) charges.push({ quota, bucket: bucket(), windowMs, limit })
-    }
-    if (purpose !== 'alarm') {
-      let name: string | undefined
-      const bucket = () => (name ??= hash('recipient', channel, personOf(recipient), kind))
-      charge('recipient-10m', limits.recipientPer10Minutes, 10 * MINUTE, bucket)
-      charge('recipient-day', limits.recipientPerDay, DAY, bucket)
+    if (purpose !== 'alarm' && (recipientPer10Minutes > 0 || recipientPerDay > 0)) {
+      const bucket = keys.bucketHash('recipient', channel, personOf(recipient), kind)
+      charges.push(
+        { quota: 'recipient-10m', bucket, windowMs: TEN_MINUTES, limit: recipientPer10Minutes },
+        { quota: 'recipient-day', bucket, windowMs: DAY, limit: recipientPerDay },
+      )
     }
     if (channel === 'sms') {
-      charge('sms-prefix-10m', limits.smsPrefixPer10Minutes, 10 * MINUTE, () =>
-        hash('prefix', recipient.slice(0, -4)),
-      )
-      charge('sms-country-day', limits.smsCountryPerDay, DAY, () => `country:${country ?? 'none'}`)
+      if (smsPrefixPer10Minutes > 0) {
+        const bucket = keys.bucketHash('prefix', recipient.slice(0, -4))
+        charges.push({ quota: 'sms-prefix-10m', bucket, windowMs: TEN_MINUTES, limit: smsPrefixPer10Minutes })
+      }
+      const bucket = `country:${country ?? 'none'}`
+      charges.push({ quota: 'sms-country-day', bucket, windowMs: DAY, limit: smsCountryPerDay })
     }
-    const brake = (quota: string, limit: number, windowMs: number) => {
-      if (limit > 0)
-        charges.push({ quota, bucket: `channel:${channel}`, windowMs, limit, warnAt: Math.ceil(limit / 2) })
-    }
-    brake(`${channel}-minute`, limits.channel[channel].perMinute, MINUTE)
-    brake(`${channel}-day`, limits.channel[channel].perDay, DAY)
-    return charges
+    const { perMinute, perDay } = limits.channel[channel]
+    const bucket = `channel:${channel}`
+    charges.push(
+      {
+        quota: `${channel}-minute`,
+        bucket,
+        windowMs: MINUTE,
+        limit: perMinute,
+        warnAt: Math.ceil(perMinute / 2),
+      },
+      { quota: `${channel}-day`, bucket, windowMs: DAY, limit: perDay, warnAt: Math.ceil(perDay / 2) },
+    )
+    return charges.filter(({ limit }) => limit > 0)
   }
 }
 

@@ -1,48 +1,22 @@
+import type { Delivery, Verdicts } from '../delivery/port.ts'
 import type { Interpret } from '../messages/interpret.ts'
-import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
-import { type Accepted, BacklogFull, type Lease, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import type { Channel } from '../messages/message.ts'
+import { type Accepted, BacklogFull, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Answer, answer, contentInvalid } from './answers.ts'
 import type { Caller } from './authenticate.ts'
-import {
-  type AwaitedVerdict,
-  awaitVerdicts,
-  subscribe,
-  unsubscribeAll,
-  type VerdictSubscription,
-  type WaitVerdict,
-} from './await-verdicts.ts'
+import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts'
 import type { CallbackBody } from './body.ts'
 import { combineAnswers, refuseRecipients } from './combined-answer.ts'
-import { createPreparer, type Prepared, type PreparerObserver, type PreparerOptions } from './prepare.ts'
+import { type Prepared, type PrepareOptions, type PreparerObserver, prepareMessages } from './prepare.ts'
 import type { Recipients } from './recipients.ts'
 
-/** What receiving needs of the delivery loop. */
-export interface Courier {
-  reserve(channel: Channel, purpose: Purpose): Lease | undefined
-  unreserve(channel: Channel): void
-  isCircuitOpen(channel: Channel): boolean
-  begin(handover: {
-    readonly message: NewMessage
-    readonly lease: Lease
-    readonly groupKey?: string
-    readonly outgoing: Outgoing
-  }): void
-  wake(channel: Channel, groupKey?: string): void
-  /** Sees to it that the end of a message is heard here, which another process may be sending. */
-  follow?(id: string): void
-}
-
-export interface ReceiverOptions extends Pick<PreparerOptions, 'render' | 'keys' | 'charges'> {
+export interface ReceiverOptions extends PrepareOptions {
   readonly outbox: Pick<Outbox, 'accept'>
-  readonly courier: Courier
-  readonly verdicts: {
-    wait(id: string, heard: (verdict: WaitVerdict) => void): () => void
-    announce(
-      id: string,
-      verdict: { readonly is: 'final'; readonly state: 'superseded'; readonly answer: null },
-    ): void
-  }
+  readonly delivery: Pick<Delivery, 'reserve' | 'unreserve' | 'isCircuitOpen' | 'begin' | 'wake'>
+  readonly verdicts: Pick<Verdicts, 'wait' | 'announce'>
+  /** Announces the end of a message that another process may be sending; only for a store that processes share. */
+  readonly pollVerdict?: (id: string) => void
   readonly interpret: Interpret
   readonly recipients: (channel: Channel, to: string, areaCode: string | undefined) => Recipients
   readonly clock: Clock
@@ -72,7 +46,7 @@ export interface ReceiverObserver extends PreparerObserver {
 export interface Reception {
   readonly answer: Answer
   readonly kind: string
-  /** Ids of its messages, its twins' included. */
+  /** Ids of its messages; of a duplicate, the id of the message that it repeats. */
   readonly ids: readonly string[]
 }
 
@@ -88,127 +62,118 @@ const STORE_RETRY_AFTER = 5
 export function createReceiver(
   options: ReceiverOptions,
 ): (caller: Caller, body: CallbackBody) => Promise<Reception> {
-  const { outbox, courier, verdicts, interpret, recipients, clock, observer } = options
+  const { clock, observer, storeWithinMs = STORE_WITHIN_MS } = options
   /** Callbacks that were answered because the store took too long, and whose messages it still has. */
   let overdue = 0
-  const prepare = createPreparer({
-    ...options,
-    reserve: message => courier.reserve(message.channel, message.purpose),
-  })
 
   return async (caller, body) => {
     const { channel } = caller
     const arrivedAt = clock.now()
-    const interpreted = interpret(channel, body)
-    if (!interpreted.ok)
-      return {
-        answer: contentInvalid(channel, `${interpreted.pointer}: ${interpreted.why}`),
-        kind: 'none',
-        ids: [],
-      }
+    const interpreted = options.interpret(channel, body)
+    if (!interpreted.ok) {
+      const { pointer, why } = interpreted
+      return { answer: contentInvalid(channel, `${pointer}: ${why}`), kind: 'none', ids: [] }
+    }
     const { kind } = interpreted
-    const areaCode = textOf(body.area_code)
-    const to = recipients(channel, String(body.to), areaCode)
+    const to = options.recipients(channel, String(body.to), textOf(body.area_code))
     const refused = refuseRecipients(channel, to, options.maxRecipients)
     if (refused !== null) return { answer: refused, kind, ids: [] }
 
     // Each that waits for a stuck store holds memory: there are enough of them already.
     if (overdue > 0) return { answer: unavailable('the store takes too long'), kind, ids: [] }
-    const prepared = prepare({ caller, body, interpreted, recipients: to.valid, arrivedAt })
+    const prepared = prepareMessages(options, { caller, body, interpreted, recipients: to.valid, arrivedAt })
     if (prepared === null)
       return { answer: contentInvalid(channel, 'the message cannot be put into words'), kind, ids: [] }
 
-    const left = () => options.answerWithinMs - (clock.now() - arrivedAt)
-    const storing = store(channel, prepared)
-    const stored = await within(options.storeWithinMs ?? STORE_WITHIN_MS, storing)
-    const known = prepared.map(each => each.acceptance.message.id)
+    const verdicts = createAwaitedVerdicts(options.verdicts, prepared.length)
+    const storing = store(options, prepared, verdicts)
+    const stored = await within(storeWithinMs, storing)
     if (stored === undefined) {
-      // Nobody waits for it any more, but it must not fail unheard.
+      // Its messages are handed over when they are stored after all, but nobody waits for their verdicts any more.
       overdue += 1
       storing
-        .then(late => 'waits' in late && unsubscribeAll(late.waits))
-        .catch((error: unknown) => observer.storeFailed({ doing: 'accept', error: error as Error }))
-        .finally(() => {
-          overdue -= 1
-        })
-      return { answer: unavailable('the store takes too long'), kind, ids: known }
+        .then(verdicts.stop)
+        .catch((error: Error) => observer.storeFailed({ doing: 'accept', error }))
+        .finally(() => (overdue -= 1))
+      const ids = prepared.map(each => each.acceptance.message.id)
+      return { answer: unavailable('the store takes too long'), kind, ids }
     }
     if ('refused' in stored) return { answer: unavailable(stored.refused), kind, ids: [] }
-    const { accepted, waits } = stored
-    const heard = await awaitVerdicts(waits, left())
-    const ids = accepted.map((each, at) =>
-      each.is === 'in-progress' || each.is === 'finished' ? each.id : (known[at] ?? ''),
-    )
-    return { answer: combineAnswers(channel, to, accepted, heard), kind, ids }
+    const known = await verdicts.within(options.answerWithinMs - (clock.now() - arrivedAt))
+    return { answer: combineAnswers(channel, to, stored.accepted, known), kind, ids: stored.ids }
   }
+}
 
-  /**
-   * Commits the messages of a callback and hands them over. That happens even when the callback was answered
-   * meanwhile: what is stored as being sent must be sent.
-   */
-  async function store(
-    channel: Channel,
-    prepared: readonly Prepared[],
-  ): Promise<
-    | { readonly accepted: readonly Accepted[]; readonly waits: readonly AwaitedVerdict[] }
-    | { readonly refused: string }
-  > {
-    let accepted: readonly Accepted[]
-    // Before there is a message: its verdict may come while it is being handed over.
-    const ears = prepared.map(each => subscribe(each.acceptance.message.id, verdicts.wait))
-    try {
-      accepted = await outbox.accept(prepared.map(each => each.acceptance))
-    } catch (error) {
-      unsubscribeAll(ears)
-      for (const { acceptance } of prepared) if (acceptance.lease !== undefined) courier.unreserve(channel)
-      if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
-      observer.storeFailed({ doing: 'accept', error })
-      return {
-        refused:
-          error instanceof BacklogFull ? 'too many messages are waiting' : 'the message cannot be stored now',
-      }
-    }
-    return { accepted, waits: ears.map((ear, at) => handOver(prepared[at], accepted[at], ear)) }
+/**
+ * Commits the messages of a callback and hands them over. That happens even when the callback was answered
+ * meanwhile: what is stored as being sent must be sent.
+ */
+async function store(
+  options: ReceiverOptions,
+  prepared: readonly Prepared[],
+  verdicts: AwaitedVerdicts,
+): Promise<
+  { readonly accepted: readonly Accepted[]; readonly ids: readonly string[] } | { readonly refused: string }
+> {
+  const { outbox, delivery, observer } = options
+  const acceptances = prepared.map(({ acceptance }) => acceptance)
+  for (const [at, { message }] of acceptances.entries()) verdicts.subscribe(at, message.id)
+  let accepted: readonly Accepted[]
+  try {
+    accepted = await outbox.accept(acceptances)
+  } catch (error) {
+    verdicts.stop()
+    for (const { lease, message } of acceptances) if (lease !== undefined) delivery.unreserve(message.channel)
+    if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
+    observer.storeFailed({ doing: 'accept', error })
+    const full = error instanceof BacklogFull
+    return { refused: full ? 'too many messages are waiting' : 'the message cannot be stored now' }
   }
+  const ids = prepared.map((each, at) => handOver(options, each, accepted[at], verdicts, at))
+  return { accepted, ids }
+}
 
-  /** Hands a stored message over; says whose end to wait for, or what is known at once. */
-  function handOver(
-    prepared: Prepared | undefined,
-    became: Accepted | undefined,
-    ear: VerdictSubscription,
-  ): AwaitedVerdict {
-    if (prepared === undefined || became === undefined)
-      throw new Error('the outbox answered fewer messages than it was given')
-    const { acceptance, outgoing } = prepared
-    const { message, lease, groupKey } = acceptance
-    const { channel, kind } = message
-    if (became.is === 'stored') {
-      for (const older of became.superseded) {
-        verdicts.announce(older, { is: 'final', state: 'superseded', answer: null })
-        observer.superseded({ id: older, channel, kind })
-      }
-      for (const quota of became.nearing ?? []) observer.nearQuota({ channel, quota })
-      if (lease === undefined) {
-        courier.wake(channel, groupKey)
-        if (!courier.isCircuitOpen(channel)) return ear
-        ear.stop()
-        return { is: 'pending' }
-      }
-      courier.begin({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })
-      return ear
+/**
+ * Hands a stored message over, and sees to it that its place in `verdicts` is filled.
+ * @returns the message's id, or that of the one it repeats.
+ */
+function handOver(
+  options: ReceiverOptions,
+  { acceptance, outgoing }: Prepared,
+  result: Accepted | undefined,
+  verdicts: AwaitedVerdicts,
+  at: number,
+): string {
+  if (result === undefined) throw new Error('the outbox answered fewer messages than it was given')
+  const { delivery, observer } = options
+  const { message, lease, groupKey } = acceptance
+  const { id, channel, kind } = message
+  if (result.is === 'stored') {
+    for (const older of result.superseded) {
+      options.verdicts.announce(older, { is: 'final', state: 'superseded', answer: null })
+      observer.superseded({ id: older, channel, kind })
     }
-    ear.stop()
-    if (lease !== undefined) courier.unreserve(channel)
-    if (became.is === 'over-quota') {
-      observer.overQuota({ channel, kind, quota: became.quota })
-      return null
+    for (const quota of result.nearing ?? []) observer.nearQuota({ channel, quota })
+    if (lease !== undefined) delivery.begin({ message, lease, outgoing, groupKey })
+    else {
+      delivery.wake(channel, groupKey)
+      if (delivery.isCircuitOpen(channel)) verdicts.set(at, { is: 'pending' })
     }
-    observer.duplicate({ channel, kind, is: became.is })
-    if (became.is === 'finished') return { is: 'final', state: became.state, answer: became.answer }
-    const twin = subscribe(became.id, verdicts.wait)
-    courier.follow?.(became.id)
-    return twin
+    return id
   }
+  if (lease !== undefined) delivery.unreserve(channel)
+  if (result.is === 'over-quota') {
+    observer.overQuota({ channel, kind, quota: result.quota })
+    verdicts.set(at, null)
+    return id
+  }
+  observer.duplicate({ channel, kind, is: result.is })
+  if (result.is === 'finished') verdicts.set(at, { is: 'final', state: result.state, answer: result.answer })
+  else {
+    verdicts.subscribe(at, result.id)
+    options.pollVerdict?.(result.id)
+  }
+  return result.id
 }
 
 function unavailable(why: string): Answer {

@@ -2,7 +2,7 @@ import { type ClaimedMessage, type Outbox, StoreUnavailable } from '../outbox/ou
 import type { Clock } from '../runtime/clock.ts'
 import type { ChannelQueue, Job } from './channel-queue.ts'
 import type { DeliveryObserver } from './observer.ts'
-import type { Verdicts } from './verdicts.ts'
+import type { Verdicts } from './port.ts'
 
 /** Fetches from the store what is due: retries, what a dead process left, and what had no place in memory. */
 export interface Claims {

@@ -1,37 +1,19 @@
-import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
+import type { Channel } from '../messages/message.ts'
 import type { Lease, Outbox, Settlement } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createAttempts } from './attempt.ts'
 import { attemptRecord, recordBreaker } from './attempt-record.ts'
-import type { Breaker } from './breaker.ts'
 import { type ChannelQueue, type ChannelSpec, createChannelQueue, type Job } from './channel-queue.ts'
 import { createClaims, expectDue } from './claim.ts'
 import { createDisabledChannels } from './disabled-channels.ts'
 import { createInFlight } from './in-flight.ts'
 import type { DeliveryObserver } from './observer.ts'
+import type { Delivery, Verdicts } from './port.ts'
 import { settlementOf } from './retry.ts'
 import { createSettler } from './settle.ts'
-import type { Verdicts } from './verdicts.ts'
 
 export type { DeliveryObserver } from './observer.ts'
-
-/** A message that was just accepted as `sending`, handed over from memory with its finished bytes. */
-export interface Handover {
-  readonly message: NewMessage
-  readonly lease: Lease
-  readonly groupKey?: string
-  readonly outgoing: Outgoing
-}
-
-export interface ChannelStatus {
-  readonly channel: Channel
-  readonly provider: string
-  readonly inFlight: number
-  readonly waiting: number
-  readonly breaker: ReturnType<Breaker['state']>
-  readonly breakerUntil: number | null
-}
 
 export interface DeliveryOptions {
   readonly outbox: Outbox
@@ -48,30 +30,6 @@ export interface DeliveryOptions {
   readonly pollMs: number
   /** Names a claim, unique for every claim ever made. A shared store names them itself. */
   readonly leaseToken: () => string
-}
-
-/** The loop that brings messages from the outbox to their providers, and the only one that settles them. */
-export interface Delivery {
-  /** A place in memory for a message that is about to be accepted; undefined: leave it to the store. */
-  reserve(channel: Channel, purpose: Purpose): Lease | undefined
-  /** Gives back a place that was not used. */
-  unreserve(channel: Channel): void
-  /** Whether the channel's provider is being left alone: a message now has no verdict soon. */
-  isCircuitOpen(channel: Channel): boolean
-  /** Takes an accepted message over; its place was reserved. */
-  begin(handover: Handover): void
-  /**
-   * Something was stored as `queued` and is due.
-   * @param groupKey of a code, and every code has one: nothing but codes begins until it was claimed; an older one of its group that waits in memory is superseded by it.
-   */
-  wake(channel: Channel, groupKey?: string): void
-  status(): readonly ChannelStatus[]
-  start(): void
-  /**
-   * Ends: gives back what has not begun, lets what is in flight finish for `graceMs`, then aborts it and settles what
-   * that became. Resolves when nothing is reserved, in flight or unsettled, or after another `abortMs`.
-   */
-  stop(graceMs: number, abortMs: number): Promise<void>
 }
 
 /** What came back from an open breaker does not come again all at once, ms. */

@@ -1,7 +1,7 @@
 import { type AdminQueries, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { DeliveryObserver } from './observer.ts'
-import type { Verdicts } from './verdicts.ts'
+import type { Verdicts } from './port.ts'
 
 export interface VerdictPollerOptions {
   readonly desk: Pick<AdminQueries, 'findMessage'>

@@ -2,7 +2,7 @@ import { type Outbox, type Settled, type Settlement, StoreUnavailable } from '..
 import type { Clock } from '../runtime/clock.ts'
 import type { Job } from './channel-queue.ts'
 import type { DeliveryObserver } from './observer.ts'
-import type { Verdicts } from './verdicts.ts'
+import type { Verdicts } from './port.ts'
 
 /** Writes the ends of attempts, the only one that does. */
 export interface Settler {

@@ -1,22 +1,7 @@
-import type { FinalAnswer, FinalState } from '../outbox/outbox.ts'
 import { createStringMap } from '../runtime/collections.ts'
-
-/** What a waiting callback learns of one message. */
-export type Verdict =
-  | { readonly is: 'final'; readonly state: FinalState; readonly answer: FinalAnswer }
-  /** Not settled before the caller must be answered: it is stored, and being tried until it expires. */
-  | { readonly is: 'pending' }
+import type { Verdict, Verdicts } from './port.ts'
 
 const PENDING: Verdict = { is: 'pending' }
-
-/** Brings the end of a message to the callbacks that wait for it. In memory, of this process. */
-export interface Verdicts {
-  /** Calls back once, with the verdict; at once when it is known already. Returns how to stop waiting. */
-  wait(id: string, heard: (verdict: Verdict) => void): () => void
-  announce(id: string, verdict: Verdict): void
-  /** Delivery has ended: whoever waits, or will wait, for an end that is not known hears at once that it is pending. */
-  end(): void
-}
 
 /**
  * @param remember how many of the latest ends are kept at least, and twice as many at most, for a twin that joins a

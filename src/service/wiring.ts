@@ -21,8 +21,9 @@ import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { createSources } from '../callback/source-networks.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
 import { createBreaker } from '../delivery/breaker.ts'
-import { createDelivery, type Delivery } from '../delivery/delivery.ts'
+import { createDelivery } from '../delivery/delivery.ts'
 import { createVerdictPoller } from '../delivery/poll-verdict.ts'
+import type { Delivery } from '../delivery/port.ts'
 import { createVerdicts } from '../delivery/verdicts.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
@@ -148,7 +149,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     leaseToken: outbox.sharedLeases?.newLeaseToken ?? createLeaseTokens(),
   })
 
-  const charges = createQuotas(quotaLimits(config), (...fields) => storeKeys.bucketHash(...fields))
+  const charges = createQuotas(quotaLimits(config), storeKeys)
   const alerts =
     alerting?.openAlerts({
       config,
@@ -165,7 +166,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     }) ?? null
 
   let draining = false
-  const follow = createVerdictPoller({
+  const pollVerdict = createVerdictPoller({
     desk: outbox.queries,
     verdicts,
     clock,
@@ -174,7 +175,8 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
   })
   const receive = createReceiver({
     outbox,
-    courier: outbox.sharedLeases === undefined ? delivery : { ...delivery, follow },
+    delivery,
+    pollVerdict: outbox.sharedLeases && pollVerdict,
     verdicts,
     interpret: createInterpreter({
       emailWords: config.EMAIL_WORDS,
@@ -184,11 +186,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     }),
     recipients: createRecipientReader(createPhoneParser(phoneRules(config))),
     render: renderer.render,
-    keys: {
-      twin: fields => storeKeys.dedupeKey(fields),
-      group: (...fields) => storeKeys.groupKey(...fields),
-      recipient: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
-    },
+    keys: storeKeys,
     charges,
     clock,
     maxRecipients: config.MAX_RECIPIENTS,

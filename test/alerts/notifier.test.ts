@@ -14,7 +14,13 @@ t.test('an alarm is told to everybody on its row, as mail and as SMS, with its w
   await take(reporter.alert(device, true, { rule, current: -11.5 }))
   const views = await stored()
   t.match(views, [
-    { channel: 'email', kind: 'device-alert', purpose: 'alarm', maskedRecipient: 'a***@example.com', state: 'queued' },
+    {
+      channel: 'email',
+      kind: 'device-alert',
+      purpose: 'alarm',
+      maskedRecipient: 'a***@example.com',
+      state: 'queued',
+    },
     { channel: 'sms', kind: 'device-alert', maskedRecipient: '+86*******8000' },
   ])
   t.same(

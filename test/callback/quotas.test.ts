@@ -30,7 +30,7 @@ const message = (channel: Channel, recipient: string, purpose: Purpose = 'code',
   arrivedAt: 0,
   expiresAt: 1,
 })
-const charges = createQuotas(limits, (...fields) => fields.join('/'))
+const charges = createQuotas(limits, { bucketHash: (...fields) => fields.join('/') })
 const bucketOf = (each: NewMessage, quota: string) =>
   charges(each, 'CN').find(charge => charge.quota === quota)?.bucket
 
@@ -60,7 +60,7 @@ t.test('an SMS draws on all of them, each with its own window and limit', async 
     ['email-minute', 'email-day'],
     'an alarm is held back by none of its recipient',
   )
-  t.same(createQuotas(off, () => 'x')(message('sms', '+8613800138000'), 'CN'), [])
+  t.same(createQuotas(off, { bucketHash: () => 'x' })(message('sms', '+8613800138000'), 'CN'), [])
 })
 
 t.test('a person is one however the address is written; another kind is counted for itself', async t => {

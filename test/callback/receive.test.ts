@@ -1,8 +1,9 @@
 import t from 'tap'
 import type { Caller } from '../../src/callback/authenticate.ts'
 import type { CallbackBody } from '../../src/callback/body.ts'
-import { type Courier, createReceiver, type ReceiverOptions } from '../../src/callback/receive.ts'
-import { createVerdicts, type Verdict } from '../../src/delivery/verdicts.ts'
+import { createReceiver, type ReceiverOptions } from '../../src/callback/receive.ts'
+import type { Verdict } from '../../src/delivery/port.ts'
+import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { pause } from '../faults/stage.ts'
 
@@ -14,36 +15,36 @@ interface Given {
   readonly answerWithinMs?: number
   readonly storeWithinMs?: number
   readonly room?: boolean
-  readonly resting?: boolean
+  readonly circuitOpen?: boolean
   /** Announced while the message is being handed over. */
   readonly atOnce?: Verdict
 }
 
-/** A receiver of two recipients, over a store and a courier that do as they are told. */
+/** A receiver of two recipients, over a store and a delivery that do as they are told. */
 function open(given: Given = {}) {
-  const done: string[] = []
+  const calls: string[] = []
   const verdicts = createVerdicts()
   const begun: string[] = []
   let listening = 0
-  const courier: Courier = {
+  const delivery: ReceiverOptions['delivery'] = {
     reserve: (_channel, purpose) => {
-      done.push(`reserve ${purpose}`)
-      return given.room === false ? undefined : { token: `t${done.length}`, until: 1e15 }
+      calls.push(`reserve ${purpose}`)
+      return given.room === false ? undefined : { token: `t${calls.length}`, until: 1e15 }
     },
-    unreserve: () => void done.push('unreserve'),
-    isCircuitOpen: () => given.resting === true,
+    unreserve: () => void calls.push('unreserve'),
+    isCircuitOpen: () => given.circuitOpen === true,
     begin: ({ message }) => {
-      done.push('begin')
+      calls.push('begin')
       begun.push(message.id)
       if (given.atOnce !== undefined) verdicts.announce(message.id, given.atOnce)
     },
-    wake: (_channel, groupKey) => void done.push(`nudge ${groupKey}`),
+    wake: (_channel, groupKey) => void calls.push(`wake ${groupKey}`),
   }
   const stored = async (messages: readonly Acceptance[]) =>
     messages.map((): Accepted => ({ is: 'stored', superseded: [] }))
   const options: ReceiverOptions = {
     outbox: { accept: given.accept ?? stored },
-    courier,
+    delivery,
     verdicts: {
       announce: verdicts.announce,
       wait: (id, heard) => {
@@ -84,9 +85,9 @@ function open(given: Given = {}) {
       expiresAt,
     }),
     keys: {
-      twin: () => 'twin',
-      group: (_channel, recipient) => `group of ${recipient}`,
-      recipient: () => 'r',
+      dedupeKey: () => 'd',
+      groupKey: (_channel, recipient) => `group of ${recipient}`,
+      recipientHash: () => 'r',
     },
     charges: () => [],
     clock: { now: () => Math.round(performance.now()) },
@@ -94,15 +95,15 @@ function open(given: Given = {}) {
     answerWithinMs: given.answerWithinMs ?? 100,
     storeWithinMs: given.storeWithinMs ?? 200,
     observer: {
-      overQuota: () => void done.push('overQuota'),
-      nearQuota: () => void done.push('nearQuota'),
-      duplicate: ({ is }) => void done.push(is),
-      superseded: ({ id }) => void done.push(`superseded ${id}`),
-      storeFailed: ({ error }) => void done.push(error.name),
-      unrenderable: () => void done.push('unrenderable'),
+      overQuota: () => void calls.push('overQuota'),
+      nearQuota: () => void calls.push('nearQuota'),
+      duplicate: ({ is }) => void calls.push(is),
+      superseded: ({ id }) => void calls.push(`superseded ${id}`),
+      storeFailed: ({ error }) => void calls.push(error.name),
+      unrenderable: () => void calls.push('unrenderable'),
     },
   }
-  return { receive: createReceiver(options), done, verdicts, begun, listening: () => listening }
+  return { receive: createReceiver(options), calls, verdicts, begun, listening: () => listening }
 }
 
 t.test('it is answered when every verdict is known', async t => {
@@ -142,34 +143,34 @@ t.test('a verdict that is there before its message is handed over is heard', asy
 })
 
 t.test(
-  'without a place in memory the loop is told, with the group, and a resting provider not waited for',
+  'without a place in memory the delivery is woken, with the group; while the circuit is open nobody waits',
   async t => {
-    const { receive, done } = open({ room: false, resting: true, answerWithinMs: 30_000 })
+    const { receive, calls } = open({ room: false, circuitOpen: true, answerWithinMs: 30_000 })
     t.match((await receive(CALLER, BODY)).answer, { err_code: 0 })
-    t.same(done.slice(2), ['nudge group of ann@example.com', 'nudge group of bob@example.com'])
+    t.same(calls.slice(2), ['wake group of ann@example.com', 'wake group of bob@example.com'])
   },
 )
 
 t.test('what the store cannot take is 503, and gives its places back', async t => {
   for (const error of [new StoreUnavailable('full disk'), new BacklogFull('full')]) {
-    const { receive, done, listening } = open({ accept: () => Promise.reject(error) })
+    const { receive, calls, listening } = open({ accept: () => Promise.reject(error) })
     t.match(await receive(CALLER, BODY), {
       answer: { status: 503, err_code: 5031002, retryAfter: 5 },
       ids: [],
     })
-    t.same(done.slice(2), ['unreserve', 'unreserve', error.name])
+    t.same(calls.slice(2), ['unreserve', 'unreserve', error.name])
     t.equal(listening(), 0)
   }
 })
 
 t.test('a fault gives its places back too', async t => {
-  const { receive, done } = open({ accept: () => Promise.reject(new Error('a bug')) })
+  const { receive, calls } = open({ accept: () => Promise.reject(new Error('a bug')) })
   await t.rejects(receive(CALLER, BODY), { message: 'a bug' })
-  t.same(done.slice(2), ['unreserve', 'unreserve'])
+  t.same(calls.slice(2), ['unreserve', 'unreserve'])
 })
 
-t.test('twins and messages over a quota give their places back', async t => {
-  const { receive, done, verdicts } = open({
+t.test('duplicates and messages over a quota give their places back', async t => {
+  const { receive, calls, verdicts } = open({
     accept: async () => [
       { is: 'in-progress', id: 'a' },
       { is: 'over-quota', quota: 'recipient-day', retryAfterSeconds: 60 },
@@ -177,7 +178,7 @@ t.test('twins and messages over a quota give their places back', async t => {
   })
   verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
   t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
-  t.same(done.slice(2), ['unreserve', 'in-progress', 'unreserve', 'overQuota'])
+  t.same(calls.slice(2), ['unreserve', 'in-progress', 'unreserve', 'overQuota'])
 })
 
 t.test('who waits for a superseded code is told', async t => {
@@ -194,7 +195,7 @@ t.test('who waits for a superseded code is told', async t => {
 
 t.test('a store that is stuck is 503; what it stores after all is handed over', async t => {
   let store: ((accepted: readonly Accepted[]) => void) | undefined
-  const { receive, done, listening } = open({
+  const { receive, calls, listening } = open({
     accept: () =>
       new Promise(resolve => {
         store = resolve
@@ -206,21 +207,21 @@ t.test('a store that is stuck is 503; what it stores after all is handed over', 
   const began = performance.now()
   t.match((await receive(CALLER, BODY)).answer, { status: 503 }, 'meanwhile nothing more is put upon it')
   t.ok(performance.now() - began < 1000, 'at once, not when the store would have had its time')
-  t.equal(done.length, 2)
+  t.equal(calls.length, 2)
   store?.([
     { is: 'stored', superseded: [] },
     { is: 'stored', superseded: [] },
   ])
   await pause(5)
-  t.same(done.slice(2), ['begin', 'begin'])
+  t.same(calls.slice(2), ['begin', 'begin'])
   t.equal(listening(), 0, 'and nobody listens for its end')
   void receive(CALLER, BODY)
-  t.equal(done.length, 6, 'then it is asked again')
+  t.equal(calls.length, 6, 'then it is asked again')
 })
 
 t.test('what fails after the answer is heard of', async t => {
   let fail: ((error: Error) => void) | undefined
-  const { receive, done } = open({
+  const { receive, calls } = open({
     accept: () =>
       new Promise((_resolve, reject) => {
         fail = reject
@@ -229,5 +230,5 @@ t.test('what fails after the answer is heard of', async t => {
   await receive(CALLER, BODY)
   fail?.(new TypeError('a bug'))
   await pause(5)
-  t.same(done.slice(2), ['unreserve', 'unreserve', 'TypeError'])
+  t.same(calls.slice(2), ['unreserve', 'unreserve', 'TypeError'])
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createVerdicts, type Verdict } from '../../src/delivery/verdicts.ts'
+import type { Verdict } from '../../src/delivery/port.ts'
+import { createVerdicts } from '../../src/delivery/verdicts.ts'
 
 const sent: Verdict = { is: 'final', state: 'sent', answer: null }
 

@@ -1,4 +1,4 @@
-import type { ChannelStatus } from '../../delivery/delivery.ts'
+import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import type { ProviderStatus, ServiceHealth } from '../provider-health.ts'

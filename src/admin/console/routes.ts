@@ -1,6 +1,6 @@
 import { parse } from 'node:querystring'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { ChannelStatus } from '../../delivery/delivery.ts'
+import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Kind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
 import { type AdminQueries, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'

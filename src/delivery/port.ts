@@ -1,0 +1,61 @@
+import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
+import type { FinalAnswer, FinalState, Lease } from '../outbox/outbox.ts'
+import type { Breaker } from './breaker.ts'
+
+/** The port of the delivery: the terms in which a callback hands its messages over and waits for their verdicts. */
+
+/** A message that was just accepted as `sending`, handed over from memory with its finished bytes. */
+export interface Handover {
+  readonly message: NewMessage
+  readonly lease: Lease
+  readonly groupKey?: string
+  readonly outgoing: Outgoing
+}
+
+/** The loop that brings messages from the outbox to their providers, and the only one that settles them. */
+export interface Delivery {
+  /** A place in memory for a message that is about to be accepted; undefined: leave it to the store. */
+  reserve(channel: Channel, purpose: Purpose): Lease | undefined
+  /** Gives back a place that was not used. */
+  unreserve(channel: Channel): void
+  /** Whether the channel's provider is being left alone: a message now has no verdict soon. */
+  isCircuitOpen(channel: Channel): boolean
+  /** Takes an accepted message over; its place was reserved. */
+  begin(handover: Handover): void
+  /**
+   * Something was stored as `queued` and is due.
+   * @param groupKey of a code, and every code has one: nothing but codes begins until it was claimed; an older one of its group that waits in memory is superseded by it.
+   */
+  wake(channel: Channel, groupKey?: string): void
+  status(): readonly ChannelStatus[]
+  start(): void
+  /**
+   * Ends: gives back what has not begun, lets what is in flight finish for `graceMs`, then aborts it and settles what
+   * that became. Resolves when nothing is reserved, in flight or unsettled, or after another `abortMs`.
+   */
+  stop(graceMs: number, abortMs: number): Promise<void>
+}
+
+export interface ChannelStatus {
+  readonly channel: Channel
+  readonly provider: string
+  readonly inFlight: number
+  readonly waiting: number
+  readonly breaker: ReturnType<Breaker['state']>
+  readonly breakerUntil: number | null
+}
+
+/** What a waiting callback learns of one message. */
+export type Verdict =
+  | { readonly is: 'final'; readonly state: FinalState; readonly answer: FinalAnswer }
+  /** Not settled before the caller must be answered: it is stored, and being tried until it expires. */
+  | { readonly is: 'pending' }
+
+/** Brings the end of a message to the callbacks that wait for it. In memory, of this process. */
+export interface Verdicts {
+  /** Calls back once, with the verdict; at once when it is known already. Returns how to stop waiting. */
+  wait(id: string, heard: (verdict: Verdict) => void): () => void
+  announce(id: string, verdict: Verdict): void
+  /** Delivery has ended: whoever waits, or will wait, for an end that is not known hears at once that it is pending. */
+  end(): void
+}
