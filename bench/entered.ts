@@ -65,11 +65,21 @@ await entered()
 await pause(SETTLE_MS)
 const idle = await entered()
 await post(1)
-const all = [...(await entered())].filter(([name]) => !idle.has(name))
-const files = new Set(all.map(([name]) => name.slice(0, name.indexOf(':'))))
-process.stdout.write(`one e-mail POST enters ${all.length} functions in ${files.size} files of src/\n`)
+const all = [...(await entered())]
+  .filter(([name]) => !idle.has(name))
+  .toSorted(([a], [b]) => (a < b ? -1 : 1))
+const fileOf = (name: string): string => name.slice(0, name.indexOf(':'))
+process.stdout.write(
+  `one e-mail POST enters ${all.length} functions in ${new Set(all.map(([name]) => fileOf(name))).size} files of src/\n`,
+)
+for (const [room, functions = []] of Object.entries(
+  Object.groupBy(all, ([name]) => name.split('/')[0] ?? ''),
+)) {
+  const files = new Set(functions.map(([name]) => fileOf(name)))
+  process.stdout.write(`${String(functions.length).padStart(5)} in ${files.size} files of ${room}\n`)
+}
 if (process.argv.includes('--list'))
-  for (const [name, count] of all.toSorted()) process.stdout.write(`${name} ×${count}\n`)
+  for (const [name, count] of all) process.stdout.write(`${name} ×${count}\n`)
 
 client.close()
 await service.close()
