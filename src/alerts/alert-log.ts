@@ -2,23 +2,23 @@ import type { Logger } from 'pino'
 import type { Counter, Gauge, Registry } from 'prom-client'
 import type { End, Malformed } from '../ddq/connection.ts'
 import type { DdqMessage } from '../ddq/message.ts'
-import type { NotifierObserver } from './notifier.ts'
+import type { LogThrottle } from '../runtime/log-throttle.ts'
+import type { NotifierObserver } from './dispatch.ts'
 
-/** Everything that alerting tells about what it does. */
+/** The events of device alerts. */
 export interface AlertObserver extends NotifierObserver {
   received(message: DdqMessage): void
   malformed(what: Malformed): void
   subscribed(topics: number): void
   /** A topic is refused, though others are not. */
-  refused(topic: string, why: string): void
+  topicRefused(topic: string, why: string): void
   ended(end: End, waitMs: number): void
-  leads(leads: boolean): void
+  leaderChanged(leads: boolean): void
 }
 
 export interface AlertLogOptions {
   readonly log: Logger
-  /** Says a thing at once, then rarely, with how often it happened since. */
-  readonly sparing: (what: string, say: (times: number) => void) => void
+  readonly throttle: LogThrottle
   readonly registry: Registry
   /** prom-client's classes, so that this file loads nothing by itself. */
   readonly Counter: typeof Counter
@@ -26,11 +26,12 @@ export interface AlertLogOptions {
 }
 
 /**
- * Logs and counts alerting. One line for everybody who is told; what is not told is counted, and said at debug level.
+ * Logs and counts the events of device alerts. A notification that is sent is a line; one that is suppressed is counted,
+ * and logged at debug level.
  * No line holds a recipient in full or a value of a device.
  */
 export function createAlertLog(options: AlertLogOptions): AlertObserver {
-  const { log, sparing, registry } = options
+  const { log, throttle, registry } = options
   const counter = <L extends string>(name: string, help: string, labelNames: L[]) =>
     new options.Counter({ name: `callback_courier_${name}`, help, labelNames, registers: [registry] })
   const messages = counter('ddq_messages_total', 'Messages of the data subscription, by topic.', ['topic'])
@@ -63,7 +64,7 @@ export function createAlertLog(options: AlertLogOptions): AlertObserver {
     },
     malformed({ topic, fault, shape }) {
       malformed.inc({ topic: topic === '' ? 'none' : topic })
-      sparing(`ddq/${topic}/${fault}`, times => {
+      throttle(`ddq/${topic}/${fault}`, times => {
         log.warn(
           { event: 'ddq-malformed', topic, fault, shape, times },
           'a device message that cannot be used',
@@ -74,8 +75,8 @@ export function createAlertLog(options: AlertLogOptions): AlertObserver {
       up.set(1)
       log.info({ event: 'ddq', topics }, 'subscribed to device messages')
     },
-    refused(topic, why) {
-      sparing(`ddq/refused/${topic}`, times => {
+    topicRefused(topic, why) {
+      throttle(`ddq/refused/${topic}`, times => {
         log.warn(
           { event: 'ddq', is: 'refused', topic, why, times },
           'the platform refuses this topic: nothing of it comes',
@@ -85,11 +86,11 @@ export function createAlertLog(options: AlertLogOptions): AlertObserver {
     ended({ is, why }, waitMs) {
       up.set(0)
       ends.inc({ why: is })
-      sparing(`ddq/${is}/${why}`, times => {
+      throttle(`ddq/${is}/${why}`, times => {
         log.warn({ event: 'ddq', is, why, wait_ms: waitMs, times }, 'no device messages: trying again')
       })
     },
-    leads(leads) {
+    leaderChanged(leads) {
       if (!leads) up.set(0)
       log.info(
         { event: 'ddq', leads },
@@ -98,26 +99,26 @@ export function createAlertLog(options: AlertLogOptions): AlertObserver {
     },
     sent({ id, channel, kind, to, device }) {
       alerts.inc({ channel, kind, result: 'told' })
-      log.info({ event: 'alert', id, channel, kind, to, device }, 'an alert is told')
+      log.info({ event: 'alert', id, channel, kind, to, device }, 'an alert is queued')
     },
     suppressed({ why, channel, kind }) {
       alerts.inc({ channel, kind, result: why })
-      log.debug({ event: 'alert', channel, kind, why }, 'an alert is not told')
+      log.debug({ event: 'alert', channel, kind, why }, 'an alert is suppressed')
     },
     overQuota({ channel, kind, quota }) {
       alerts.inc({ channel, kind, result: 'over-quota' })
-      sparing(`alert-quota/${channel}/${quota}`, times => {
+      throttle(`alert-quota/${channel}/${quota}`, times => {
         log.warn({ event: 'over-quota', channel, kind, quota, times }, 'a quota holds alerts back')
       })
     },
     unrenderable({ channel, kind, error }) {
       alerts.inc({ channel, kind, result: 'unrenderable' })
-      sparing(`unrenderable/${channel}/${kind}`, times => {
+      throttle(`unrenderable/${channel}/${kind}`, times => {
         log.error({ event: 'unrenderable', channel, kind, err: error.name, times }, 'look at the templates')
       })
     },
     storeFailed({ doing, error }) {
-      sparing(`store/${doing}`, times => {
+      throttle(`store/${doing}`, times => {
         log.error(
           { event: 'store', doing, err: error.name, message: error.message, times },
           'the store cannot take alerts now: device messages wait',

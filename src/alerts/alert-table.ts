@@ -1,7 +1,7 @@
 import type { Channel } from '../messages/message.ts'
 import { SOURCES, type Source } from './occurrence.ts'
 
-/** Somebody who is to be told. */
+/** A recipient of alerts. */
 export interface AlertRecipient {
   readonly channel: Channel
   /** A bare address, or E.164. */
@@ -11,49 +11,49 @@ export interface AlertRecipient {
   readonly country?: string
 }
 
-/** One line of the alert table: what is told to whom, how often, in which language. */
+/** A row of the alert table: which alerts go to whom, how often, in which language. */
 export interface AlertRow {
   readonly source: Source
   /** Only this product's devices; null: every product's. */
   readonly product: string | null
-  /** At most once in so long per device and rule, ms; 0: each time. */
+  /** At most one alarm in so long per device and rule, ms; 0: each. */
   readonly everyMs: number
   /** Language of the words; null: the service's, or that of the number's country. */
   readonly locale: string | null
   readonly recipients: readonly AlertRecipient[]
 }
 
-/** What is wrong with a line. Never holds a recipient. */
-export interface TableFault {
+/** A fault in a line. Never holds a recipient. */
+export interface AlertTableFault {
   /** From 1. */
   readonly line: number
   readonly problem: string
 }
 
-export interface TableDeps {
-  /** Reads a bare address or an international number; a sentence's end when it is none: `is not an address`. */
-  readonly recipient: (channel: Channel, text: string) => AlertRecipient | string
+export interface AlertTableDeps {
+  /** Parses a bare address or an international number; for one that is none the end of a sentence: `is not an address`. */
+  readonly parseRecipient: (channel: Channel, text: string) => AlertRecipient | string
   /** Channels that are switched on. */
   readonly channels: readonly Channel[]
-  /** The language there are words in for a tag; null: none. */
-  readonly locale: (tag: string) => string | null
+  /** The canonical tag of a language that there are words for; null for any other. */
+  readonly canonicalLocale: (tag: string) => string | null
 }
 
 const MINUTE = 60_000
-const MOST_MINUTES = 7 * 24 * 60
+const MAX_MINUTES = 7 * 24 * 60
 const ANY = new Set(['*', '-'])
 const COLUMNS = 'TOPIC PRODUCT MINUTES LANGUAGE RECIPIENT, RECIPIENT …'
 
 /**
- * Reads the alert table: a line for each of `TOPIC PRODUCT MINUTES LANGUAGE RECIPIENTS`, parted by blanks, recipients by
+ * Parses the alert table: a line for each of `TOPIC PRODUCT MINUTES LANGUAGE RECIPIENTS`, parted by blanks, recipients by
  * commas. `#` begins a comment; `;` ends a line as well, for a table in one setting.
  */
-export function readAlertTable(
+export function parseAlertTable(
   text: string,
-  deps: TableDeps,
-): { readonly rows: readonly AlertRow[]; readonly faults: readonly TableFault[] } {
+  deps: AlertTableDeps,
+): { readonly rows: readonly AlertRow[]; readonly faults: readonly AlertTableFault[] } {
   const rows: AlertRow[] = []
-  const faults: TableFault[] = []
+  const faults: AlertTableFault[] = []
   text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
@@ -61,9 +61,9 @@ export function readAlertTable(
       const line = at + 1
       for (const part of whole.replace(/(?:^|\s)#.*$/, '').split(';')) {
         if (part.trim() === '') continue
-        const read = readRow(part.trim(), deps)
-        if ('row' in read) rows.push(read.row)
-        else faults.push(...read.problems.map(problem => ({ line, problem })))
+        const parsed = parseRow(part.trim(), deps)
+        if ('row' in parsed) rows.push(parsed.row)
+        else faults.push(...parsed.problems.map(problem => ({ line, problem })))
       }
     })
   if (rows.length === 0 && faults.length === 0)
@@ -71,9 +71,9 @@ export function readAlertTable(
   return { rows, faults }
 }
 
-type Read = { readonly row: AlertRow } | { readonly problems: readonly string[] }
+type ParsedRow = { readonly row: AlertRow } | { readonly problems: readonly string[] }
 
-function readRow(text: string, deps: TableDeps): Read {
+function parseRow(text: string, deps: AlertTableDeps): ParsedRow {
   const [source = '', product = '', minutes = '', language = '', ...rest] = text.split(/\s+/)
   if (rest.length === 0) return { problems: [`something is missing; a row is: ${COLUMNS}`] }
   const problems: string[] = []
@@ -87,33 +87,28 @@ function readRow(text: string, deps: TableDeps): Read {
   if (!ANY.has(product) && !/^[\w.~-]{1,128}$/.test(product))
     problems.push('the product must be its identifier, or * for any')
   const every = /^\d{1,5}$/.test(minutes) ? Number(minutes) : Number.NaN
-  if (!(every <= MOST_MINUTES))
-    problems.push(`the minutes must be a whole number from 0 (each time) to ${MOST_MINUTES} (a week)`)
-  const locale = ANY.has(language) ? null : deps.locale(language)
+  if (!(every <= MAX_MINUTES))
+    problems.push(`the minutes must be a whole number from 0 (each time) to ${MAX_MINUTES} (a week)`)
+  const locale = ANY.has(language) ? null : deps.canonicalLocale(language)
   if (locale === null && !ANY.has(language))
     problems.push('there are no words in that language; - means the usual one')
 
   const recipients: AlertRecipient[] = []
   const names = rest.join(' ').split(',')
   names.forEach((name, at) => {
-    const recipient = readRecipient(name.trim(), deps)
+    const recipient = parseRecipientOf(name.trim(), deps)
     if (typeof recipient !== 'string') recipients.push(recipient)
     else problems.push(`recipient ${at + 1} ${recipient}`)
   })
-  return problems.length > 0 || topic === undefined
-    ? { problems }
-    : {
-        row: {
-          source: topic,
-          product: ANY.has(product) ? null : product,
-          everyMs: every * MINUTE,
-          locale,
-          recipients,
-        },
-      }
+  if (problems.length > 0 || topic === undefined) return { problems }
+  const everyMs = every * MINUTE
+  return { row: { source: topic, product: ANY.has(product) ? null : product, everyMs, locale, recipients } }
 }
 
-function readRecipient(text: string, { recipient, channels }: TableDeps): AlertRecipient | string {
+function parseRecipientOf(
+  text: string,
+  { parseRecipient, channels }: AlertTableDeps,
+): AlertRecipient | string {
   if (text === '') return 'is empty'
   const channel: Channel = text.includes('@') ? 'email' : 'sms'
   if (!channels.includes(channel))
@@ -122,5 +117,5 @@ function readRecipient(text: string, { recipient, channels }: TableDeps): AlertR
       : 'is a number, but SMS is off: set SMS_TOKEN'
   if (channel === 'sms' && !text.startsWith('+'))
     return 'must be an address, or a number such as +8613800138000'
-  return recipient(channel, text)
+  return parseRecipient(channel, text)
 }

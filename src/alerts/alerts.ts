@@ -1,21 +1,21 @@
 import { createDdqClient, type DdqClientOptions } from '../ddq/client.ts'
 import type { AlertObserver } from './alert-log.ts'
-import { createLeadership } from './leadership.ts'
+import { createLeadership, type LeadershipOptions } from './leadership.ts'
 import { createNotifier, type NotifierOptions } from './notifier.ts'
-import { createSubscription, type SubscriptionStatus } from './subscription.ts'
+import { createSubscriptionTracker, type SubscriptionStatus } from './subscription-tracker.ts'
 
-/** Watches devices and tells people, for as long as it is started. */
+/** Device alerts: subscribes to what devices do and notifies people, for as long as it is started. */
 export interface Alerts {
   start(): void
-  /** Ends the subscription, and stores what came by then. */
+  /** Ends the subscription, and stores the notifications of what came by then. */
   stop(): Promise<void>
   status(): AlertsStatus
 }
 
 export interface AlertsStatus extends SubscriptionStatus {
-  /** False: another replica watches the devices. */
+  /** False: another replica holds the subscription. */
   readonly leads: boolean
-  /** Messages since the start, and those among them that cannot be used. */
+  /** Messages since the start, and how many of them cannot be used. */
   readonly received: number
   readonly malformed: number
 }
@@ -26,49 +26,49 @@ export interface AlertsOptions {
     'endpoint' | 'timings' | 'appId' | 'credential' | 'topics' | 'random' | 'now'
   >
   readonly notifier: Omit<NotifierOptions, 'observer'>
-  /** Takes or keeps the lead among replicas; undefined when this process is the only one. */
-  readonly lead: ((ttlMs: number) => Promise<boolean>) | undefined
-  readonly leadTimings?: { readonly ttlMs: number; readonly everyMs: number }
+  /** Takes or keeps the leader lease among replicas; undefined when this process is the only one. */
+  readonly takeLeaderLease: ((ttlMs: number) => Promise<boolean>) | undefined
+  readonly leaseTimings?: Pick<LeadershipOptions, 'ttlMs' | 'renewEveryMs'>
   readonly observer: AlertObserver
 }
 
-/** Another replica takes over at most the two together after this one was last heard of, so within 15 s. */
-const LEAD = { ttlMs: 10_000, everyMs: 3000 }
+/** When a replica dies, another takes over after the sum of the two at most, so within 15 s. */
+const LEASE_TIMINGS = { ttlMs: 10_000, renewEveryMs: 3000 }
 
-/** One subscription among all replicas: whoever leads subscribes, and tells. */
+/** One subscription among all replicas: the leader subscribes, and notifies. */
 export function createAlerts(options: AlertsOptions): Alerts {
-  const { ddq, observer, lead, leadTimings = LEAD } = options
-  const teller = createNotifier({ ...options.notifier, observer })
-  const subscription = createSubscription(ddq.now)
+  const { ddq, observer, takeLeaderLease, leaseTimings = LEASE_TIMINGS } = options
+  const notifier = createNotifier({ ...options.notifier, observer })
+  const subscription = createSubscriptionTracker(ddq.now)
   const client = createDdqClient({
     ...ddq,
     onMessage(message) {
       observer.received(message)
-      return teller.take(message)
+      return notifier.take(message)
     },
     onMalformed: what => observer.malformed(what),
     onSubscribed(topics) {
-      subscription.subscribed()
+      subscription.recordSubscription()
       observer.subscribed(topics)
     },
     onRefused(topic, why) {
-      subscription.refused(topic, why)
-      observer.refused(topic, why)
+      subscription.recordRefusal(topic, why)
+      observer.topicRefused(topic, why)
     },
     onEnd(end, waitMs) {
-      subscription.ended(end)
+      subscription.recordEnd(end)
       observer.ended(end, waitMs)
     },
   })
   const leadership = createLeadership({
-    lead,
-    ...leadTimings,
+    takeLease: takeLeaderLease,
+    ...leaseTimings,
     now: ddq.now,
-    onTrouble: error => observer.storeFailed({ doing: 'lead', error }),
-    onChange(leads) {
-      observer.leads(leads)
-      subscription.began()
-      if (leads) client.start()
+    onError: error => observer.storeFailed({ doing: 'lead', error }),
+    onChange(isLeader) {
+      observer.leaderChanged(isLeader)
+      subscription.recordStart()
+      if (isLeader) client.start()
       else client.stop()
     },
   })
@@ -76,11 +76,11 @@ export function createAlerts(options: AlertsOptions): Alerts {
     start: () => leadership.start(),
     async stop() {
       await leadership.stop()
-      await teller.stop()
+      await notifier.stop()
     },
     status() {
       const { received, malformed } = client.status()
-      return { ...subscription.standing(), leads: leadership.leads(), received, malformed }
+      return { ...subscription.status(), leads: leadership.isLeader(), received, malformed }
     },
   }
 }

@@ -1,26 +1,26 @@
-/** Who of several replicas does what only one may do. */
+/** Elects the one replica that does what only one may do. */
 export interface Leadership {
   start(): void
-  /** Gives it up, so that another can take over at once. */
+  /** Gives the leadership up, so that another replica can take over at once. */
   stop(): Promise<void>
-  leads(): boolean
+  isLeader(): boolean
 }
 
 export interface LeadershipOptions {
   /**
-   * Takes or keeps the lead for `ttlMs`; 0 gives it up. False: another has it. Undefined: this store has one process
-   * only, which always leads.
+   * Takes or keeps the lease for `ttlMs`; 0 gives it up. False: another replica has it. Undefined: this store has one
+   * process only, which always leads.
    */
-  readonly lead: ((ttlMs: number) => Promise<boolean>) | undefined
-  /** How long the lead lasts without being renewed, ms. */
+  readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
+  /** How long the lease lasts without being renewed, ms. */
   readonly ttlMs: number
   /** How often it is renewed, or asked for, ms. With `ttlMs` the longest time without a leader. */
-  readonly everyMs: number
+  readonly renewEveryMs: number
   /** ms since any origin, never going back. */
   readonly now: () => number
-  readonly onChange: (leads: boolean) => void
+  readonly onChange: (isLeader: boolean) => void
   /** The store could not be asked. */
-  readonly onTrouble: (error: Error) => void
+  readonly onError: (error: Error) => void
 }
 
 /**
@@ -28,44 +28,38 @@ export interface LeadershipOptions {
  * and not a moment longer: by then another may have it.
  */
 export function createLeadership(options: LeadershipOptions): Leadership {
-  const { lead, ttlMs, everyMs, now, onChange, onTrouble } = options
-  let leads = false
-  let until = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
+  const { takeLease, ttlMs, renewEveryMs, now, onChange, onError } = options
+  let isLeader = false
+  let stopped = true
+  let renewal: NodeJS.Timeout | undefined
   let expiry: NodeJS.Timeout | undefined
   let asking: Promise<void> | undefined
-  let stopped = true
 
-  function set(next: boolean): void {
-    if (next === leads) return
-    leads = next
-    onChange(leads)
+  function setLeader(next: boolean): void {
+    if (next === isLeader) return
+    isLeader = next
+    onChange(next)
   }
 
-  function hold(from: number): void {
-    until = from + ttlMs
-    clearTimeout(expiry)
-    expiry = setTimeout(() => set(false), Math.max(0, until - now()))
-  }
-
-  async function ask(): Promise<void> {
-    if (lead === undefined) return
+  async function askForLease(ask: NonNullable<typeof takeLease>): Promise<void> {
     // The lease counts from before the question: the store may have granted it at any time since.
-    const asked = now()
+    const until = now() + ttlMs
     try {
-      const granted = await lead(ttlMs)
+      const granted = await ask(ttlMs)
       if (stopped) return
-      if (granted) hold(asked)
-      set(granted)
+      if (granted) {
+        clearTimeout(expiry)
+        expiry = setTimeout(setLeader, Math.max(0, until - now()), false)
+      }
+      setLeader(granted)
     } catch (error) {
-      onTrouble(error instanceof Error ? error : new Error('unknown fault'))
-      if (now() >= until) set(false)
+      onError(error instanceof Error ? error : new Error('unknown fault'))
     }
   }
 
-  function tick(): void {
-    asking = ask().finally(() => {
-      if (!stopped) timer = setTimeout(tick, everyMs)
+  function renew(ask: NonNullable<typeof takeLease>): void {
+    asking = askForLease(ask).finally(() => {
+      if (!stopped) renewal = setTimeout(renew, renewEveryMs, ask)
     })
   }
 
@@ -73,18 +67,18 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     start() {
       if (!stopped) return
       stopped = false
-      if (lead === undefined) set(true)
-      else tick()
+      if (takeLease === undefined) setLeader(true)
+      else renew(takeLease)
     },
     async stop() {
       stopped = true
-      clearTimeout(timer)
+      clearTimeout(renewal)
       clearTimeout(expiry)
       await asking
-      const led = leads
-      set(false)
-      if (led && lead !== undefined) await lead(0).catch(onTrouble)
+      const led = isLeader
+      setLeader(false)
+      if (led) await takeLease?.(0).catch(onError)
     },
-    leads: () => leads,
+    isLeader: () => isLeader,
   }
 }

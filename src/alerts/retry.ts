@@ -1,45 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BacklogFull, StoreUnavailable } from '../outbox/outbox.ts'
 
-/** Tries until the store takes it: an alert is not given up because a disk is full. */
+/** Repeats calls to the store until it takes them: an alert is not given up because a disk is full. */
 export interface Retry {
-  /** Null: told to end, and the store did not take it. */
-  persist<T>(doing: string, work: () => Promise<T>): Promise<T | null>
-  /** From now on each thing is tried once. */
-  end(): void
+  /** @returns null when `stop` was called and the store did not take it. */
+  callStore<T>(doing: string, call: () => Promise<T>): Promise<T | null>
+  /** From now on each call is made once. */
+  stop(): void
 }
 
-/** @param retryMs between two tries. @param failed called for each try that failed. */
+/** @param retryMs pause between two tries. @param failed called for each try that failed. */
 export function createRetry(
   retryMs: number,
   failed: (event: { readonly doing: string; readonly error: Error }) => void,
 ): Retry {
-  let ended = false
-  let wake = () => {}
-  const pause = () =>
-    new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, retryMs)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  const stopping = new AbortController()
+  const { signal } = stopping
 
   return {
-    async persist(doing, work) {
+    async callStore(doing, call) {
       while (true) {
         try {
-          return await work()
+          return await call()
         } catch (error) {
           if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
           failed({ doing, error })
         }
-        if (!ended) await pause()
-        if (ended) return null
+        // An abort rejects the pause.
+        if (!signal.aborted) await sleep(retryMs, undefined, { signal }).catch(() => {})
+        if (signal.aborted) return null
       }
     },
-    end() {
-      ended = true
-      wake()
-    },
+    stop: () => stopping.abort(),
   }
 }

@@ -7,22 +7,22 @@ export interface Notification {
   readonly occurrence: Occurrence
   readonly recipient: AlertRecipient
   readonly row: AlertRow
-  /** Under which is remembered what they were told of this device and rule. */
-  readonly name: string
+  /** Names the memo of what the recipient got about this device and rule. */
+  readonly memoName: string
 }
 
-/** Who is to hear of what. */
+/** Which occurrences go to which recipients. */
 export interface Routing {
-  /** Whether a message is about any row at all. Most are not; those cost a look and no more. */
+  /** Whether any row is about the message's topic and product. Most messages are about none, so this is cheap. */
   isRouted(message: DdqMessage): boolean
-  /** The first row that names a recipient is theirs: two rows must not tell the same thing twice. */
+  /** The first row that names a recipient counts: two rows must not send the same thing twice. */
   notificationsFor(occurrence: Occurrence): readonly Notification[]
 }
 
-/** @param noteName HMAC that names what is remembered of a recipient, device and rule. */
+/** @param memoName HMAC that names the memo about a recipient, device and rule. */
 export function createRouting(
   rows: readonly AlertRow[],
-  noteName: (fields: readonly string[]) => string,
+  memoName: (fields: readonly string[]) => string,
 ): Routing {
   const bySource = new Map<Source, readonly AlertRow[]>()
   const products = new Map<Source, ReadonlySet<string> | 'any'>()
@@ -48,12 +48,8 @@ export function createRouting(
           const { channel, to } = recipient
           const key = `${channel} ${to}`
           if (found.has(key)) continue
-          found.set(key, {
-            occurrence,
-            recipient,
-            row,
-            name: noteName([channel, to, source, product, device, rule]),
-          })
+          const fields = [channel, to, source, product, device, rule]
+          found.set(key, { occurrence, recipient, row, memoName: memoName(fields) })
         }
       }
       return [...found.values()]

@@ -1,36 +1,36 @@
 import type { Occurrence } from './occurrence.ts'
 
-/** What is remembered of one recipient, device and rule, in the store, so that it outlives a restart. */
+/** The memo about one recipient, device and rule: in the store, so that it outlives a restart. */
 export interface AlertMemory {
-  /** When an alarm was last told, ms since the epoch. */
+  /** When an alarm was last sent, ms since the epoch. */
   readonly sentAt: number
-  /** The newest alarm that was told, by the time it happened; null when it did not say. */
+  /** When the newest alarm that was sent happened; null when it did not say. */
   readonly alarmAt: number | null
-  /** The newest recovery that was told, by the time it happened. */
+  /** When the newest recovery that was sent happened; null when there is none, or it did not say. */
   readonly recoveredAt: number | null
-  /** Alarmed, and not told yet that it is over. */
+  /** The recipient got an alarm, and no recovery since. */
   readonly open: boolean
-  /** The message that told the alarm. */
+  /** Id of the alarm's message. */
   readonly messageId: string
 }
 
-/** Why somebody is not told. */
+/** Why a notification is not sent. */
 export type SuppressionReason =
-  /** Told less than the row's minutes ago. */
+  /** The last alarm was sent less than the row's minutes ago. */
   | 'quiet'
-  /** Nobody told this recipient of an alarm, so there is nothing to be over. */
+  /** A recovery whose alarm this recipient did not get. */
   | 'not-alarmed'
-  /** It was overtaken: what came later has been told already. */
+  /** It came late: something that happened after it was sent already. */
   | 'outdated'
 
 /** Clocks of replicas differ a little; one that was set back a lot must not silence alarms until it has caught up. */
 const CLOCK_SKEW_MS = 60_000
 const DAY = 24 * 60 * 60_000
-/** How long it is remembered who was alarmed, waiting for the recovery. */
+/** How long an open alert waits for its recovery. */
 const OPEN_DAYS = 90
 
 /**
- * Whether an occurrence is told to a recipient.
+ * Whether an occurrence is sent to a recipient.
  * @param everyMs at most one alarm in so long; 0: each.
  * @param now ms since the epoch.
  */
@@ -39,19 +39,19 @@ export function decideSuppression(
   occurrence: Occurrence,
   everyMs: number,
   now: number,
-): SuppressionReason | 'tell' {
+): SuppressionReason | 'send' {
   const { is, at } = occurrence
-  if (memory === null) return is === 'alarm' ? 'tell' : 'not-alarmed'
+  if (memory === null) return is === 'alarm' ? 'send' : 'not-alarmed'
   if (is === 'alarm') {
     if (at !== null && memory.recoveredAt !== null && at < memory.recoveredAt) return 'outdated'
     const since = now - memory.sentAt
-    return since >= -CLOCK_SKEW_MS && since < everyMs ? 'quiet' : 'tell'
+    return since >= -CLOCK_SKEW_MS && since < everyMs ? 'quiet' : 'send'
   }
   if (!memory.open) return 'not-alarmed'
-  return at !== null && memory.alarmAt !== null && at < memory.alarmAt ? 'outdated' : 'tell'
+  return at !== null && memory.alarmAt !== null && at < memory.alarmAt ? 'outdated' : 'send'
 }
 
-/** What is remembered once it has been told, and until when, ms since the epoch. */
+/** The memo once the occurrence has been sent, and until when it is kept, ms since the epoch. */
 export function updateMemory(
   memory: AlertMemory | null,
   { is, at, canRecover }: Occurrence,
@@ -59,7 +59,7 @@ export function updateMemory(
   now: number,
   messageId: string,
 ): { readonly memory: AlertMemory; readonly expiresAt: number } {
-  const shortly = now + Math.max(everyMs, DAY)
+  const soon = now + Math.max(everyMs, DAY)
   if (is === 'alarm' || memory === null) {
     return {
       memory: {
@@ -69,12 +69,12 @@ export function updateMemory(
         open: canRecover,
         messageId,
       },
-      expiresAt: canRecover ? now + OPEN_DAYS * DAY : shortly,
+      expiresAt: canRecover ? now + OPEN_DAYS * DAY : soon,
     }
   }
   return {
     memory: { ...memory, recoveredAt: latest(memory.recoveredAt, at), open: false },
-    expiresAt: shortly,
+    expiresAt: soon,
   }
 }
 
@@ -83,7 +83,7 @@ export function serializeMemory(memory: AlertMemory): string {
   return JSON.stringify([sentAt, alarmAt, recoveredAt, open ? 1 : 0, messageId])
 }
 
-/** Null for what this version cannot read: then it is as if nothing were remembered. */
+/** Null for a memo that this version cannot read: then it is as if there were none. */
 export function parseMemory(text: string | undefined): AlertMemory | null {
   if (text === undefined) return null
   try {

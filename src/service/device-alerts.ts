@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createAlertLog } from '../alerts/alert-log.ts'
-import { type AlertRow, readAlertTable } from '../alerts/alert-table.ts'
+import { type AlertRow, parseAlertTable } from '../alerts/alert-table.ts'
 import { type Alerts, createAlerts } from '../alerts/alerts.ts'
 import type { Source } from '../alerts/occurrence.ts'
 import { createPhoneParser } from '../callback/phone.ts'
@@ -72,8 +72,8 @@ export function openDdq(settings: DdqSettings): {
  */
 export function readAlerts(config: Config, locales: readonly string[]): readonly AlertRow[] {
   const recipients = createRecipientReader(createPhoneParser(phoneRules(config)))
-  const { rows, faults } = readAlertTable(config.ALERTS ?? '', {
-    recipient(channel, text) {
+  const { rows, faults } = parseAlertTable(config.ALERTS ?? '', {
+    parseRecipient(channel, text) {
       const { valid, why } = recipients(channel, text, undefined)
       const [recipient] = valid
       if (recipient !== undefined) return { channel, ...recipient }
@@ -86,7 +86,8 @@ export function readAlerts(config: Config, locales: readonly string[]): readonly
       ...(config.EMAIL_TOKEN === undefined ? [] : (['email'] as const)),
       ...(config.SMS_TOKEN === undefined ? [] : (['sms'] as const)),
     ],
-    locale: tag => (matchLocale(tag, locales) === null ? null : (Intl.getCanonicalLocales(tag)[0] ?? null)),
+    canonicalLocale: tag =>
+      matchLocale(tag, locales) === null ? null : (Intl.getCanonicalLocales(tag)[0] ?? null),
   })
   if (faults.length > 0) {
     throw new ConfigError(
@@ -103,7 +104,7 @@ export function topicsOf(rows: readonly AlertRow[], anyProduct: string): readonl
   return [...new Set(rows.map(({ source, product }) => topicFor(TOPICS[source], product ?? anyProduct)))]
 }
 
-export interface AlertingDeps {
+export interface DeviceAlertsDeps {
   readonly config: Config
   readonly rows: readonly AlertRow[]
   readonly log: Logger
@@ -113,12 +114,12 @@ export interface AlertingDeps {
   readonly storeKeys: StoreKeys
   readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
   readonly render: (message: NewMessage) => Outgoing
-  readonly nudge: (channel: Channel) => void
+  readonly wake: (channel: Channel) => void
   readonly registry: Registry
 }
 
 /** Wires device alerts, in the order of their road. */
-export function openAlerts(deps: AlertingDeps): Alerts {
+export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
   const { config, rows, log, clock, random, outbox, storeKeys } = deps
   const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
   if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined)
@@ -144,20 +145,21 @@ export function openAlerts(deps: AlertingDeps): Alerts {
       rows,
       outbox,
       keys: {
-        twin: fields => storeKeys.dedupeKey(fields),
-        note: fields => storeKeys.bucketHash('alarmed', ...fields),
-        recipient: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
+        dedupeKey: fields => storeKeys.dedupeKey(fields),
+        memoName: fields => storeKeys.bucketHash('alarmed', ...fields),
+        recipientHash: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
       },
       charges: deps.charges,
       render: deps.render,
-      nudge: deps.nudge,
+      wake: deps.wake,
       clock,
       messageId: () => newMessageId(clock.now()),
     },
-    lead: takeLeaderLease === undefined ? undefined : ttlMs => takeLeaderLease('alerts', owner, ttlMs),
+    takeLeaderLease:
+      takeLeaderLease === undefined ? undefined : ttlMs => takeLeaderLease('alerts', owner, ttlMs),
     observer: createAlertLog({
       log,
-      sparing: createLogThrottle(clock.now),
+      throttle: createLogThrottle(clock.now),
       registry: deps.registry,
       Counter,
       Gauge,

@@ -151,7 +151,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
 
   const charges = createQuotas(quotaLimits(config), storeKeys)
   const alerts =
-    alerting?.openAlerts({
+    alerting?.createDeviceAlerts({
       config,
       rows: alertRows,
       log,
@@ -161,7 +161,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
       storeKeys,
       charges,
       render: renderer.render,
-      nudge: delivery.wake,
+      wake: delivery.wake,
       registry: metrics.registry,
     }) ?? null
 

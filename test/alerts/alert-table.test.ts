@@ -1,23 +1,23 @@
 import t from 'tap'
-import { readAlertTable, type TableDeps } from '../../src/alerts/alert-table.ts'
+import { type AlertTableDeps, parseAlertTable } from '../../src/alerts/alert-table.ts'
 import { createPhoneParser } from '../../src/callback/phone.ts'
 import { createRecipientReader } from '../../src/callback/recipients.ts'
 
 const reader = createRecipientReader(createPhoneParser({ countries: new Set(['CN']) }))
-const deps: TableDeps = {
-  recipient(channel, text) {
+const deps: AlertTableDeps = {
+  parseRecipient(channel, text) {
     const [recipient] = reader(channel, text, undefined).valid
     return recipient === undefined ? 'is wrong' : { channel, ...recipient }
   },
   channels: ['email', 'sms'],
-  locale: tag => (['en', 'zh-CN'].includes(tag) ? tag : null),
+  canonicalLocale: tag => (['en', 'zh-CN'].includes(tag) ? tag : null),
 }
-const problems = (text: string, more: Partial<TableDeps> = {}) =>
-  readAlertTable(text, { ...deps, ...more }).faults.map(({ line, problem }) => `${line}: ${problem}`)
+const problems = (text: string, more: Partial<AlertTableDeps> = {}) =>
+  parseAlertTable(text, { ...deps, ...more }).faults.map(({ line, problem }) => `${line}: ${problem}`)
 
 t.test('a row names topic, product, minutes, language and recipients', async t => {
-  const { rows, faults } = readAlertTable(
-    `# who is told of what
+  const { rows, faults } = parseAlertTable(
+    `# who is notified of what
 alert   *                 30  -      ops@Example.com, +8613800138000   # day and night
 state   1607d2b64f8a1f41  0   zh-CN  night@example.com,second@example.com
 
@@ -42,8 +42,8 @@ event   *  60 * +86 138 0013 8001
   ])
 })
 
-t.test('in one setting, rows are parted by semicolons', async t => {
-  const { rows, faults } = readAlertTable('alert * 5 - a@example.com; state - 5 en +8613800138000;', deps)
+t.test('semicolons part the rows of a table in one setting', async t => {
+  const { rows, faults } = parseAlertTable('alert * 5 - a@example.com; state - 5 en +8613800138000;', deps)
   t.same(faults, [])
   t.same(
     rows.map(({ source }) => source),
@@ -51,8 +51,8 @@ t.test('in one setting, rows are parted by semicolons', async t => {
   )
 })
 
-t.test('a file from another system is read all the same', async t => {
-  const { rows, faults } = readAlertTable(
+t.test('a file with a byte order mark and CRLF line ends is read', async t => {
+  const { rows, faults } = parseAlertTable(
     '\uFEFFalert * 5 - a@example.com\r\n\tstate\t*\t5\t-\ta@example.com\r\n',
     deps,
   )
@@ -86,7 +86,7 @@ alert`
   t.notMatch(said.join('\n'), /ops|example\.com|13800138000 |5005550006/)
 })
 
-t.test('an empty table is a fault: nobody would be told of anything', async t => {
+t.test('an empty table is a fault: nobody would be notified', async t => {
   t.match(problems('# nothing yet\n'), [/there is no row/])
   t.match(problems(''), [/there is no row/])
 })

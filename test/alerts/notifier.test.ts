@@ -7,8 +7,8 @@ const [device, second, other] = DEVICES
 const [rule, door] = RULES
 if (!device || !second || !other || !rule || !door) throw new Error('no devices')
 
-t.test('an alarm is told to everybody on its row, as mail and as SMS, with its words', async t => {
-  const { take, stored, reporter, nudged, outbox, events } = await rig(t, {
+t.test('an alarm goes to everybody on its row, as mail and as SMS, with its words', async t => {
+  const { take, stored, reporter, woken, outbox, events } = await rig(t, {
     rows: [row({ recipients: [ann, bob], locale: 'zh-CN' })],
   })
   await take(reporter.alert(device, true, { rule, current: -11.5 }))
@@ -24,7 +24,7 @@ t.test('an alarm is told to everybody on its row, as mail and as SMS, with its w
     { channel: 'sms', kind: 'device-alert', maskedRecipient: '+86*******8000' },
   ])
   t.same(
-    nudged.sort((a, b) => (a < b ? -1 : 1)),
+    woken.sort((a, b) => (a < b ? -1 : 1)),
     ['email', 'sms'],
   )
   const { messages } = await outbox().claim('email', 1, MINUTE)
@@ -49,8 +49,8 @@ t.test('an alarm is told to everybody on its row, as mail and as SMS, with its w
   ])
 })
 
-t.test('rows choose by topic and product; nobody is told twice by two rows', async t => {
-  const { take, told, reporter } = await rig(t, {
+t.test('rows choose by topic and product; two rows do not notify a recipient twice', async t => {
+  const { take, notifications, reporter } = await rig(t, {
     rows: [
       row({ product: other.productId, recipients: [bob] }),
       row({ product: device.productId }),
@@ -65,7 +65,7 @@ t.test('rows choose by topic and product; nobody is told twice by two rows', asy
     reporter.event(device, 'door', { open: 1 }),
     reporter.attributes(device, { temperature: 3 }),
   )
-  t.same(await told(), [
+  t.same(await notifications(), [
     'device-alert to a***@example.com',
     'device-alert to +86*******8000',
     'device-alert to a***@example.com',
@@ -73,43 +73,43 @@ t.test('rows choose by topic and product; nobody is told twice by two rows', asy
   ])
 })
 
-t.test('at most once in the row’s minutes, per device and rule', async t => {
-  const { take, told, reporter, clock, why } = await rig(t)
+t.test('an alarm is sent at most once in the row’s minutes, per device and rule', async t => {
+  const { take, notifications, reporter, clock, why } = await rig(t)
   await take(
     reporter.alert(device, true, { rule }),
     reporter.alert(device, true, { rule }),
     reporter.alert(device, true, { rule: door }),
     reporter.alert(second, true, { rule }),
   )
-  t.equal((await told()).length, 3)
+  t.equal((await notifications()).length, 3)
   t.same(why(), ['quiet'])
   clock.advance(9 * MINUTE)
   await take(reporter.alert(device, true, { rule }))
-  t.equal((await told()).length, 3)
+  t.equal((await notifications()).length, 3)
   clock.advance(MINUTE)
   await take(reporter.alert(device, true, { rule }))
-  t.equal((await told()).length, 4)
+  t.equal((await notifications()).length, 4)
 })
 
-t.test('0 minutes: each is told', async t => {
-  const { take, told, reporter } = await rig(t, { rows: [row({ everyMs: 0 })] })
+t.test('with 0 minutes each alarm is sent', async t => {
+  const { take, notifications, reporter } = await rig(t, { rows: [row({ everyMs: 0 })] })
   await take(...Array.from({ length: 50 }, () => reporter.alert(device, true, { rule })))
-  t.equal((await told()).length, 50)
+  t.equal((await notifications()).length, 50)
 })
 
-t.test('who got the alarm hears that it is over; nobody else, and only once', async t => {
-  const { take, told, reporter, clock, deliver, why } = await rig(t, {
+t.test('the recovery goes to those who got the alarm, and only once', async t => {
+  const { take, notifications, reporter, clock, deliver, why } = await rig(t, {
     rows: [row({ recipients: [ann, bob] })],
   })
   await take(reporter.alert(device, false, { rule }), reporter.alert(second, false, { rule }))
-  t.same(await told(), [], 'nobody was alarmed')
+  t.same(await notifications(), [], 'nobody got an alarm')
   clock.advance(1)
   await take(reporter.alert(device, true, { rule }))
-  await told()
+  await notifications()
   await deliver()
   clock.advance(MINUTE)
   await take(reporter.alert(device, false, { rule }), reporter.alert(device, false, { rule }))
-  t.same(await told(), [
+  t.same(await notifications(), [
     'device-alert to a***@example.com',
     'device-alert to +86*******8000',
     'device-recovered to a***@example.com',
@@ -121,15 +121,15 @@ t.test('who got the alarm hears that it is over; nobody else, and only once', as
   )
 })
 
-t.test('an alarm that nobody was told of has no recovery', async t => {
-  const { take, told, reporter, clock } = await rig(t)
+t.test('an alarm that was not sent has no recovery', async t => {
+  const { take, notifications, reporter, clock } = await rig(t)
   await take(reporter.alert(device, true, { rule }), reporter.alert(device, false, { rule }))
   clock.advance(MINUTE)
   await take(reporter.alert(device, true, { rule }), reporter.alert(device, false, { rule }))
-  t.same(await told(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
+  t.same(await notifications(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
 })
 
-t.test('an alarm that could not be delivered was not got', async t => {
+t.test('an alarm that was not delivered has no recovery', async t => {
   for (const [end, kinds] of [
     ['sent', ['device-alert', 'device-recovered']],
     ['unknown', ['device-alert', 'device-recovered']],
@@ -150,20 +150,22 @@ t.test('an alarm that could not be delivered was not got', async t => {
   }
 })
 
-t.test('while it is being delivered, the recovery goes after it', async t => {
-  const { take, told, reporter } = await rig(t)
+t.test('the recovery of an alarm that is being delivered is sent', async t => {
+  const { take, notifications, reporter } = await rig(t)
   await take(reporter.alert(device, true, { rule }), reporter.alert(device, false, { rule }))
-  t.equal((await told()).length, 2)
+  t.equal((await notifications()).length, 2)
 })
 
 t.test(
-  'the same message again is told once: at once, after its delivery, hours later, after a restart',
+  'the same message again is sent once: at once, after its delivery, hours later, after a restart',
   async t => {
-    const { take, told, reporter, clock, deliver, restart } = await rig(t, { rows: [row({ everyMs: 0 })] })
+    const { take, notifications, reporter, clock, deliver, restart } = await rig(t, {
+      rows: [row({ everyMs: 0 })],
+    })
     const alarm = reporter.alert(device, true, { rule })
     await take(alarm, alarm)
     await take(alarm)
-    t.equal((await told()).length, 1)
+    t.equal((await notifications()).length, 1)
     await deliver()
     await take(alarm)
     clock.advance(60 * MINUTE)
@@ -171,38 +173,38 @@ t.test(
     await restart()
     clock.advance(60 * MINUTE)
     await take(alarm)
-    t.equal((await told()).length, 1)
+    t.equal((await notifications()).length, 1)
     await take(reporter.alert(device, true, { rule }))
-    t.equal((await told()).length, 2, 'another one is told')
+    t.equal((await notifications()).length, 2, 'another one is sent')
   },
 )
 
-t.test('what is remembered outlives a restart: the minutes, and who was alarmed', async t => {
-  const { take, told, reporter, clock, restart, deliver } = await rig(t)
+t.test('the memos outlive a restart: the minutes, and who got the alarm', async t => {
+  const { take, notifications, reporter, clock, restart, deliver } = await rig(t)
   await take(reporter.alert(device, true, { rule }))
-  await told()
+  await notifications()
   await deliver()
   await restart()
   clock.advance(MINUTE)
   await take(reporter.alert(device, true, { rule }))
-  t.equal((await told()).length, 1, 'quiet still')
+  t.equal((await notifications()).length, 1, 'quiet still')
   await restart()
   await take(reporter.alert(device, false, { rule }))
-  t.same(await told(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
+  t.same(await notifications(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
 })
 
-t.test('in the wrong order, what is over is not told as if it were new', async t => {
-  const { take, told, reporter, clock, why } = await rig(t, { rows: [row({ everyMs: 0 })] })
+t.test('an alarm that comes after its recovery is not sent', async t => {
+  const { take, notifications, reporter, clock, why } = await rig(t, { rows: [row({ everyMs: 0 })] })
   const alarm = reporter.alert(device, true, { rule })
   clock.advance(1000)
   const recovery = reporter.alert(device, false, { rule })
   await take(recovery, alarm)
-  t.same(await told(), [])
+  t.same(await notifications(), [])
   t.same(why(), ['not-alarmed', 'outdated'])
 })
 
-t.test('an alarm and its recovery that come together are both told, in their order', async t => {
-  const { take, told, reporter, clock } = await rig(t, { rows: [row({ everyMs: 0 })] })
+t.test('an alarm and its recovery that come together are both sent, in their order', async t => {
+  const { take, notifications, reporter, clock } = await rig(t, { rows: [row({ everyMs: 0 })] })
   const all = Array.from({ length: 20 }, () => {
     clock.advance(10)
     const alarm = reporter.alert(device, true, { rule })
@@ -211,7 +213,7 @@ t.test('an alarm and its recovery that come together are both told, in their ord
   }).flat()
   await take(...all)
   t.same(
-    await told(),
+    await notifications(),
     Array.from({ length: 20 }, () => [
       'device-alert to a***@example.com',
       'device-recovered to a***@example.com',
@@ -219,33 +221,33 @@ t.test('an alarm and its recovery that come together are both told, in their ord
   )
 })
 
-t.test('a quota holds alerts back, and then they count as not told', async t => {
+t.test('an alert over a quota counts as not sent', async t => {
   const charge = { quota: 'email-minute', bucket: 'all', windowMs: MINUTE, limit: 1 }
-  const { take, told, reporter, events, clock } = await rig(t, { charges: () => [charge] })
+  const { take, notifications, reporter, events, clock } = await rig(t, { charges: () => [charge] })
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
-  t.equal((await told()).length, 1)
+  t.equal((await notifications()).length, 1)
   t.match(events, [{ is: 'sent' }, { is: 'overQuota', quota: 'email-minute' }])
   await take(reporter.alert(second, false, { rule }))
-  t.equal((await told()).length, 1, 'no recovery')
+  t.equal((await notifications()).length, 1, 'no recovery')
   clock.advance(2 * MINUTE)
   await take(reporter.alert(second, true, { rule }))
-  t.equal((await told()).length, 2, 'nor does it keep quiet')
+  t.equal((await notifications()).length, 2, 'nor does it keep quiet')
 })
 
-t.test('what cannot be put into words is said, and holds nothing up', async t => {
-  const { take, told, reporter, events } = await rig(t, {
+t.test('an alert that cannot be rendered is reported, and holds nothing up', async t => {
+  const { take, notifications, reporter, events } = await rig(t, {
     render: message => {
       throw new TypeError(`no words for ${message.kind}`)
     },
   })
   await take(reporter.alert(device, true, { rule }))
-  t.same(await told(), [])
+  t.same(await notifications(), [])
   t.match(events, [{ is: 'unrenderable', kind: 'device-alert', error: TypeError }])
 })
 
-t.test('while the store cannot take it, alerts wait; then each is told once', async t => {
+t.test('alerts wait while the store cannot take them; then each is sent once', async t => {
   let failures = 5
-  const { take, told, reporter, events } = await rig(t, {
+  const { take, notifications, reporter, events } = await rig(t, {
     between: outbox => ({
       accept: messages => {
         failures -= 1
@@ -255,13 +257,13 @@ t.test('while the store cannot take it, alerts wait; then each is told once', as
   })
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
   while (!events.some(({ is }) => is === 'sent')) await new Promise(resolve => setTimeout(resolve, 5))
-  t.equal((await told()).length, 2)
+  t.equal((await notifications()).length, 2)
   t.equal(events.filter(({ is }) => is === 'storeFailed').length, 5)
 })
 
 t.test('a storm slows the platform down instead of filling memory', async t => {
   const gate = Promise.withResolvers<void>()
-  const { teller, told, reporter } = await rig(t, {
+  const { notifier, notifications, reporter } = await rig(t, {
     rows: [row({ everyMs: 0 })],
     between: outbox => ({
       async accept(messages) {
@@ -272,7 +274,7 @@ t.test('a storm slows the platform down instead of filling memory', async t => {
   })
   const waits: (void | Promise<void>)[] = []
   for (let n = 0; n < 600; n += 1)
-    waits.push(teller().take(messageOf(reporter.alert(device, true, { rule }))))
+    waits.push(notifier().take(messageOf(reporter.alert(device, true, { rule }))))
   t.ok(
     waits.slice(0, 499).every(each => each === undefined),
     'taken at once',
@@ -284,13 +286,13 @@ t.test('a storm slows the platform down instead of filling memory', async t => {
   t.notOk(room)
   gate.resolve()
   for (const each of waits) await each
-  t.equal((await told()).length, 600)
+  t.equal((await notifications()).length, 600)
 })
 
 t.test('the end stores what came by then, and does not wait for a store that is gone', async t => {
-  const { take, told, reporter } = await rig(t, { rows: [row({ everyMs: 0 })] })
+  const { take, notifications, reporter } = await rig(t, { rows: [row({ everyMs: 0 })] })
   await take(...Array.from({ length: 300 }, () => reporter.alert(device, true, { rule })))
-  t.equal((await told()).length, 300)
+  t.equal((await notifications()).length, 300)
 
   const gone = await rig(t, {
     retryMs: 60_000,
@@ -299,6 +301,6 @@ t.test('the end stores what came by then, and does not wait for a store that is 
   void gone.take(gone.reporter.alert(device, true, { rule }))
   while (gone.events.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
   const began = performance.now()
-  await gone.teller().stop()
+  await gone.notifier().stop()
   t.ok(performance.now() - began < 10_000, 'sooner than the next try')
 })

@@ -38,7 +38,7 @@ t.test('a device that goes offline is an alarm, one that comes back a recovery',
   t.match(only(read(reporter.online(device, true))), { is: 'recovery', kind: 'device-online' })
 })
 
-t.test('an event is an alarm that nothing is the end of', async t => {
+t.test('an event is an alarm that cannot recover', async t => {
   t.match(only(read(reporter.event(device, 'door_forced', { door: 2, by: 'hand' }))), {
     source: 'event',
     rule: 'door_forced',
@@ -80,7 +80,7 @@ t.test('an alert without rules is one by its flag', async t => {
   t.match(only(read(reporter.alert(device, false))), { is: 'recovery' })
 })
 
-t.test('each rule of an alert is a thing of its own; one that was handled by hand is none', async t => {
+t.test('each rule of an alert is an occurrence of its own; one that was handled by hand is none', async t => {
   const { topic, payload } = reporter.alert(device, true, { rule }) as {
     topic: string
     payload: { alert: { rules: object[] } }
@@ -109,7 +109,7 @@ t.test('identifiers beyond 2^53 reach the words with all their digits', async t 
   t.equal(only(read(reporter.alert(large, true))).device, '9007199254740993')
 })
 
-t.test('the same message is the same however often it comes, another is another', async t => {
+t.test('the same message has the same identity however often it comes, another message another', async t => {
   const one = reporter.alert(device, true, { rule })
   const same = only(read(one)).identity
   t.same(only(read(one)).identity, same)
@@ -121,7 +121,7 @@ t.test('the same message is the same however often it comes, another is another'
   )
 })
 
-t.test('without an id, saying the same is being the same', async t => {
+t.test('messages without an id have the same identity when they have the same content', async t => {
   const { topic, payload } = reporter.alert(device, true, { rule, current: 1 })
   const one = only(read({ topic, payload })).identity
   t.same(only(read({ topic, payload })).identity, one)
@@ -129,12 +129,12 @@ t.test('without an id, saying the same is being the same', async t => {
   t.notSame(only(read({ topic, payload: other.payload })).identity, one)
 })
 
-t.test('attribute reports and unknown topics are about nothing that went wrong', async t => {
+t.test('attribute reports and unknown topics are no occurrence', async t => {
   t.same(read(reporter.attributes(device, { temperature: 5 })), [])
   t.same(read({ topic: 'something/else', payload: { a: 1 }, id: '1' }), [])
 })
 
-t.test('a time in another layout is shown as it came, and orders nothing', async t => {
+t.test('a time in another layout is shown as it came, and is not used for order', async t => {
   const { topic, payload } = reporter.online(device, false)
   const found = only(read({ topic, payload: { ...payload, create_time: '20/11/2026 14:32' }, id: '1' }))
   t.equal(found.at, null)
@@ -143,11 +143,14 @@ t.test('a time in another layout is shown as it came, and orders nothing', async
   t.notOk('time' in only(read({ topic, payload: without, id: '1' })).params)
 })
 
-t.test('what devices send is one line, without what controls or reorders it, and not endless', async t => {
-  const { params } = only(
-    read(reporter.event(device, 'e', { text: `a\r\nBcc: x\u0000\u202egpj.exe${'y'.repeat(5000)}` })),
-  )
-  const values = params['values'] ?? ''
-  t.match(values, /^text: a Bcc: x gpj\.exey+…$/)
-  t.equal(values.length, 300)
-})
+t.test(
+  'a device’s text becomes one line of at most 300 characters, without characters that control or reorder',
+  async t => {
+    const { params } = only(
+      read(reporter.event(device, 'e', { text: `a\r\nBcc: x\u0000\u202egpj.exe${'y'.repeat(5000)}` })),
+    )
+    const values = params['values'] ?? ''
+    t.match(values, /^text: a Bcc: x gpj\.exey+…$/)
+    t.equal(values.length, 300)
+  },
+)

@@ -6,7 +6,8 @@ import type { Test } from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-server.ts'
 import { createReporter } from '../../sandbox/emulator/devices.ts'
 import type { AlertRow } from '../../src/alerts/alert-table.ts'
-import { createNotifier, type NotifierObserver, type NotifierOptions } from '../../src/alerts/notifier.ts'
+import type { NotifierObserver } from '../../src/alerts/dispatch.ts'
+import { createNotifier, type NotifierOptions } from '../../src/alerts/notifier.ts'
 import { type DdqMessage, parseMessage } from '../../src/ddq/message.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
@@ -33,11 +34,11 @@ const storeKeys = createStoreKeys('a secret of the tests, long enough')
 
 export interface RigOptions extends Partial<Pick<NotifierOptions, 'charges' | 'render' | 'retryMs'>> {
   readonly rows?: readonly AlertRow[]
-  /** Stands between the teller and the store. */
+  /** Stands between the notifier and the store. */
   readonly between?: (outbox: Outbox) => Partial<NotifierOptions['outbox']>
 }
 
-/** A teller over a real store, with a clock that stands still until it is set. */
+/** A notifier over a real store, with a clock that stands still until it is set. */
 export async function rig(t: Test, options: RigOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
   const path = join(directory, 'outbox.db')
@@ -51,7 +52,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
     sms: {},
   })
   const events: { is: string; kind?: string; why?: string; channel?: string }[] = []
-  const nudged: Channel[] = []
+  const woken: Channel[] = []
   const observe = (is: keyof NotifierObserver) => (event: object) => events.push({ is, ...event })
   const observer = {
     sent: observe('sent'),
@@ -70,21 +71,21 @@ export async function rig(t: Test, options: RigOptions = {}) {
         ...options.between?.(outbox),
       },
       keys: {
-        twin: fields => storeKeys.dedupeKey(fields),
-        note: fields => storeKeys.bucketHash('alarmed', ...fields),
-        recipient: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
+        dedupeKey: fields => storeKeys.dedupeKey(fields),
+        memoName: fields => storeKeys.bucketHash('alarmed', ...fields),
+        recipientHash: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
       },
       charges: options.charges ?? (() => []),
       render: options.render ?? renderer.render,
-      nudge: channel => nudged.push(channel),
+      wake: channel => woken.push(channel),
       clock,
       messageId: () => randomBytes(16).toString('hex'),
       observer,
       retryMs: options.retryMs ?? 20,
     })
-  let teller = make()
+  let notifier = make()
   t.teardown(async () => {
-    await teller.stop()
+    await notifier.stop()
     renderer.close()
     await outbox.close()
     await rm(directory, { recursive: true, force: true })
@@ -94,8 +95,8 @@ export async function rig(t: Test, options: RigOptions = {}) {
   const reporter = createReporter({ corpId: '100fa4b2', now: clock.now, id: () => `m${(serial += 1)}` })
 
   async function stored() {
-    await teller.stop()
-    teller = make()
+    await notifier.stop()
+    notifier = make()
     const list = await outbox.queries.listMessages({ limit: 1000 })
     return [...list].reverse()
   }
@@ -104,20 +105,20 @@ export async function rig(t: Test, options: RigOptions = {}) {
     clock,
     reporter,
     events,
-    nudged,
+    woken,
     outbox: () => outbox,
-    teller: () => teller,
+    notifier: () => notifier,
     async take(...publications: readonly Publication[]) {
-      for (const publication of publications) await teller.take(messageOf(publication))
+      for (const publication of publications) await notifier.take(messageOf(publication))
     },
-    /** Ends the teller and looks at what it stored, oldest first. */
+    /** Ends the notifier and reads what it stored, oldest first. */
     stored,
     /** As if the process had died and begun anew. */
     async restart() {
-      await teller.stop()
+      await notifier.stop()
       await outbox.close()
       outbox = await open()
-      teller = make()
+      notifier = make()
     },
     /** Lets what waits be delivered, with this end. */
     async deliver(state: Exclude<State, 'queued' | 'sending'> = 'sent') {
@@ -127,8 +128,8 @@ export async function rig(t: Test, options: RigOptions = {}) {
           await outbox.settle(id, lease, { to: 'final', state, answer: null })
       }
     },
-    /** What was told, in words: `device-alert to a***@example.com`. */
-    async told() {
+    /** The notifications that were stored, in words: `device-alert to a***@example.com`. */
+    async notifications() {
       return (await stored()).map(({ kind, maskedRecipient }) => `${kind} to ${maskedRecipient}`)
     },
     why: () => events.flatMap(({ is, why }) => (is === 'suppressed' ? [why] : [])),
@@ -136,7 +137,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
 }
 
 export function messageOf({ topic, id, payload }: Publication): DdqMessage {
-  const reading = parseMessage(stringifyExactly({ topic, message_id: id, payload }))
-  if (reading.is !== 'message') throw new Error(JSON.stringify(reading))
-  return reading.message
+  const parsed = parseMessage(stringifyExactly({ topic, message_id: id, payload }))
+  if (parsed.is !== 'message') throw new Error(JSON.stringify(parsed))
+  return parsed.message
 }

@@ -32,21 +32,21 @@ const memory = (more: Partial<AlertMemory> = {}): AlertMemory => ({
   ...more,
 })
 
-t.test('a first alarm is told; a first recovery is nobody’s', async t => {
-  t.equal(decideSuppression(null, occurrence('alarm'), 0, NOW), 'tell')
+t.test('a first alarm is sent; a first recovery is not', async t => {
+  t.equal(decideSuppression(null, occurrence('alarm'), 0, NOW), 'send')
   t.equal(decideSuppression(null, occurrence('recovery'), 0, NOW), 'not-alarmed')
 })
 
-t.test('alarms are told at most once in the row’s minutes', async t => {
+t.test('alarms are sent at most once in the row’s minutes', async t => {
   const later = (ms: number, everyMs = 10 * MINUTE) =>
     decideSuppression(memory(), occurrence('alarm', NOW + ms), everyMs, NOW + ms)
   t.equal(later(1), 'quiet')
   t.equal(later(10 * MINUTE - 1), 'quiet')
-  t.equal(later(10 * MINUTE), 'tell')
-  t.equal(later(0, 0), 'tell', '0 minutes: each')
+  t.equal(later(10 * MINUTE), 'send')
+  t.equal(later(0, 0), 'send', '0 minutes: each')
 })
 
-t.test('also when it recovered in between', async t => {
+t.test('the minutes count also when it recovered in between', async t => {
   const recovered = memory({ open: false, recoveredAt: NOW + MINUTE })
   t.equal(
     decideSuppression(recovered, occurrence('alarm', NOW + 2 * MINUTE), 10 * MINUTE, NOW + 2 * MINUTE),
@@ -58,11 +58,11 @@ t.test('also when it recovered in between', async t => {
   )
 })
 
-t.test('a recovery is told once, to who was alarmed', async t => {
+t.test('a recovery is sent once, to those who got the alarm', async t => {
   const later = NOW + MINUTE
   t.equal(
     decideSuppression(memory(), occurrence('recovery', later), 10 * MINUTE, later),
-    'tell',
+    'send',
     'without waiting for the minutes',
   )
   const after = updateMemory(memory(), occurrence('recovery', later), 10 * MINUTE, later, 'm2').memory
@@ -70,31 +70,31 @@ t.test('a recovery is told once, to who was alarmed', async t => {
   t.equal(after.messageId, 'm', 'the alarm’s message stays known')
 })
 
-t.test('what was overtaken is not told: an alarm that is over, a recovery of an earlier alarm', async t => {
+t.test('neither an alarm that is over already nor the recovery of an earlier alarm is sent', async t => {
   const recovered = memory({ open: false, recoveredAt: NOW + 5 * MINUTE })
   t.equal(
     decideSuppression(recovered, occurrence('alarm', NOW + 4 * MINUTE), 0, NOW + 20 * MINUTE),
     'outdated',
   )
-  t.equal(decideSuppression(recovered, occurrence('alarm', NOW + 6 * MINUTE), 0, NOW + 20 * MINUTE), 'tell')
+  t.equal(decideSuppression(recovered, occurrence('alarm', NOW + 6 * MINUTE), 0, NOW + 20 * MINUTE), 'send')
   t.equal(decideSuppression(memory(), occurrence('recovery', NOW - MINUTE), 0, NOW + MINUTE), 'outdated')
   t.equal(
     decideSuppression(memory(), occurrence('recovery', null), 0, NOW + MINUTE),
-    'tell',
+    'send',
     'without a time nothing is late',
   )
 })
 
-t.test('a clock that was set back silences nothing for long', async t => {
+t.test('a clock that was set back does not suppress alarms for long', async t => {
   t.equal(
     decideSuppression(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 30_000),
     'quiet',
     'a little is skew',
   )
-  t.equal(decideSuppression(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 60 * MINUTE), 'tell')
+  t.equal(decideSuppression(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 60 * MINUTE), 'send')
 })
 
-t.test('memory is kept as long as it matters', async t => {
+t.test('a memo is kept for 90 days while the alert is open, else for a day or the row’s minutes', async t => {
   const DAY = 24 * 60 * MINUTE
   const alarmed = updateMemory(null, occurrence('alarm'), 10 * MINUTE, NOW, 'm1')
   t.match(alarmed, {
@@ -109,7 +109,7 @@ t.test('memory is kept as long as it matters', async t => {
   })
 })
 
-t.test('it is written and read as it was; what cannot be read is nothing', async t => {
+t.test('a memo is parsed as it was serialized; one that cannot be parsed is none', async t => {
   for (const each of [memory(), memory({ open: false, alarmAt: null, recoveredAt: 5 })])
     t.same(parseMemory(serializeMemory(each)), each)
   for (const text of [undefined, '', '{', '[]', '["x"]', 'null', '{"sentAt":1}'])

@@ -25,7 +25,7 @@ const metrics = createMetrics({
 // Those of device alerts are added when they are on.
 createAlertLog({
   log: pino({ level: 'silent' }),
-  sparing: () => {},
+  throttle: () => {},
   registry: metrics.registry,
   Counter,
   Gauge,

@@ -1,6 +1,6 @@
 import type { End } from '../ddq/connection.ts'
 
-/** How the subscription does, for people to look at. */
+/** The state of the subscription, for people to look at. */
 export interface SubscriptionStatus {
   readonly subscribed: boolean
   /** How long it has been subscribed, or has not been, ms. */
@@ -11,19 +11,22 @@ export interface SubscriptionStatus {
   readonly refused: readonly { readonly topic: string; readonly why: string }[]
 }
 
-/** Hears of each connection; the time that a subscription is away counts over all the tries that fail meanwhile. */
-export interface Subscription {
+/**
+ * Follows the subscription over its connections: the time without one counts from its end on, however many tries to
+ * connect fail meanwhile.
+ */
+export interface SubscriptionTracker {
   /** Connecting begins, for the first time or after another process did it. */
-  began(): void
-  /** A topic is refused; told before `subscribed`. */
-  refused(topic: string, why: string): void
-  subscribed(): void
-  ended(end: End): void
-  standing(): SubscriptionStatus
+  recordStart(): void
+  /** A topic is refused; comes before `recordSubscription`. */
+  recordRefusal(topic: string, why: string): void
+  recordSubscription(): void
+  recordEnd(end: End): void
+  status(): SubscriptionStatus
 }
 
 /** @param now ms since any origin, never going back. */
-export function createSubscription(now: () => number): Subscription {
+export function createSubscriptionTracker(now: () => number): SubscriptionTracker {
   let subscribed = false
   let since = now()
   let lastEnd: End | null = null
@@ -36,21 +39,21 @@ export function createSubscription(now: () => number): Subscription {
     refusedNow = []
   }
   return {
-    began() {
+    recordStart() {
       enter(false)
       since = now()
       lastEnd = null
       refused = []
     },
-    refused: (topic, why) => refusedNow.push({ topic, why }),
-    subscribed() {
+    recordRefusal: (topic, why) => refusedNow.push({ topic, why }),
+    recordSubscription() {
       refused = refusedNow
       enter(true)
     },
-    ended(end) {
+    recordEnd(end) {
       lastEnd = end
       enter(false)
     },
-    standing: () => ({ subscribed, forMs: now() - since, lastEnd, refused }),
+    status: () => ({ subscribed, forMs: now() - since, lastEnd, refused }),
   }
 }

@@ -1,0 +1,189 @@
+import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
+import type { Acceptance, Accepted, Charge, Outbox } from '../outbox/outbox.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { AlertRow } from './alert-table.ts'
+import { createRecoveryTimes } from './recovery-times.ts'
+import type { Retry } from './retry.ts'
+import type { Notification } from './routing.ts'
+import {
+  type AlertMemory,
+  decideSuppression,
+  parseMemory,
+  type SuppressionReason,
+  serializeMemory,
+  updateMemory,
+} from './suppression.ts'
+
+export interface DispatchOptions {
+  readonly rows: readonly AlertRow[]
+  readonly outbox: Pick<Outbox, 'accept' | 'memos' | 'queries'>
+  readonly keys: {
+    /** HMAC that names the duplicates of an alert: the same occurrence, to the same recipient. */
+    dedupeKey(fields: readonly string[]): string
+    /** HMAC that names the memo about a recipient, device and rule. */
+    memoName(fields: readonly string[]): string
+    recipientHash(channel: Channel, recipient: string): string
+  }
+  readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
+  /** Throws when there are no words for it. */
+  readonly render: (message: NewMessage) => Outgoing
+  /** A message was stored for the channel, and is due. */
+  readonly wake: (channel: Channel) => void
+  readonly clock: Clock
+  /** 32 lower-case hex digits, new each time. */
+  readonly messageId: () => string
+  readonly observer: NotifierObserver
+}
+
+/** The events of notifying, for the log and the metrics. Recipients are masked. */
+export interface NotifierObserver {
+  sent(event: {
+    readonly id: string
+    readonly channel: Channel
+    readonly kind: string
+    readonly to: string
+    readonly device: string
+  }): void
+  /** A recipient is not notified, and why; `repeated`: the same message came before. */
+  suppressed(event: {
+    readonly why: SuppressionReason | 'repeated'
+    readonly channel: Channel
+    readonly kind: string
+  }): void
+  overQuota(event: { readonly channel: Channel; readonly kind: string; readonly quota: string }): void
+  unrenderable(event: { readonly channel: Channel; readonly kind: string; readonly error: Error }): void
+  storeFailed(event: { readonly doing: string; readonly error: Error }): void
+}
+
+/** An alert is worth sending for a day, as alarms of the platform are. */
+const LIFETIME_MS = 24 * 60 * 60_000
+/** The same message of DDQ may come again after a reconnect, or to another replica. */
+const DEDUPE_WINDOW_MS = 24 * 60 * 60_000
+/** The recipient of an alarm that ended so did not get it. */
+const UNDELIVERED: readonly string[] = ['refused', 'expired', 'superseded']
+
+interface Prepared {
+  readonly notification: Notification
+  readonly acceptance: Acceptance
+}
+
+/**
+ * Decides which notifications are sent, and stores those in the outbox. The memo of what a recipient got is written in
+ * the transaction that stores the message: so nobody gets an alarm twice, and nobody gets a recovery without its alarm,
+ * whichever process stores it.
+ *
+ * @returns a function that takes a batch and gives how many of it, from the first on, are done. A notification after
+ *   another of the same memo has to wait for the memo to change. `given-up`: the process ends, and the store did not
+ *   take them.
+ */
+export function createDispatch(
+  options: DispatchOptions,
+  retry: Retry,
+): (batch: readonly Notification[]) => Promise<number | 'given-up'> {
+  const { outbox, clock, observer } = options
+  const recoveries = createRecoveryTimes()
+
+  async function dispatch(batch: readonly Notification[]): Promise<number | 'given-up'> {
+    const names = [...new Set(batch.map(({ memoName }) => memoName))]
+    const memos = await retry.callStore('read notes', () => outbox.memos.readMemos(names))
+    if (memos === null) return 'given-up'
+    const prepared = new Map<string, Prepared>()
+    let done = 0
+    for (const notification of batch) {
+      const { occurrence, recipient, memoName } = notification
+      if (prepared.has(memoName)) break
+      const memory = parseMemory(memos.get(memoName))
+      const decision = await decide(notification, memory)
+      recoveries.record(occurrence)
+      done += 1
+      if (decision !== 'send') {
+        observer.suppressed({ why: decision, channel: recipient.channel, kind: occurrence.kind })
+        continue
+      }
+      const acceptance = prepare(notification, memory, options)
+      if (acceptance !== null) prepared.set(memoName, { notification, acceptance })
+    }
+    return prepared.size === 0 || (await store([...prepared.values()])) ? done : 'given-up'
+  }
+
+  async function decide(
+    { occurrence, row }: Notification,
+    memory: AlertMemory | null,
+  ): Promise<SuppressionReason | 'send'> {
+    if (recoveries.isAlreadyOver(occurrence)) return 'outdated'
+    const decision = decideSuppression(memory, occurrence, row.everyMs, clock.now())
+    if (decision !== 'send' || occurrence.is === 'alarm' || memory === null) return decision
+    const alarm = await retry.callStore('find', () => outbox.queries.findMessage(memory.messageId))
+    return alarm !== null && UNDELIVERED.includes(alarm.state) ? 'not-alarmed' : 'send'
+  }
+
+  /** @returns false when the process ends and the store did not take them. */
+  async function store(prepared: readonly Prepared[]): Promise<boolean> {
+    const answers = await retry.callStore('accept', () =>
+      outbox.accept(prepared.map(({ acceptance }) => acceptance)),
+    )
+    if (answers === null) return false
+    prepared.forEach((each, at) => reportOutcome(each, answers[at], observer))
+    const channels = new Set(prepared.map(({ notification }) => notification.recipient.channel))
+    for (const channel of channels) options.wake(channel)
+    return true
+  }
+
+  return dispatch
+}
+
+/** The message of a notification as the outbox takes it; null when there are no words for it. */
+function prepare(
+  { occurrence, recipient, row, memoName }: Notification,
+  memory: AlertMemory | null,
+  { keys, charges, render, clock, messageId, observer }: DispatchOptions,
+): Acceptance | null {
+  const { channel, to, masked, country } = recipient
+  const { kind, params, identity } = occurrence
+  const now = clock.now()
+  const message: NewMessage = {
+    id: messageId(),
+    channel,
+    kind,
+    purpose: 'alarm',
+    recipient: to,
+    masked,
+    content: { params, words: 'ours', ...(row.locale !== null && { locale: row.locale }) },
+    arrivedAt: now,
+    expiresAt: now + LIFETIME_MS,
+  }
+  try {
+    render(message)
+  } catch (error) {
+    observer.unrenderable({
+      channel,
+      kind,
+      error: error instanceof Error ? error : new Error('unknown fault'),
+    })
+    return null
+  }
+  const updated = updateMemory(memory, occurrence, row.everyMs, now, message.id)
+  return {
+    message,
+    dedupeKey: keys.dedupeKey(['ddq', channel, to, ...identity]),
+    recipientHash: keys.recipientHash(channel, to),
+    charges: charges(message, country),
+    dedupeWindowMs: DEDUPE_WINDOW_MS,
+    memo: { name: memoName, value: serializeMemory(updated.memory), expiresAt: updated.expiresAt },
+  }
+}
+
+function reportOutcome(
+  { notification, acceptance }: Prepared,
+  accepted: Accepted | undefined,
+  observer: NotifierObserver,
+): void {
+  const { channel, masked: to } = notification.recipient
+  const { kind, device } = notification.occurrence
+  const { id } = acceptance.message
+  if (accepted?.is === 'over-quota') observer.overQuota({ channel, kind, quota: accepted.quota })
+  // A message that an earlier try stored, whose commit was not confirmed to us, is its own duplicate.
+  else if (accepted?.is === 'stored' || (accepted?.is === 'in-progress' && accepted.id === id))
+    observer.sent({ id, channel, kind, to, device })
+  else observer.suppressed({ why: 'repeated', channel, kind })
+}

@@ -1,0 +1,35 @@
+import type { Occurrence } from './occurrence.ts'
+
+/** When each rule of a device last recovered, whether or not anybody was notified: an alarm from before that is late. */
+export interface RecoveryTimes {
+  record(occurrence: Occurrence): void
+  /** Whether it is an alarm from before a recovery that came first. */
+  isAlreadyOver(occurrence: Occurrence): boolean
+}
+
+/** Rules of devices in memory; the oldest are forgotten first. */
+const MAX_ENTRIES = 10_000
+
+export function createRecoveryTimes(): RecoveryTimes {
+  const recoveredAt = new Map<string, number>()
+  return {
+    record(occurrence) {
+      const { is, at } = occurrence
+      if (is !== 'recovery' || at === null) return
+      const key = keyOf(occurrence)
+      const last = recoveredAt.get(key) ?? at
+      recoveredAt.delete(key)
+      recoveredAt.set(key, Math.max(at, last))
+      const [oldest] = recoveredAt.keys()
+      if (recoveredAt.size > MAX_ENTRIES && oldest !== undefined) recoveredAt.delete(oldest)
+    },
+    isAlreadyOver(occurrence) {
+      const { is, at } = occurrence
+      return is === 'alarm' && at !== null && at < (recoveredAt.get(keyOf(occurrence)) ?? at)
+    },
+  }
+}
+
+function keyOf({ source, product, device, rule }: Occurrence): string {
+  return JSON.stringify([source, product, device, rule])
+}
