@@ -31,9 +31,11 @@ USER 1000:1000
 # 30 MB more. On another kind of processor this is not used, and nothing else changes.
 RUN node /app/src/main.ts --help >/dev/null \
  && node --input-type=module -e "await import('/app/src/runtime/v8-flags.ts'); for (const part of ['service/process', 'service/device-alerts', 'outbox/sqlite/outbox', \
-      'outbox/sqlite/worker', 'outbox/postgres/outbox', 'providers/twilio/receipts', 'providers/twilio/http-client', 'commands/serve', 'commands/check', \
+      'outbox/sqlite/worker', 'outbox/postgres/outbox', 'commands/serve', 'commands/check', \
       'commands/health', 'commands/urls', 'commands/send', 'commands/token', 'commands/preview']) \
       await import('/app/src/' + part + '.ts').catch(() => {}); \
+      for (const file of (await import('node:fs')).readdirSync('/app/src/providers', { recursive: true })) \
+      if (file.endsWith('.ts')) await import('/app/src/providers/' + file).catch(() => {}); \
       await import('/app/node_modules/twilio/index.js'); process.exit(0)"
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 CMD ["callback-courier", "health"]
 # No npm in between: it does not pass signals on well.

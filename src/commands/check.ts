@@ -2,17 +2,18 @@ import { pino } from 'pino'
 import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'
+import { providerModules } from '../providers/list.ts'
+import { type CheckResult, fail } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
-import { openOutbox, openProviders, openRenderer, openStoreKeys, receiptsUrl } from '../service/factories.ts'
+import { openOutbox, openRenderer, openStoreKeys } from '../service/factories.ts'
 import { checkCallbacks } from './check/callbacks.ts'
 import { checkCertificate } from './check/certificate.ts'
 import { checkClock, type DateOf, dateOf } from './check/clock.ts'
-import { checkDkim, checkProviders } from './check/delivery.ts'
+import { checkDkim } from './check/dkim.ts'
 import { createResolveTxt, type ResolveTxt } from './check/dns.ts'
-import { asJson, asText, type CheckResult, fail } from './check/finding.ts'
+import { asJson, asText } from './check/finding.ts'
 import { checkMachine, createMachine, type Machine } from './check/machine.ts'
-import { checkReceipts } from './check/receipts.ts'
 import { checkSender } from './check/sender.ts'
 import { checkSettings } from './check/settings.ts'
 import { checkStore, type Running } from './check/store.ts'
@@ -62,7 +63,6 @@ export async function runChecks(io: Io, world: CheckDependencies = {}): Promise<
     attempt('settings', () => checkSettings(config)),
     attempt('certificate', () => checkCertificate(config, clock.now())),
     attempt('providers', () => providersOf(config, clock)),
-    attempt('receipts', () => checkReceipts(config, receiptsUrl(config))),
     attempt('sender', () => checkSender(config, dns)),
     attempt('DKIM', () => checkDkim(config, io.readFile, dns)),
     attempt('store', () => storeOf(config, io, clock)),
@@ -99,12 +99,16 @@ async function providersOf(
   config: Config,
   clock: ReturnType<typeof createClock>,
 ): Promise<readonly CheckResult[]> {
-  const providers = openProviders(config, clock)
-  try {
-    return await checkProviders(providers)
-  } finally {
-    await Promise.all(providers.map(provider => provider.close()))
-  }
+  const checks = providerModules.map(async module => {
+    const provider = await module.open(config, { clock, limits: module.limits })
+    if (provider === undefined) return []
+    try {
+      return await module.check(config, provider)
+    } finally {
+      await provider.close()
+    }
+  })
+  return (await Promise.all(checks)).flat()
 }
 
 async function storeOf(

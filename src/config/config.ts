@@ -1,8 +1,9 @@
 import type { Ajv, ErrorObject } from 'ajv'
 import { type EnvSchemaOpt, envSchema } from 'env-schema'
+import type { SettingFault } from '../settings/setting.ts'
 import { advice } from './advice.ts'
 import { faultsTogether, type Partly } from './rules.ts'
-import { type Fault, faultsOf, jsonSchema, withReaders } from './schema.ts'
+import { faultsOf, jsonSchema, withReaders } from './schema.ts'
 import { type SettingName, type SettingValues, settingNames } from './settings.ts'
 import { mergeSources, type Sources } from './sources.ts'
 
@@ -10,7 +11,6 @@ export type { Mailbox } from '../settings/mailbox.ts'
 export type { PluginSender, Sender } from '../settings/senders.ts'
 export type { Database } from '../settings/urls.ts'
 export { isLoopback } from './rules.ts'
-export type { Fault } from './schema.ts'
 export type { Sources } from './sources.ts'
 
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
@@ -19,9 +19,9 @@ export type Config = SettingValues & { readonly warnings: readonly string[] }
 /** The settings cannot be used. Its message lists every fault, in an operator's words, without secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
-  readonly faults: readonly Fault[]
+  readonly faults: readonly SettingFault[]
 
-  constructor(faults: readonly Fault[]) {
+  constructor(faults: readonly SettingFault[]) {
     const count = faults.length === 1 ? 'One setting is' : `${faults.length} settings are`
     const lines = faults.map(fault => `  ${fault.name} ${fault.problem}`)
     super(`${count} missing or wrong:\n${lines.join('\n')}`)
@@ -104,7 +104,7 @@ function options(given: Readonly<Record<string, string>>, absent: ReadonlySet<st
   }
 }
 
-type Validated = { readonly values: Partly } | { readonly faults: readonly Fault[] }
+type Validated = { readonly values: Partly } | { readonly faults: readonly SettingFault[] }
 
 function validate(given: Readonly<Record<string, string>>, absent: ReadonlySet<string>): Validated {
   try {

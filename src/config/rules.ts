@@ -1,5 +1,6 @@
-import type { Fault } from './schema.ts'
-import { type SettingValues, settingNames, settings } from './settings.ts'
+import { providerModules } from '../providers/list.ts'
+import { missing, type SettingFault } from '../settings/setting.ts'
+import { type SettingName, type SettingValues, settingNames, settings } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
 export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | undefined }
@@ -13,11 +14,11 @@ const VARIED = 8
  * What the settings lack when they are looked at together.
  * @param wrong names that already have a fault of their own: they were set, so nothing is said to be missing there.
  */
-export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly Fault[] {
+export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly SettingFault[] {
   const faults = [
     ...channelFaults(s),
-    ...(s.EMAIL_TOKEN === undefined ? [] : mailFaults(s)),
-    ...(s.SMS_TOKEN === undefined ? [] : smsFaults(s)),
+    ...(s.EMAIL_TOKEN === undefined ? [] : mailFaults(s, wrong)),
+    ...(s.SMS_TOKEN === undefined ? [] : smsFaults(s, wrong)),
     ...protectionFaults(s, wrong),
     ...listenerFaults(s),
     ...dkimFaults(s),
@@ -27,8 +28,8 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
   return faults.filter(fault => !wrong.has(fault.name))
 }
 
-function channelFaults(s: Partly): Fault[] {
-  const faults: Fault[] = []
+function channelFaults(s: Partly): SettingFault[] {
+  const faults: SettingFault[] = []
   if (s.EMAIL_TOKEN === undefined && s.SMS_TOKEN === undefined)
     faults.push(
       missing(
@@ -45,15 +46,8 @@ function channelFaults(s: Partly): Fault[] {
   return faults
 }
 
-function mailFaults(s: Partly): Fault[] {
-  const faults: Fault[] = []
-  if (s.SMTP_URL === undefined)
-    faults.push(
-      missing(
-        'SMTP_URL',
-        'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587',
-      ),
-    )
+function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
+  const faults = providerFaults('email', s, wrong)
   if (s.MAIL_FROM === undefined)
     faults.push(
       missing(
@@ -64,39 +58,31 @@ function mailFaults(s: Partly): Fault[] {
   return faults
 }
 
-function smsFaults(s: Partly): Fault[] {
-  const faults: Fault[] = []
-  const because = 'SMS is on (SMS_TOKEN)'
-  if (s.TWILIO_ACCOUNT_SID === undefined)
-    faults.push(missing('TWILIO_ACCOUNT_SID', `${because}, so name your Twilio account (AC…)`))
-  if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_AUTH_TOKEN === undefined)
-    faults.push(
-      missing('TWILIO_AUTH_TOKEN', `${because}: set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET`),
-    )
-  if (s.TWILIO_API_KEY_SID !== undefined && s.TWILIO_API_KEY_SECRET === undefined)
-    faults.push(missing('TWILIO_API_KEY_SECRET', 'it belongs to TWILIO_API_KEY_SID'))
-  if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_API_KEY_SECRET !== undefined)
-    faults.push(missing('TWILIO_API_KEY_SID', 'it belongs to TWILIO_API_KEY_SECRET'))
-  if (s.TWILIO_FROM === undefined && s.TWILIO_MESSAGING_SERVICE_SID === undefined)
-    faults.push(
-      missing('TWILIO_FROM', `${because}: set it to a number of yours, or set TWILIO_MESSAGING_SERVICE_SID`),
-    )
-  if (s.TWILIO_FROM !== undefined && s.TWILIO_MESSAGING_SERVICE_SID !== undefined)
-    faults.push({
-      name: 'TWILIO_FROM',
-      problem: 'and TWILIO_MESSAGING_SERVICE_SID are both set: remove one of them',
-    })
+function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
+  const faults = providerFaults('sms', s, wrong)
   if (s.DEFAULT_AREA_CODE === undefined && s.SMS_COUNTRIES === undefined)
     faults.push(
       missing(
         'DEFAULT_AREA_CODE',
-        `${because}: set it to your country's calling code (86), or say in SMS_COUNTRIES where SMS may go`,
+        "SMS is on (SMS_TOKEN): set it to your country's calling code (86), or say in SMS_COUNTRIES where SMS may go",
       ),
     )
   return faults
 }
 
-function alertFaults(s: Partly): Fault[] {
+/** What the providers of a channel lack: those of which anything is set, or else the first of the list. */
+function providerFaults(channel: 'email' | 'sms', s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
+  const modules = providerModules.filter(module => module.channel === channel)
+  const begun = modules.filter(module =>
+    Object.entries(module.settings).some(
+      ([name, { default: usual }]) =>
+        usual === undefined && (s[name as SettingName] !== undefined || wrong.has(name)),
+    ),
+  )
+  return (begun.length > 0 ? begun : modules.slice(0, 1)).flatMap(module => module.findFaults(s))
+}
+
+function alertFaults(s: Partly): SettingFault[] {
   const needed = {
     DDQ_AUTH_URL: "the platform API's address",
     DDQ_APP_ID: "the application's identifier",
@@ -122,9 +108,9 @@ export function isEverybody(network: string): boolean {
  * What is in the URL, or where a callback comes from, tells the platform from others. A signature does not, when the
  * Token can be guessed from the URL's derived key: whoever has the Token signs as the platform does.
  */
-function protectionFaults(s: Partly, wrong: ReadonlySet<string>): Fault[] {
+function protectionFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   if (wrong.has('ALLOWED_SOURCES') || narrow(s.ALLOWED_SOURCES)) return []
-  const faults: Fault[] = []
+  const faults: SettingFault[] = []
   for (const channel of ['EMAIL', 'SMS'] as const) {
     const ownKey = s[`${channel}_CALLBACK_KEY`] !== undefined || wrong.has(`${channel}_CALLBACK_KEY`)
     if (s[`${channel}_TOKEN`] === undefined || ownKey) continue
@@ -140,8 +126,8 @@ function protectionFaults(s: Partly, wrong: ReadonlySet<string>): Fault[] {
   return faults
 }
 
-function listenerFaults(s: Partly): Fault[] {
-  const faults: Fault[] = []
+function listenerFaults(s: Partly): SettingFault[] {
+  const faults: SettingFault[] = []
   if (s.TLS === true) {
     const remedy = 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
     if (s.TLS_CERT_FILE === undefined) faults.push(missing('TLS_CERT_FILE', remedy))
@@ -165,7 +151,7 @@ function listenerFaults(s: Partly): Fault[] {
   return faults
 }
 
-function dkimFaults(s: Partly): Fault[] {
+function dkimFaults(s: Partly): SettingFault[] {
   const names = ['DKIM_DOMAIN', 'DKIM_SELECTOR', 'DKIM_KEY_FILE'] as const
   const absent = names.filter(name => s[name] === undefined)
   if (absent.length === names.length) return []
@@ -175,7 +161,7 @@ function dkimFaults(s: Partly): Fault[] {
 }
 
 /** The examples stand in a public file: whoever pastes one has a secret that everybody knows. */
-function exampleFaults(s: Partly): Fault[] {
+function exampleFaults(s: Partly): SettingFault[] {
   const pasted = settingNames.filter(name => 'secret' in settings[name] && s[name] === settings[name].example)
   return pasted.map(name => ({
     name,
@@ -186,8 +172,4 @@ function exampleFaults(s: Partly): Fault[] {
 /** Whether an address to listen on can be reached from this machine only. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
-}
-
-function missing(name: keyof SettingValues, remedy: string): Fault {
-  return { name, problem: `is missing: ${remedy}` }
 }

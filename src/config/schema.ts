@@ -1,12 +1,6 @@
 import type { Ajv, ErrorObject, SchemaValidateFunction } from 'ajv'
-import type { SettingSchema } from '../settings/setting.ts'
+import type { SettingFault, SettingSchema } from '../settings/setting.ts'
 import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
-
-/** What is wrong with one setting and what to do about it; never holds the value of a secret. */
-export interface Fault {
-  readonly name: string
-  readonly problem: string
-}
 
 interface ObjectSchema {
   readonly type: 'object'
@@ -56,8 +50,8 @@ export function withReaders(ajv: Ajv): Ajv {
 }
 
 /** Puts ajv's errors into an operator's words, one fault a setting. */
-export function faultsOf(errors: readonly ErrorObject[]): readonly Fault[] {
-  const faults = new Map<string, Fault>()
+export function faultsOf(errors: readonly ErrorObject[]): readonly SettingFault[] {
+  const faults = new Map<string, SettingFault>()
   for (const error of errors) {
     const name =
       error.keyword === 'required' ? String(error.params.missingProperty) : error.instancePath.slice(1)

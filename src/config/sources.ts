@@ -1,6 +1,6 @@
 import { parseEnv } from 'node:util'
+import type { SettingFault } from '../settings/setting.ts'
 import { nearestName } from './names.ts'
-import type { Fault } from './schema.ts'
 import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
 
 /** Where settings come from. */
@@ -16,7 +16,7 @@ export interface Sources {
 /** The settings as text, merged, and what came up on the way. */
 export interface Merged {
   readonly given: Readonly<Record<string, string>>
-  readonly faults: readonly Fault[]
+  readonly faults: readonly SettingFault[]
   readonly warnings: readonly string[]
 }
 
@@ -25,7 +25,7 @@ const NOT_OURS = /^((COMPOSE|DOCKER|NODE|ACME|POSTGRES|SSL_CERT)_|(TZ|PATH|PUBLI
 
 /** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
 export function mergeSources(sources: Sources): Merged {
-  const faults: Fault[] = []
+  const faults: SettingFault[] = []
   const { dotenv, cut } = readDotenv(sources, faults)
   const all: Record<string, string> = {}
   for (const [name, value] of [...Object.entries(dotenv), ...Object.entries(sources.env)]) {
@@ -49,7 +49,7 @@ interface Dotenv {
   readonly cut: readonly string[]
 }
 
-function readDotenv({ dotenvPath: path, readFile }: Sources, faults: Fault[]): Dotenv {
+function readDotenv({ dotenvPath: path, readFile }: Sources, faults: SettingFault[]): Dotenv {
   if (path === undefined) return { dotenv: {}, cut: [] }
   try {
     const text = readFile(path)
@@ -71,7 +71,7 @@ function valueOf(
   name: SettingName,
   all: Readonly<Record<string, string>>,
   sources: Sources,
-  faults: Fault[],
+  faults: SettingFault[],
 ): string | undefined {
   const path = 'secret' in settings[name] ? all[`${name}_FILE`] : undefined
   if (path === undefined) return all[name]

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
 import type { ChannelSecrets } from '../callback/authenticate.ts'
@@ -11,32 +9,10 @@ import type { Channel } from '../messages/message.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { loadStoreSecret } from '../outbox/store-secret.ts'
-import { withFallback } from '../providers/fallback.ts'
-import type { Provider } from '../providers/provider.ts'
-import type { SmtpLimits } from '../providers/smtp/connection.ts'
-import { createSmtpProvider, longestSmtpAttemptMs, SMTP_LIMITS } from '../providers/smtp/provider.ts'
-import type { HttpLimits } from '../providers/twilio/http-client.ts'
-import { createTwilioProvider, longestTwilioAttemptMs, TWILIO_LIMITS } from '../providers/twilio/provider.ts'
-import { RECEIPT_PATH } from '../providers/twilio/receipt-path.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
 
 /** What each part is made with, from the settings: the only place that knows both their names. */
-
-/** Limits that no setting changes. */
-export interface Limits {
-  readonly smtp?: Partial<SmtpLimits>
-  readonly twilio?: Partial<HttpLimits>
-}
-
-/** The longest that an attempt of any provider may take, ms. */
-export function longestAttemptMs(config: Config, limits: Limits): number {
-  const smtp = { ...SMTP_LIMITS, ...limits.smtp }
-  const once = longestSmtpAttemptMs(smtp)
-  // The fallback is asked in the same attempt, when the first server has not taken the message: all but the reply twice.
-  const mail = config.SMTP_FALLBACK_URL === undefined ? once : 2 * once - smtp.replyMs
-  return Math.max(mail, longestTwilioAttemptMs({ ...TWILIO_LIMITS, ...limits.twilio }))
-}
 
 /** The secrets that each channel accepts; a channel that is off has none. */
 export function channelSecrets(config: Config): Partial<Record<Channel, ChannelSecrets>> {
@@ -156,72 +132,4 @@ export function openRenderer(config: Config, log: Logger): Renderer {
 /** A mailbox as a header has it. */
 function written({ name, address }: Mailbox): string {
   return name === undefined ? address : `"${name.replace(/(["\\])/g, '\\$1')}" <${address}>`
-}
-
-/** The providers of the channels that are on. A new SMS provider is one file beside twilio.ts and one line here. */
-export function openProviders(config: Config, clock: Clock, limits: Limits = {}): Provider[] {
-  const providers: Provider[] = []
-  if (config.EMAIL_TOKEN !== undefined && config.SMTP_URL !== undefined)
-    providers.push(openMail(config, config.SMTP_URL, clock, limits))
-  if (config.SMS_TOKEN !== undefined) providers.push(openTwilio(config, clock, limits))
-  return providers
-}
-
-function openMail(config: Config, url: string, clock: Clock, limits: Limits): Provider {
-  const bounceTo = config.MAIL_BOUNCE_TO ?? config.MAIL_FROM?.address
-  if (bounceTo === undefined) throw new Error('MAIL_FROM is needed')
-  const { DKIM_DOMAIN: domain, DKIM_SELECTOR: selector, DKIM_KEY_FILE: keyFile } = config
-  const settings = {
-    clock,
-    connections: config.SMTP_CONNECTIONS,
-    // What a server may look up: the name this service is known by, rather than a container's.
-    ehloName: config.PUBLIC_URL === undefined ? hostname() : new URL(config.PUBLIC_URL).hostname,
-    bounceTo,
-    ...(limits.smtp && { limits: limits.smtp }),
-    ...(domain === undefined || selector === undefined || keyFile === undefined
-      ? {}
-      : { dkim: { domain, selector, privateKey: readFileSync(keyFile, 'utf8') } }),
-  }
-  const primary = createSmtpProvider({ ...settings, name: 'smtp', url })
-  return config.SMTP_FALLBACK_URL === undefined
-    ? primary
-    : withFallback(
-        primary,
-        createSmtpProvider({ ...settings, name: 'smtp-fallback', url: config.SMTP_FALLBACK_URL }),
-        clock,
-      )
-}
-
-/**
- * Where Twilio shall report what becomes of an SMS; null when it cannot: without PUBLIC_URL there is no address to
- * give, and without the Auth Token its signature cannot be checked (an API key does not sign).
- */
-export function receiptsUrl(config: Config): string | null {
-  if (
-    config.SMS_TOKEN === undefined ||
-    config.PUBLIC_URL === undefined ||
-    config.TWILIO_AUTH_TOKEN === undefined
-  )
-    return null
-  return `${config.PUBLIC_URL}${RECEIPT_PATH}`
-}
-
-function openTwilio(config: Config, clock: Clock, limits: Limits): Provider {
-  const { TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret, TWILIO_FROM: from } = config
-  const { TWILIO_MESSAGING_SERVICE_SID: messagingServiceSid } = config
-  const receipts = receiptsUrl(config)
-  const sender = from === undefined ? messagingServiceSid && { messagingServiceSid } : { from }
-  return createTwilioProvider({
-    accountSid: config.TWILIO_ACCOUNT_SID ?? '',
-    login:
-      apiKeySid === undefined || apiKeySecret === undefined
-        ? { authToken: config.TWILIO_AUTH_TOKEN ?? '' }
-        : { apiKeySid, apiKeySecret },
-    ...(sender ? { sender } : {}),
-    apiUrl: config.TWILIO_API_URL,
-    concurrency: config.TWILIO_CONCURRENCY,
-    ...(receipts === null ? {} : { statusCallback: () => receipts }),
-    clock,
-    ...(limits.twilio && { limits: limits.twilio }),
-  })
 }

@@ -4,13 +4,13 @@ import type { FastifyInstance } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { StoreUnusable } from '../outbox/outbox.ts'
+import type { ProviderLimits } from '../providers/list.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { presentableFault } from '../runtime/fault.ts'
 import { loadCertificate } from '../tls/certificate.ts'
 import { tlsServerOptions } from '../tls/options.ts'
 import { type CertificateWatch, watchCertificate } from '../tls/watch.ts'
 import { callbackUrls } from './callback-urls.ts'
-import type { Limits } from './factories.ts'
 import { createServiceParts, type ServiceParts } from './wiring.ts'
 
 /** A running service. */
@@ -37,7 +37,7 @@ export interface ServiceOptions {
   readonly wall?: () => number
   /** What lives, leases and waits run on; one that starts at `wall` unless given. */
   readonly clock?: Clock
-  readonly limits?: Limits
+  readonly limits?: ProviderLimits
 }
 
 /** In all 15 s (with DRAIN_SECONDS at 5): what is in flight may finish, then is aborted, then settled. */

@@ -15,6 +15,7 @@ import { createAuthentication } from '../callback/authenticate.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createPhoneParser } from '../callback/phone.ts'
 import { createQuotas } from '../callback/quotas.ts'
+import { receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
 import { createRecipientReader } from '../callback/recipients.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
@@ -28,21 +29,18 @@ import { createVerdicts } from '../delivery/verdicts.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
 import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
+import { longestAttemptMs, openProviders, type ProviderLimits, providerModules } from '../providers/list.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Renderer } from '../words/render.ts'
 import {
   channelSecrets,
-  type Limits,
-  longestAttemptMs,
   openOutbox,
-  openProviders,
   openRenderer,
   openStoreKeys,
   phoneRules,
   quotaLimits,
-  receiptsUrl,
 } from './factories.ts'
 
 /** What the composition is made from. */
@@ -62,7 +60,7 @@ export interface WiringOptions {
   /** What to paste into the platform's console, by channel. */
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Limits that no setting changes; those that are not given are the usual ones. */
-  readonly limits?: Limits
+  readonly limits?: ProviderLimits
 }
 
 export interface ServiceParts {
@@ -104,7 +102,7 @@ export async function createServiceParts(options: WiringOptions): Promise<Servic
 
 /** In the order of the road. @param opened gets what has to be closed, in that order: the store last. */
 async function wire(options: WiringOptions, opened: Resource[]): Promise<ServiceParts> {
-  const { config, log, clock, random, wall, limits = {} } = options
+  const { config, log, clock, random, wall, limits } = options
   const startedAt = clock.now()
   const { certificate = () => null, renewalRefused = () => null } = options
   const standing = createServiceHealth(clock.now)
@@ -126,7 +124,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
   // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
   const alerting = config.DDQ_HOST === undefined ? null : await import('./device-alerts.ts')
   const alertRows = alerting?.readAlerts(config, renderer.locales) ?? []
-  const providers = openProviders(config, clock, limits)
+  const providers = await openProviders(config, clock, limits)
   opened.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   const outbox = await openOutbox(config, clock, storeKeys, log, event => metrics.committed(event))
   opened.push(outbox)
@@ -226,13 +224,12 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     observer: journal,
     markAuthenticated: strangers.markAuthenticated,
   })
-  const receiptUrl = receiptsUrl(config)
-  if (receiptUrl !== null) {
-    const { receiptRoutes } = await import('../providers/twilio/receipts.ts')
-    const logReceipt = createReceiptLog(log, clock.now)
+  const logReceipt = createReceiptLog(log, clock.now)
+  for (const module of providerModules) {
+    const source = await module.openReceipts?.(config)
+    if (source === undefined) continue
     await publicListener.register(receiptRoutes, {
-      publicUrl: config.PUBLIC_URL ?? '',
-      authToken: config.TWILIO_AUTH_TOKEN ?? '',
+      source,
       outbox,
       headers,
       now: clock.now,

@@ -53,6 +53,17 @@ export type Values<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
 }
 
+/** What is wrong with one setting and what to do about it; never holds the value of a secret. */
+export interface SettingFault {
+  readonly name: string
+  readonly problem: string
+}
+
+/** The fault of a setting that has to be set. @param remedy what to do, as a clause. */
+export function missing(name: string, remedy: string): SettingFault {
+  return { name, problem: `is missing: ${remedy}` }
+}
+
 type Given<T, A extends About> = A extends { default: unknown } | { required: true } ? T : T | undefined
 
 /** Free text, or text of a pattern. */

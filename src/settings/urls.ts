@@ -39,26 +39,6 @@ export function readApiUrl(text: string): ParsedSetting<string> {
   return { value: url.href.replace(/\/+$/, '') }
 }
 
-/**
- * `smtp://` or `smtps://`, user and password percent-encoded, `?requireTLS=` and `?ignoreTLS=`; kept as text, since a
- * wrong one has to be found before anything connects.
- */
-export function readSmtpUrl(text: string): ParsedSetting<string> {
-  const url = parsed(text, 'smtp:', 'smtps:')
-  if (url === null || !['', '/'].includes(url.pathname) || url.hash !== '')
-    return { fault: `must be like smtp://user:password@mail.example.com:587 or smtps://…:465; ${ENCODE}` }
-  for (const [flag, value] of url.searchParams)
-    if (!['requireTLS', 'ignoreTLS'].includes(flag) || !['true', 'false'].includes(value))
-      return { fault: 'may end in ?requireTLS=false or ?ignoreTLS=true, and nothing else' }
-  try {
-    decodeURIComponent(url.username)
-    decodeURIComponent(url.password)
-  } catch {
-    return { fault: `has a % that is not an escape in user name or password; ${ENCODE}` }
-  }
-  return { value: text.trim() }
-}
-
 export function readDatabase(text: string): ParsedSetting<Database> {
   const file = /^file:(?:\/\/(?=\/))?([^?#]+)$/.exec(text.trim())
   if (file?.[1] !== undefined) return { value: { kind: 'file', path: file[1] } }

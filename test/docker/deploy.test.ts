@@ -4,7 +4,7 @@ import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { listeners } from '../../src/config/settings/listeners.ts'
 import { settingNames } from '../../src/config/settings.ts'
-import { RECEIPT_PATH } from '../../src/providers/twilio/receipt-path.ts'
+import { receiptPath } from '../../src/providers/module.ts'
 import { enough, load } from '../config/settings.ts'
 import { startRig } from '../rigs/service.ts'
 
@@ -78,7 +78,7 @@ t.test('the Caddyfile passes on callbacks and reports, and logs no path', async 
   t.match(caddyfile, `reverse_proxy courier:${PORT}`)
   const [, matcher = '', paths = ''] = /@(\w+) path (.*)/.exec(caddyfile) ?? []
   t.same(paths.split(' '), ['/callback/*', '/receipt/*'])
-  t.ok(RECEIPT_PATH.startsWith('/receipt/'))
+  t.ok(receiptPath('twilio').startsWith('/receipt/'))
   const handlers = [...caddyfile.matchAll(/^\thandle ?(\S*) \{\n\t\t(\w+)/gm)].map(([, which, does]) => [
     which,
     does,

@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from '../../config/config.ts'
 import { describeFailure } from '../../platform/result.ts'
+import { type CheckResult, fail, ok } from '../../runtime/check-result.ts'
 import { openDdq, readAlerts, topicsOf } from '../../service/device-alerts.ts'
-import { type CheckResult, fail, ok } from './finding.ts'
 
 const ABOUT = 'alerts'
 

@@ -1,6 +1,6 @@
 import type { CallbackClient } from '../../platform/callback-client.ts'
+import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 import type { CallbackUrl } from '../../service/callback-urls.ts'
-import { type CheckResult, fail, ok, warn } from './finding.ts'
 
 /**
  * Presses the console's "validate" through PUBLIC_URL, from here: name, certificate with its whole chain, proxy, key

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
+import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
-import { type CheckResult, fail, ok, warn } from './finding.ts'
 
 const ABOUT = 'certificate'
 

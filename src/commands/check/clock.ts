@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, ok, warn } from './finding.ts'
+import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
 
 /** The time that a server says it is, ms since the epoch; null when it cannot be asked, or does not say. */
 export type DateOf = (url: string) => Promise<number | null>

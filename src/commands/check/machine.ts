@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, fail, ok, warn } from './finding.ts'
+import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 
 /** What the machine, or the container, lets a process have; null: it does not say. */
 export interface Machine {

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
+import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
 import { type ResolveTxt, readTxt } from './dns.ts'
-import { type CheckResult, ok, warn } from './finding.ts'
 
 /** Names that are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
 const NOWHERE = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/

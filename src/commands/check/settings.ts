@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
+import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
 import { fingerprint } from '../fingerprint.ts'
-import { type CheckResult, ok, warn } from './finding.ts'
 
 const CHANNELS = [
   ['email', 'EMAIL_TOKEN'],

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
-import { type CheckResult, fail, ok } from './finding.ts'
+import { type CheckResult, fail, ok } from '../../runtime/check-result.ts'
 
 /** What the private listener says. */
 export type Running =

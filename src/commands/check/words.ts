@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
+import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 import type { Renderer } from '../../words/render.ts'
-import { type CheckResult, fail, ok, warn } from './finding.ts'
 
 /** Templates, built in and the operator's own: every one is tried on every kind when they are read. */
 export function checkWords(config: Config, renderer: Renderer): readonly CheckResult[] {

@@ -1,7 +1,7 @@
+import { providerSettings } from '../../providers/list.ts'
 import { readAddress, readMailbox } from '../../settings/mailbox.ts'
 import { readDomain } from '../../settings/readers.ts'
-import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
-import { readSmtpUrl } from '../../settings/urls.ts'
+import { choice, type Group, read, text } from '../../settings/setting.ts'
 
 /** The address of MAIL_FROM, when it can be read. */
 function addressOfFrom(given: Readonly<Record<string, string>>): string | undefined {
@@ -10,25 +10,7 @@ function addressOfFrom(given: Readonly<Record<string, string>>): string | undefi
 }
 
 const settings = {
-  SMTP_URL: read(readSmtpUrl, {
-    fill: true,
-    secret: true,
-    meaning:
-      'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
-    example: 'smtp://courier:password@mail.example.com:587',
-  }),
-  SMTP_FALLBACK_URL: read(readSmtpUrl, {
-    secret: true,
-    meaning: 'A second mail server, used when the first one refuses or cannot be reached.',
-    example: 'smtps://courier:password@mail2.example.com:465',
-  }),
-  SMTP_CONNECTIONS: integer({
-    minimum: 1,
-    maximum: 200,
-    default: 10,
-    meaning: 'Connections to the mail server at the same time.',
-    example: '10',
-  }),
+  ...providerSettings('email'),
   MAIL_FROM: read(readMailbox, {
     fill: true,
     meaning: 'Who mails are from.',
@@ -66,7 +48,7 @@ const settings = {
   }),
 } as const
 
-/** The enterprise's mail server. */
+/** E-mail, and the providers that carry it. */
 export const mail: Group<typeof settings> = {
   title: 'E-mail',
   about: 'SMTP_URL and MAIL_FROM are needed when EMAIL_TOKEN is set.',

@@ -1,64 +1,15 @@
+import { providerSettings } from '../../providers/list.ts'
 import { readAreaCode, readDomain } from '../../settings/readers.ts'
 import {
   readCountries,
-  readFrom,
   readLocalesByCountry,
   readSenders,
   readSendersByCountry,
 } from '../../settings/senders.ts'
-import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
-import { readApiUrl } from '../../settings/urls.ts'
+import { choice, type Group, integer, read } from '../../settings/setting.ts'
 
 const settings = {
-  TWILIO_ACCOUNT_SID: text({
-    fill: true,
-    pattern: '^AC[0-9a-fA-F]{32}$',
-    form: 'AC and 32 hex digits',
-    meaning: "Your Twilio account, as Twilio's console shows it.",
-    example: 'AC00000000000000000000000000000000',
-  }),
-  TWILIO_AUTH_TOKEN: text({
-    fill: true,
-    minLength: 1,
-    secret: true,
-    meaning: "The account's Auth Token. Also proves that a delivery report really comes from Twilio.",
-    example: 'the-auth-token-of-the-account',
-  }),
-  TWILIO_API_KEY_SID: text({
-    pattern: '^SK[0-9a-fA-F]{32}$',
-    form: 'SK and 32 hex digits',
-    meaning: 'Instead of the Auth Token: an API key. Without an Auth Token there are no delivery reports.',
-    example: 'SK00000000000000000000000000000000',
-  }),
-  TWILIO_API_KEY_SECRET: text({
-    minLength: 1,
-    secret: true,
-    meaning: "The API key's secret.",
-    example: 'the-secret-of-the-api-key',
-  }),
-  TWILIO_FROM: read(readFrom, {
-    fill: true,
-    meaning: 'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it.',
-    example: '+15005550006',
-  }),
-  TWILIO_MESSAGING_SERVICE_SID: text({
-    pattern: '^MG[0-9a-fA-F]{32}$',
-    form: 'MG and 32 hex digits',
-    meaning: 'Instead of TWILIO_FROM: a messaging service that chooses the sender.',
-    example: 'MG00000000000000000000000000000000',
-  }),
-  TWILIO_API_URL: read(readApiUrl, {
-    default: 'https://api.twilio.com',
-    meaning: "Twilio's API.",
-    example: 'https://api.dublin.ie1.twilio.com',
-  }),
-  TWILIO_CONCURRENCY: integer({
-    minimum: 1,
-    maximum: 2000,
-    default: 200,
-    meaning: 'Requests to Twilio at the same time.',
-    example: '200',
-  }),
+  ...providerSettings('sms'),
   DEFAULT_AREA_CODE: read(readAreaCode, {
     fill: true,
     meaning: 'Country calling code of a number that comes without one.',
@@ -101,7 +52,7 @@ const settings = {
   }),
 } as const
 
-/** The enterprise's Twilio account. */
+/** SMS, and the providers that carry them. */
 export const sms: Group<typeof settings> = {
   title: 'SMS',
   about:

@@ -7,22 +7,9 @@ import type { OutgoingMail } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
+import type { SmtpLimits } from './limits.ts'
 import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
 import type { SmtpAddress } from './url.ts'
-
-/** Time limits, ms. */
-export interface SmtpLimits {
-  /** DNS and TCP. */
-  readonly connectMs: number
-  /** The server's first line; the TLS handshake has the same. */
-  readonly greetingMs: number
-  /** Silence after a command before the dot. EHLO, STARTTLS and login have this much together. */
-  readonly commandMs: number
-  /** The reply after the dot. */
-  readonly replyMs: number
-  /** How long an unused connection is kept. */
-  readonly idleMs: number
-}
 
 export interface SmtpConnectionOptions {
   readonly address: SmtpAddress

@@ -1,22 +1,9 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Outcome, Provider } from '../provider.ts'
-import { createSmtpConnection, type SmtpConnection, type SmtpLimits } from './connection.ts'
+import { createSmtpConnection, type SmtpConnection } from './connection.ts'
+import { SMTP_LIMITS, type SmtpLimits } from './limits.ts'
 import { readSmtpUrl } from './url.ts'
-
-/** RFC 5321 4.5.3.2 allows more in each place; people wait for these mails, except after the dot, where servers scan. */
-export const SMTP_LIMITS: SmtpLimits = {
-  connectMs: 5_000,
-  greetingMs: 5_000,
-  commandMs: 20_000,
-  replyMs: 300_000,
-  idleMs: 60_000,
-}
-
-/** The longest that an attempt may take, ms: up to the dot, then the reply. A lease must outlive it. */
-export function longestSmtpAttemptMs(limits: SmtpLimits = SMTP_LIMITS): number {
-  return limits.connectMs + limits.greetingMs + 4 * limits.commandMs + limits.replyMs
-}
 
 export interface SmtpSettings {
   readonly name: 'smtp' | 'smtp-fallback'
@@ -53,8 +40,8 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
       ehloName,
       bounceTo,
       clock,
-      ...(dkim && { dkim }),
-      ...(tls && { tls }),
+      dkim,
+      tls,
     })
   const lanes = Array.from({ length: connections }, open)
   // The last one back is the first one out, so that at a low rate a few connections stay warm and the rest close.

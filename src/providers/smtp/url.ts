@@ -9,6 +9,8 @@ export interface SmtpAddress {
   readonly auth?: { readonly user: string; readonly pass: string }
 }
 
+const ENCODE = 'write # / ? @ : % in user or password as %23 %2F %3F %40 %3A %25'
+
 /**
  * Reads `smtp[s]://[user:password@]host[:port][?requireTLS=false|ignoreTLS=true]`; user and password are
  * percent-encoded. `smtp://` (port 587) insists on STARTTLS unless the URL says `requireTLS=false` (use it when the
@@ -20,7 +22,9 @@ export interface SmtpAddress {
 export function readSmtpUrl(text: string): SmtpAddress | { readonly wrong: string } {
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:'))
-    return { wrong: 'must look like smtp://user:password@host:587 or smtps://user:password@host:465' }
+    return {
+      wrong: `must look like smtp://user:password@host:587 or smtps://user:password@host:465; ${ENCODE}`,
+    }
   if (!url.hostname) return { wrong: 'names no host' }
   if (url.pathname !== '' && url.pathname !== '/')
     return { wrong: 'has a path; a password with / or # in it must be percent-encoded' }

@@ -4,15 +4,8 @@ import type { Clock } from '../../runtime/clock.ts'
 import { createObjectSet } from '../../runtime/collections.ts'
 import type { Outcome, Provider } from '../provider.ts'
 import type { Exchange, HttpLimits, UndiciClient } from './http-client.ts'
+import { longestTwilioAttemptMs, TWILIO_LIMITS } from './limits.ts'
 import { twilioFailure } from './outcome.ts'
-
-/** Twilio answers within a second as a rule; 30 s is the SDK's own limit. */
-export const TWILIO_LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 30_000, bodyMs: 5_000 }
-
-/** The longest that an attempt may take, ms. A lease must outlive it. */
-export function longestTwilioAttemptMs(limits: HttpLimits = TWILIO_LIMITS): number {
-  return limits.connectMs + limits.answerMs + limits.bodyMs
-}
 
 /** Twilio's bounds of ValidityPeriod, s: https://www.twilio.com/docs/messaging/api/message-resource */
 const VALIDITY_SECONDS = { least: 1, most: 36_000 }

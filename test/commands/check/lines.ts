@@ -1,4 +1,4 @@
-import type { CheckResult } from '../../../src/commands/check/finding.ts'
+import type { CheckResult } from '../../../src/runtime/check-result.ts'
 
 /** Findings as a person reads them, a line each. */
 export function linesOf(findings: readonly CheckResult[]): readonly string[] {

@@ -1,10 +1,6 @@
 import t from 'tap'
-import {
-  createSmtpProvider,
-  longestSmtpAttemptMs,
-  SMTP_LIMITS,
-  type SmtpSettings,
-} from '../../../src/providers/smtp/provider.ts'
+import { longestSmtpAttemptMs, SMTP_LIMITS } from '../../../src/providers/smtp/limits.ts'
+import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { type ContractRig, providerContract } from '../contract.ts'
 import { createSmtpServer, LOGIN, SHORT, smtpSide, urlOf } from './rig.ts'

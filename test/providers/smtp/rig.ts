@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { OutgoingMail, OutgoingSms } from '../../../src/messages/message.ts'
-import type { SmtpLimits } from '../../../src/providers/smtp/connection.ts'
+import type { SmtpLimits } from '../../../src/providers/smtp/limits.ts'
 import { createSmtpServer, type SmtpAct, type SmtpServer, type SmtpStep } from '../../rigs/smtp-server.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
 

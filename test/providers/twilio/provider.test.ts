@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import type { TwilioFault } from '../../../sandbox/twilio.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import type { Outcome } from '../../../src/providers/provider.ts'
-import { longestTwilioAttemptMs, type TwilioSettings } from '../../../src/providers/twilio/provider.ts'
+import { longestTwilioAttemptMs } from '../../../src/providers/twilio/limits.ts'
+import type { TwilioSettings } from '../../../src/providers/twilio/provider.ts'
 import {
   ACCOUNT_SID,
   AUTH_TOKEN,

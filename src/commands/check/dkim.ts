@@ -1,25 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
-import type { Provider } from '../../providers/provider.ts'
+import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 import { type ResolveTxt, readTxt } from './dns.ts'
-import { type CheckResult, fail, ok, warn } from './finding.ts'
-
-/** Logs in at each provider, without sending anything. */
-export async function checkProviders(providers: readonly Provider[]): Promise<readonly CheckResult[]> {
-  return await Promise.all(
-    providers.map(async provider => {
-      const { ok: works, detail } = await provider.verify()
-      if (works) return ok(provider.name, detail)
-      return fail(provider.name, detail, NEXT[provider.channel])
-    }),
-  )
-}
-
-const NEXT = {
-  email:
-    'look at host, port, user and password in SMTP_URL (and SMTP_FALLBACK_URL), and at the firewall on the way',
-  sms: 'look at TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN or the API key, and at https://console.twilio.com',
-} as const
 
 /** DKIM: the key can be read, and the DNS shows its other half. */
 export async function checkDkim(

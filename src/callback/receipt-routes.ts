@@ -1,0 +1,67 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { StoreUnavailable } from '../outbox/outbox.ts'
+import { answer } from './answers.ts'
+import {
+  createReceiptRecorder,
+  type Receipt,
+  type ReceiptEvent,
+  type ReceiptRecorderOptions,
+} from './receipt-recorder.ts'
+
+/** Octets; a report has some hundred. */
+const BODY_LIMIT = 8 * 1024
+
+/** How one provider's delivery reports are read. */
+export interface ReceiptSource {
+  /** Where the provider posts them, below PUBLIC_URL. */
+  readonly path: string
+  readonly contentType: string
+  /** @returns what a request reports, often nothing; `forged` when it does not prove to be the provider's. */
+  read(headers: IncomingHttpHeaders, body: string): readonly Receipt[] | 'forged'
+}
+
+export interface ReceiptRoutesOptions extends Pick<ReceiptRecorderOptions, 'outbox' | 'now' | 'fault'> {
+  readonly source: ReceiptSource
+  /** Of every answer. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly heard: (event: ReceiptEvent) => void
+}
+
+/**
+ * Takes one provider's delivery reports. A message id that is not ours is ignored; a late status does not undo a later
+ * one.
+ */
+export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
+  const { source, headers, heard } = options
+  const recorder = createReceiptRecorder(options)
+  app.addHook('onClose', async () => recorder.close())
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    source.contentType,
+    { parseAs: 'string', bodyLimit: BODY_LIMIT },
+    (_request, body, done) => done(null, body),
+  )
+
+  app.post(source.path, async (request, reply) => {
+    reply.headers(headers)
+    const receipts = source.read(request.headers, typeof request.body === 'string' ? request.body : '')
+    if (receipts === 'forged') {
+      heard({ providerId: '', status: '', errorCode: null, result: 'forged' })
+      const { status, err_code, err_msg } = answer('credential', 'the signature is wrong')
+      return reply.code(status).send({ err_code, err_msg })
+    }
+    try {
+      for (const receipt of receipts) await recorder.record(receipt)
+      return await reply.code(204).send()
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      // Twilio asks again once, on a 5xx, when its connection overrides say so; nothing else can be done.
+      const { status, err_code, err_msg } = answer('unavailable', 'the report cannot be stored now', {
+        retryAfter: 5,
+      })
+      return reply.code(status).header('retry-after', '5').send({ err_code, err_msg })
+    }
+  })
+}

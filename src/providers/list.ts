@@ -1,0 +1,53 @@
+import type { Channel } from '../messages/message.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Settings, Values } from '../settings/setting.ts'
+import type { ChannelSettings, ProviderModule } from './module.ts'
+import type { Provider } from './provider.ts'
+import { smtp } from './smtp/module.ts'
+import { twilio } from './twilio/module.ts'
+
+/** Every provider there is. A new one is a folder beside these, and its name here. */
+const modules = [smtp, twilio] as const
+
+type Module = (typeof modules)[number]
+type Both<U> = (U extends unknown ? (each: U) => void : never) extends (both: infer I) => void ? I : never
+
+/** The same, for whoever treats them alike. */
+export const providerModules: readonly ProviderModule[] = modules
+
+type ChannelProviderSettings = {
+  readonly [C in Channel]: Both<Extract<Module, { channel: C }>['settings']>
+}
+
+/** The settings of all providers, read. */
+export type ProviderConfig = Values<Both<Module['settings']> & Settings> & ChannelSettings
+
+/** Time limits that take the place of the usual ones, by the provider's name. */
+export type ProviderLimits = { readonly [M in Module as M['name']]?: Partial<M['limits']> }
+
+/** The settings of a channel's providers in the order of the list, each with its type. */
+export function providerSettings<C extends Channel>(channel: C): ChannelProviderSettings[C] {
+  const groups = modules.filter(module => module.channel === channel).map(({ settings }) => settings)
+  return Object.assign({}, ...groups) as ChannelProviderSettings[C]
+}
+
+/** Opens the providers that are configured, of the channels that are on. */
+export async function openProviders(
+  config: ProviderConfig,
+  clock: Clock,
+  limits: ProviderLimits = {},
+): Promise<readonly Provider[]> {
+  const opened = providerModules.map(module =>
+    module.open(config, { clock, limits: limitsOf(module, limits) }),
+  )
+  return (await Promise.all(opened)).filter(provider => provider !== undefined)
+}
+
+/** The longest that an attempt of any provider may take, ms. */
+export function longestAttemptMs(config: ProviderConfig, limits: ProviderLimits = {}): number {
+  return Math.max(...providerModules.map(module => module.longestAttemptMs(config, limitsOf(module, limits))))
+}
+
+function limitsOf({ name, limits }: ProviderModule, other: ProviderLimits): object {
+  return { ...limits, ...other[name as keyof ProviderLimits] }
+}

@@ -1,0 +1,69 @@
+import type { ReceiptSource } from '../callback/receipt-routes.ts'
+import type { Channel } from '../messages/message.ts'
+import type { CheckResult } from '../runtime/check-result.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Mailbox } from '../settings/mailbox.ts'
+import type { SettingFault, Settings, Values } from '../settings/setting.ts'
+import type { Provider } from './provider.ts'
+
+/** The settings that a provider may read beside its own. */
+export interface ChannelSettings {
+  readonly EMAIL_TOKEN: string | undefined
+  readonly SMS_TOKEN: string | undefined
+  readonly PUBLIC_URL: string | undefined
+  readonly MAIL_FROM: Mailbox | undefined
+  readonly MAIL_BOUNCE_TO: string | undefined
+  readonly DKIM_DOMAIN: string | undefined
+  readonly DKIM_SELECTOR: string | undefined
+  readonly DKIM_KEY_FILE: string | undefined
+}
+
+/**
+ * All that the service, the settings and the commands have to know of a provider. It is loaded with the settings, by
+ * every command; what sends is loaded when it is opened.
+ *
+ * @typeParam S its own settings.
+ * @typeParam L its time limits, ms.
+ */
+export interface ProviderModule<
+  N extends string = string,
+  C extends Channel = Channel,
+  S extends Settings = Settings,
+  L extends object = object,
+> {
+  /** The name of its folder, and the one in logs, metrics and the console. */
+  readonly name: N
+  readonly channel: C
+  /** They stand at the head of their channel's settings in .env.example. */
+  readonly settings: S
+  /** The limits that no setting changes. */
+  readonly limits: L
+  /** What its settings lack or contradict, looked at together, once the channel is on. A wrong one is undefined. */
+  findFaults(settings: Partial<Values<S>>): readonly SettingFault[]
+  /** The longest that an attempt may take, ms: a lease must outlive it. */
+  longestAttemptMs(config: Values<S>, limits: L): number
+  /** @returns undefined when its channel is off or it is not configured. */
+  open(
+    config: Values<S> & ChannelSettings,
+    options: { readonly clock: Clock; readonly limits: L },
+  ): Promise<Provider | undefined>
+  /** What `callback-courier check` says of it once it is opened; sends nothing. */
+  check(config: Values<S> & ChannelSettings, provider: Provider): Promise<readonly CheckResult[]>
+  /** How its delivery reports are read; undefined when the settings allow none. */
+  openReceipts?(config: Values<S> & ChannelSettings): Promise<ReceiptSource | undefined>
+}
+
+/** Gives a module back with the types of its name, channel, settings and limits. */
+export function defineProvider<
+  const N extends string,
+  const C extends Channel,
+  S extends Settings,
+  L extends object,
+>(module: ProviderModule<N, C, S, L>): ProviderModule<N, C, S, L> {
+  return module
+}
+
+/** Where a provider reports what became of a message, below PUBLIC_URL. @param name the provider's. */
+export function receiptPath(name: string): string {
+  return `/receipt/${name}`
+}

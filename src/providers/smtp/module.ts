@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { checkLogin } from '../check-login.ts'
+import { withFallback } from '../fallback.ts'
+import { type ChannelSettings, defineProvider } from '../module.ts'
+import { longestSmtpAttemptMs, SMTP_LIMITS } from './limits.ts'
+import { findSmtpFaults, smtpSettings } from './settings.ts'
+
+/** The enterprise's mail server, and a second one behind it. */
+export const smtp = defineProvider({
+  name: 'smtp',
+  channel: 'email',
+  settings: smtpSettings,
+  limits: SMTP_LIMITS,
+  findFaults: findSmtpFaults,
+  longestAttemptMs(config, limits) {
+    const once = longestSmtpAttemptMs(limits)
+    // The fallback is asked in the same attempt, when the first server has not taken the message: all but the reply twice.
+    return config.SMTP_FALLBACK_URL === undefined ? once : 2 * once - limits.replyMs
+  },
+  async open(config, { clock, limits }) {
+    const { SMTP_URL: url, SMTP_FALLBACK_URL: fallbackUrl } = config
+    if (config.EMAIL_TOKEN === undefined || url === undefined) return undefined
+    const bounceTo = config.MAIL_BOUNCE_TO ?? config.MAIL_FROM?.address
+    if (bounceTo === undefined) throw new Error('MAIL_FROM is needed')
+    const settings = {
+      clock,
+      connections: config.SMTP_CONNECTIONS,
+      // What a server may look up: the name this service is known by, rather than a container's.
+      ehloName: config.PUBLIC_URL === undefined ? hostname() : new URL(config.PUBLIC_URL).hostname,
+      bounceTo,
+      limits,
+      dkim: await readDkimKey(config),
+    }
+    const { createSmtpProvider } = await import('./provider.ts')
+    const primary = createSmtpProvider({ ...settings, name: 'smtp', url })
+    if (fallbackUrl === undefined) return primary
+    const fallback = createSmtpProvider({ ...settings, name: 'smtp-fallback', url: fallbackUrl })
+    return withFallback(primary, fallback, clock)
+  },
+  async check(_config, provider) {
+    const next =
+      'look at host, port, user and password in SMTP_URL (and SMTP_FALLBACK_URL), and at the firewall on the way'
+    return [await checkLogin(provider, next)]
+  },
+})
+
+async function readDkimKey(config: ChannelSettings) {
+  const { DKIM_DOMAIN: domain, DKIM_SELECTOR: selector, DKIM_KEY_FILE: file } = config
+  if (domain === undefined || selector === undefined || file === undefined) return undefined
+  return { domain, selector, privateKey: await readFile(file, 'utf8') }
+}

@@ -1,0 +1,39 @@
+import type { ParsedSetting } from '../../settings/parsed-setting.ts'
+import { integer, missing, read, type SettingFault, type Values } from '../../settings/setting.ts'
+import { readSmtpUrl } from './url.ts'
+
+/** The URL stays text: it is read again where it is used, and only there does the password stand alone. */
+function readUrl(text: string): ParsedSetting<string> {
+  const address = readSmtpUrl(text.trim())
+  return 'wrong' in address ? { fault: address.wrong } : { value: text.trim() }
+}
+
+/** Settings of the enterprise's mail servers. */
+export const smtpSettings = {
+  SMTP_URL: read(readUrl, {
+    fill: true,
+    secret: true,
+    meaning:
+      'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
+    example: 'smtp://courier:password@mail.example.com:587',
+  }),
+  SMTP_FALLBACK_URL: read(readUrl, {
+    secret: true,
+    meaning: 'A second mail server, used when the first one refuses or cannot be reached.',
+    example: 'smtps://courier:password@mail2.example.com:465',
+  }),
+  SMTP_CONNECTIONS: integer({
+    minimum: 1,
+    maximum: 200,
+    default: 10,
+    meaning: 'Connections to the mail server at the same time.',
+    example: '10',
+  }),
+} as const
+
+/** What they lack when e-mail is on. */
+export function findSmtpFaults(settings: Partial<Values<typeof smtpSettings>>): readonly SettingFault[] {
+  if (settings.SMTP_URL !== undefined) return []
+  const remedy = 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587'
+  return [missing('SMTP_URL', remedy)]
+}

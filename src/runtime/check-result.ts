@@ -1,0 +1,23 @@
+/** What a check found out about one thing. */
+export interface CheckResult {
+  /** The thing: a setting, a server, a file. */
+  readonly about: string
+  /** `warn`: it works, but should not stay so. `fail`: callbacks or messages would fail. */
+  readonly is: 'ok' | 'warn' | 'fail'
+  /** What was seen; never a secret. */
+  readonly what: string
+  /** What to do, or to consider. */
+  readonly next?: string
+}
+
+export function ok(about: string, what: string, next?: string): CheckResult {
+  return { about, is: 'ok', what, ...(next === undefined ? {} : { next }) }
+}
+
+export function warn(about: string, what: string, next: string): CheckResult {
+  return { about, is: 'warn', what, next }
+}
+
+export function fail(about: string, what: string, next: string): CheckResult {
+  return { about, is: 'fail', what, next }
+}
