@@ -3,12 +3,16 @@ import type { Channel } from '../messages/message.ts'
 import type { Answer } from './answers.ts'
 import { answer } from './answers.ts'
 import { checkSignature, isFresh, type SignatureCheck } from './signature.ts'
-import { createSignatureWatch, type SignatureNews, type SignatureStatistics } from './signature-statistics.ts'
+import {
+  createSignatureStatistics,
+  type SignatureNews,
+  type SignatureStatistics,
+} from './signature-statistics.ts'
 import type { Sources } from './source-networks.ts'
 
 declare const minted: unique symbol
 
-/** A caller that the gate let in. Only the gate makes one, and later steps accept nothing else. */
+/** A caller that was authenticated. Nothing else makes one, and later steps accept nothing else. */
 export interface Caller {
   readonly [minted]: true
   readonly channel: Channel
@@ -30,7 +34,7 @@ export type AuthenticationResult =
       readonly signature: SignatureCheck
     }
 
-/** Why somebody was not let in: for counters and the console, never with what they sent. */
+/** Why a request is refused: for counters and the console, never with what it sent. */
 export type AuthenticationFailure = 'corp' | 'source' | 'key' | 'signature' | 'stale'
 
 /** What a channel that is switched on accepts. Each list: the current one first, then its predecessor. */
@@ -48,10 +52,11 @@ export interface AuthenticationOptions {
   readonly signatureMaxAgeSeconds: number
   /** Wall time, ms since the epoch: the platform's timestamps are wall time. */
   readonly wall: () => number
-  /** With `observe`: hears when what POSTs look like says something about `required`. */
+  /** Called with `observe`, when the POSTs so far say something about `required`. */
   readonly signatureNews?: (news: SignatureNews) => void
 }
 
+/** The parts of a request that say who sent it. */
 export interface Credentials {
   readonly channel: Channel
   readonly corpId: string
@@ -62,13 +67,13 @@ export interface Credentials {
   readonly forwardedFor: string | undefined
 }
 
-/** Decides who gets in: corp_id, source network, key, signature, in this order. */
+/** Decides whose requests are served: corp_id, source network, key, signature, in this order. */
 export interface Authentication {
   /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
-  authenticateValidation(knock: Credentials): AuthenticationResult
+  authenticateValidation(credentials: Credentials): AuthenticationResult
   /** POST: the signature by policy. */
-  authenticatePost(knock: Credentials): AuthenticationResult
-  /** A test send from the private listener, whose own guard has let its caller in. */
+  authenticatePost(credentials: Credentials): AuthenticationResult
+  /** A test send from the private listener, which has authenticated its caller itself. */
   operatorAsCaller(channel: Channel): Caller
   /** How POSTs come signed; counted with `observe` only. */
   signatureStatistics(channel: Channel): SignatureStatistics
@@ -80,75 +85,63 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     email: (channels.email?.keys ?? []).map(digestOf),
     sms: (channels.sms?.keys ?? []).map(digestOf),
   }
-  const on = (['email', 'sms'] as const).filter(channel => channels[channel] !== undefined)
-  const watch = createSignatureWatch(on, wall, options.signatureNews ?? (() => {}))
+  const enabled = (['email', 'sms'] as const).filter(channel => channels[channel] !== undefined)
+  const statistics = createSignatureStatistics(enabled, wall, options.signatureNews ?? (() => {}))
 
-  /** Who is refused and why, or by which URL they come. */
-  function knockOn(
-    knock: Credentials,
-  ): { readonly answer: Answer; readonly reason: AuthenticationFailure } | { readonly outdated: boolean } {
-    const secrets = channels[knock.channel]
-    if (knock.corpId !== corpId || secrets === undefined) {
-      return { answer: answer('corp', 'no such enterprise, or this channel is off'), reason: 'corp' }
-    }
-    if (!sources.isAllowed(sources.callerOf(knock.socketAddress, knock.forwardedFor))) {
-      return { answer: answer('credential', 'the caller is not among the allowed sources'), reason: 'source' }
-    }
-    const given = digestOf(knock.key)
+  /** Checks everything but the signature, which the result calls absent. */
+  function authenticateKey(credentials: Credentials): AuthenticationResult {
+    const { channel, socketAddress, forwardedFor } = credentials
+    if (credentials.corpId !== corpId || channels[channel] === undefined)
+      return refuse('corp', 'no such enterprise, or this channel is off')
+    if (!sources.isAllowed(socketAddress, forwardedFor))
+      return refuse('source', 'the caller is not among the allowed sources')
+    const digest = digestOf(credentials.key)
     // No early exit: the time must not tell which key was nearly right.
-    const matches = keys[knock.channel].map(key => timingSafeEqual(key, given))
-    if (!matches.includes(true))
-      return { answer: answer('credential', 'the key in the URL is wrong'), reason: 'key' }
-    return { outdated: matches[0] !== true }
-  }
-
-  function signatureOf(knock: Credentials): ReturnType<typeof checkSignature> {
-    return checkSignature(knock.query, corpId, channels[knock.channel]?.tokens ?? [])
-  }
-
-  function admitted(knock: Credentials, outdated: boolean, signature: SignatureCheck): AuthenticationResult {
-    return { ok: true, caller: { channel: knock.channel, corpId } as Caller, signature, outdated }
+    const matches = keys[channel].map(key => timingSafeEqual(key, digest))
+    if (!matches.includes(true)) return refuse('key', 'the key in the URL is wrong')
+    return {
+      ok: true,
+      caller: { channel, corpId } as Caller,
+      signature: 'absent',
+      outdated: matches[0] !== true,
+    }
   }
 
   return {
     operatorAsCaller: channel => ({ channel, corpId }) as Caller,
-    signatureStatistics: channel => watch.statistics(channel),
-    authenticateValidation(knock) {
-      const knocked = knockOn(knock)
-      if ('reason' in knocked) return { ok: false, ...knocked, signature: 'absent' }
-      const { outdated } = knocked
-      const { check } = signatureOf(knock)
-      if (check === 'right') return admitted(knock, outdated, check)
-      const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
-      return { ok: false, answer: answer('credential', message), reason: 'signature', signature: check }
+    signatureStatistics: statistics.of,
+    authenticateValidation(credentials) {
+      const result = authenticateKey(credentials)
+      if (!result.ok) return result
+      const { check } = checkSignature(credentials.query, corpId, channels[credentials.channel]?.tokens ?? [])
+      return check === 'right' ? { ...result, signature: check } : refuseSignature(check)
     },
-    authenticatePost(knock) {
-      const knocked = knockOn(knock)
-      if ('reason' in knocked) return { ok: false, ...knocked, signature: 'absent' }
-      const { outdated } = knocked
-      if (postSignature === 'off') return admitted(knock, outdated, 'absent')
-      const { check, timestamp } = signatureOf(knock)
-      if (postSignature === 'observe') {
-        const stale =
-          check === 'right' && timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)
-        watch.saw(knock.channel, stale ? 'stale' : check)
-        return admitted(knock, outdated, check)
-      }
-      if (check !== 'right' || timestamp === undefined) {
-        const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
-        return { ok: false, answer: answer('credential', message), reason: 'signature', signature: check }
-      }
-      if (!isFresh(timestamp, wall(), signatureMaxAgeSeconds)) {
-        return {
-          ok: false,
-          answer: answer('credential', 'the timestamp is too old or in the future'),
-          reason: 'stale',
-          signature: check,
-        }
-      }
-      return admitted(knock, outdated, check)
+    authenticatePost(credentials) {
+      const { channel, query } = credentials
+      const result = authenticateKey(credentials)
+      if (!result.ok || postSignature === 'off') return result
+      const { check, timestamp } = checkSignature(query, corpId, channels[channel]?.tokens ?? [])
+      const stale = timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)
+      if (postSignature === 'observe') statistics.count(channel, stale ? 'stale' : check)
+      else if (check !== 'right') return refuseSignature(check)
+      else if (stale) return refuse('stale', 'the timestamp is too old or in the future', check)
+      return { ...result, signature: check }
     },
   }
+}
+
+function refuse(
+  reason: AuthenticationFailure,
+  message: string,
+  signature: SignatureCheck = 'absent',
+): AuthenticationResult {
+  const name = reason === 'corp' ? 'corp' : 'credential'
+  return { ok: false, answer: answer(name, message), reason, signature }
+}
+
+function refuseSignature(check: SignatureCheck): AuthenticationResult {
+  const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
+  return refuse('signature', message, check)
 }
 
 /** Equal lengths for the comparison in constant time, whatever was sent. */

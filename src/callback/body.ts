@@ -1,3 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { BodyStatus } from './answers.ts'
+
 /** Levels of objects and arrays that a body may have: the contract's deepest is 2. */
 export const MAX_DEPTH = 8
 /** Octets of a body. */
@@ -10,19 +13,32 @@ export interface CallbackBody {
   readonly [key: string]: unknown
 }
 
-/** Why a body is not read: for err_msg. */
+/** Why a body is not read: its message is for err_msg. */
 export class BodyFault extends Error {
   override readonly name = 'BodyFault'
+  readonly statusCode: BodyStatus
+
+  constructor(message: string, statusCode: BodyStatus = 400) {
+    super(message)
+    this.statusCode = statusCode
+  }
 }
 
+const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads a JSON body, guarded: UTF-8, at most MAX_DEPTH deep, no `__proto__` or `constructor` key.
+ * Reads a JSON body, guarded: not packed, UTF-8, at most MAX_DEPTH deep, no `__proto__` or `constructor` key.
  * The depth is counted on the text, before anything recursive sees it.
  * @throws BodyFault
  */
-export function parseBody(bytes: Buffer): unknown {
+export function parseBody(headers: IncomingHttpHeaders, bytes: Buffer): unknown {
+  const { 'content-type': type, 'content-encoding': coding = '' } = headers
+  // A small packed body could be a huge one: none is unpacked.
+  if (!/^\s*(?:identity\s*)?$/i.test(coding))
+    throw new BodyFault('the Content-Encoding is not supported: the body must be sent as it is', 415)
+  if (type !== undefined && !JSON_TYPE.test(type))
+    throw new BodyFault('the Content-Type must be application/json', 415)
   let text: string
   try {
     text = utf8.decode(bytes)

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Channel } from '../messages/message.ts'
@@ -47,7 +46,6 @@ type Params = { readonly corpId: string; readonly key: string }
 
 const CHANNELS: readonly Channel[] = ['email', 'sms']
 const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'] as const
-const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
 
 /** What everything that is not a callback is answered. */
 export const NOT_FOUND: Answer = answer('path', 'no such path')
@@ -66,13 +64,8 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   // One parser for every type: a missing Content-Type means JSON, as the contract's calls do.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (request, bytes, done) => {
-    const fault = headerFault(request.headers)
-    if (fault !== null) {
-      done(Object.assign(new BodyFault(fault), { statusCode: 415 }))
-      return
-    }
     try {
-      done(null, parseBody(bytes as Buffer))
+      done(null, parseBody(request.headers, bytes as Buffer))
     } catch (error) {
       done(error as Error)
     }
@@ -223,15 +216,6 @@ function dropBody(request: FastifyRequest, reply: FastifyReply): void {
   if (coding !== undefined || Number(length ?? 0) > BODY_LIMIT) reply.header('connection', 'close')
 }
 
-/** Which header says that the body is not JSON as it stands; null: none does. */
-function headerFault(headers: IncomingHttpHeaders): string | null {
-  const { 'content-type': type, 'content-encoding': coding = '' } = headers
-  // A small packed body could be a huge one: none is unpacked.
-  if (!/^\s*(?:identity\s*)?$/i.test(coding))
-    return 'the Content-Encoding is not supported: the body must be sent as it is'
-  return type === undefined || JSON_TYPE.test(type) ? null : 'the Content-Type must be application/json'
-}
-
 /** What a body that is not read or not right is answered: the field by JSON pointer, never its value. */
 function answerToError(channel: Channel, error: FastifyError): Answer {
   if (error.validation !== undefined) {
@@ -241,8 +225,7 @@ function answerToError(channel: Channel, error: FastifyError): Answer {
     const why = typeof missing === 'string' ? 'is missing' : (first?.message ?? 'is wrong')
     return contentInvalid(channel, `${pointer === '' ? 'the body' : pointer}: ${why}`)
   }
-  if (error instanceof BodyFault)
-    return contentInvalid(channel, error.message, error.statusCode === 415 ? 415 : 400)
+  if (error instanceof BodyFault) return contentInvalid(channel, error.message, error.statusCode)
   if (error.statusCode === 413)
     return contentInvalid(channel, `the body is larger than ${BODY_LIMIT} octets`, 413)
   if (error.statusCode === 415)

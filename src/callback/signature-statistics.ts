@@ -1,33 +1,33 @@
 import type { Channel } from '../messages/message.ts'
 import type { SignatureCheck } from './signature.ts'
 
-/** How the POSTs of a channel came that had the right key, since the start of the process. */
+/** How the POSTs of a channel that had the right key were signed, since the start of the process. */
 export interface SignatureStatistics {
-  /** Signed, right and fresh: `required` lets these in. */
+  /** Signed, right and fresh: `required` accepts these. */
   readonly right: number
   /** Signed and right, but too old or from the future. */
   readonly stale: number
   readonly wrong: number
   readonly absent: number
-  /** How many in a row, up to the last one, `required` would have let in, and over how long, ms. */
+  /** How many in a row, up to the last one, `required` would have accepted, and over how long, ms. */
   readonly run: number
   readonly runMs: number
   readonly requiredIsSafe: boolean
 }
 
-/** What an operator should know of the policy. */
+/** What an operator should know about the policy. */
 export type SignatureNews =
-  /** Every channel that is on could be held to signatures now. */
+  /** `required` would refuse nothing on any enabled channel. */
   | { readonly is: 'required-is-safe' }
   /** It was so, and this POST would have been refused. */
   | { readonly is: 'no-longer-safe'; readonly channel: Channel; readonly came: SignatureCheck | 'stale' }
   /** The platform does not sign this channel's POSTs: `required` would refuse them all. */
   | { readonly is: 'unsigned'; readonly channel: Channel }
 
-export interface SignatureWatch {
-  /** Hears of a POST whose key was right. */
-  saw(channel: Channel, came: SignatureCheck | 'stale'): void
-  statistics(channel: Channel): SignatureStatistics
+export interface SignatureCounter {
+  /** Counts a POST whose key was right. */
+  count(channel: Channel, came: SignatureCheck | 'stale'): void
+  of(channel: Channel): SignatureStatistics
 }
 
 /**
@@ -36,67 +36,63 @@ export interface SignatureWatch {
  */
 export const SAFE_RUN = { posts: 50, ms: 6 * 60 * 60 * 1000 } as const
 
-interface Tally {
+interface Counts {
   right: number
   stale: number
   wrong: number
   absent: number
   run: number
-  /** Of the run's first and last POST, ms. */
+  /** When the run's first and last POST came, ms. */
   from: number
   to: number
-  told: boolean
+  unsignedReported: boolean
 }
 
 /**
- * Counts whether POSTs come signed, and tells when that says something.
- * @param channels those that are on.
+ * Counts how POSTs are signed, and reports it when that changes what can be said about the policy.
+ * @param channels those that are enabled.
  * @param now ms; only differences count.
  */
-export function createSignatureWatch(
+export function createSignatureStatistics(
   channels: readonly Channel[],
   now: () => number,
-  tell: (news: SignatureNews) => void,
-): SignatureWatch {
-  const tallies: Record<Channel, Tally> = { email: emptyTally(), sms: emptyTally() }
+  report: (news: SignatureNews) => void,
+): SignatureCounter {
+  const counts: Record<Channel, Counts> = { email: zeroCounts(), sms: zeroCounts() }
   let safe = false
 
-  const isSafe = ({ run, from, to }: Tally) => run >= SAFE_RUN.posts && to - from >= SAFE_RUN.ms
+  const isSafe = (channel: Channel) => {
+    const { run, from, to } = counts[channel]
+    return run >= SAFE_RUN.posts && to - from >= SAFE_RUN.ms
+  }
 
   return {
-    saw(channel, came) {
-      const tally = tallies[channel]
-      tally[came] += 1
+    count(channel, came) {
+      const of = counts[channel]
+      of[came] += 1
       if (came === 'right') {
-        tally.run += 1
-        tally.to = now()
-        if (tally.run === 1) tally.from = tally.to
-      } else tally.run = 0
+        of.run += 1
+        of.to = now()
+        if (of.run === 1) of.from = of.to
+      } else of.run = 0
 
-      const nowSafe = channels.length > 0 && channels.every(each => isSafe(tallies[each]))
-      if (nowSafe && !safe) tell({ is: 'required-is-safe' })
-      if (safe && !nowSafe) tell({ is: 'no-longer-safe', channel, came })
+      const nowSafe = channels.length > 0 && channels.every(isSafe)
+      if (nowSafe && !safe) report({ is: 'required-is-safe' })
+      if (safe && !nowSafe) report({ is: 'no-longer-safe', channel, came })
       safe = nowSafe
-      if (!tally.told && tally.absent >= SAFE_RUN.posts && tally.right + tally.stale + tally.wrong === 0) {
-        tally.told = true
-        tell({ is: 'unsigned', channel })
+      if (!of.unsignedReported && of.absent >= SAFE_RUN.posts && of.right + of.stale + of.wrong === 0) {
+        of.unsignedReported = true
+        report({ is: 'unsigned', channel })
       }
     },
-    statistics(channel) {
-      const { right, stale, wrong, absent, run, from, to } = tallies[channel]
-      return {
-        right,
-        stale,
-        wrong,
-        absent,
-        run,
-        runMs: run === 0 ? 0 : to - from,
-        requiredIsSafe: isSafe(tallies[channel]),
-      }
+    of(channel) {
+      const { right, stale, wrong, absent, run, from, to } = counts[channel]
+      const runMs = run === 0 ? 0 : to - from
+      return { right, stale, wrong, absent, run, runMs, requiredIsSafe: isSafe(channel) }
     },
   }
 }
 
-function emptyTally(): Tally {
-  return { right: 0, stale: 0, wrong: 0, absent: 0, run: 0, from: 0, to: 0, told: false }
+function zeroCounts(): Counts {
+  return { right: 0, stale: 0, wrong: 0, absent: 0, run: 0, from: 0, to: 0, unsignedReported: false }
 }

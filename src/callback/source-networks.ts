@@ -1,14 +1,15 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Who may call, by network address. */
+/** The networks that may call. */
 export interface Sources {
   /**
    * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
-   * X-Forwarded-For that is not a trusted proxy's itself. What a stranger writes into that header changes nothing.
-   * Empty when a trusted proxy names somebody in a way that is not understood: then nobody knows who it is.
+   * X-Forwarded-For that is not a trusted proxy's itself. An entry that a caller writes into that header changes
+   * nothing. Empty when a trusted proxy writes an entry that is not an address: then the caller is not known.
    */
   callerOf(socketAddress: string, forwardedFor: string | undefined): string
-  isAllowed(address: string): boolean
+  /** Whether the caller may call. */
+  isAllowed(socketAddress: string, forwardedFor: string | undefined): boolean
 }
 
 /**
@@ -18,32 +19,35 @@ export interface Sources {
 export function createSources(allowed: readonly string[], trustedProxies: readonly string[]): Sources {
   const allowList = blockListOf(allowed)
   const proxies = blockListOf(trustedProxies)
+
+  function callerOf(socketAddress: string, forwardedFor: string | undefined): string {
+    let caller = withoutV4Prefix(socketAddress)
+    if (forwardedFor === undefined || !contains(proxies, caller)) return caller
+    const hops = forwardedFor.split(',')
+    for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
+      caller = addressIn(hop.trim())
+      if (!contains(proxies, caller)) return caller
+    }
+    return caller
+  }
   return {
-    callerOf(socketAddress, forwardedFor) {
-      let caller = plain(socketAddress)
-      if (forwardedFor === undefined || !contains(proxies, caller)) return caller
-      const hops = forwardedFor.split(',')
-      for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
-        caller = addressIn(hop.trim())
-        if (!contains(proxies, caller)) return caller
-      }
-      return caller
-    },
-    isAllowed: address => allowed.length === 0 || contains(allowList, plain(address)),
+    callerOf,
+    isAllowed: (socketAddress, forwardedFor) =>
+      allowed.length === 0 || contains(allowList, callerOf(socketAddress, forwardedFor)),
   }
 }
 
-/** `192.0.2.1:4711`, `[2001:db8::1]:4711` and `[2001:db8::1]`, as some proxies write them; the port says nothing to us. */
+/** `192.0.2.1:4711`, `[2001:db8::1]:4711` and `[2001:db8::1]`, as some proxies write them; the port is not needed. */
 const WITH_PORT = /^(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([0-9a-f:.]{2,45})\](?::\d{1,5})?)$/i
 
-/** The address in one entry of X-Forwarded-For; empty when it is none. */
+/** The address in one entry of X-Forwarded-For; empty when the entry is not an address. */
 function addressIn(entry: string): string {
   const [, v4, v6] = WITH_PORT.exec(entry) ?? []
   const address = v4 ?? v6 ?? entry
   const version = isIP(address)
-  // A zone (`%eth0`) names one of our own interfaces, which nobody else can know.
+  // A zone (`%eth0`) names an interface of one machine, and means nothing on another.
   if (version === 0 || address.includes('%') || (v6 !== undefined && version !== 6)) return ''
-  return plain(address)
+  return withoutV4Prefix(address)
 }
 
 function blockListOf(blocks: readonly string[]): BlockList {
@@ -63,6 +67,6 @@ function contains(list: BlockList, address: string): boolean {
 }
 
 /** `::ffff:192.0.2.1`, as a dual-stack socket names an IPv4 caller, is 192.0.2.1. */
-function plain(address: string): string {
+function withoutV4Prefix(address: string): string {
   return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address
 }

@@ -13,7 +13,7 @@ const NOW = 1_700_000_000_000
 const sign = (timestamp: string, by = token) =>
   `timestamp=${timestamp}&signature=${createHash('sha1').update(`${corpId}${by}${timestamp}`).digest('hex')}`
 
-function gate(more: Partial<AuthenticationOptions> = {}) {
+function authentication(more: Partial<AuthenticationOptions> = {}) {
   return createAuthentication({
     corpId,
     channels: { email: { tokens: [token, 'previousToken1234'], keys: ['current-key', 'previous-key'] } },
@@ -24,7 +24,7 @@ function gate(more: Partial<AuthenticationOptions> = {}) {
     ...more,
   })
 }
-const knock = (more: Partial<Credentials> = {}): Credentials => ({
+const credentials = (more: Partial<Credentials> = {}): Credentials => ({
   channel: 'email',
   corpId,
   key: 'current-key',
@@ -33,46 +33,46 @@ const knock = (more: Partial<Credentials> = {}): Credentials => ({
   forwardedFor: undefined,
   ...more,
 })
-const codeOf = (admission: ReturnType<ReturnType<typeof gate>['authenticatePost']>) =>
-  admission.ok ? 0 : admission.answer.err_code
+const codeOf = (result: ReturnType<ReturnType<typeof authentication>['authenticatePost']>) =>
+  result.ok ? 0 : result.answer.err_code
 
 t.test('an unknown enterprise and a channel that is off are the same 404', async t => {
-  for (const each of [knock({ corpId: 'corp-2' }), knock({ corpId: '' }), knock({ channel: 'sms' })]) {
-    const admission = gate().authenticatePost(each)
-    t.ok(!admission.ok && admission.answer.status === 404 && admission.answer.err_code === 4041010)
-    t.equal(codeOf(gate().authenticateValidation(each)), 4041010)
+  for (const each of [credentials({ corpId: 'corp-2' }), credentials({ corpId: '' }), credentials({ channel: 'sms' })]) {
+    const result = authentication().authenticatePost(each)
+    t.ok(!result.ok && result.answer.status === 404 && result.answer.err_code === 4041010)
+    t.equal(codeOf(authentication().authenticateValidation(each)), 4041010)
   }
 })
 
 t.test('a wrong key is 403, for GET and POST; the previous one still opens', async t => {
   for (const key of ['', 'current-ke', 'current-key ', 'CURRENT-KEY', 'x'.repeat(10_000)]) {
-    t.equal(codeOf(gate().authenticatePost(knock({ key }))), 4031003, key.slice(0, 20))
-    t.equal(codeOf(gate().authenticateValidation(knock({ key, query: sign('1') }))), 4031003)
+    t.equal(codeOf(authentication().authenticatePost(credentials({ key }))), 4031003, key.slice(0, 20))
+    t.equal(codeOf(authentication().authenticateValidation(credentials({ key, query: sign('1') }))), 4031003)
   }
-  t.match(gate().authenticatePost(knock({ key: 'previous-key' })), { ok: true, outdated: true })
-  t.match(gate().authenticateValidation(knock({ key: 'previous-key', query: sign('1') })), {
+  t.match(authentication().authenticatePost(credentials({ key: 'previous-key' })), { ok: true, outdated: true })
+  t.match(authentication().authenticateValidation(credentials({ key: 'previous-key', query: sign('1') })), {
     ok: true,
     outdated: true,
   })
-  t.match(gate().authenticatePost(knock()), { ok: true, outdated: false })
+  t.match(authentication().authenticatePost(credentials()), { ok: true, outdated: false })
 })
 
 t.test('GET needs a right signature, by the current or the previous Token, of any age', async t => {
-  t.ok(gate().authenticateValidation(knock({ query: sign('1700000000') })).ok)
+  t.ok(authentication().authenticateValidation(credentials({ query: sign('1700000000') })).ok)
   t.ok(
-    gate().authenticateValidation(knock({ query: sign('1000000000') })).ok,
+    authentication().authenticateValidation(credentials({ query: sign('1000000000') })).ok,
     'an old one too: it has no effect',
   )
-  t.ok(gate().authenticateValidation(knock({ query: sign('1', 'previousToken1234') })).ok)
-  t.equal(codeOf(gate().authenticateValidation(knock({ query: sign('1', 'another') }))), 4031003)
-  t.equal(codeOf(gate().authenticateValidation(knock())), 4031003)
+  t.ok(authentication().authenticateValidation(credentials({ query: sign('1', 'previousToken1234') })).ok)
+  t.equal(codeOf(authentication().authenticateValidation(credentials({ query: sign('1', 'another') }))), 4031003)
+  t.equal(codeOf(authentication().authenticateValidation(credentials())), 4031003)
 })
 
 t.test('observe never refuses a POST, and says what it saw', async t => {
   const seen = (query: string) => {
-    const admission = gate().authenticatePost(knock({ query }))
-    t.ok(admission.ok)
-    return admission.signature
+    const result = authentication().authenticatePost(credentials({ query }))
+    t.ok(result.ok)
+    return result.signature
   }
   t.equal(seen(''), 'absent')
   t.equal(seen(sign('1700000000')), 'right')
@@ -80,13 +80,13 @@ t.test('observe never refuses a POST, and says what it saw', async t => {
 })
 
 t.test('observe counts the POSTs of who has the key, and a stranger’s never', async t => {
-  const watched = gate()
-  watched.authenticatePost(knock())
-  watched.authenticatePost(knock({ query: sign('1700000000') }))
-  watched.authenticatePost(knock({ query: sign('1600000000') }))
-  watched.authenticatePost(knock({ query: 'timestamp=1&signature=2' }))
-  watched.authenticatePost(knock({ key: 'wrong', query: sign('1700000000') }))
-  watched.authenticateValidation(knock({ query: sign('1700000000') }))
+  const watched = authentication()
+  watched.authenticatePost(credentials())
+  watched.authenticatePost(credentials({ query: sign('1700000000') }))
+  watched.authenticatePost(credentials({ query: sign('1600000000') }))
+  watched.authenticatePost(credentials({ query: 'timestamp=1&signature=2' }))
+  watched.authenticatePost(credentials({ key: 'wrong', query: sign('1700000000') }))
+  watched.authenticateValidation(credentials({ query: sign('1700000000') }))
   t.match(watched.signatureStatistics('email'), {
     right: 1,
     stale: 1,
@@ -97,10 +97,10 @@ t.test('observe counts the POSTs of who has the key, and a stranger’s never', 
 })
 
 t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
-  const strict = gate({ postSignature: 'required' })
+  const strict = authentication({ postSignature: 'required' })
   const reason = (query: string) => {
-    const admission = strict.authenticatePost(knock({ query }))
-    return admission.ok ? 'ok' : `${admission.answer.err_code} ${admission.reason}`
+    const result = strict.authenticatePost(credentials({ query }))
+    return result.ok ? 'ok' : `${result.answer.err_code} ${result.reason}`
   }
   t.equal(reason(sign('1700000000')), 'ok')
   t.equal(reason(sign('1699999700')), 'ok')
@@ -116,26 +116,26 @@ t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
 })
 
 t.test('off looks at no signature', async t => {
-  const admission = gate({ postSignature: 'off' }).authenticatePost(
-    knock({ query: 'timestamp=1&signature=2' }),
+  const result = authentication({ postSignature: 'off' }).authenticatePost(
+    credentials({ query: 'timestamp=1&signature=2' }),
   )
-  t.ok(admission.ok && admission.signature === 'absent')
+  t.ok(result.ok && result.signature === 'absent')
 })
 
 t.test('only allowed sources get in, and a forged X-Forwarded-For changes nothing', async t => {
-  const open = gate({ sources: createSources(['198.51.100.0/24', '2001:db8::/32'], []) })
-  t.ok(open.authenticatePost(knock({ socketAddress: '198.51.100.7' })).ok)
+  const restricted = authentication({ sources: createSources(['198.51.100.0/24', '2001:db8::/32'], []) })
+  t.ok(restricted.authenticatePost(credentials({ socketAddress: '198.51.100.7' })).ok)
   t.ok(
-    open.authenticatePost(knock({ socketAddress: '::ffff:198.51.100.7' })).ok,
+    restricted.authenticatePost(credentials({ socketAddress: '::ffff:198.51.100.7' })).ok,
     'as a dual-stack socket says it',
   )
-  t.ok(open.authenticatePost(knock({ socketAddress: '2001:db8::1' })).ok)
-  t.equal(codeOf(open.authenticatePost(knock({ socketAddress: '192.0.2.1' }))), 4031003)
+  t.ok(restricted.authenticatePost(credentials({ socketAddress: '2001:db8::1' })).ok)
+  t.equal(codeOf(restricted.authenticatePost(credentials({ socketAddress: '192.0.2.1' }))), 4031003)
   t.equal(
-    codeOf(open.authenticatePost(knock({ socketAddress: '192.0.2.1', forwardedFor: '198.51.100.7' }))),
+    codeOf(restricted.authenticatePost(credentials({ socketAddress: '192.0.2.1', forwardedFor: '198.51.100.7' }))),
     4031003,
   )
-  t.equal(codeOf(open.authenticatePost(knock({ socketAddress: '' }))), 4031003)
+  t.equal(codeOf(restricted.authenticatePost(credentials({ socketAddress: '' }))), 4031003)
 })
 
 t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the caller', async t => {
@@ -169,11 +169,11 @@ t.test('entries of X-Forwarded-For may name a port', async t => {
 t.test(
   'an entry that is not understood lets nobody in, even where the proxies themselves are allowed',
   async t => {
-    const open = gate({
+    const restricted = authentication({
       sources: createSources(['10.0.0.0/8', '198.51.100.0/24', '2001:db8::/32'], ['10.0.0.0/8']),
     })
     const codeFor = (forwardedFor: string) =>
-      codeOf(open.authenticatePost(knock({ socketAddress: '10.0.0.1', forwardedFor })))
+      codeOf(restricted.authenticatePost(credentials({ socketAddress: '10.0.0.1', forwardedFor })))
     for (const entry of [
       '',
       'unknown',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { BODY_LIMIT, BodyFault, MAX_DEPTH, parseBody } from '../../src/callback/body.ts'
 
-const parse = (text: string) => parseBody(Buffer.from(text))
+const parse = (text: string) => parseBody({}, Buffer.from(text))
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
 t.test('JSON is read', async t => {
@@ -38,7 +38,7 @@ t.test('what is not JSON, too deep or not UTF-8 is a fault that does not quote i
       t.notMatch((error as Error).message, /secret/)
     }
   }
-  t.throws(() => parseBody(Buffer.from([0x22, 0xff, 0x22])), BodyFault)
+  t.throws(() => parseBody({}, Buffer.from([0x22, 0xff, 0x22])), BodyFault)
 })
 
 t.test('__proto__ and constructor are refused as keys, however they are written', async t => {

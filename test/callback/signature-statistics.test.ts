@@ -1,16 +1,16 @@
 import t from 'tap'
 import {
-  createSignatureWatch,
+  createSignatureStatistics,
   SAFE_RUN,
   type SignatureNews,
 } from '../../src/callback/signature-statistics.ts'
 
 const HOUR = 60 * 60 * 1000
 
-function watch(channels: readonly ('email' | 'sms')[] = ['email', 'sms']) {
+function open(channels: readonly ('email' | 'sms')[] = ['email', 'sms']) {
   const clock = { now: 0 }
   const news: SignatureNews[] = []
-  const made = createSignatureWatch(
+  const made = createSignatureStatistics(
     channels,
     () => clock.now,
     each => news.push(each),
@@ -20,7 +20,7 @@ function watch(channels: readonly ('email' | 'sms')[] = ['email', 'sms']) {
     const from = clock.now
     for (let at = 0; at < posts; at += 1) {
       clock.now = from + (hours * HOUR * at) / (posts - 1)
-      made.saw(channel, 'right')
+      made.count(channel, 'right')
     }
     clock.now = from
   }
@@ -28,41 +28,41 @@ function watch(channels: readonly ('email' | 'sms')[] = ['email', 'sms']) {
 }
 
 t.test('required is safe after enough right ones in a row, over long enough, on every channel', async t => {
-  const w = watch()
-  w.run('email', 49, 7)
-  t.notOk(w.statistics('email').requiredIsSafe, 'too few')
-  w.clock.now = 7 * HOUR
-  w.saw('email', 'right')
-  t.match(w.statistics('email'), { right: 50, run: 50, runMs: 7 * HOUR, requiredIsSafe: true })
-  t.same(w.news, [], 'SMS have not been seen')
-  w.run('sms', 5000, 5)
-  t.notOk(w.statistics('sms').requiredIsSafe, 'a burst says little')
-  w.run('sms', 2, 6)
-  t.ok(w.statistics('sms').requiredIsSafe)
-  t.same(w.news, [{ is: 'required-is-safe' }])
-  w.clock.now = 20 * HOUR
-  w.run('sms', 50, 1)
-  t.equal(w.news.length, 1, 'said once')
+  const counter = open()
+  counter.run('email', 49, 7)
+  t.notOk(counter.of('email').requiredIsSafe, 'too few')
+  counter.clock.now = 7 * HOUR
+  counter.count('email', 'right')
+  t.match(counter.of('email'), { right: 50, run: 50, runMs: 7 * HOUR, requiredIsSafe: true })
+  t.same(counter.news, [], 'SMS have not been seen')
+  counter.run('sms', 5000, 5)
+  t.notOk(counter.of('sms').requiredIsSafe, 'a burst says little')
+  counter.run('sms', 2, 6)
+  t.ok(counter.of('sms').requiredIsSafe)
+  t.same(counter.news, [{ is: 'required-is-safe' }])
+  counter.clock.now = 20 * HOUR
+  counter.run('sms', 50, 1)
+  t.equal(counter.news.length, 1, 'said once')
 })
 
 t.test('one that would be refused begins the run anew, and is told when it had been safe', async t => {
   for (const came of ['absent', 'wrong', 'stale'] as const) {
-    const w = watch(['email'])
-    w.run('email', 50, 6)
-    t.same(w.news, [{ is: 'required-is-safe' }])
-    w.saw('email', came)
-    t.match(w.statistics('email'), { right: 50, [came]: 1, run: 0, runMs: 0, requiredIsSafe: false })
-    t.same(w.news[1], { is: 'no-longer-safe', channel: 'email', came })
-    w.run('email', 50, 6)
-    t.same(w.news[2], { is: 'required-is-safe' })
+    const counter = open(['email'])
+    counter.run('email', 50, 6)
+    t.same(counter.news, [{ is: 'required-is-safe' }])
+    counter.count('email', came)
+    t.match(counter.of('email'), { right: 50, [came]: 1, run: 0, runMs: 0, requiredIsSafe: false })
+    t.same(counter.news[1], { is: 'no-longer-safe', channel: 'email', came })
+    counter.run('email', 50, 6)
+    t.same(counter.news[2], { is: 'required-is-safe' })
   }
 })
 
 t.test('a channel that is never signed is told once', async t => {
-  const w = watch()
-  for (let at = 0; at < 500; at += 1) w.saw('sms', 'absent')
-  t.same(w.news, [{ is: 'unsigned', channel: 'sms' }])
-  t.equal(w.statistics('sms').absent, 500)
+  const counter = open()
+  for (let at = 0; at < 500; at += 1) counter.count('sms', 'absent')
+  t.same(counter.news, [{ is: 'unsigned', channel: 'sms' }])
+  t.equal(counter.of('sms').absent, 500)
 })
 
 t.test('the run that is asked for is one of a working day', async t => {
