@@ -7,53 +7,52 @@ import {
   type UnauthenticatedConnections,
 } from './unauthenticated-connections.ts'
 
-/** A stalled TLS handshake, head or whole request ends after this long, ms. The largest body takes 100 ms on a phone. */
+/** A TLS handshake, head or whole request that stalls is ended after this long, ms. The largest body takes 100 ms on a phone. */
 const READ_LIMIT_MS = 5000
-/** How often Node looks for them, ms. */
+/** How often Node looks for stalled requests, ms. */
 const CHECK_MS = 1000
 /** Longer than the usual 60 s of load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
 const MAX_HEAD = 8 * 1024
-/** Connections of who has not shown the key, and of all. */
-const MOST_STRANGERS = 1000
+/** Connections that have not shown the key, and all connections. */
+const MOST_UNAUTHENTICATED = 1000
 const MOST_CONNECTIONS = 10_000
 
 export interface PublicListenerOptions {
   /** What Node's HTTPS server is made with; undefined: plain HTTP, behind a proxy that ends TLS. */
   readonly tls: object | undefined
-  /** Hears of bytes that are not HTTP, of requests that never ended, and of a stranger's pipelined ones. */
-  readonly notHttp: () => void
-  /** Answers what the router cannot make sense of; Fastify's own answer repeats the URL, with the key in it. */
-  readonly nonsense: (request: FastifyRequest, reply: FastifyReply) => void
+  /** Called for bytes that are not HTTP, requests that never ended, and pipelined ones without authentication. */
+  readonly onNotHttp: () => void
+  /** Answers a URL that the router cannot decode; Fastify's own answer repeats the URL, with the key in it. */
+  readonly onBadUrl: (reply: FastifyReply) => void
 }
 
 /** The listener that the platform reaches, without its routes: what protects it from slow, idle and noisy clients. */
 export function createPublicListener(options: PublicListenerOptions): {
   readonly app: FastifyInstance
-  readonly strangers: UnauthenticatedConnections
+  readonly unauthenticated: UnauthenticatedConnections
 } {
-  const { tls, notHttp, nonsense } = options
-  const strangers = createUnauthenticatedConnections(MOST_STRANGERS)
+  const { tls, onNotHttp, onBadUrl } = options
+  const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
     serverFactory: (handler: RequestListener) =>
-      createServer(tls, onlyInTurn(handler, strangers, notHttp), strangers),
-    // Ours instead: the default log prints the URL, with the key in it.
+      createServer(tls, rejectPipelining(handler, unauthenticated, onNotHttp), unauthenticated),
+    // Fastify's log prints the URL, with the key in it.
     logger: false,
     forceCloseConnections: 'idle',
-    // A callback that comes over an open connection while we end is served like any other.
+    // A callback that comes over an open connection while the service ends is served like any other.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
-      notHttp()
-      farewell(error.code ?? '', socket)
+      onNotHttp()
+      endWithStatus(error.code ?? '', socket)
     },
-    frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      nonsense(request, reply),
+    frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) => onBadUrl(reply),
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: 256,
-      // The query is read raw: how its `+` is decoded is a question of the signature's.
+      // The signature is checked on the raw query: how a `+` is decoded is its own question.
       querystringParser: () => ({}),
     },
     ajv: {
@@ -66,13 +65,13 @@ export function createPublicListener(options: PublicListenerOptions): {
       },
     },
   } as object)
-  return { app, strangers }
+  return { app, unauthenticated }
 }
 
 function createServer(
   tls: object | undefined,
   handler: RequestListener,
-  strangers: UnauthenticatedConnections,
+  unauthenticated: UnauthenticatedConnections,
 ): Server {
   const limits = {
     connectionsCheckingInterval: CHECK_MS,
@@ -86,28 +85,28 @@ function createServer(
       ? http.createServer(limits, handler)
       : https.createServer({ ...limits, handshakeTimeout: READ_LIMIT_MS, ...tls }, handler)
   server.maxConnections = MOST_CONNECTIONS
-  server.on('connection', socket => strangers.add(socket))
+  server.on('connection', socket => unauthenticated.add(socket))
   return server
 }
 
 /**
- * Hangs up on a stranger who does not wait for the answer to one request before sending the next: thousands fit into
- * what is read at once, and all of them would be answered before anybody else's turn. No client of HTTP does so after
- * a POST (RFC 9112, 9.3.2).
+ * Closes a connection that sends a second request before the answer to the first, unless it is authenticated: thousands
+ * of requests fit into one read, and all of them would be answered before any other connection's turn. No HTTP client
+ * does so after a POST (RFC 9112, 9.3.2).
  */
-function onlyInTurn(
+function rejectPipelining(
   handler: RequestListener,
-  strangers: UnauthenticatedConnections,
-  hungUp: () => void,
+  unauthenticated: UnauthenticatedConnections,
+  onRejected: () => void,
 ): RequestListener {
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
-    // What was read at once is parsed to its end, whatever became of the socket.
+    // Node parses a whole read, even after the socket was destroyed.
     if (socket.destroyed) return
-    // A response has its socket once those before it are done.
-    if (response.socket === null && !strangers.isAuthenticated(socket)) {
-      hungUp()
-      hangUp(socket)
+    // A response is given its socket once the responses before it are done.
+    if (response.socket === null && !unauthenticated.isAuthenticated(socket)) {
+      onRejected()
+      destroyWithoutStacks(socket)
       return
     }
     handler(request, response)
@@ -115,10 +114,10 @@ function onlyInTurn(
 }
 
 /**
- * Destroys a socket on which many requests are queued. Node makes an error for each of them, and the stack of a
- * thousand errors that nobody reads takes 100 ms, so they get none.
+ * Destroys a socket on which many requests are queued. Node makes an error for each of them, and the stacks of a
+ * thousand errors that nobody reads take 100 ms, so they get none.
  */
-function hangUp(socket: Socket): void {
+function destroyWithoutStacks(socket: Socket): void {
   const limit = Error.stackTraceLimit
   socket.prependOnceListener('close', () => {
     Error.stackTraceLimit = 0
@@ -130,10 +129,10 @@ function hangUp(socket: Socket): void {
 }
 
 /**
- * The last words to who does not speak HTTP, or never ends: a status without a body. As Node's own handler does, the
- * socket is not waited for: one whose TLS handshake never ended would never be done writing.
+ * Answers bytes that are not HTTP, or a request that never ended, with a status without a body, and closes. Like Node's
+ * own handler it does not wait for the write: a socket whose TLS handshake never ended would never be done writing.
  */
-function farewell(code: string, socket: Socket): void {
+function endWithStatus(code: string, socket: Socket): void {
   if (code !== 'ECONNRESET' && socket.writable) {
     const status =
       code === 'ERR_HTTP_REQUEST_TIMEOUT'

@@ -1,27 +1,27 @@
 import type { Socket } from 'node:net'
 
-/** Connections on which nobody has shown the key yet. */
+/** The connections on which no request had the right key yet. */
 export interface UnauthenticatedConnections {
   /** A connection came in, before TLS. */
   add(socket: Socket): void
   /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
   markAuthenticated(socket: Socket): void
-  /** Whether somebody was let in over it. */
+  /** Whether a callback with the right key came over this connection. */
   isAuthenticated(socket: Socket): boolean
   readonly count: () => number
 }
 
 /**
- * Bounds what strangers may hold open: with one more than `most`, the one that has had the longest time goes. Who
- * knows the key shows it within a round trip or two, so only connections that dawdle are ever the oldest; with a
- * limit that refuses newcomers instead, strangers could keep the platform out.
+ * Bounds the unauthenticated connections: with one more than `most`, the oldest is closed. The platform shows its key
+ * within a round trip or two, so only connections that dawdle are ever the oldest; a limit that refuses newcomers
+ * instead would let strangers keep the platform out.
  *
- * @param most each takes some 50 KB with TLS.
+ * @param most each connection takes some 50 KB with TLS.
  */
 export function createUnauthenticatedConnections(most: number): UnauthenticatedConnections {
-  /** By the far end, which names a connection above and below TLS alike. Insertion order is age. */
+  /** By remote address and port, which name a connection above and below TLS alike. Insertion order is age. */
   const sockets = new Map<string, Socket>()
-  const known = new WeakSet<Socket>()
+  const authenticated = new WeakSet<Socket>()
 
   return {
     add(socket) {
@@ -37,11 +37,11 @@ export function createUnauthenticatedConnections(most: number): UnauthenticatedC
       oldest[1].destroy()
     },
     markAuthenticated(socket) {
-      if (known.has(socket)) return
-      known.add(socket)
+      if (authenticated.has(socket)) return
+      authenticated.add(socket)
       sockets.delete(nameOf(socket))
     },
-    isAuthenticated: socket => known.has(socket),
+    isAuthenticated: socket => authenticated.has(socket),
     count: () => sockets.size,
   }
 }

@@ -193,10 +193,10 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
   })
 
   const headers = answerHeaders(options.tls !== undefined)
-  const { app: publicListener, strangers } = createPublicListener({
+  const { app: publicListener, unauthenticated } = createPublicListener({
     tls: options.tls,
-    notHttp: () => journal.stray({ answer: NOT_FOUND }),
-    nonsense: (_request, reply) => {
+    onNotHttp: () => journal.stray({ answer: NOT_FOUND }),
+    onBadUrl: reply => {
       journal.stray({ answer: NOT_FOUND })
       sendAnswer(reply, NOT_FOUND.status, NOT_FOUND, headers)
     },
@@ -222,7 +222,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     errorStatus: config.ERROR_STATUS,
     headers,
     observer: journal,
-    markAuthenticated: strangers.markAuthenticated,
+    markAuthenticated: unauthenticated.markAuthenticated,
   })
   const logReceipt = createReceiptLog(log, clock.now)
   for (const module of providerModules) {

@@ -37,7 +37,11 @@ const codeOf = (result: ReturnType<ReturnType<typeof authentication>['authentica
   result.ok ? 0 : result.answer.err_code
 
 t.test('an unknown enterprise and a channel that is off are the same 404', async t => {
-  for (const each of [credentials({ corpId: 'corp-2' }), credentials({ corpId: '' }), credentials({ channel: 'sms' })]) {
+  for (const each of [
+    credentials({ corpId: 'corp-2' }),
+    credentials({ corpId: '' }),
+    credentials({ channel: 'sms' }),
+  ]) {
     const result = authentication().authenticatePost(each)
     t.ok(!result.ok && result.answer.status === 404 && result.answer.err_code === 4041010)
     t.equal(codeOf(authentication().authenticateValidation(each)), 4041010)
@@ -49,7 +53,10 @@ t.test('a wrong key is 403, for GET and POST; the previous one still opens', asy
     t.equal(codeOf(authentication().authenticatePost(credentials({ key }))), 4031003, key.slice(0, 20))
     t.equal(codeOf(authentication().authenticateValidation(credentials({ key, query: sign('1') }))), 4031003)
   }
-  t.match(authentication().authenticatePost(credentials({ key: 'previous-key' })), { ok: true, outdated: true })
+  t.match(authentication().authenticatePost(credentials({ key: 'previous-key' })), {
+    ok: true,
+    outdated: true,
+  })
   t.match(authentication().authenticateValidation(credentials({ key: 'previous-key', query: sign('1') })), {
     ok: true,
     outdated: true,
@@ -64,7 +71,10 @@ t.test('GET needs a right signature, by the current or the previous Token, of an
     'an old one too: it has no effect',
   )
   t.ok(authentication().authenticateValidation(credentials({ query: sign('1', 'previousToken1234') })).ok)
-  t.equal(codeOf(authentication().authenticateValidation(credentials({ query: sign('1', 'another') }))), 4031003)
+  t.equal(
+    codeOf(authentication().authenticateValidation(credentials({ query: sign('1', 'another') }))),
+    4031003,
+  )
   t.equal(codeOf(authentication().authenticateValidation(credentials())), 4031003)
 })
 
@@ -132,7 +142,9 @@ t.test('only allowed sources get in, and a forged X-Forwarded-For changes nothin
   t.ok(restricted.authenticatePost(credentials({ socketAddress: '2001:db8::1' })).ok)
   t.equal(codeOf(restricted.authenticatePost(credentials({ socketAddress: '192.0.2.1' }))), 4031003)
   t.equal(
-    codeOf(restricted.authenticatePost(credentials({ socketAddress: '192.0.2.1', forwardedFor: '198.51.100.7' }))),
+    codeOf(
+      restricted.authenticatePost(credentials({ socketAddress: '192.0.2.1', forwardedFor: '198.51.100.7' })),
+    ),
     4031003,
   )
   t.equal(codeOf(restricted.authenticatePost(credentials({ socketAddress: '' }))), 4031003)
