@@ -11,7 +11,7 @@ import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import { preview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
-import type { Problem } from '../words/template-files.ts'
+import type { TemplateProblem } from '../words/template-files.ts'
 import type { AdminRefusal } from './auth.ts'
 import { type ConsoleOptions, consoleRoutes } from './console/routes.ts'
 import type { Shown } from './console/words.ts'
@@ -102,7 +102,7 @@ function isRotating(config: Config, channel: Channel): boolean {
   return (config[`${name}_TOKEN_PREVIOUS`] ?? config[`${name}_CALLBACK_KEY_PREVIOUS`]) !== undefined
 }
 
-function problemLine({ file, line, reason }: Problem): string {
+function problemLine({ file, line, reason }: TemplateProblem): string {
   return `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`
 }
 

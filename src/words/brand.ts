@@ -36,8 +36,8 @@ type Rgb = readonly [number, number, number]
 export function createBrand({ name, url, color = DEFAULT_COLOR }: BrandSettings): Brand {
   const own = parse(color)
   const hex = format(own)
-  const ink = towards(own, [0, 0, 0], parse(LIGHT_PAGE))
-  const ink_dark = towards(own, [255, 255, 255], parse(DARK_CARD))
+  const ink = mixUntilReadable(own, [0, 0, 0], parse(LIGHT_PAGE))
+  const ink_dark = mixUntilReadable(own, [255, 255, 255], parse(DARK_CARD))
   const onWhite = contrast(own, [255, 255, 255])
   return {
     name,
@@ -57,7 +57,7 @@ export function contrastOf(a: string, b: string): number {
 }
 
 /** `from`, mixed with just enough of `to` to be read on `ground`. */
-function towards(from: Rgb, to: Rgb, ground: Rgb): Rgb {
+function mixUntilReadable(from: Rgb, to: Rgb, ground: Rgb): Rgb {
   for (let share = 0; share < 1; share += 0.02) {
     const mixed = from.map((value, i) => Math.round(value + ((to[i] ?? 0) - value) * share))
     const color: Rgb = [mixed[0] ?? 0, mixed[1] ?? 0, mixed[2] ?? 0]

@@ -2,24 +2,24 @@ import type { Brand } from './brand.ts'
 import type { Language } from './language.ts'
 import { FALLBACK, matchLocale } from './locales.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
-import { type Problem, readTemplates } from './template-files.ts'
+import { readTemplates, type TemplateProblem } from './template-files.ts'
 import { compileOwnMail, readLanguage, renderSamples } from './template-validation.ts'
-import { fixedNames, layoutVariables } from './template-variables.ts'
+import { fixedVariables, layoutVariables } from './template-variables.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
 export interface Catalog {
   readonly languages: ReadonlyMap<string, Language>
   /** The language to say `channel/kind` in when `tag` is wanted: that or its nearest kin, else the fallback. */
-  language(tag: string, what: string): Language
+  languageFor(tag: string, what: string): Language
   /** A kind's own html or text, in this language's version first, or the layout. */
-  mail(part: 'html' | 'txt', name: string, tag: string): Compiled
+  template(part: 'html' | 'txt', name: string, tag: string): Compiled
   /** Whether both parts of that are the built-in layouts. */
-  standard(name: string, tag: string): boolean
+  isBuiltIn(name: string, tag: string): boolean
 }
 
 export interface CatalogLoader {
   /** Reads everything again. A file that is broken now counts as it was when it last was good, or not at all. */
-  load(): { readonly catalog: Catalog; readonly problems: readonly Problem[] }
+  load(): { readonly catalog: Catalog; readonly problems: readonly TemplateProblem[] }
 }
 
 /**
@@ -41,7 +41,7 @@ export function createCatalogLoader(
         overrides === undefined
           ? { texts: new Map<string, string>(), problems: [] }
           : readTemplates(overrides)
-      const problems: Problem[] = [...read.problems]
+      const problems: TemplateProblem[] = [...read.problems]
       const unreadable = new Set(read.problems.filter(({ is }) => is === 'refused').map(({ file }) => file))
       for (const file of lastGood.keys()) {
         const gone = !read.texts.has(file) && !unreadable.has(file) && !unreadable.has('.')
@@ -107,9 +107,9 @@ export function createCatalogLoader(
       return {
         catalog: {
           languages,
-          language: nearest(languages, english),
-          mail: compileOnce(sources, languages, brand),
-          standard: (name, tag) =>
+          languageFor: nearest(languages, english),
+          template: compileOnce(sources, languages, brand),
+          isBuiltIn: (name, tag) =>
             (['html', 'txt'] as const).every(part => {
               const file = fileFor(sources, part, name, tag)
               return file === `layout.${part}` && sources.get(file)?.source === ours.get(file)
@@ -122,13 +122,13 @@ export function createCatalogLoader(
 }
 
 /** Remembers what was found: working out a language's kin takes longer than saying the message. */
-function nearest(languages: ReadonlyMap<string, Language>, fallback: Language): Catalog['language'] {
+function nearest(languages: ReadonlyMap<string, Language>, fallback: Language): Catalog['languageFor'] {
   const found = new Map<string, Language>()
   return (tag, what) => {
     const language =
       found.get(tag) ?? languages.get(matchLocale(tag, languages.keys()) ?? FALLBACK) ?? fallback
     if (found.size < 100) found.set(tag, language)
-    return language.has.has(what) ? language : fallback
+    return language.kinds.has(what) ? language : fallback
   }
 }
 
@@ -137,7 +137,7 @@ function compileOnce(
   sources: ReadonlyMap<string, { readonly source: string; readonly engine: Engine }>,
   languages: ReadonlyMap<string, Language>,
   brand: Brand,
-): Catalog['mail'] {
+): Catalog['template'] {
   const compiled = new Map<string, Compiled>()
   return (part, name, tag) => {
     const file = fileFor(sources, part, name, tag)
@@ -147,7 +147,7 @@ function compileOnce(
     const found = sources.get(file)
     const language = languages.get(tag)
     if (!found || !language) throw new Error(`no ${file} for ${tag}`)
-    const template = found.engine.compile(found.source, layoutVariables, fixedNames(brand, language))
+    const template = found.engine.compile(found.source, layoutVariables, fixedVariables(brand, language))
     compiled.set(key, template)
     return template
   }
@@ -165,21 +165,22 @@ function fileFor(
 }
 
 /** What a language could do with, as warnings. */
-function lacking(tag: string, language: Language, english: Language): readonly Problem[] {
+function lacking(tag: string, language: Language, english: Language): readonly TemplateProblem[] {
   const file = `locales/${tag}.json`
-  const missing = [...english.has].filter(name => !language.has.has(name))
+  const missing = [...english.kinds].filter(name => !language.kinds.has(name))
   const wordless = `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`
-  const formless = `has no form for ${language.lacks.join(', ')}: other is used`
-  return [...(missing.length > 0 ? [wordless] : []), ...(language.lacks.length > 0 ? [formless] : [])].map(
-    reason => ({
-      file,
-      reason,
-      is: 'warning' as const,
-    }),
-  )
+  const formless = `has no form for ${language.missingForms.join(', ')}: other is used`
+  return [
+    ...(missing.length > 0 ? [wordless] : []),
+    ...(language.missingForms.length > 0 ? [formless] : []),
+  ].map(reason => ({
+    file,
+    reason,
+    is: 'warning' as const,
+  }))
 }
 
-function refusal(file: string, error: unknown): Problem {
+function refusal(file: string, error: unknown): TemplateProblem {
   const { message, line } = templateFaultOf(error)
   return { file, ...(line !== undefined && { line }), reason: message, is: 'refused' }
 }

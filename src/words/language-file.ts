@@ -1,7 +1,8 @@
+import { Ajv, type DefinedError, type ValidateFunction } from 'ajv'
 import type { Channel } from '../messages/message.ts'
 import { messageKinds, PLAIN_KIND } from '../messages/registry.ts'
 import { DURATION_UNITS } from './duration.ts'
-import { jsonLines, lineOfSyntaxError } from './json-lines.ts'
+import { isObject, lineOf } from './json-text.ts'
 import { TemplateFault } from './template-engine.ts'
 
 /** The words of one kind of mail. Plain text with Liquid in it, never HTML: the layout escapes them. */
@@ -27,107 +28,113 @@ export interface LanguageSource {
   readonly sms: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** Reads a language file's JSON. @throws TemplateFault with the line */
-export function readJson(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isObject(value)) return value
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/ in JSON at position.*$/, '') : 'not JSON'
-    throw new TemplateFault(`not JSON: ${reason}`, lineOfSyntaxError(text), { cause: error })
-  }
-  throw new TemplateFault('not a JSON object', 1)
+const text = { type: 'string', pattern: '\\S' } as const
+const texts = { type: ['string', 'array'], pattern: '\\S', minItems: 1, items: text } as const
+const labels = { type: 'object', additionalProperties: text } as const
+
+/** An object that has the members of `properties`, those of `required` at least, and no other. */
+const closed = (properties: Readonly<Record<string, object>>, required: readonly string[] = []) =>
+  ({ type: 'object', properties, required, additionalProperties: false }) as const
+
+const pluralForms = closed(
+  Object.fromEntries(['zero', 'one', 'two', 'few', 'many', 'other'].map(category => [category, text])),
+  ['other'],
+)
+
+const mailWords = (required: readonly string[]) => ({
+  ...closed(
+    { heading: text, preheader: text, before: texts, button: text, after: texts, details: labels },
+    required,
+  ),
+  type: ['string', 'object'],
+})
+const withoutLink = mailWords(['heading', 'preheader'])
+const withLink = mailWords(['heading', 'preheader', 'button'])
+
+/** Every kind of a channel is known, and may be missing: it is then said in the fallback language. */
+const byKind = (channel: Channel, schemaOf: (hasLink: boolean) => object) =>
+  closed({
+    ...Object.fromEntries(
+      messageKinds
+        .filter(kind => kind.channel === channel)
+        .map(kind => [kind.name, schemaOf(kind.link !== undefined)]),
+    ),
+    [PLAIN_KIND]: schemaOf(false),
+  })
+
+const top = {
+  language: text,
+  dir: { enum: ['ltr', 'rtl'] },
+  validity: closed(Object.fromEntries(DURATION_UNITS.map(unit => [unit, pluralForms])), DURATION_UNITS),
+  common: closed({ link: text, footer: text }, ['link', 'footer']),
+  mail: byKind('email', hasLink => (hasLink ? withLink : withoutLink)),
+  sms: byKind('sms', () => texts),
 }
+const schema = closed(top, Object.keys(top))
+
+let validate: ValidateFunction<LanguageSource> | undefined
 
 /** `over` on top of `base`: objects member by member, everything else replaced. */
-export function merge(
+export function mergeLanguage(
   base: Readonly<Record<string, unknown>>,
   over: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const merged: Record<string, unknown> = { ...base }
   for (const [key, value] of Object.entries(over)) {
     const below = merged[key]
-    merged[key] = isObject(below) && isObject(value) ? merge(below, value) : value
+    merged[key] = isObject(below) && isObject(value) ? mergeLanguage(below, value) : value
   }
   return merged
 }
 
 /**
  * Checks that a language has everything it needs and nothing that nobody would read (a mistyped name would otherwise
- * just never show). Kinds may be missing: they are then said in the fallback language.
- * @param text the file's own text, to name lines
+ * just never show).
+ * @param source the file's own text, to name lines
  * @throws TemplateFault for the first fault
  */
-export function checkLanguage(value: Readonly<Record<string, unknown>>, text: string): LanguageSource {
-  const lines = jsonLines(text)
-  const fail = (pointer: string, reason: string): never => {
-    throw new TemplateFault(`${pointer} ${reason}`, lineFor(lines, pointer))
+export function checkLanguage(value: Readonly<Record<string, unknown>>, source: string): LanguageSource {
+  // Compiled when a file is checked: the service's own languages never are, and most services have no other.
+  validate ??= new Ajv({ allowUnionTypes: true, verbose: true }).compile<LanguageSource>(schema)
+  if (!validate(value)) {
+    const { pointer, reason } = describe(validate.errors?.[0] as DefinedError)
+    throw new TemplateFault(`${pointer} ${reason}`, lineOf(source, pointer))
   }
-  const string = (at: unknown, pointer: string) =>
-    typeof at === 'string' && at.trim() !== '' ? at : fail(pointer, 'must be text')
-  const strings = (at: unknown, pointer: string) => {
-    if (Array.isArray(at) && at.length > 0)
-      for (const [i, item] of at.entries()) string(item, `${pointer}/${i}`)
-    else string(at, pointer)
+  for (const [name, words] of Object.entries(value.mail)) {
+    if (typeof words !== 'string') continue
+    const same = value.mail[words]
+    const fault =
+      typeof same !== 'object'
+        ? `must be the words, or the name of a kind that has them; ${words} is none`
+        : same.button === undefined &&
+            messageKinds.some(kind => kind.name === name && kind.link !== undefined)
+          ? `needs a button; ${words} has none`
+          : null
+    if (fault !== null) throw new TemplateFault(`/mail/${name} ${fault}`, lineOf(source, `/mail/${name}`))
   }
-  const members = (at: unknown, pointer: string, allowed?: readonly string[]) => {
-    if (!isObject(at)) return fail(pointer, 'must be an object')
-    const stranger = allowed && Object.keys(at).find(key => !allowed.includes(key))
-    if (stranger !== undefined)
-      fail(`${pointer}/${stranger}`, `is not known; known are ${allowed?.join(', ')}`)
-    return at
-  }
+  return value
+}
 
-  const top = members(value, '', ['language', 'dir', 'validity', 'common', 'mail', 'sms'])
-  string(top['language'], '/language')
-  if (top['dir'] !== 'ltr' && top['dir'] !== 'rtl') fail('/dir', 'must be ltr or rtl')
-  const validity = members(top['validity'], '/validity', DURATION_UNITS)
-  for (const unit of DURATION_UNITS) {
-    const forms = members(validity[unit], `/validity/${unit}`, ['zero', 'one', 'two', 'few', 'many', 'other'])
-    string(forms['other'], `/validity/${unit}/other`)
-    for (const [category, form] of Object.entries(forms)) string(form, `/validity/${unit}/${category}`)
-  }
-  const common = members(top['common'], '/common', ['link', 'footer'])
-  string(common['link'], '/common/link')
-  string(common['footer'], '/common/footer')
-
-  const mail = members(top['mail'], '/mail', names('email'))
-  for (const [name, words] of Object.entries(mail)) {
-    const at = `/mail/${name}`
-    const hasLink = messageKinds.some(kind => kind.name === name && kind.link !== undefined)
-    if (typeof words === 'string') {
-      const same = mail[words]
-      if (!isObject(same))
-        fail(at, `must be the words, or the name of a kind that has them; ${words} is none`)
-      else if (hasLink) string(same['button'], `/mail/${words}/button`)
-      continue
+/** The pointer to the value at fault, and what is wrong with it: the end of a sentence that quotes no value. */
+function describe(error: DefinedError): { readonly pointer: string; readonly reason: string } {
+  const { instancePath: pointer } = error
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const known = Object.keys(error.parentSchema?.['properties'] as object).join(', ')
+      const name = error.params.additionalProperty.replaceAll('~', '~0').replaceAll('/', '~1')
+      return { pointer: `${pointer}/${name}`, reason: `is not known; known are ${known}` }
     }
-    const fields = members(words, at, ['heading', 'preheader', 'before', 'button', 'after', 'details'])
-    string(fields['heading'], `${at}/heading`)
-    string(fields['preheader'], `${at}/preheader`)
-    if (hasLink) string(fields['button'], `${at}/button`)
-    if (fields['before'] !== undefined) strings(fields['before'], `${at}/before`)
-    if (fields['after'] !== undefined) strings(fields['after'], `${at}/after`)
-    const details = fields['details'] === undefined ? {} : members(fields['details'], `${at}/details`)
-    for (const [key, label] of Object.entries(details)) string(label, `${at}/details/${key}`)
+    case 'required':
+      return { pointer: `${pointer}/${error.params.missingProperty}`, reason: 'is missing' }
+    case 'enum':
+      return { pointer, reason: `must be ${error.params.allowedValues.join(' or ')}` }
+    case 'pattern':
+      return { pointer, reason: 'must not be blank' }
+    case 'minItems':
+      return { pointer, reason: 'must not be empty' }
+    case 'type':
+      return { pointer, reason: `must be ${[error.params.type].flat().join(' or ')}` }
+    default:
+      return { pointer, reason: error.message ?? 'is wrong' }
   }
-  const sms = members(top['sms'], '/sms', names('sms'))
-  for (const [name, words] of Object.entries(sms)) strings(words, `/sms/${name}`)
-  return value as unknown as LanguageSource
-}
-
-/** The line of a value, or of the nearest thing around it that the file has. */
-export function lineFor(lines: ReadonlyMap<string, number>, pointer: string): number | undefined {
-  for (let at = pointer; ; at = at.slice(0, at.lastIndexOf('/'))) {
-    const line = lines.get(at)
-    if (line !== undefined || at === '') return line
-  }
-}
-
-function names(channel: Channel): readonly string[] {
-  return [...messageKinds.filter(kind => kind.channel === channel).map(kind => kind.name), PLAIN_KIND]
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,20 +1,19 @@
 import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
 import { transliterate } from '../messages/sms-segments.ts'
 import { DURATION_UNITS, toReadableDuration } from './duration.ts'
-import { jsonLines } from './json-lines.ts'
+import { lineOf } from './json-text.ts'
 import type { LanguageSource, MailWordsSource } from './language-file.ts'
-import { lineFor } from './language-file.ts'
-import type { Engine, Scope } from './template-engine.ts'
-import { TemplateFault } from './template-engine.ts'
+import { createPhraseCompiler, MAX_OUTCOMES, type Phrase, type PhraseCompiler } from './phrases.ts'
+import { type Engine, type Scope, TemplateFault } from './template-engine.ts'
 import { type LocaleView, wordVariables } from './template-variables.ts'
 
 /** A mail's words, ready for a layout: text that still has to be escaped. */
 export interface MailWords {
   readonly heading: string
-  /** What a list of mails shows beside the subject; under 90 characters. */
+  /** Shown beside the subject in a list of mails; under 90 characters. */
   readonly preheader: string
   readonly before: readonly string[]
-  /** The platform's plain text, when that is what is said. */
+  /** The platform's plain text, when it stands in place of the kind's words. */
   readonly text: string | null
   readonly shows_code: boolean
   /** How much room the code takes: up to 8 characters, up to 16, more. */
@@ -29,18 +28,16 @@ export interface MailWords {
 
 export interface Language extends LocaleView {
   /** Kinds that it has words for, `channel/name`. */
-  readonly has: ReadonlySet<string>
+  readonly kinds: ReadonlySet<string>
   /** Plural forms that its rules ask for and it has not: `validity/hour/two`. */
-  readonly lacks: readonly string[]
+  readonly missingForms: readonly string[]
   /** "10 minutes". */
-  validity(ms: number): string
+  formatValidity(ms: number): string
   /** `name`: a kind that it has, or `plain`. */
-  mail(name: string, scope: Scope): MailWords
+  mailWords(name: string, scope: Scope): MailWords
   /** The variants of an SMS, from the fullest to the shortest, each as written and in the GSM-7 alphabet. */
-  sms(name: string, scope: Scope): Iterable<string>
+  smsVariants(name: string, scope: Scope): Iterable<string>
 }
-
-type Phrase = (scope: Scope) => string
 
 /** Preheaders are cut by mail clients anywhere from 35 to 90 characters. */
 const PREHEADER_MAX = 89
@@ -51,157 +48,161 @@ const PREHEADER_MAX = 89
  * @throws TemplateFault for words that do not compile or name what their kind does not have
  */
 export function compileLanguage(tag: string, source: LanguageSource, text: string, engine: Engine): Language {
-  const lines = jsonLines(text)
-  const phrase = (words: string, known: ReadonlySet<string>, pointer: string): Phrase => {
-    if (!/\{[{%]/.test(words)) return () => words
-    try {
-      const compiled = engine.compile(words, known)
-      return engine.namesIn(words).every(name => SHARED.test(name)) ? remembered(compiled) : compiled
-    } catch (error) {
-      throw new TemplateFault(`${pointer}: ${(error as Error).message}`, lineFor(lines, pointer), {
-        cause: error,
-      })
-    }
-  }
-  const phrases = (
-    words: string | readonly string[] | undefined,
-    known: ReadonlySet<string>,
-    pointer: string,
-  ) =>
-    words === undefined
-      ? []
-      : typeof words === 'string'
-        ? [phrase(words, known, pointer)]
-        : words.map((one, i) => phrase(one, known, `${pointer}/${i}`))
-
-  const validities = new Map<number, string>()
-  const plurals = new Intl.PluralRules(tag)
-  /** The forms that the numbers of a validity, 1 to a month in hours, ever ask for. */
-  const asked = [...new Set(Array.from({ length: 720 }, (_, i) => plurals.select(i + 1)))]
+  const compiler = createPhraseCompiler(text, engine)
   const anyMail = wordVariables('email', undefined)
-  const units = mapValues(source.validity, (forms, unit) =>
-    mapValues(forms, (form, category) => phrase(form, new Set(['n']), `/validity/${unit}/${category}`)),
-  )
   const common = {
-    link: phrase(source.common.link, anyMail, '/common/link'),
-    footer: phrase(source.common.footer, anyMail, '/common/footer'),
+    link: compiler.phrase(source.common.link, anyMail, '/common/link'),
+    footer: compiler.phrase(source.common.footer, anyMail, '/common/footer'),
   }
-  const mail = new Map(Object.keys(source.mail).map(name => [name, mailPhrases(name)]))
-  const sms = new Map(
-    Object.entries(source.sms).map(([name, words]) => {
-      const known = wordVariables('sms', kindNamed('sms', name))
-      const variants = typeof words === 'string' ? [words] : words
-      return [
-        name,
-        variants.map((words, i) => {
-          const pointer = typeof source.sms[name] === 'string' ? `/sms/${name}` : `/sms/${name}/${i}`
-          return {
-            written: phrase(words, known, pointer),
-            plain: phrase(transliterate(words), known, pointer),
-          }
-        }),
-      ]
-    }),
+  const mails = new Map(
+    Object.keys(source.mail).map(name => [name, compileMail(name, source.mail, compiler, text)]),
   )
-
-  function mailPhrases(name: string) {
-    const entry = source.mail[name]
-    const from = typeof entry === 'string' ? entry : name
-    const words = source.mail[from] as MailWordsSource
-    const kind = kindNamed('email', name)
-    const known = wordVariables('email', kind)
-    const at = `/mail/${from}`
-    for (const key of Object.keys(words.details ?? {})) {
-      if (!known.has(key))
-        throw new TemplateFault(
-          `${at}/details: unknown parameter: ${key}`,
-          lineFor(lines, `${at}/details/${key}`),
-        )
-    }
-    return {
-      heading: phrase(words.heading, known, `${at}/heading`),
-      preheader: phrase(words.preheader, known, `${at}/preheader`),
-      before: phrases(words.before, known, `${at}/before`),
-      after: phrases(words.after, known, `${at}/after`),
-      button: words.button === undefined ? null : phrase(words.button, known, `${at}/button`),
-      details: Object.entries(words.details ?? {}).map(([key, label]) => ({
-        key,
-        label: phrase(label, known, `${at}/details/${key}`),
-      })),
-      showsCode: kind?.needed.includes('code') ?? false,
-    }
-  }
-
+  const sms = new Map(
+    Object.entries(source.sms).map(([name, words]) => [name, compileSms(name, words, compiler)]),
+  )
   return {
     tag,
     language: source.language,
     dir: source.dir,
     start: source.dir === 'rtl' ? 'right' : 'left',
     end: source.dir === 'rtl' ? 'left' : 'right',
-    has: new Set([
-      ...[...mail.keys()].map(name => `email/${name}`),
+    kinds: new Set([
+      ...[...mails.keys()].map(name => `email/${name}`),
       ...[...sms.keys()].map(name => `sms/${name}`),
     ]),
-    lacks: DURATION_UNITS.flatMap(unit =>
-      asked.filter(category => !units[unit]?.[category]).map(category => `validity/${unit}/${category}`),
-    ),
-    validity(ms) {
-      const known = validities.get(ms)
-      if (known !== undefined) return known
-      const { n, unit } = toReadableDuration(ms)
-      const forms = units[unit]
-      const form = forms?.[plurals.select(n)] ?? forms?.['other']
-      const said = form ? form({ n }) : ''
-      if (validities.size < OUTCOMES) validities.set(ms, said)
-      return said
-    },
-    mail(name, scope) {
-      const words = mail.get(name)
+    ...compileValidity(tag, source.validity, compiler),
+    mailWords(name, scope) {
+      const words = mails.get(name)
       if (!words) throw new Error(`${tag} has no words for mail ${name}`)
-      const said = (list: readonly Phrase[]) => list.map(one => one(scope).trim()).filter(text => text !== '')
-      return {
-        heading: words.heading(scope).trim(),
-        preheader: cut(words.preheader(scope)),
-        before: said(words.before),
-        text: name === PLAIN_KIND && typeof scope['plain_email'] === 'string' ? scope['plain_email'] : null,
-        shows_code: words.showsCode,
-        code_length: lengthOf(scope['code']),
-        details: words.details.flatMap(({ key, label }) => {
-          const value = scope[key]
-          return typeof value === 'string' ? [{ label: label(scope), value }] : []
-        }),
-        button: words.button?.(scope) ?? null,
-        link: words.button ? common.link(scope) : null,
-        after: said(words.after),
-        footer: common.footer(scope),
-      }
+      return fillMail(words, common, scope)
     },
-    *sms(name, scope) {
+    smsVariants(name, scope) {
       const variants = sms.get(name)
       if (!variants) throw new Error(`${tag} has no words for SMS ${name}`)
-      const validity = scope['validity']
-      const inGsm = typeof validity === 'string' ? transliterate(validity) : validity
-      for (const { written, plain } of variants) {
-        yield written(scope)
-        if (plain !== null || inGsm !== validity) yield (plain ?? written)({ ...scope, validity: inGsm })
-      }
+      return fillSms(variants, scope)
     },
   }
 }
 
-/** Names whose values many messages share; with nothing else in it, a phrase has few different outcomes. */
-const SHARED = /^(?:validity|brand\.\w+|locale\.\w+)$/
-const OUTCOMES = 100
+function compileValidity(
+  tag: string,
+  source: LanguageSource['validity'],
+  { phrase }: PhraseCompiler,
+): Pick<Language, 'missingForms' | 'formatValidity'> {
+  const plurals = new Intl.PluralRules(tag)
+  /** The forms that the numbers of a validity, 1 to a month in hours, ever ask for. */
+  const needed = [...new Set(Array.from({ length: 720 }, (_, i) => plurals.select(i + 1)))]
+  const known = new Set(['n'])
+  const forms = new Map(
+    Object.entries(source).flatMap(([unit, categories]) =>
+      Object.entries(categories).map(([category, words]) => {
+        const key = `${unit}/${category}`
+        return [key, phrase(words, known, `/validity/${key}`)] as const
+      }),
+    ),
+  )
+  const formatted = new Map<number, string>()
+  return {
+    missingForms: DURATION_UNITS.flatMap(unit =>
+      needed
+        .map(category => `${unit}/${category}`)
+        .filter(key => !forms.has(key))
+        .map(key => `validity/${key}`),
+    ),
+    formatValidity(ms) {
+      const known = formatted.get(ms)
+      if (known !== undefined) return known
+      const { n, unit } = toReadableDuration(ms)
+      const form = forms.get(`${unit}/${plurals.select(n)}`) ?? forms.get(`${unit}/other`)
+      const text = form?.({ n }) ?? ''
+      if (formatted.size < MAX_OUTCOMES) formatted.set(ms, text)
+      return text
+    },
+  }
+}
 
-/** Renders once for each validity. Nothing that belongs to one message is ever kept. */
-function remembered(compiled: Phrase): Phrase {
-  const outcomes = new Map<unknown, string>()
-  return scope => {
-    const known = outcomes.get(scope['validity'])
-    if (known !== undefined) return known
-    const said = compiled(scope)
-    if (outcomes.size < OUTCOMES) outcomes.set(scope['validity'], said)
-    return said
+type MailPhrases = ReturnType<typeof compileMail>
+
+function compileMail(
+  name: string,
+  source: LanguageSource['mail'],
+  { phrase, phrases }: PhraseCompiler,
+  text: string,
+) {
+  const entry = source[name]
+  const from = typeof entry === 'string' ? entry : name
+  const words = source[from] as MailWordsSource
+  const kind = kindNamed('email', name)
+  const known = wordVariables('email', kind)
+  const at = `/mail/${from}`
+  const details = Object.entries(words.details ?? {}).map(([key, label]) => {
+    const pointer = `${at}/details/${key}`
+    if (!known.has(key))
+      throw new TemplateFault(`${at}/details: unknown parameter: ${key}`, lineOf(text, pointer))
+    return { key, label: phrase(label, known, pointer) }
+  })
+  return {
+    heading: phrase(words.heading, known, `${at}/heading`),
+    preheader: phrase(words.preheader, known, `${at}/preheader`),
+    before: phrases(words.before, known, `${at}/before`),
+    after: phrases(words.after, known, `${at}/after`),
+    button: words.button === undefined ? null : phrase(words.button, known, `${at}/button`),
+    details,
+    isPlain: name === PLAIN_KIND,
+    showsCode: kind?.needed.includes('code') ?? false,
+  }
+}
+
+function fillMail(
+  words: MailPhrases,
+  common: { readonly link: Phrase; readonly footer: Phrase },
+  scope: Scope,
+): MailWords {
+  const fill = (list: readonly Phrase[]) => list.map(one => one(scope).trim()).filter(text => text !== '')
+  return {
+    heading: words.heading(scope).trim(),
+    preheader: cutPreheader(words.preheader(scope)),
+    before: fill(words.before),
+    text: words.isPlain && typeof scope['plain_email'] === 'string' ? scope['plain_email'] : null,
+    shows_code: words.showsCode,
+    code_length: lengthOf(scope['code']),
+    details: words.details.flatMap(({ key, label }) => {
+      const value = scope[key]
+      return typeof value === 'string' ? [{ label: label(scope), value }] : []
+    }),
+    button: words.button?.(scope) ?? null,
+    link: words.button ? common.link(scope) : null,
+    after: fill(words.after),
+    footer: common.footer(scope),
+  }
+}
+
+interface SmsVariant {
+  readonly asWritten: Phrase
+  readonly inGsm7: Phrase
+}
+
+function compileSms(
+  name: string,
+  words: string | readonly string[],
+  { phrases }: PhraseCompiler,
+): readonly SmsVariant[] {
+  const known = wordVariables('sms', kindNamed('sms', name))
+  const pointer = `/sms/${name}`
+  const transliterated = typeof words === 'string' ? transliterate(words) : words.map(transliterate)
+  const inGsm7 = phrases(transliterated, known, pointer)
+  return phrases(words, known, pointer).map((asWritten, at) => ({
+    asWritten,
+    inGsm7: inGsm7[at] ?? asWritten,
+  }))
+}
+
+function* fillSms(variants: readonly SmsVariant[], scope: Scope): Iterable<string> {
+  const validity = scope['validity']
+  const gsm7Scope = typeof validity === 'string' ? { ...scope, validity: transliterate(validity) } : scope
+  for (const { asWritten, inGsm7 } of variants) {
+    yield asWritten(scope)
+    yield inGsm7(gsm7Scope)
   }
 }
 
@@ -211,18 +212,11 @@ function lengthOf(code: unknown): MailWords['code_length'] {
 }
 
 /** One line, short enough for a preheader, cut between words where there are any. */
-function cut(text: string): string {
+function cutPreheader(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   const chars = Array.from(line)
   if (chars.length <= PREHEADER_MAX) return line
   const short = chars.slice(0, PREHEADER_MAX - 1).join('')
   const space = short.lastIndexOf(' ')
   return `${space > PREHEADER_MAX / 2 ? short.slice(0, space) : short}…`
-}
-
-function mapValues<T, U>(
-  record: Readonly<Record<string, T>>,
-  change: (value: T, key: string) => U,
-): Record<string, U> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]))
 }

@@ -14,7 +14,7 @@ export interface MailView {
   readonly dir: 'ltr' | 'rtl'
 }
 
-export interface Mails {
+export interface MailRenderer {
   view(catalog: Catalog, sample: Sample): MailView
   /** The same as it goes into a message. */
   encode(
@@ -30,7 +30,13 @@ interface Once {
 }
 
 /** Puts words into layouts. @param locale the language of a mail that names none */
-export function createMails({ brand, locale }: { readonly brand: Brand; readonly locale: string }): Mails {
+export function createMailRenderer({
+  brand,
+  locale,
+}: {
+  readonly brand: Brand
+  readonly locale: string
+}): MailRenderer {
   const once = new WeakMap<Catalog, Once>()
   return {
     view,
@@ -42,7 +48,7 @@ export function createMails({ brand, locale }: { readonly brand: Brand; readonly
       if (!kind) {
         kind = {
           known: knownLines(catalog, sample.name, language.tag),
-          standard: catalog.standard(sample.name, language.tag),
+          standard: catalog.isBuiltIn(sample.name, language.tag),
         }
         ofKind.set(key, kind)
       }
@@ -63,14 +69,14 @@ export function createMails({ brand, locale }: { readonly brand: Brand; readonly
 
   /** What a layout is rendered with, and the layouts. */
   function wordsOf(catalog: Catalog, { kind, name, content }: Sample) {
-    const language = catalog.language(content.locale ?? locale, `email/${name}`)
+    const language = catalog.languageFor(content.locale ?? locale, `email/${name}`)
     const validity = statedValidity(language, 'email', content)
     const values = scopeOf('email', kind, content, { brand, locale: language, validity })
-    const words = language.mail(name, values)
+    const words = language.mailWords(name, values)
     // The platform gives its mails a subject; what the service says of itself is headed by it.
     const subject = content.subject ?? words.heading
-    const html = catalog.mail('html', name, language.tag)
-    const text = catalog.mail('txt', name, language.tag)
+    const html = catalog.template('html', name, language.tag)
+    const text = catalog.template('txt', name, language.tag)
     return { language, words, subject, scope: { ...values, subject }, html, text }
   }
 

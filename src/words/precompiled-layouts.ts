@@ -32,7 +32,7 @@ type Line = readonly (string | number)[]
 /** Lines that are always the same are text, encoded already, a line break before each. */
 type Part = string | Line
 
-interface Form {
+interface PrecompiledLayout {
   readonly html: readonly Part[]
   readonly text: Line
 }
@@ -40,18 +40,18 @@ interface Form {
 /** Brackets of a blank's number, from Unicode's private use area: no template has them. */
 const BLANK = /\uE000(\d+)\uE001/
 /** Far more shapes than kinds, languages and rows make. */
-const MAX_FORMS = 2000
+const MAX_LAYOUTS = 2000
 
 export function createPrecompiledLayouts(): PrecompiledLayouts {
-  const forms = new Map<string, Form>()
+  const forms = new Map<string, PrecompiledLayout>()
   return {
     encode(message) {
       const { scope, words, known } = message
       const key = `${message.key}/${shapeOf(scope, words)}`
       let form = forms.get(key)
       if (!form) {
-        form = learn(message)
-        if (forms.size < MAX_FORMS) forms.set(key, form)
+        form = precompile(message)
+        if (forms.size < MAX_LAYOUTS) forms.set(key, form)
       }
       const strings = stringsOf(scope, words)
       return {
@@ -89,7 +89,7 @@ function stringsOf(scope: Scope, words: MailWords): readonly (string | null)[] {
 }
 
 /** Renders the layouts with a blank for each of those strings. */
-function learn({ scope, words, html, text: twin, known }: LayoutInput): Form {
+function precompile({ scope, words, html, text: twin, known }: LayoutInput): PrecompiledLayout {
   const there = stringsOf(scope, words).map(string => string !== null)
   let number = 0
   const blank = () => `\uE000${number++}\uE001`

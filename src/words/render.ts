@@ -5,11 +5,11 @@ import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
 import type { Sample } from '../messages/samples.ts'
 import { segments } from '../messages/sms-segments.ts'
 import { type BrandSettings, createBrand } from './brand.ts'
-import { createMails, type MailView } from './mails.ts'
+import { createMailRenderer, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import { createRenderCache } from './render-cache.ts'
 import { chooseText } from './sms-text.ts'
-import type { Problem } from './template-files.ts'
+import type { TemplateProblem } from './template-files.ts'
 import { scopeOf, statedValidity } from './template-variables.ts'
 import { createTemplates, type TemplatesOptions } from './templates.ts'
 
@@ -41,7 +41,7 @@ export interface RendererOptions {
   }
   readonly log?: NonNullable<TemplatesOptions['log']>
   /** How often TEMPLATES_DIR is looked at, ms. */
-  readonly lookEveryMs?: number
+  readonly pollEveryMs?: number
 }
 
 export interface Renderer {
@@ -55,9 +55,9 @@ export interface Renderer {
   /** Tags of the languages there are. */
   readonly locales: readonly string[]
   /** What is wrong with templates now. */
-  problems(): readonly Problem[]
+  problems(): readonly TemplateProblem[]
   /** Reads the templates again now, and says what is wrong with them. */
-  reload(): readonly Problem[]
+  reload(): readonly TemplateProblem[]
   /** Stops looking for changes. */
   close(): void
 }
@@ -81,11 +81,11 @@ export function createRenderer(options: RendererOptions): Renderer {
     builtIn: BUILT_IN,
     dir: options.templatesDir,
     brand,
-    wanted: [locale, ...(localeByCountry?.values() ?? [])],
+    wantedLocales: [locale, ...(localeByCountry?.values() ?? [])],
     log: options.log,
-    lookEveryMs: options.lookEveryMs ?? 1000,
+    pollEveryMs: options.pollEveryMs ?? 1000,
   })
-  const mails = createMails({ brand, locale })
+  const mails = createMailRenderer({ brand, locale })
   const mailParts = createRenderCache<ReturnType<typeof mails.encode>>()
   const smsBodies = createRenderCache<string>()
 
@@ -104,14 +104,14 @@ export function createRenderer(options: RendererOptions): Renderer {
     const { id, recipient: to, arrivedAt, expiresAt } = message
     const sample = spoken(message)
     const parts = mailParts(sample.content, templates.current(), sample.name, () =>
-      templates.say(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
+      templates.renderWith(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
     )
     return { channel: 'email', id, to, raw: compose({ ...parts, id, to, arrivedAt }), expiresAt }
   }
 
   function viewMail(message: NewMessage): MailView {
     const sample = spoken(message)
-    return templates.say(`email/${sample.name}`, catalog => mails.view(catalog, sample))
+    return templates.renderWith(`email/${sample.name}`, catalog => mails.view(catalog, sample))
   }
 
   function renderSms(message: NewMessage): OutgoingSms {
@@ -123,12 +123,12 @@ export function createRenderer(options: RendererOptions): Renderer {
     const tag = content.locale ?? (country && localeByCountry?.get(country)) ?? locale
     const plugin = content.pluginId === undefined ? undefined : pluginSenders?.get(content.pluginId)
     const body = smsBodies(content, templates.current(), `${name}/${tag}`, () =>
-      templates.say(`sms/${name}`, catalog => {
-        const language = catalog.language(tag, `sms/${name}`)
+      templates.renderWith(`sms/${name}`, catalog => {
+        const language = catalog.languageFor(tag, `sms/${name}`)
         const validity = statedValidity(language, 'sms', content)
         const signature = plugin?.signature ?? brand.name
         const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
-        return chooseText(language.sms(name, scope), content, webotpDomain)
+        return chooseText(language.smsVariants(name, scope), content, webotpDomain)
       }),
     )
     if (maxSegments !== undefined && segments(body).segments > maxSegments) {

@@ -33,7 +33,7 @@ export interface Engine {
    */
   compile(source: string, known: ReadonlySet<string>, fixed?: ReadonlyMap<string, string>): Compiled
   /** The names that a template uses, `brand.name` as such. @throws TemplateFault */
-  namesIn(source: string): readonly string[]
+  variablesIn(source: string): readonly string[]
 }
 
 /**
@@ -76,7 +76,7 @@ export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<str
       }
       return scope => liquid.renderSync(templates, scope, LIMITS) as string
     },
-    namesIn: source => names(parse(source), source),
+    variablesIn: source => names(parse(source), source),
   }
 }
 

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Something an operator should know about a template. */
-export interface Problem {
+export interface TemplateProblem {
   /** Within TEMPLATES_DIR, such as `locales/de.json`; `built-in` in front when it is one of ours. */
   readonly file: string
   /** From 1. */
@@ -23,13 +23,13 @@ const FOLDERS = {
 export interface TemplateFiles {
   /** `locales/en.json`, `layout.html`, `messages/file.html` … to their text. */
   readonly texts: ReadonlyMap<string, string>
-  readonly problems: readonly Problem[]
+  readonly problems: readonly TemplateProblem[]
 }
 
 /** Reads a directory of templates, whole. What cannot be read is a problem, not an error. */
 export function readTemplates(dir: string): TemplateFiles {
   const texts = new Map<string, string>()
-  const problems: Problem[] = []
+  const problems: TemplateProblem[] = []
   for (const [folder, pattern] of Object.entries(FOLDERS)) {
     for (const name of list(dir, folder, problems)) {
       const file = folder === '' ? name : `${folder}/${name}`
@@ -63,7 +63,7 @@ export async function fingerprint(dir: string): Promise<string> {
   return parts.join('\n')
 }
 
-function list(dir: string, folder: string, problems: Problem[]): readonly string[] {
+function list(dir: string, folder: string, problems: TemplateProblem[]): readonly string[] {
   try {
     return readdirSync(join(dir, folder)).sort()
   } catch (error) {

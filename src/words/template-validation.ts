@@ -1,8 +1,9 @@
 import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
 import { samples, withRequiredOnly } from '../messages/samples.ts'
 import type { Brand } from './brand.ts'
+import { parseJsonObject } from './json-text.ts'
 import { compileLanguage, type Language } from './language.ts'
-import { checkLanguage, merge, readJson } from './language-file.ts'
+import { checkLanguage, type LanguageSource, mergeLanguage } from './language-file.ts'
 import { FALLBACK } from './locales.ts'
 import type { Compiled, Engine } from './template-engine.ts'
 import { layoutVariables, scopeOf, statedValidity } from './template-variables.ts'
@@ -23,16 +24,20 @@ export function readLanguage(
 ): Language {
   if (Intl.getCanonicalLocales(tag)[0] !== tag)
     throw new Error(`the file should be called ${Intl.getCanonicalLocales(tag)[0]}.json`)
-  const own = readJson(text)
-  const source = checkLanguage(base === undefined || base === text ? own : merge(readJson(base), own), text)
+  const own = parseJsonObject(text)
+  // The service's own file is checked by its tests, not at each start.
+  const source =
+    text === base
+      ? (own as unknown as LanguageSource)
+      : checkLanguage(base === undefined ? own : mergeLanguage(parseJsonObject(base), own), text)
   const language = compileLanguage(tag, source, text, engine)
   for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
-    if (!language.has.has(`${sample.channel}/${sample.name}`)) continue
+    if (!language.kinds.has(`${sample.channel}/${sample.name}`)) continue
     const validity = statedValidity(language, sample.channel, sample.content)
     const scope = scopeOf(sample.channel, sample.kind, sample.content, { brand, locale: language, validity })
-    if (sample.channel === 'email') language.mail(sample.name, scope)
+    if (sample.channel === 'email') language.mailWords(sample.name, scope)
     else
-      for (const variant of language.sms(sample.name, scope))
+      for (const variant of language.smsVariants(sample.name, scope))
         if (variant.trim() === '') throw new Error(`/sms/${sample.name} comes out blank`)
   }
   return language
@@ -58,11 +63,11 @@ export function compileOwnMail(
 export function renderSamples(compiled: Compiled, language: Language, brand: Brand, only?: string): void {
   for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
     const { channel, name, kind, content } = sample
-    if (channel !== 'email' || (only !== undefined && only !== name) || !language.has.has(`email/${name}`))
+    if (channel !== 'email' || (only !== undefined && only !== name) || !language.kinds.has(`email/${name}`))
       continue
     const validity = statedValidity(language, channel, content)
     const scope = scopeOf(channel, kind, content, { brand, locale: language, validity })
-    if (compiled({ ...scope, words: language.mail(name, scope) }).trim() === '')
+    if (compiled({ ...scope, words: language.mailWords(name, scope) }).trim() === '')
       throw new Error('comes out blank')
   }
 }

@@ -99,7 +99,7 @@ export function scopeOf(
 }
 
 /** What is the same in every message of one language, by name: brand and locale. */
-export function fixedNames(
+export function fixedVariables(
   brand: Brand,
   { tag, language, dir, start, end }: LocaleView,
 ): ReadonlyMap<string, string> {
@@ -113,12 +113,12 @@ export function fixedNames(
 
 /** The stated life of a message in a language's words; null when the platform stated none. */
 export function statedValidity(
-  language: { validity(ms: number): string },
+  language: { formatValidity(ms: number): string },
   channel: Channel,
   content: Content,
 ): string | null {
   const ms = lifeIn(channel, content)
-  return ms === null ? null : language.validity(ms)
+  return ms === null ? null : language.formatValidity(ms)
 }
 
 /** The stated life of a message's parameters in ms; null when the platform stated none. */

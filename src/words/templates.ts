@@ -2,7 +2,7 @@ import type { Brand } from './brand.ts'
 import { type Catalog, createCatalogLoader } from './catalog.ts'
 import { FALLBACK, matchLocale } from './locales.ts'
 import { templateFaultOf } from './template-engine.ts'
-import { fingerprint, type Problem } from './template-files.ts'
+import { fingerprint, type TemplateProblem } from './template-files.ts'
 
 export interface TemplatesOptions {
   /** Directory of the words and layouts that come with the service. */
@@ -11,13 +11,13 @@ export interface TemplatesOptions {
   readonly dir: string | undefined
   readonly brand: Brand
   /** Languages that the settings ask for. */
-  readonly wanted: readonly string[]
+  readonly wantedLocales: readonly string[]
   /** Told of every problem when it is new, and that problems are gone. */
   readonly log:
     | { warn(fields: object, text: string): void; info(fields: object, text: string): void }
     | undefined
   /** How often `dir` is looked at, ms. A look is a handful of stat calls, which work on mounts that send no events. */
-  readonly lookEveryMs: number
+  readonly pollEveryMs: number
 }
 
 export interface Templates {
@@ -27,10 +27,10 @@ export interface Templates {
    * Says something with what is in use now, and with the built-in templates when that fails on this very message,
    * which no trial foresaw. The failure is a problem from then on.
    */
-  say<T>(name: string, say: (catalog: Catalog) => T): T
-  problems(): readonly Problem[]
+  renderWith<T>(name: string, say: (catalog: Catalog) => T): T
+  problems(): readonly TemplateProblem[]
   /** Reads everything again now. */
-  reload(): readonly Problem[]
+  reload(): readonly TemplateProblem[]
   close(): void
 }
 
@@ -39,28 +39,28 @@ export function createTemplates({
   builtIn,
   dir,
   brand,
-  wanted,
+  wantedLocales,
   log,
-  lookEveryMs,
+  pollEveryMs,
 }: TemplatesOptions): Templates {
   const ours = createCatalogLoader(builtIn, undefined, brand).load()
   const loader = dir === undefined ? undefined : createCatalogLoader(builtIn, dir, brand)
   let catalog = ours.catalog
-  let problems: readonly Problem[] = []
-  let failed = new Map<string, Problem>()
+  let problems: readonly TemplateProblem[] = []
+  let failed = new Map<string, TemplateProblem>()
   load()
 
   /** The directory as it was when it was last looked at, and when it was last read. */
   let seen: string | undefined
   let loaded: string | undefined
   let looking = false
-  const timer = dir === undefined ? undefined : setInterval(() => void look(dir), lookEveryMs)
+  const timer = dir === undefined ? undefined : setInterval(() => void look(dir), pollEveryMs)
   timer?.unref()
   if (dir !== undefined) void look(dir)
 
   return {
     current: () => catalog,
-    say(name, say) {
+    renderWith(name, say) {
       try {
         return say(catalog)
       } catch (error) {
@@ -74,12 +74,12 @@ export function createTemplates({
     close: () => clearInterval(timer),
   }
 
-  function load(): readonly Problem[] {
+  function load(): readonly TemplateProblem[] {
     const before = new Set(problems.map(told))
     const read = loader?.load() ?? ours
     catalog = read.catalog
     failed = new Map()
-    const missing = wanted.filter(tag => matchLocale(tag, catalog.languages.keys()) === null)
+    const missing = wantedLocales.filter(tag => matchLocale(tag, catalog.languages.keys()) === null)
     problems = [...read.problems, ...[...new Set(missing)].map(noWords)]
     for (const problem of problems)
       if (!before.has(told(problem))) log?.warn({ ...problem }, 'template problem')
@@ -106,7 +106,7 @@ export function createTemplates({
   function report(name: string, error: unknown): void {
     if (failed.has(name)) return
     const { message, line } = templateFaultOf(error)
-    const problem: Problem = {
+    const problem: TemplateProblem = {
       file: name,
       ...(line !== undefined && { line }),
       reason: message,
@@ -117,7 +117,7 @@ export function createTemplates({
   }
 }
 
-function noWords(tag: string): Problem {
+function noWords(tag: string): TemplateProblem {
   return {
     file: `locales/${tag}.json`,
     reason: `there are no words for ${tag}: ${FALLBACK} is used`,
@@ -125,6 +125,6 @@ function noWords(tag: string): Problem {
   }
 }
 
-function told({ file, line, reason }: Problem): string {
+function told({ file, line, reason }: TemplateProblem): string {
   return `${file}:${line ?? ''}:${reason}`
 }

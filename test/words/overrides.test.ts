@@ -186,7 +186,7 @@ t.test('a change is picked up; a broken edit keeps the last good one; removal re
   const { renderer, write, dir } = await withTemplates(
     t,
     { 'locales/en.json': own('one {{ code }}') },
-    { lookEveryMs: 20, log: { warn: note, info: note } },
+    { pollEveryMs: 20, log: { warn: note, info: note } },
   )
   const until = async (holds: () => boolean) => {
     for (let i = 0; i < 250 && !holds(); i++) await sleep(20)
@@ -240,7 +240,7 @@ t.test('a template that fails on one message only costs that message its look', 
 })
 
 t.test('words of a reload are encoded anew', async t => {
-  const { renderer, write } = await withTemplates(t, {}, { lookEveryMs: 60_000 })
+  const { renderer, write } = await withTemplates(t, {}, { pollEveryMs: 60_000 })
   const raw = () => {
     const outgoing = renderer.render(code)
     return outgoing.channel === 'email' ? outgoing.raw.toString('latin1') : ''

@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { lineOf, parseJsonObject } from '../../src/words/json-text.ts'
+import { templateFaultOf } from '../../src/words/template-engine.ts'
+
+t.test('every value is found on its line', async t => {
+  const text =
+    '{\n  "a": "x: {\\"y\\"}, [",\n  "b": [\n    1,\n    { "c/d": true, "~": null }\n  ],\n  "e":\n    "f"\n}'
+  for (const [pointer, line] of Object.entries({
+    '': 1,
+    '/a': 2,
+    '/b': 3,
+    '/b/0': 4,
+    '/b/1': 5,
+    '/b/1/c~1d': 5,
+    '/b/1/~0': 5,
+    '/e': 8,
+  }))
+    t.equal(lineOf(text, pointer), line, pointer)
+})
+
+t.test('a value that is not there has the line of what is around it', async t => {
+  const text = '{\n  "a": {\n    "b": [\n      1 ] }\n}'
+  t.equal(lineOf(text, '/none'), 1)
+  t.equal(lineOf(text, '/a/none/c'), 2)
+  t.equal(lineOf(text, '/a/b/1'), 3)
+  t.equal(lineOf(text, '/a/b/0/c'), 4)
+})
+
+t.test('of two members of one name the last counts, as in JSON.parse', async t => {
+  t.equal(lineOf('{\n"a": 1,\n"a": 2 }', '/a'), 3)
+})
+
+t.test('any value, written one member a line, has the line of each pointer', async () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), value => {
+      const lines = JSON.stringify(value, null, 1).split('\n')
+      return [...pointersOf(value, '')].every(([pointer, expected]) => {
+        const line = lines[lineOf(lines.join('\n'), pointer) - 1] ?? ''
+        return line.includes(expected)
+      })
+    }),
+  )
+})
+
+t.test('the line of a syntax error, and a reason that quotes nothing', async t => {
+  for (const [text, line, reason] of [
+    ['{\n\n"a": ,}', 3, 'value expected'],
+    ['{\n"a": 1\n"b": 2}', 3, 'comma expected'],
+    ['{\n"a": 1\n', 3, 'close brace expected'],
+    ['nonsense', 1, 'invalid symbol'],
+    ['{}\n\n"more"', 3, 'end of file expected'],
+    ['{ "a": "b\n" }', 1, 'unexpected end of string'],
+    ['{\n "a": tru,\n "b": 1 }', 2, 'invalid symbol'],
+    ['{\n "a": 1, // why\n "b": 1 }', 2, 'invalid comment token'],
+    ['{\n "a": 1,\n}', 3, 'property name expected'],
+  ] as const) {
+    const fault = faultOf(text)
+    t.equal(fault.line, line, text)
+    t.equal(fault.message, `not JSON: ${reason}`)
+  }
+  t.match(faultOf('[]'), { message: 'not a JSON object', line: 1 })
+})
+
+t.test('a text of one fault anywhere is refused on one of its lines', async () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 3 }), fc.nat(), fc.string(), (value, at, noise) => {
+      const text = JSON.stringify({ value }, null, 1)
+      const cut = at % text.length
+      const broken = text.slice(0, cut) + noise + text.slice(cut + 1)
+      try {
+        parseJsonObject(broken)
+        return true
+      } catch (error) {
+        const { line = 0, message } = templateFaultOf(error)
+        return (
+          line >= 1 &&
+          line <= broken.split('\n').length &&
+          /^not (?:JSON: [a-z ]+|a JSON object)$/.test(message)
+        )
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+function faultOf(text: string) {
+  try {
+    parseJsonObject(text)
+  } catch (error) {
+    return templateFaultOf(error)
+  }
+  throw new Error('it parsed')
+}
+
+/** Each pointer into a value, and what the line of it holds. */
+function pointersOf(value: unknown, at: string): Map<string, string> {
+  if (typeof value !== 'object' || value === null) return new Map([[at, JSON.stringify(value)]])
+  const found = new Map([[at, Array.isArray(value) ? '[' : '{']])
+  for (const [key, member] of Object.entries(value)) {
+    const step = key.replaceAll('~', '~0').replaceAll('/', '~1')
+    for (const entry of pointersOf(member, `${at}/${step}`)) found.set(...entry)
+  }
+  return found
+}

@@ -1,0 +1,88 @@
+import { readdir, readFile } from 'node:fs/promises'
+import t from 'tap'
+import { parseJsonObject } from '../../src/words/json-text.ts'
+import { checkLanguage } from '../../src/words/language-file.ts'
+import { templateFaultOf } from '../../src/words/template-engine.ts'
+
+const LOCALES = new URL('../../src/words/templates/locales/', import.meta.url)
+const english = await readFile(new URL('en.json', LOCALES), 'utf8')
+
+t.test('the languages of the service have everything, and nothing that nobody reads', async t => {
+  for (const file of await readdir(LOCALES)) {
+    const text = await readFile(new URL(file, LOCALES), 'utf8')
+    t.doesNotThrow(() => checkLanguage(parseJsonObject(text), text), file)
+  }
+})
+
+type Json = Record<string, unknown>
+
+/** English after a change, as a file, and the fault that is found in it. */
+function faultAfter(change: (language: Record<string, Json>) => void): string {
+  const language = JSON.parse(english) as Record<string, Json>
+  change(language)
+  const text = JSON.stringify(language, null, 2)
+  try {
+    checkLanguage(parseJsonObject(text), text)
+    return 'none'
+  } catch (error) {
+    const { message, line } = templateFaultOf(error)
+    return `${text.split('\n')[(line ?? 0) - 1]?.trim()} → ${message}`
+  }
+}
+
+t.test('each fault is named by its pointer and its line', async t => {
+  const mail = (words: unknown) => (language: Record<string, Json>) => {
+    ;(language['mail'] ?? {})['file'] = words
+  }
+  const words = { heading: 'h', preheader: 'p', button: 'b' }
+  for (const [change, fault] of [
+    [language => delete language['common'], '{ → /common is missing'],
+    [
+      language => Object.assign(language, { extra: 1 }),
+      '"extra": 1 → /extra is not known; known are language, dir, validity, common, mail, sms',
+    ],
+    [
+      language => Object.assign(language, { language: ' ' }),
+      '"language": " ", → /language must not be blank',
+    ],
+    [language => Object.assign(language, { dir: 'up' }), '"dir": "up", → /dir must be ltr or rtl'],
+    [language => Object.assign(language, { common: [] }), '"common": [], → /common must be object'],
+    [language => delete language['validity']?.['day'], '"validity": { → /validity/day is missing'],
+    [
+      language => Object.assign(language['validity'] ?? {}, { day: { one: '1' } }),
+      '"day": { → /validity/day/other is missing',
+    ],
+    [
+      language => Object.assign(language['validity'] ?? {}, { day: { other: '1', plural: '2' } }),
+      '"plural": "2" → /validity/day/plural is not known; known are zero, one, two, few, many, other',
+    ],
+    [mail({ ...words, heading: 1 }), '"heading": 1, → /mail/file/heading must be string'],
+    [mail({ heading: 'h', button: 'b' }), '"file": { → /mail/file/preheader is missing'],
+    [mail({ heading: 'h', preheader: 'p' }), '"file": { → /mail/file/button is missing'],
+    [mail({ ...words, before: ['b', ''] }), '"" → /mail/file/before/1 must not be blank'],
+    [mail({ ...words, after: [] }), '"after": [] → /mail/file/after must not be empty'],
+    [
+      mail({ ...words, details: { device: null } }),
+      '"device": null → /mail/file/details/device must be string',
+    ],
+    [
+      mail({ ...words, 'a/b': 'x' }),
+      '"a/b": "x" → /mail/file/a~1b is not known; known are heading, preheader, before, button, after, details',
+    ],
+    [
+      mail('none'),
+      '"file": "none", → /mail/file must be the words, or the name of a kind that has them; none is none',
+    ],
+    [
+      mail('activation-code'),
+      '"file": "activation-code", → /mail/file must be the words, or the name of a kind that has them; activation-code is none',
+    ],
+    [mail('phone-change'), '"file": "phone-change", → /mail/file needs a button; phone-change has none'],
+    [mail(7), '"file": 7, → /mail/file must be string or object'],
+    [
+      language => Object.assign(language['sms'] ?? {}, { 'login-code': [] }),
+      '"login-code": [], → /sms/login-code must not be empty',
+    ],
+  ] as readonly [(language: Record<string, Json>) => void, string][])
+    t.equal(faultAfter(change), fault)
+})
