@@ -121,7 +121,7 @@ t.test('it is answered 0 at the deadline when a verdict is not known', async t =
   const began = performance.now()
   t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '' })
   const took = performance.now() - began
-  t.ok(took >= 95, `${took} ms`)
+  t.ok(took >= 95 && took < 100 + 5000, `${took} ms`)
 })
 
 t.test('who waits hears at once that there will be no verdict soon', async t => {
