@@ -17,17 +17,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tls: [],
   words: ['messages'],
   outbox: ['messages/message.ts'],
+  events: ['messages/message.ts', 'outbox/outbox.ts', 'providers/provider.ts'],
   providers: ['settings', 'messages/message.ts', 'outbox/outbox.ts', 'callback'],
-  delivery: ['outbox/outbox.ts', 'providers/provider.ts', 'messages/message.ts'],
+  delivery: ['events', 'outbox/outbox.ts', 'providers/provider.ts', 'messages/message.ts'],
   // Of the delivery its port alone: the handover of a message and its verdict. Of the outbox also the names that are
   // keyed hashes, which a message is stored under.
-  callback: ['messages', 'outbox/outbox.ts', 'outbox/encryption.ts', 'delivery/port.ts'],
+  callback: ['events', 'messages', 'outbox/outbox.ts', 'outbox/encryption.ts', 'delivery/port.ts'],
   ddq: ['platform'],
-  alerts: ['ddq', 'messages', 'outbox/outbox.ts'],
+  alerts: ['ddq', 'events', 'messages', 'outbox/outbox.ts'],
   admin: [
     'callback',
     'config',
     'delivery',
+    'events',
     'messages',
     'outbox/outbox.ts',
     'providers/provider.ts',

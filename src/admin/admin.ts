@@ -3,6 +3,7 @@ import { parseAddress } from '../callback/address.ts'
 import { createPhoneParser } from '../callback/phone.ts'
 import type { Config } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
+import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { kinds, messageKinds, PLAIN_KIND } from '../messages/registry.ts'
 import { samples } from '../messages/samples.ts'
@@ -12,19 +13,18 @@ import type { RefusedRenewal } from '../tls/watch.ts'
 import { preview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import type { TemplateProblem } from '../words/template-files.ts'
-import type { AdminRefusal } from './auth.ts'
 import { type ConsoleOptions, consoleRoutes } from './console/routes.ts'
 import type { Shown } from './console/words.ts'
 import { createAdminListener } from './listener.ts'
-import type { Metrics } from './metrics.ts'
-import type { ServiceHealth } from './provider-health.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
+import type { ServiceHealth } from './service-health.ts'
 
 export interface AdminOptions {
   readonly config: Config
   readonly outbox: Outbox
   readonly delivery: Delivery
-  readonly standing: ServiceHealth
+  readonly health: ServiceHealth
   readonly metrics: Metrics
   readonly renderer: Renderer
   readonly certificate: () => Certificate | null
@@ -34,9 +34,7 @@ export interface AdminOptions {
   readonly recipientHash: (channel: Channel, recipient: string) => string
   readonly urls: { readonly email?: string; readonly sms?: string }
   readonly testSend: ConsoleOptions['testSend']
-  readonly did: ConsoleOptions['did']
-  /** Hears of everybody who was not let in. */
-  readonly refused: (reason: AdminRefusal) => void
+  readonly emit: Emit
   /** How the data subscription does; null when there are no device alerts. */
   readonly devices: ConsoleOptions['devices']
   readonly draining: () => boolean
@@ -47,13 +45,13 @@ export interface AdminOptions {
 
 /** The private listener with all that is on it: health, metrics, console. */
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
-  const { config, outbox, delivery, standing, metrics, renderer, draining } = options
+  const { config, outbox, delivery, health, metrics, renderer, draining } = options
   const app = createAdminListener(
     {
       ready: createReadiness({
         draining,
         probe: () => outbox.queries.probeCommit(),
-        standing,
+        health,
         lanes: () => delivery.status(),
         renewalRefused: () => options.renewalRefused() !== null,
       }),
@@ -63,14 +61,14 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
       token: config.ADMIN_TOKEN,
       names: config.ADMIN_NAMES,
       now: options.now,
-      refused: options.refused,
+      refused: reason => options.emit({ type: 'admin-refused', reason }),
     },
   )
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
   const channels = delivery.status().map(lane => lane.channel)
   await app.register(consoleRoutes, {
     desk: outbox.queries,
-    standing,
+    health,
     lanes: () => delivery.status(),
     channels,
     kinds,
@@ -84,7 +82,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     urls: options.urls,
     recipientHash: typed => hashOf(typed, options.recipientHash),
     testSend: options.testSend,
-    did: options.did,
+    emit: options.emit,
     nudge: channel => delivery.wake(channel),
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),

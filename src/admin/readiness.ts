@@ -1,6 +1,6 @@
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
-import type { ServiceHealth } from './provider-health.ts'
+import type { ServiceHealth } from './service-health.ts'
 
 /** Whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
@@ -15,7 +15,7 @@ export interface ReadinessSources {
   readonly draining: () => boolean
   /** Commits something harmless; false: the store cannot. */
   readonly probe: () => Promise<boolean>
-  readonly standing: Pick<ServiceHealth, 'providers'>
+  readonly health: Pick<ServiceHealth, 'providers'>
   readonly lanes: () => readonly ChannelStatus[]
   readonly renewalRefused: () => boolean
 }
@@ -55,9 +55,9 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
   }
 }
 
-function degraded({ standing, lanes, renewalRefused }: ReadinessSources): (Channel | 'certificate')[] {
+function degraded({ health, lanes, renewalRefused }: ReadinessSources): (Channel | 'certificate')[] {
   const down = [
-    ...standing.providers().filter(({ up }) => !up),
+    ...health.providers().filter(({ up }) => !up),
     ...lanes().filter(({ breaker }) => breaker !== 'closed'),
   ]
   const channels = [...new Set(down.map(({ channel }) => channel))].sort()

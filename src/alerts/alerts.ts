@@ -1,5 +1,5 @@
 import { createDdqClient, type DdqClientOptions } from '../ddq/client.ts'
-import type { AlertObserver } from './alert-log.ts'
+import type { Emit } from '../events/events.ts'
 import { createLeadership, type LeadershipOptions } from './leadership.ts'
 import { createNotifier, type NotifierOptions } from './notifier.ts'
 import { createSubscriptionTracker, type SubscriptionStatus } from './subscription-tracker.ts'
@@ -25,11 +25,11 @@ export interface AlertsOptions {
     DdqClientOptions,
     'endpoint' | 'timings' | 'appId' | 'credential' | 'topics' | 'random' | 'now'
   >
-  readonly notifier: Omit<NotifierOptions, 'observer'>
+  readonly notifier: Omit<NotifierOptions, 'emit'>
   /** Takes or keeps the leader lease among replicas; undefined when this process is the only one. */
   readonly takeLeaderLease: ((ttlMs: number) => Promise<boolean>) | undefined
   readonly leaseTimings?: Pick<LeadershipOptions, 'ttlMs' | 'renewEveryMs'>
-  readonly observer: AlertObserver
+  readonly emit: Emit
 }
 
 /** When a replica dies, another takes over after the sum of the two at most, so within 15 s. */
@@ -37,36 +37,36 @@ const LEASE_TIMINGS = { ttlMs: 10_000, renewEveryMs: 3000 }
 
 /** One subscription among all replicas: the leader subscribes, and notifies. */
 export function createAlerts(options: AlertsOptions): Alerts {
-  const { ddq, observer, takeLeaderLease, leaseTimings = LEASE_TIMINGS } = options
-  const notifier = createNotifier({ ...options.notifier, observer })
+  const { ddq, emit, takeLeaderLease, leaseTimings = LEASE_TIMINGS } = options
+  const notifier = createNotifier({ ...options.notifier, emit })
   const subscription = createSubscriptionTracker(ddq.now)
   const client = createDdqClient({
     ...ddq,
     onMessage(message) {
-      observer.received(message)
+      emit({ type: 'ddq-message', topic: message.kind })
       return notifier.take(message)
     },
-    onMalformed: what => observer.malformed(what),
+    onMalformed: malformed => emit({ type: 'ddq-malformed', ...malformed }),
     onSubscribed(topics) {
       subscription.recordSubscription()
-      observer.subscribed(topics)
+      emit({ type: 'ddq-subscribed', topics })
     },
     onRefused(topic, why) {
       subscription.recordRefusal(topic, why)
-      observer.topicRefused(topic, why)
+      emit({ type: 'ddq-topic-refused', topic, why })
     },
     onEnd(end, waitMs) {
       subscription.recordEnd(end)
-      observer.ended(end, waitMs)
+      emit({ type: 'ddq-ended', is: end.is, why: end.why, waitMs })
     },
   })
   const leadership = createLeadership({
     takeLease: takeLeaderLease,
     ...leaseTimings,
     now: ddq.now,
-    onError: error => observer.storeFailed({ doing: 'lead', error }),
+    onError: error => emit({ type: 'alert-store-failed', doing: 'lead', error }),
     onChange(isLeader) {
-      observer.leaderChanged(isLeader)
+      emit({ type: 'ddq-leader', leads: isLeader })
       subscription.recordStart()
       if (isLeader) client.start()
       else client.stop()

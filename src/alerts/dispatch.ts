@@ -1,3 +1,4 @@
+import type { Emit } from '../events/events.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import type { Acceptance, Accepted, Charge, Outbox } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -32,27 +33,7 @@ export interface DispatchOptions {
   readonly clock: Clock
   /** 32 lower-case hex digits, new each time. */
   readonly messageId: () => string
-  readonly observer: NotifierObserver
-}
-
-/** The events of notifying, for the log and the metrics. Recipients are masked. */
-export interface NotifierObserver {
-  sent(event: {
-    readonly id: string
-    readonly channel: Channel
-    readonly kind: string
-    readonly to: string
-    readonly device: string
-  }): void
-  /** A recipient is not notified, and why; `repeated`: the same message came before. */
-  suppressed(event: {
-    readonly why: SuppressionReason | 'repeated'
-    readonly channel: Channel
-    readonly kind: string
-  }): void
-  overQuota(event: { readonly channel: Channel; readonly kind: string; readonly quota: string }): void
-  unrenderable(event: { readonly channel: Channel; readonly kind: string; readonly error: Error }): void
-  storeFailed(event: { readonly doing: string; readonly error: Error }): void
+  readonly emit: Emit
 }
 
 /** An alert is worth sending for a day, as alarms of the platform are. */
@@ -80,7 +61,7 @@ export function createDispatch(
   options: DispatchOptions,
   retry: Retry,
 ): (batch: readonly Notification[]) => Promise<number | 'given-up'> {
-  const { outbox, clock, observer } = options
+  const { outbox, clock, emit } = options
   const recoveries = createRecoveryTimes()
 
   async function dispatch(batch: readonly Notification[]): Promise<number | 'given-up'> {
@@ -97,7 +78,7 @@ export function createDispatch(
       recoveries.record(occurrence)
       done += 1
       if (decision !== 'send') {
-        observer.suppressed({ why: decision, channel: recipient.channel, kind: occurrence.kind })
+        emit({ type: 'alert-suppressed', why: decision, channel: recipient.channel, kind: occurrence.kind })
         continue
       }
       const acceptance = prepare(notification, memory, options)
@@ -123,7 +104,7 @@ export function createDispatch(
       outbox.accept(prepared.map(({ acceptance }) => acceptance)),
     )
     if (answers === null) return false
-    prepared.forEach((each, at) => reportOutcome(each, answers[at], observer))
+    prepared.forEach((each, at) => reportOutcome(each, answers[at], emit))
     const channels = new Set(prepared.map(({ notification }) => notification.recipient.channel))
     for (const channel of channels) options.wake(channel)
     return true
@@ -136,7 +117,7 @@ export function createDispatch(
 function prepare(
   { occurrence, recipient, row, memoName }: Notification,
   memory: AlertMemory | null,
-  { keys, charges, render, clock, messageId, observer }: DispatchOptions,
+  { keys, charges, render, clock, messageId, emit }: DispatchOptions,
 ): Acceptance | null {
   const { channel, to, masked, country } = recipient
   const { kind, params, identity } = occurrence
@@ -155,7 +136,8 @@ function prepare(
   try {
     render(message)
   } catch (error) {
-    observer.unrenderable({
+    emit({
+      type: 'alert-unrenderable',
       channel,
       kind,
       error: error instanceof Error ? error : new Error('unknown fault'),
@@ -176,14 +158,14 @@ function prepare(
 function reportOutcome(
   { notification, acceptance }: Prepared,
   accepted: Accepted | undefined,
-  observer: NotifierObserver,
+  emit: Emit,
 ): void {
   const { channel, masked: to } = notification.recipient
   const { kind, device } = notification.occurrence
   const { id } = acceptance.message
-  if (accepted?.is === 'over-quota') observer.overQuota({ channel, kind, quota: accepted.quota })
+  if (accepted?.is === 'over-quota') emit({ type: 'alert-over-quota', channel, kind, quota: accepted.quota })
   // A message that an earlier try stored, whose commit was not confirmed to us, is its own duplicate.
   else if (accepted?.is === 'stored' || (accepted?.is === 'in-progress' && accepted.id === id))
-    observer.sent({ id, channel, kind, to, device })
-  else observer.suppressed({ why: 'repeated', channel, kind })
+    emit({ type: 'alert-sent', id, channel, kind, to, device })
+  else emit({ type: 'alert-suppressed', why: 'repeated', channel, kind })
 }

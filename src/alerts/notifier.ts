@@ -28,7 +28,9 @@ const MAX_WAITING = 500
 /** Notifies people by way of the outbox, in the order in which messages came. */
 export function createNotifier(options: NotifierOptions): Notifier {
   const routing = createRouting(options.rows, options.keys.memoName)
-  const retry = createRetry(options.retryMs ?? 1000, options.observer.storeFailed)
+  const retry = createRetry(options.retryMs ?? 1000, (doing, error) =>
+    options.emit({ type: 'alert-store-failed', doing, error }),
+  )
   const dispatch = createDispatch(options, retry)
   let waiting: readonly Notification[] = []
   let draining: Promise<void> | undefined

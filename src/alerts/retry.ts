@@ -10,10 +10,7 @@ export interface Retry {
 }
 
 /** @param retryMs pause between two tries. @param failed called for each try that failed. */
-export function createRetry(
-  retryMs: number,
-  failed: (event: { readonly doing: string; readonly error: Error }) => void,
-): Retry {
+export function createRetry(retryMs: number, failed: (doing: string, error: Error) => void): Retry {
   const stopping = new AbortController()
   const { signal } = stopping
 
@@ -24,7 +21,7 @@ export function createRetry(
           return await call()
         } catch (error) {
           if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
-          failed({ doing, error })
+          failed(doing, error)
         }
         // An abort rejects the pause.
         if (!signal.aborted) await sleep(retryMs, undefined, { signal }).catch(() => {})

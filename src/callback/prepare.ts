@@ -1,7 +1,8 @@
 import type { Delivery } from '../delivery/port.ts'
+import type { Emit } from '../events/events.ts'
 import { newMessageId } from '../messages/id.ts'
 import type { Interpretation } from '../messages/interpret.ts'
-import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
+import type { NewMessage, Outgoing } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
 import type { Acceptance, Charge } from '../outbox/outbox.ts'
 import type { Caller } from './authenticate.ts'
@@ -20,12 +21,7 @@ export interface PrepareOptions {
   readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
   readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
   readonly delivery: Pick<Delivery, 'reserve'>
-  readonly observer: PreparerObserver
-}
-
-/** What preparing tells whoever counts and logs. */
-export interface PreparerObserver {
-  unrenderable(event: { readonly channel: Channel; readonly kind: string; readonly error: Error }): void
+  readonly emit: Emit
 }
 
 /** A callback whose sender, body and recipients are right. */
@@ -43,7 +39,7 @@ export interface CheckedCallback {
  * @returns null when one cannot be rendered: it is refused before anything is reserved.
  */
 export function prepareMessages(
-  { render, keys, charges, delivery, observer }: PrepareOptions,
+  { render, keys, charges, delivery, emit }: PrepareOptions,
   { caller, body, interpreted, recipients, arrivedAt }: CheckedCallback,
 ): readonly Prepared[] | null {
   const { channel, corpId } = caller
@@ -66,7 +62,7 @@ export function prepareMessages(
       rendered.push({ message, outgoing: render(message), country })
     } catch (error) {
       const fault = error instanceof Error ? error : new Error('unknown fault')
-      observer.unrenderable({ channel, kind, error: fault })
+      emit({ type: 'unrenderable', channel, kind, error: fault })
       return null
     }
   }

@@ -1,3 +1,4 @@
+import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 
 /** What a provider reports of a message, under the id that it gave it. */
@@ -8,11 +9,6 @@ export interface Receipt {
 }
 
 export type ReceiptResult = 'recorded' | 'stale' | 'unknown'
-
-/** A report and its result; `forged`: its signature was wrong, and nothing it says was read. */
-export interface ReceiptEvent extends Receipt {
-  readonly result: ReceiptResult | 'forged'
-}
 
 /** Writes down what providers report, also when the report is here before the message's own end. */
 export interface ReceiptRecorder {
@@ -29,10 +25,8 @@ export interface ReceiptRecorderOptions {
   readonly outbox: Pick<Outbox, 'writeReceipt'>
   /** ms since the epoch. */
   readonly now: () => number
-  /** Once for every report, when it is known what became of it. */
-  readonly heard: (event: Receipt & { readonly result: ReceiptResult }) => void
-  /** A bug: the store failed otherwise than by being unavailable. */
-  readonly fault: (event: { readonly error: Error }) => void
+  /** Gets a `receipt` for every report, when it is known what became of it, and a `fault` when the store has a bug. */
+  readonly emit: Emit
   /** The pauses between the looks, ms. */
   readonly pauses?: readonly number[]
   /** The most reports that are looked for again at a time. */
@@ -48,7 +42,7 @@ const PAUSES_MS = [500, 1500, 3000, 5000, 10_000, 10_000]
 const MOST = 1000
 
 export function createReceiptRecorder(options: ReceiptRecorderOptions): ReceiptRecorder {
-  const { outbox, now, heard, fault, pauses = PAUSES_MS, most = MOST } = options
+  const { outbox, now, emit, pauses = PAUSES_MS, most = MOST } = options
   const waiting = new Map<NodeJS.Timeout, Receipt>()
   let closed = false
   /** Between its pauses a report is in no timer. */
@@ -59,7 +53,7 @@ export function createReceiptRecorder(options: ReceiptRecorderOptions): ReceiptR
 
   function later(receipt: Receipt, at: number, tries: number): void {
     const pause = pauses[tries]
-    if (pause === undefined || closed) return heard({ ...receipt, result: 'unknown' })
+    if (pause === undefined || closed) return emit({ type: 'receipt', ...receipt, result: 'unknown' })
     const timer = setTimeout(() => {
       waiting.delete(timer)
       looking += 1
@@ -74,9 +68,9 @@ export function createReceiptRecorder(options: ReceiptRecorderOptions): ReceiptR
     try {
       const result = await look(receipt, at)
       if (result === 'unknown') later(receipt, at, tries + 1)
-      else heard({ ...receipt, result })
+      else emit({ type: 'receipt', ...receipt, result })
     } catch (error) {
-      if (!closed && !(error instanceof StoreUnavailable)) fault({ error: error as Error })
+      if (!closed && !(error instanceof StoreUnavailable)) emit({ type: 'fault', error: error as Error })
       later(receipt, at, tries + 1)
     }
   }
@@ -86,13 +80,13 @@ export function createReceiptRecorder(options: ReceiptRecorderOptions): ReceiptR
       const at = now()
       const result = await look(receipt, at)
       if (result === 'unknown' && waiting.size + looking < most) later(receipt, at, 0)
-      else heard({ ...receipt, result })
+      else emit({ type: 'receipt', ...receipt, result })
     },
     close() {
       closed = true
       for (const [timer, receipt] of waiting) {
         clearTimeout(timer)
-        heard({ ...receipt, result: 'unknown' })
+        emit({ type: 'receipt', ...receipt, result: 'unknown' })
       }
       waiting.clear()
     },

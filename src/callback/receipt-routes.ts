@@ -2,12 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { StoreUnavailable } from '../outbox/outbox.ts'
 import { answer } from './answers.ts'
-import {
-  createReceiptRecorder,
-  type Receipt,
-  type ReceiptEvent,
-  type ReceiptRecorderOptions,
-} from './receipt-recorder.ts'
+import { createReceiptRecorder, type Receipt, type ReceiptRecorderOptions } from './receipt-recorder.ts'
 
 /** Octets; a report has some hundred. */
 const BODY_LIMIT = 8 * 1024
@@ -21,11 +16,10 @@ export interface ReceiptSource {
   read(headers: IncomingHttpHeaders, body: string): readonly Receipt[] | 'forged'
 }
 
-export interface ReceiptRoutesOptions extends Pick<ReceiptRecorderOptions, 'outbox' | 'now' | 'fault'> {
+export interface ReceiptRoutesOptions extends Pick<ReceiptRecorderOptions, 'outbox' | 'now' | 'emit'> {
   readonly source: ReceiptSource
   /** Of every answer. */
   readonly headers: Readonly<Record<string, string>>
-  readonly heard: (event: ReceiptEvent) => void
 }
 
 /**
@@ -33,7 +27,7 @@ export interface ReceiptRoutesOptions extends Pick<ReceiptRecorderOptions, 'outb
  * one.
  */
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
-  const { source, headers, heard } = options
+  const { source, headers, emit } = options
   const recorder = createReceiptRecorder(options)
   app.addHook('onClose', async () => recorder.close())
 
@@ -48,7 +42,7 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     reply.headers(headers)
     const receipts = source.read(request.headers, typeof request.body === 'string' ? request.body : '')
     if (receipts === 'forged') {
-      heard({ providerId: '', status: '', errorCode: null, result: 'forged' })
+      emit({ type: 'receipt', providerId: '', status: '', errorCode: null, result: 'forged' })
       const { status, err_code, err_msg } = answer('credential', 'the signature is wrong')
       return reply.code(status).send({ err_code, err_msg })
     }

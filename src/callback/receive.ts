@@ -1,4 +1,5 @@
 import type { Delivery, Verdicts } from '../delivery/port.ts'
+import type { Emit } from '../events/events.ts'
 import type { Interpret } from '../messages/interpret.ts'
 import type { Channel } from '../messages/message.ts'
 import { type Accepted, BacklogFull, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
@@ -8,7 +9,7 @@ import type { Caller } from './authenticate.ts'
 import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts'
 import type { CallbackBody } from './body.ts'
 import { combineAnswers, refuseRecipients } from './combined-answer.ts'
-import { type Prepared, type PrepareOptions, type PreparerObserver, prepareMessages } from './prepare.ts'
+import { type Prepared, type PrepareOptions, prepareMessages } from './prepare.ts'
 import type { Recipients } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
@@ -24,22 +25,7 @@ export interface ReceiverOptions extends PrepareOptions {
   readonly answerWithinMs: number
   /** How long a commit may take before the callback is refused; 5 s unless given. */
   readonly storeWithinMs?: number
-  readonly observer: ReceiverObserver
-}
-
-/** What receiving tells whoever counts and logs. */
-export interface ReceiverObserver extends PreparerObserver {
-  /** A quota held messages back. */
-  overQuota(event: { readonly channel: Channel; readonly kind: string; readonly quota: string }): void
-  /** Half of a channel's brake is used up. */
-  nearQuota(event: { readonly channel: Channel; readonly quota: string }): void
-  duplicate(event: {
-    readonly channel: Channel
-    readonly kind: string
-    readonly is: 'in-progress' | 'finished'
-  }): void
-  superseded(event: { readonly id: string; readonly channel: Channel; readonly kind: string }): void
-  storeFailed(event: { readonly doing: string; readonly error: Error }): void
+  readonly emit: Emit
 }
 
 /** A callback's answer, with what its one log line says. */
@@ -62,7 +48,7 @@ const STORE_RETRY_AFTER = 5
 export function createReceiver(
   options: ReceiverOptions,
 ): (caller: Caller, body: CallbackBody) => Promise<Reception> {
-  const { clock, observer, storeWithinMs = STORE_WITHIN_MS } = options
+  const { clock, emit, storeWithinMs = STORE_WITHIN_MS } = options
   /** Callbacks that were answered because the store took too long, and whose messages it still has. */
   let overdue = 0
 
@@ -93,7 +79,7 @@ export function createReceiver(
       overdue += 1
       storing
         .then(verdicts.stop)
-        .catch((error: Error) => observer.storeFailed({ doing: 'accept', error }))
+        .catch((error: Error) => emit({ type: 'store-failed', doing: 'accept', error }))
         .finally(() => (overdue -= 1))
       const ids = prepared.map(each => each.acceptance.message.id)
       return { answer: unavailable('the store takes too long'), kind, ids }
@@ -115,7 +101,7 @@ async function store(
 ): Promise<
   { readonly accepted: readonly Accepted[]; readonly ids: readonly string[] } | { readonly refused: string }
 > {
-  const { outbox, delivery, observer } = options
+  const { outbox, delivery, emit } = options
   const acceptances = prepared.map(({ acceptance }) => acceptance)
   for (const [at, { message }] of acceptances.entries()) verdicts.subscribe(at, message.id)
   let accepted: readonly Accepted[]
@@ -125,7 +111,7 @@ async function store(
     verdicts.stop()
     for (const { lease, message } of acceptances) if (lease !== undefined) delivery.unreserve(message.channel)
     if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
-    observer.storeFailed({ doing: 'accept', error })
+    emit({ type: 'store-failed', doing: 'accept', error })
     const full = error instanceof BacklogFull
     return { refused: full ? 'too many messages are waiting' : 'the message cannot be stored now' }
   }
@@ -145,15 +131,15 @@ function handOver(
   at: number,
 ): string {
   if (result === undefined) throw new Error('the outbox answered fewer messages than it was given')
-  const { delivery, observer } = options
+  const { delivery, emit } = options
   const { message, lease, groupKey } = acceptance
   const { id, channel, kind } = message
   if (result.is === 'stored') {
     for (const older of result.superseded) {
       options.verdicts.announce(older, { is: 'final', state: 'superseded', answer: null })
-      observer.superseded({ id: older, channel, kind })
+      emit({ type: 'superseded', id: older, channel, kind })
     }
-    for (const quota of result.nearing ?? []) observer.nearQuota({ channel, quota })
+    for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota })
     if (lease !== undefined) delivery.begin({ message, lease, outgoing, groupKey })
     else {
       delivery.wake(channel, groupKey)
@@ -163,11 +149,11 @@ function handOver(
   }
   if (lease !== undefined) delivery.unreserve(channel)
   if (result.is === 'over-quota') {
-    observer.overQuota({ channel, kind, quota: result.quota })
+    emit({ type: 'over-quota', channel, kind, quota: result.quota })
     verdicts.set(at, null)
     return id
   }
-  observer.duplicate({ channel, kind, is: result.is })
+  emit({ type: 'duplicate', channel, kind, is: result.is })
   if (result.is === 'finished') verdicts.set(at, { is: 'final', state: result.state, answer: result.answer })
   else {
     verdicts.subscribe(at, result.id)

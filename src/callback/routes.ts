@@ -1,27 +1,12 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { createEndOfTickBatch } from '../runtime/end-of-tick.ts'
 import { type Answer, answer, contentInvalid, postStatus } from './answers.ts'
 import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
 import type { Reception } from './receive.ts'
-
-/** What the routes tell whoever counts and logs: one event a callback, by the route's pattern, never the URL. */
-export interface RouteObserver {
-  callback(event: {
-    readonly channel: Channel
-    readonly method: 'GET' | 'POST'
-    readonly kind: string
-    readonly answer: Answer
-    readonly admission: AuthenticationResult
-    readonly ids: readonly string[]
-    readonly tookMs: number
-  }): void
-  /** Nothing of ours was asked for: no such path, no such method, or bytes that are not HTTP. */
-  stray(event: { readonly answer: Answer }): void
-  fault(event: { readonly error: Error }): void
-}
 
 export interface CallbackRoutesOptions {
   readonly gate: Authentication
@@ -30,7 +15,7 @@ export interface CallbackRoutesOptions {
   readonly errorStatus: 'code' | '200'
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>
-  readonly observer: RouteObserver
+  readonly emit: Emit
   /** Hears of each connection on which somebody showed the key. */
   readonly markAuthenticated: (socket: Socket) => void
 }
@@ -56,7 +41,7 @@ const OTHER_METHOD: Answer = answer('method', 'GET validates, POST sends')
  * constant answer for everything else.
  */
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
-  const { gate, receive, schemas, errorStatus, headers, observer, markAuthenticated } = options
+  const { gate, receive, schemas, errorStatus, headers, emit, markAuthenticated } = options
 
   app.decorateRequest('admission', null)
   app.decorateRequest('startedAt', 0)
@@ -79,7 +64,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
         sendAnswer(reply, status, given, headers)
       } catch (error) {
         // Beyond Fastify's own handling of errors, and those of the same turn must get their answers.
-        observer.fault({ error: error as Error })
+        emit({ type: 'fault', error: error as Error })
         reply.raw.destroy()
       }
     })
@@ -102,7 +87,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   // Before anything of it is read: a stranger's body would be parsed otherwise.
   app.addHook('onRequest', (request, reply, next) => {
     if (!request.is404) return next()
-    observer.stray({ answer: NOT_FOUND })
+    emit({ type: 'stray-request', answer: NOT_FOUND })
     dropBody(request, reply)
     send(reply, NOT_FOUND.status, NOT_FOUND)
   })
@@ -115,11 +100,14 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
       admission: AuthenticationResult,
       reception: { readonly answer: Answer; readonly kind: string; readonly ids: readonly string[] },
     ) =>
-      observer.callback({
+      emit({
+        type: 'callback',
         channel,
         method,
-        admission,
         ...reception,
+        refusal: admission.ok ? null : admission.reason,
+        signature: admission.signature,
+        outdated: admission.ok && admission.outdated,
         tookMs: performance.now() - request.startedAt,
       })
 
@@ -161,7 +149,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
       errorHandler: (error: FastifyError, request, reply) => {
         const given = answerToError(channel, error)
         const { admission } = request
-        if (given.err_code === answer('fault', '').err_code) observer.fault({ error })
+        if (given.err_code === answer('fault', '').err_code) emit({ type: 'fault', error })
         if (admission !== null) tell(request, 'POST', admission, { answer: given, kind: 'none', ids: [] })
         if (given.status === 413) reply.header('connection', 'close')
         send(reply, postStatus(channel, given, errorStatus), given)
@@ -172,7 +160,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
       method: [...OTHER_METHODS],
       url,
       onRequest: (request, reply) => {
-        observer.stray({ answer: OTHER_METHOD })
+        emit({ type: 'stray-request', answer: OTHER_METHOD })
         dropBody(request, reply)
         send(reply, OTHER_METHOD.status, OTHER_METHOD)
       },
@@ -183,9 +171,9 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   app.setNotFoundHandler((_request, reply) => send(reply, NOT_FOUND.status, NOT_FOUND))
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const status = error.statusCode ?? 500
-    if (status >= 500) observer.fault({ error })
+    if (status >= 500) emit({ type: 'fault', error })
     const given = status >= 500 ? answer('fault', 'an unexpected fault') : NOT_FOUND
-    observer.stray({ answer: given })
+    emit({ type: 'stray-request', answer: given })
     send(reply, given.status, given)
   })
 }

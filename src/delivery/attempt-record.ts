@@ -1,7 +1,7 @@
+import type { Emit } from '../events/events.ts'
 import type { AttemptRecord } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 import type { ChannelQueue } from './channel-queue.ts'
-import type { DeliveryObserver } from './observer.ts'
 
 /** What is kept of an attempt. @param startedAt ms since the epoch. */
 export function attemptRecord(
@@ -20,13 +20,8 @@ export function attemptRecord(
   }
 }
 
-/** Tells a lane's breaker what became of an attempt, and the observer when that opened or closed it. */
-export function recordBreaker(
-  lane: ChannelQueue,
-  outcome: Outcome,
-  now: number,
-  observer: Pick<DeliveryObserver, 'breaker'>,
-): void {
+/** Tells a lane's breaker what became of an attempt, and reports when that opened or closed it. */
+export function recordBreaker(lane: ChannelQueue, outcome: Outcome, now: number, emit: Emit): void {
   const { breaker } = lane
   const before = breaker.state()
   breaker.record(outcome, now)
@@ -34,6 +29,6 @@ export function recordBreaker(
   if ((before === 'closed') === (after === 'closed')) return
   const { channel, name } = lane.provider
   const state = after === 'closed' ? 'closed' : 'open'
-  observer.breaker({ channel, provider: name, state, reason: outcome.reply })
+  emit({ type: 'breaker', channel, provider: name, state, reason: outcome.reply })
   if (state === 'closed') lane.dueAt = now
 }

@@ -1,8 +1,8 @@
+import type { Emit } from '../events/events.ts'
 import type { Outgoing } from '../messages/message.ts'
 import type { Outcome } from '../providers/provider.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import type { ChannelSpec, Job } from './channel-queue.ts'
-import type { DeliveryObserver } from './observer.ts'
 import { redactOutcome } from './redact.ts'
 
 /** Hands messages to providers. */
@@ -25,11 +25,8 @@ const OVERDUE: Outcome = {
  * @param options.limitMs the longest that an attempt may take, ms. Providers have limits of their own, which are
  *   shorter: this one is for a provider that has lost one of its calls, which must not outlive its lease unnoticed.
  */
-export function createAttempts(options: {
-  readonly limitMs: number
-  readonly observer: Pick<DeliveryObserver, 'fault'>
-}): Attempts {
-  const { limitMs, observer } = options
+export function createAttempts(options: { readonly limitMs: number; readonly emit: Emit }): Attempts {
+  const { limitMs, emit } = options
   const running = createObjectSet<AbortController>()
 
   async function within({ provider }: ChannelSpec, outgoing: Outgoing): Promise<Outcome> {
@@ -63,7 +60,7 @@ export function createAttempts(options: {
         return redactOutcome(await within(lane, outgoing), job.message.content)
       } catch (error) {
         // A bug in a provider. Nobody knows what it did before it threw.
-        observer.fault({ error: error instanceof Error ? error : new Error('unknown fault') })
+        emit({ type: 'fault', error: error instanceof Error ? error : new Error('unknown fault') })
         return { is: 'ambiguous', code: 'FAULT', reply: 'an unexpected fault in the provider' }
       }
     },

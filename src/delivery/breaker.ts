@@ -1,4 +1,4 @@
-import type { Outcome } from '../providers/provider.ts'
+import { isProviderFailure, type Outcome } from '../providers/provider.ts'
 
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export interface Breaker {
@@ -24,14 +24,6 @@ export interface BreakerOptions {
   /** How long one trial is waited for, ms. */
   readonly trialMs?: number
   readonly random?: () => number
-}
-
-/**
- * Whether an outcome speaks about the provider, not about its message: a greylisted recipient or a slow scanner says
- * nothing about the next message, a refused connection or login does.
- */
-function isProviderFailure(outcome: Outcome): boolean {
-  return outcome.is === 'retry' && (outcome.untouched === true || outcome.whose === 'ours')
 }
 
 /** Outcomes that come from this side, and say nothing of the provider: a trial that ended so is still to be made. */

@@ -1,7 +1,7 @@
+import type { Emit } from '../events/events.ts'
 import { type ClaimedMessage, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { ChannelQueue, Job } from './channel-queue.ts'
-import type { DeliveryObserver } from './observer.ts'
 import type { Verdicts } from './port.ts'
 
 /** Fetches from the store what is due: retries, what a dead process left, and what had no place in memory. */
@@ -16,7 +16,7 @@ export interface ClaimsOptions {
   readonly outbox: Pick<Outbox, 'claim'>
   readonly clock: Clock
   readonly verdicts: Verdicts
-  readonly observer: Pick<DeliveryObserver, 'final' | 'storeFailed'>
+  readonly emit: Emit
   /** How long a claim holds, ms. */
   readonly leaseMs: number
   /** How often the store is asked without a reason, ms. */
@@ -39,7 +39,7 @@ export function expectDue(lane: ChannelQueue, dueAt: number): void {
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { outbox, clock, observer, leaseMs, pollMs, paused, work, claimed } = options
+  const { outbox, clock, emit, leaseMs, pollMs, paused, work, claimed } = options
 
   function schedule(lane: ChannelQueue): void {
     const limit = claimable(lane, clock.now())
@@ -84,7 +84,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       claimed(lane, messages.map(jobOf))
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      observer.storeFailed({ doing: 'claim', error })
+      emit({ type: 'store-failed', doing: 'claim', error })
       lane.dueAt = clock.now() + STORE_RETRY_MS
       // Nobody can tell when it can be asked again: until then, what is in memory does not wait for what is not.
       lane.codesInStore -= codes
@@ -106,11 +106,11 @@ export function createClaims(options: ClaimsOptions): Claims {
 /** Tells of what the store has ended by itself. */
 export function reportEnded(
   ended: Awaited<ReturnType<Outbox['claim']>>['settled'],
-  { verdicts, observer }: Pick<ClaimsOptions, 'verdicts' | 'observer'>,
+  { verdicts, emit }: Pick<ClaimsOptions, 'verdicts' | 'emit'>,
 ): void {
   for (const { id, state, channel, kind } of ended) {
     verdicts.announce(id, { is: 'final', state, answer: null })
-    observer.final({ id, channel, kind, state, answer: null })
+    emit({ type: 'final', id, channel, kind, state, answer: null })
   }
 }
 

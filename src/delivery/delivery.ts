@@ -1,3 +1,4 @@
+import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Lease, Outbox, Settlement } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
@@ -8,19 +9,16 @@ import { type ChannelQueue, type ChannelSpec, createChannelQueue, type Job } fro
 import { createClaims, expectDue } from './claim.ts'
 import { createDisabledChannels } from './disabled-channels.ts'
 import { createInFlight } from './in-flight.ts'
-import type { DeliveryObserver } from './observer.ts'
 import type { Delivery, Verdicts } from './port.ts'
 import { settlementOf } from './retry.ts'
 import { createSettler } from './settle.ts'
-
-export type { DeliveryObserver } from './observer.ts'
 
 export interface DeliveryOptions {
   readonly outbox: Outbox
   readonly clock: Clock
   readonly random: () => number
   readonly verdicts: Verdicts
-  readonly observer: DeliveryObserver
+  readonly emit: Emit
   readonly channels: readonly ChannelSpec[]
   /** How long a claim holds, ms; longer than `attemptLimitMs`. */
   readonly leaseMs: number
@@ -38,16 +36,16 @@ const RETURN_SPREAD_MS = 1000
 const SWEEP_MS = 5000
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { outbox, clock, random, verdicts, observer, leaseMs, attemptLimitMs, leaseToken } = options
+  const { outbox, clock, random, verdicts, emit, leaseMs, attemptLimitMs, leaseToken } = options
   const lanes = new Map<Channel, ChannelQueue>()
   for (const spec of options.channels) lanes.set(spec.provider.channel, createChannelQueue(spec))
   const underWay = createInFlight(() => [...lanes.values()].every(lane => lane.reserved === 0))
-  const attempts = createAttempts({ limitMs: attemptLimitMs, observer })
+  const attempts = createAttempts({ limitMs: attemptLimitMs, emit })
   const settler = createSettler({
     outbox,
     clock,
     verdicts,
-    observer,
+    emit,
     caughtUp: () => {
       for (const lane of lanes.values()) run(lane)
     },
@@ -145,8 +143,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const tookMs = now - startedAt
     if (outcome.is !== 'retry' || outcome.code !== 'RENDER') lane.recordDuration(tookMs)
     for (const over of lane.removeSurplus()) giveBack(lane, over, now)
-    recordBreaker(lane, outcome, now, observer)
-    observer.attempt({ message, provider: lane.provider.name, outcome, attempts: job.attempts, tookMs })
+    recordBreaker(lane, outcome, now, emit)
+    emit({ type: 'attempt', message, provider: lane.provider.name, outcome, attempts: job.attempts, tookMs })
     const settlement = settlementFor(lane, job, outcome, startedAt, now)
     // A verdict of the provider may be answered before it is settled: the message itself is committed already, and
     // a crash in between makes it ambiguous, which is what it then is.

@@ -9,7 +9,7 @@ export interface DisabledChannels {
 }
 
 export interface DisabledChannelsOptions
-  extends Pick<ClaimsOptions, 'outbox' | 'clock' | 'verdicts' | 'observer' | 'leaseMs' | 'paused'> {
+  extends Pick<ClaimsOptions, 'outbox' | 'clock' | 'verdicts' | 'emit' | 'leaseMs' | 'paused'> {
   readonly channels: readonly Channel[]
   /** Runs a task that ending waits for. */
   readonly work: (task: Promise<void>) => void
@@ -18,7 +18,7 @@ export interface DisabledChannelsOptions
 const EVERY_MS = 60_000
 
 export function createDisabledChannels(options: DisabledChannelsOptions): DisabledChannels {
-  const { outbox, clock, observer, leaseMs, paused, channels, work } = options
+  const { outbox, clock, emit, leaseMs, paused, channels, work } = options
   let tidiedAt = Number.NEGATIVE_INFINITY
 
   async function tidyChannel(channel: Channel): Promise<void> {
@@ -31,7 +31,7 @@ export function createDisabledChannels(options: DisabledChannelsOptions): Disabl
       }
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      observer.storeFailed({ doing: 'claim', error })
+      emit({ type: 'store-failed', doing: 'claim', error })
     }
   }
 

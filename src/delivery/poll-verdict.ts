@@ -1,13 +1,13 @@
+import type { Emit } from '../events/events.ts'
 import { type AdminQueries, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { DeliveryObserver } from './observer.ts'
 import type { Verdicts } from './port.ts'
 
 export interface VerdictPollerOptions {
   readonly desk: Pick<AdminQueries, 'findMessage'>
   readonly verdicts: Verdicts
   readonly clock: Clock
-  readonly observer: Pick<DeliveryObserver, 'fault'>
+  readonly emit: Emit
   /** How long a callback may wait for its verdict, ms. */
   readonly forMs: number
 }
@@ -26,7 +26,7 @@ export function createVerdictPoller({
   desk,
   verdicts,
   clock,
-  observer,
+  emit,
   forMs,
 }: VerdictPollerOptions): (id: string) => void {
   const followed = new Set<string>()
@@ -62,7 +62,7 @@ export function createVerdictPoller({
     if (followed.has(id) || followed.size >= MOST) return
     followed.add(id)
     void follow(id)
-      .catch((error: unknown) => observer.fault({ error: error as Error }))
+      .catch((error: unknown) => emit({ type: 'fault', error: error as Error }))
       .finally(() => followed.delete(id))
   }
 }

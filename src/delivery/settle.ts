@@ -1,7 +1,7 @@
+import type { Emit } from '../events/events.ts'
 import { type Outbox, type Settled, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Job } from './channel-queue.ts'
-import type { DeliveryObserver } from './observer.ts'
 import type { Verdicts } from './port.ts'
 
 /** Writes the ends of attempts, the only one that does. */
@@ -9,7 +9,7 @@ export interface Settler {
   /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
   isBehind(): boolean
   /**
-   * Writes one, and asks again for as long as the store cannot; tells the waiting callbacks and the observer of a
+   * Writes one, and asks again for as long as the store cannot; tells the waiting callbacks and the emit of a
    * final one.
    *
    * @param begun whether this is the end of an attempt; else of a message that waited.
@@ -24,7 +24,7 @@ export interface SettlerOptions {
   readonly outbox: Pick<Outbox, 'settle'>
   readonly clock: Clock
   readonly verdicts: Verdicts
-  readonly observer: Pick<DeliveryObserver, 'final' | 'storeFailed'>
+  readonly emit: Emit
   /** Called when the store has taken all that it owed. */
   readonly caughtUp: () => void
 }
@@ -33,7 +33,7 @@ const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 1000
 
 export function createSettler(options: SettlerOptions): Settler {
-  const { outbox, clock, verdicts, observer, caughtUp } = options
+  const { outbox, clock, verdicts, emit, caughtUp } = options
   let owed = 0
   let abandoned = false
 
@@ -47,7 +47,7 @@ export function createSettler(options: SettlerOptions): Settler {
         return settled
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
-        if (!failed) observer.storeFailed({ doing: 'settle', error })
+        if (!failed) emit({ type: 'store-failed', doing: 'settle', error })
         if (!failed) owed += 1
         failed = true
         if (abandoned) return null
@@ -66,7 +66,8 @@ export function createSettler(options: SettlerOptions): Settler {
       const { state, answer } = settled
       const providerId = settlement.to === 'final' ? settlement.providerId : undefined
       verdicts.announce(id, { is: 'final', state, answer })
-      observer.final({
+      emit({
+        type: 'final',
         id,
         channel,
         kind,

@@ -51,3 +51,16 @@ export interface Provider {
   /** Ends its connections; what is in flight was aborted before. */
   close(): Promise<void>
 }
+
+/**
+ * Whether an outcome speaks about the provider, not about its message: a greylisted recipient or a slow scanner says
+ * nothing about the next message, a refused connection or login does.
+ */
+export function isProviderFailure(outcome: Outcome): boolean {
+  return outcome.is === 'retry' && (outcome.untouched === true || outcome.whose === 'ours')
+}
+
+/** Whether a provider counts as down after an outcome: it failed, or gave no answer. */
+export function isProviderDown(outcome: Outcome): boolean {
+  return outcome.is === 'ambiguous' || isProviderFailure(outcome)
+}

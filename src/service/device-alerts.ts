@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { Logger } from 'pino'
-import { Counter, Gauge, type Registry } from 'prom-client'
-import { createAlertLog } from '../alerts/alert-log.ts'
 import { type AlertRow, parseAlertTable } from '../alerts/alert-table.ts'
 import { type Alerts, createAlerts } from '../alerts/alerts.ts'
 import type { Source } from '../alerts/occurrence.ts'
@@ -11,6 +8,7 @@ import { type Config, ConfigError } from '../config/config.ts'
 import type { DdqEndpoint, Timings } from '../ddq/connection.ts'
 import type { Heartbeat } from '../ddq/heartbeat.ts'
 import { type KnownTopic, topicFor } from '../ddq/topics.ts'
+import type { Emit } from '../events/events.ts'
 import { newMessageId } from '../messages/id.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
@@ -18,7 +16,6 @@ import type { Charge, Outbox } from '../outbox/outbox.ts'
 import { createPlatformClient } from '../platform/client.ts'
 import type { Credential } from '../platform/credential.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { createLogThrottle } from '../runtime/log-throttle.ts'
 import { matchLocale } from '../words/locales.ts'
 import { phoneRules } from './factories.ts'
 
@@ -107,7 +104,6 @@ export function topicsOf(rows: readonly AlertRow[], anyProduct: string): readonl
 export interface DeviceAlertsDeps {
   readonly config: Config
   readonly rows: readonly AlertRow[]
-  readonly log: Logger
   readonly clock: Clock
   readonly random: () => number
   readonly outbox: Outbox
@@ -115,12 +111,12 @@ export interface DeviceAlertsDeps {
   readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
   readonly render: (message: NewMessage) => Outgoing
   readonly wake: (channel: Channel) => void
-  readonly registry: Registry
+  readonly emit: Emit
 }
 
 /** Wires device alerts, in the order of their road. */
 export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
-  const { config, rows, log, clock, random, outbox, storeKeys } = deps
+  const { config, rows, clock, random, outbox, storeKeys } = deps
   const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
   if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined)
     throw new Error('DDQ_HOST and DDQ_AUTH_URL are needed')
@@ -157,13 +153,7 @@ export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
     },
     takeLeaderLease:
       takeLeaderLease === undefined ? undefined : ttlMs => takeLeaderLease('alerts', owner, ttlMs),
-    observer: createAlertLog({
-      log,
-      throttle: createLogThrottle(clock.now),
-      registry: deps.registry,
-      Counter,
-      Gauge,
-    }),
+    emit: deps.emit,
   })
   return {
     ...alerts,

@@ -2,14 +2,11 @@ import { randomBytes } from 'node:crypto'
 import fastifyEnv from '@fastify/env'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { createAccessLog } from '../admin/access-log.ts'
 import { openAdmin } from '../admin/admin.ts'
-import { createAuditLog } from '../admin/audit-log.ts'
-import { createEventLog, logSignatureNews } from '../admin/event-log.ts'
-import { createMetrics } from '../admin/metrics.ts'
-import { observeAll } from '../admin/observers.ts'
-import { createServiceHealth } from '../admin/provider-health.ts'
-import { createReceiptLog } from '../admin/receipt-log.ts'
+import { createEventLog } from '../admin/log/event-log.ts'
+import { createMetrics } from '../admin/metrics/metrics.ts'
+import type { MetricsSources } from '../admin/metrics/scraped.ts'
+import { createServiceHealth } from '../admin/service-health.ts'
 import type { Alerts } from '../alerts/alerts.ts'
 import { createAuthentication } from '../callback/authenticate.ts'
 import { createPublicListener } from '../callback/listener.ts'
@@ -26,6 +23,7 @@ import { createDelivery } from '../delivery/delivery.ts'
 import { createVerdictPoller } from '../delivery/poll-verdict.ts'
 import type { Delivery } from '../delivery/port.ts'
 import { createVerdicts } from '../delivery/verdicts.ts'
+import { createEmitter } from '../events/events.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
 import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
@@ -105,8 +103,8 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
   const { config, log, clock, random, wall, limits } = options
   const startedAt = clock.now()
   const { certificate = () => null, renewalRefused = () => null } = options
-  const standing = createServiceHealth(clock.now)
-  const metrics = createMetrics({
+  const health = createServiceHealth(clock.now)
+  const sources: MetricsSources = {
     now: clock.now,
     lanes: () => delivery.status(),
     backlog: () => outbox.queries.readSummary(clock.now(), 60_000).catch(() => null),
@@ -115,8 +113,9 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
       return served === null ? null : (served.expiresAt - wall()) / 86_400_000
     },
     renewalRefused: () => (certificate() === null ? null : renewalRefused() !== null),
-  })
-  const journal = observeAll([createEventLog(log, clock.now), metrics.observer, standing.observer])
+  }
+  const metrics = createMetrics(sources, config.DDQ_HOST !== undefined)
+  const emit = createEmitter([createEventLog(log, clock.now), ...metrics.sinks, health.handlers])
 
   const storeKeys = await openStoreKeys(config)
   const renderer = openRenderer(config, log)
@@ -126,7 +125,9 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
   const alertRows = alerting?.readAlerts(config, renderer.locales) ?? []
   const providers = await openProviders(config, clock, limits)
   opened.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
-  const outbox = await openOutbox(config, clock, storeKeys, log, event => metrics.committed(event))
+  const outbox = await openOutbox(config, clock, storeKeys, log, commit =>
+    emit({ type: 'store-commit', ...commit }),
+  )
   opened.push(outbox)
   const verdicts = createVerdicts()
   const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
@@ -135,7 +136,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     clock,
     random,
     verdicts,
-    observer: journal,
+    emit,
     channels: providers.map(provider => ({
       provider,
       render: renderer.render,
@@ -152,7 +153,6 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     alerting?.createDeviceAlerts({
       config,
       rows: alertRows,
-      log,
       clock,
       random,
       outbox,
@@ -160,7 +160,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
       charges,
       render: renderer.render,
       wake: delivery.wake,
-      registry: metrics.registry,
+      emit,
     }) ?? null
 
   let draining = false
@@ -168,7 +168,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     desk: outbox.queries,
     verdicts,
     clock,
-    observer: journal,
+    emit,
     forMs: config.ANSWER_WITHIN_MS,
   })
   const receive = createReceiver({
@@ -189,15 +189,15 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     clock,
     maxRecipients: config.MAX_RECIPIENTS,
     answerWithinMs: config.ANSWER_WITHIN_MS,
-    observer: journal,
+    emit,
   })
 
   const headers = answerHeaders(options.tls !== undefined)
   const { app: publicListener, unauthenticated } = createPublicListener({
     tls: options.tls,
-    onNotHttp: () => journal.stray({ answer: NOT_FOUND }),
+    onNotHttp: () => emit({ type: 'stray-request', answer: NOT_FOUND }),
     onBadUrl: reply => {
-      journal.stray({ answer: NOT_FOUND })
+      emit({ type: 'stray-request', answer: NOT_FOUND })
       sendAnswer(reply, NOT_FOUND.status, NOT_FOUND, headers)
     },
   })
@@ -213,7 +213,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     postSignature: config.POST_SIGNATURE,
     signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
     wall,
-    signatureNews: news => logSignatureNews(log, news),
+    signatureNews: news => emit({ type: 'signature-news', ...news }),
   })
   callbackRoutes(publicListener, {
     gate,
@@ -221,10 +221,9 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     schemas: { email: emailBodySchema, sms: smsBodySchema },
     errorStatus: config.ERROR_STATUS,
     headers,
-    observer: journal,
+    emit,
     markAuthenticated: unauthenticated.markAuthenticated,
   })
-  const logReceipt = createReceiptLog(log, clock.now)
   for (const module of providerModules) {
     const source = await module.openReceipts?.(config)
     if (source === undefined) continue
@@ -233,20 +232,15 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
       outbox,
       headers,
       now: clock.now,
-      heard: event => {
-        metrics.receipt(event)
-        logReceipt(event)
-      },
-      fault: journal.fault,
+      emit,
     })
   }
 
-  const logDoor = createAccessLog(log, clock.now)
   const adminListener = await openAdmin({
     config,
     outbox,
     delivery,
-    standing,
+    health,
     metrics,
     renderer,
     certificate,
@@ -258,11 +252,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
       const { answer, ids } = await receive(gate.operatorAsCaller(channel), body)
       return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
     },
-    did: createAuditLog(log, journal),
-    refused: reason => {
-      metrics.adminRefused(reason)
-      logDoor(reason)
-    },
+    emit,
     devices: () => alerts?.status() ?? null,
     draining: () => draining,
     startedAt,

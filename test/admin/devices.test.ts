@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
 import { type DevicesStanding, devicesCard } from '../../src/admin/console/devices.ts'
-import { createServiceHealth } from '../../src/admin/provider-health.ts'
+import { createServiceHealth } from '../../src/admin/service-health.ts'
 
 const subscribed: DevicesStanding = {
   leads: true,
@@ -22,7 +22,7 @@ const sources: CauseSources = {
     oldest: { email: null, sms: null },
     bytes: 0,
   },
-  standing: createServiceHealth(() => 0),
+  health: createServiceHealth(() => 0),
   lanes: [],
   channels: [],
   certificate: null,

@@ -5,7 +5,7 @@ import { mailBody, type ServiceRig, startRig, until } from '../rigs/service.ts'
 const well: ReadinessSources = {
   draining: () => false,
   probe: async () => true,
-  standing: { providers: () => [] },
+  health: { providers: () => [] },
   lanes: () => [],
   renewalRefused: () => false,
 }

@@ -44,8 +44,8 @@ t.test('an alarm goes to everybody on its row, as mail and as SMS, with its word
     },
   ])
   t.match(events, [
-    { is: 'sent', channel: 'email', to: 'a***@example.com' },
-    { is: 'sent', channel: 'sms' },
+    { type: 'alert-sent', channel: 'email', to: 'a***@example.com' },
+    { type: 'alert-sent', channel: 'sms' },
   ])
 })
 
@@ -226,7 +226,7 @@ t.test('an alert over a quota counts as not sent', async t => {
   const { take, notifications, reporter, events, clock } = await rig(t, { charges: () => [charge] })
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
   t.equal((await notifications()).length, 1)
-  t.match(events, [{ is: 'sent' }, { is: 'overQuota', quota: 'email-minute' }])
+  t.match(events, [{ type: 'alert-sent' }, { type: 'alert-over-quota', quota: 'email-minute' }])
   await take(reporter.alert(second, false, { rule }))
   t.equal((await notifications()).length, 1, 'no recovery')
   clock.advance(2 * MINUTE)
@@ -242,7 +242,7 @@ t.test('an alert that cannot be rendered is reported, and holds nothing up', asy
   })
   await take(reporter.alert(device, true, { rule }))
   t.same(await notifications(), [])
-  t.match(events, [{ is: 'unrenderable', kind: 'device-alert', error: TypeError }])
+  t.match(events, [{ type: 'alert-unrenderable', kind: 'device-alert', error: TypeError }])
 })
 
 t.test('alerts wait while the store cannot take them; then each is sent once', async t => {
@@ -256,9 +256,10 @@ t.test('alerts wait while the store cannot take them; then each is sent once', a
     }),
   })
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
-  while (!events.some(({ is }) => is === 'sent')) await new Promise(resolve => setTimeout(resolve, 5))
+  while (!events.some(({ type }) => type === 'alert-sent'))
+    await new Promise(resolve => setTimeout(resolve, 5))
   t.equal((await notifications()).length, 2)
-  t.equal(events.filter(({ is }) => is === 'storeFailed').length, 5)
+  t.equal(events.filter(({ type }) => type === 'alert-store-failed').length, 5)
 })
 
 t.test('a storm slows the platform down instead of filling memory', async t => {

@@ -6,9 +6,9 @@ import type { Test } from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-server.ts'
 import { createReporter } from '../../sandbox/emulator/devices.ts'
 import type { AlertRow } from '../../src/alerts/alert-table.ts'
-import type { NotifierObserver } from '../../src/alerts/dispatch.ts'
 import { createNotifier, type NotifierOptions } from '../../src/alerts/notifier.ts'
 import { type DdqMessage, parseMessage } from '../../src/ddq/message.ts'
+import type { ServiceEvent } from '../../src/events/events.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox, State } from '../../src/outbox/outbox.ts'
@@ -51,16 +51,8 @@ export async function rig(t: Test, options: RigOptions = {}) {
     mail: { from: 'no-reply@example.com', messageIdDomain: 'example.com' },
     sms: {},
   })
-  const events: { is: string; kind?: string; why?: string; channel?: string }[] = []
+  const events: ServiceEvent[] = []
   const woken: Channel[] = []
-  const observe = (is: keyof NotifierObserver) => (event: object) => events.push({ is, ...event })
-  const observer = {
-    sent: observe('sent'),
-    suppressed: observe('suppressed'),
-    overQuota: observe('overQuota'),
-    unrenderable: observe('unrenderable'),
-    storeFailed: observe('storeFailed'),
-  } as NotifierObserver
   const make = () =>
     createNotifier({
       rows: options.rows ?? [row()],
@@ -80,7 +72,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
       wake: channel => woken.push(channel),
       clock,
       messageId: () => randomBytes(16).toString('hex'),
-      observer,
+      emit: event => events.push(event),
       retryMs: options.retryMs ?? 20,
     })
   let notifier = make()
@@ -132,7 +124,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
     async notifications() {
       return (await stored()).map(({ kind, maskedRecipient }) => `${kind} to ${maskedRecipient}`)
     },
-    why: () => events.flatMap(({ is, why }) => (is === 'suppressed' ? [why] : [])),
+    why: () => events.flatMap(event => (event.type === 'alert-suppressed' ? [event.why] : [])),
   }
 }
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Caller } from '../../src/callback/authenticate.ts'
 import type { CallbackBody } from '../../src/callback/body.ts'
 import { prepareMessages } from '../../src/callback/prepare.ts'
+import { createEmitter } from '../../src/events/events.ts'
 import type { Interpretation } from '../../src/messages/interpret.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
@@ -40,7 +41,7 @@ function acceptances(
       render: ({ id }) => ({ channel: 'email', id, to: '', raw: Buffer.alloc(0), expiresAt: 0 }),
       charges: () => [],
       delivery: { reserve: () => undefined },
-      observer: { unrenderable: ({ error }) => t.error(error) },
+      emit: createEmitter([{ unrenderable: ({ error }) => void t.error(error) }]),
     },
     {
       caller: { channel, corpId } as Caller,

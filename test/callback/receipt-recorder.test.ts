@@ -4,6 +4,7 @@ import {
   type ReceiptRecorderOptions,
   type ReceiptResult,
 } from '../../src/callback/receipt-recorder.ts'
+import { createEmitter } from '../../src/events/events.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { until } from '../rigs/service.ts'
 
@@ -25,8 +26,12 @@ function open(answers: readonly (ReceiptResult | Error)[], more: Partial<Receipt
       },
     },
     now: () => (now += 1),
-    heard: ({ providerId, result }) => void heard.push(`${providerId} ${result}`),
-    fault: ({ error }) => void faults.push(error.message),
+    emit: createEmitter([
+      {
+        receipt: ({ providerId, result }) => void heard.push(`${providerId} ${result}`),
+        fault: ({ error }) => void faults.push(error.message),
+      },
+    ]),
     pauses: [5, 5, 5, 5],
     ...more,
   })
@@ -96,8 +101,7 @@ t.test('it is looked for during half a minute', async t => {
   const recorder = createReceiptRecorder({
     outbox: { writeReceipt: async () => 'unknown' },
     now: () => 0,
-    heard: ({ result }) => void heard.push(result),
-    fault: () => {},
+    emit: createEmitter([{ receipt: ({ result }) => void heard.push(result) }]),
   })
   await recorder.record(RECEIPT)
   while (heard.length === 0) await new Promise(resolve => setImmediate(resolve))

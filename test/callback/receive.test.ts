@@ -4,6 +4,7 @@ import type { CallbackBody } from '../../src/callback/body.ts'
 import { createReceiver, type ReceiverOptions } from '../../src/callback/receive.ts'
 import type { Verdict } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { createEmitter } from '../../src/events/events.ts'
 import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { pause } from '../faults/stage.ts'
 
@@ -94,14 +95,16 @@ function open(given: Given = {}) {
     maxRecipients: 10,
     answerWithinMs: given.answerWithinMs ?? 100,
     storeWithinMs: given.storeWithinMs ?? 200,
-    observer: {
-      overQuota: () => void calls.push('overQuota'),
-      nearQuota: () => void calls.push('nearQuota'),
-      duplicate: ({ is }) => void calls.push(is),
-      superseded: ({ id }) => void calls.push(`superseded ${id}`),
-      storeFailed: ({ error }) => void calls.push(error.name),
-      unrenderable: () => void calls.push('unrenderable'),
-    },
+    emit: createEmitter([
+      {
+        'over-quota': () => void calls.push('over-quota'),
+        'near-quota': () => void calls.push('near-quota'),
+        duplicate: ({ is }) => void calls.push(is),
+        superseded: ({ id }) => void calls.push(`superseded ${id}`),
+        'store-failed': ({ error }) => void calls.push(error.name),
+        unrenderable: () => void calls.push('unrenderable'),
+      },
+    ]),
   }
   return { receive: createReceiver(options), calls, verdicts, begun, listening: () => listening }
 }
@@ -178,7 +181,7 @@ t.test('duplicates and messages over a quota give their places back', async t =>
   })
   verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
   t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
-  t.same(calls.slice(2), ['unreserve', 'in-progress', 'unreserve', 'overQuota'])
+  t.same(calls.slice(2), ['unreserve', 'in-progress', 'unreserve', 'over-quota'])
 })
 
 t.test('who waits for a superseded code is told', async t => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createVerdictPoller } from '../../src/delivery/poll-verdict.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { createEmitter } from '../../src/events/events.ts'
 import type { MessageView, State } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { openRig, pause, until, verdictOn } from './rig.ts'
@@ -20,7 +21,7 @@ t.test('the end of a message that another replica sends is heard here', async t 
     desk: rig.outbox.queries,
     verdicts,
     clock: rig.clock,
-    observer: { fault: ({ error }) => t.fail(error.message) },
+    emit: createEmitter([{ fault: ({ error }) => t.fail(error.message) }]),
     forMs: 10_000,
   })
   const verdict = verdictOn(verdicts, id)
@@ -46,7 +47,7 @@ function following(looks: readonly (Partial<MessageView> | Error | null)[], forM
     },
     verdicts,
     clock: { now: () => 1000 },
-    observer: { fault: ({ error }) => void faults.push(error) },
+    emit: createEmitter([{ fault: ({ error }) => void faults.push(error) }]),
     forMs,
   })
   return { follow, verdicts, faults, looked: () => looked }

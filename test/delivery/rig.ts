@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type BreakerOptions, createBreaker } from '../../src/delivery/breaker.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
-import type { DeliveryObserver } from '../../src/delivery/observer.ts'
 import type { Delivery, Verdict, Verdicts } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { createEmitter, type Emit } from '../../src/events/events.ts'
 import type { NewMessage, Outgoing } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox/outbox.ts'
@@ -103,7 +103,7 @@ export interface Rig {
   readonly delivery: Delivery
   readonly provider: FakeProvider
   readonly verdicts: Verdicts
-  /** What the observer heard, as `final sent`, `breaker open`, `storeFailed claim`, `attempt retry`, `fault`. */
+  /** Events, as `final sent`, `breaker open`, `store-failed claim`, `attempt retry`, `fault`. */
   readonly events: string[]
   /** Another loop on the same store and provider's stand-in, as another replica would be. */
   peer(options?: Options): Omit<Rig, 'peer'>
@@ -139,7 +139,7 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       clock,
       random,
       verdicts,
-      observer: observerInto(events),
+      emit: emitInto(events),
       channels: [
         { provider, render: given.render ?? rendered, breaker: createBreaker({ random, ...given.breaker }) },
       ],
@@ -205,14 +205,16 @@ export function rendered(message: NewMessage): Outgoing {
   return { channel: 'email', id, to, raw: Buffer.from(message.content.params['code'] ?? ''), expiresAt }
 }
 
-function observerInto(events: string[]): DeliveryObserver {
-  return {
-    attempt: ({ outcome }) => void events.push(`attempt ${outcome.is}`),
-    final: ({ state }) => void events.push(`final ${state}`),
-    breaker: ({ state }) => void events.push(`breaker ${state}`),
-    storeFailed: ({ doing }) => void events.push(`storeFailed ${doing}`),
-    fault: () => void events.push('fault'),
-  }
+function emitInto(events: string[]): Emit {
+  return createEmitter([
+    {
+      attempt: ({ outcome }) => void events.push(`attempt ${outcome.is}`),
+      final: ({ state }) => void events.push(`final ${state}`),
+      breaker: ({ state }) => void events.push(`breaker ${state}`),
+      'store-failed': ({ doing }) => void events.push(`store-failed ${doing}`),
+      fault: () => void events.push('fault'),
+    },
+  ])
 }
 
 /** Waits until something is so; a test that waits for what never comes fails by saying what. */

@@ -33,7 +33,7 @@ t.test('while an end cannot be written nothing is claimed or begun; then all goe
   await until('it is being sent', () => provider.asked.length === 1)
   state.down = true
   provider.asked[0]?.answer(SENT)
-  await until('writing has failed', () => events.includes('storeFailed settle'))
+  await until('writing has failed', () => events.includes('store-failed settle'))
   const claims = state.claims
   await store({ code: 'waits' })
   delivery.wake('email')
@@ -42,7 +42,7 @@ t.test('while an end cannot be written nothing is claimed or begun; then all goe
   t.equal(provider.asked.length, 1, 'nothing is begun')
   t.equal(state.claims, claims, 'nothing is claimed')
   t.ok(state.settles > 2, 'it is asked again')
-  t.equal(events.filter(each => each === 'storeFailed settle').length, 1, 'and said once')
+  t.equal(events.filter(each => each === 'store-failed settle').length, 1, 'and said once')
   t.match(await view(sent.acceptance.message.id), { state: 'sending' })
 
   state.down = false
@@ -72,7 +72,7 @@ t.test('a claim that fails is tried again', async t => {
   const { message } = await store()
   state.down = true
   delivery.start()
-  await until('claiming has failed', () => events.includes('storeFailed claim'))
+  await until('claiming has failed', () => events.includes('store-failed claim'))
   state.down = false
   clock.advance(1000)
   await until('it is sent', async () => (await view(message.id)).state === 'sent')

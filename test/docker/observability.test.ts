@@ -1,18 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino } from 'pino'
-import { Counter, Gauge } from 'prom-client'
 import t from 'tap'
-import { createMetrics } from '../../src/admin/metrics.ts'
-import { createAlertLog } from '../../src/alerts/alert-log.ts'
+import { createMetrics } from '../../src/admin/metrics/metrics.ts'
+import type { MetricsSources } from '../../src/admin/metrics/scraped.ts'
+import { createEmitter } from '../../src/events/events.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const rules = read('docker/prometheus-rules.yaml')
 const dashboard = read('docker/grafana-dashboard.json')
 
-const metrics = createMetrics({
+const sources: MetricsSources = {
   backlog: () =>
     Promise.resolve({ backlog: { email: 1, sms: 0 }, oldest: { email: 1000, sms: null }, bytes: 4096 }),
   lanes: () => [
@@ -21,15 +20,9 @@ const metrics = createMetrics({
   certificateDays: () => 12.5,
   renewalRefused: () => true,
   now: () => 61_000,
-})
-// Those of device alerts are added when they are on.
-createAlertLog({
-  log: pino({ level: 'silent' }),
-  throttle: () => {},
-  registry: metrics.registry,
-  Counter,
-  Gauge,
-})
+}
+const metrics = createMetrics(sources, true)
+const emit = createEmitter(metrics.sinks)
 
 t.test(
   'every metric that a rule or a panel asks for exists, and so does each label it selects by',
@@ -64,7 +57,8 @@ t.test('a scrape says what is waiting, since when, and how the certificate does'
 t.test('reasons are bounded: what servers say cannot make the metrics grow without end', async t => {
   const message = { channel: 'email' } as never
   for (let n = 0; n < 500; n += 1) {
-    metrics.observer.attempt({
+    emit({
+      type: 'attempt',
       message,
       provider: 'smtp',
       outcome: { is: 'retry', whose: 'later', code: `4${n}`, reply: '' },

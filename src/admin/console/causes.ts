@@ -1,7 +1,7 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
-import type { ProviderStatus, ServiceHealth } from '../provider-health.ts'
+import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
 import { type DevicesStanding, deviceCauses } from './devices.ts'
 import { clockTime, span, spoken } from './layout.ts'
 
@@ -17,7 +17,7 @@ export interface CauseSources {
   readonly now: number
   /** null when the store does not answer. */
   readonly summary: Summary | null
-  readonly standing: Pick<ServiceHealth, 'providers' | 'validation' | 'storeFailure' | 'signatures'>
+  readonly health: Pick<ServiceHealth, 'providers' | 'validation' | 'storeFailure' | 'signatures'>
   readonly lanes: readonly ChannelStatus[]
   readonly channels: readonly Channel[]
   readonly certificate: { readonly expiresAt: number; readonly flaws: readonly string[] } | null
@@ -35,14 +35,14 @@ const DAY = 86_400_000
 
 /** What an operator has to know first, the worst first; one line that all is well when it is. */
 export function causesOf(sources: CauseSources): readonly Cause[] {
-  const { now, summary, standing, lanes, channels, certificate } = sources
+  const { now, summary, health, lanes, channels, certificate } = sources
   const causes: Cause[] = []
   const fail = (about: string, text: string) => causes.push({ level: 'fail', about, text })
   const warn = (about: string, text: string) => causes.push({ level: 'warn', about, text })
 
   if (sources.draining)
     warn('ending', 'This process is ending: it finishes what is in flight and takes nothing new soon.')
-  const failure = standing.storeFailure()
+  const failure = health.storeFailure()
   if (summary === null)
     fail(
       'store',
@@ -53,7 +53,7 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
       'store',
       `The store could not ${failure.doing} at ${clockTime(failure.at)}: ${failure.message}. Callbacks are answered 503 meanwhile.`,
     )
-  for (const provider of standing.providers())
+  for (const provider of health.providers())
     if (!provider.up) fail(provider.provider, downLine(provider, lanes, now))
   for (const channel of channels) {
     const oldest = summary?.oldest[channel] ?? null
@@ -63,7 +63,7 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
         `${summary?.backlog[channel] ?? 0} ${channel === 'email' ? 'mails wait' : 'SMS wait'}, the oldest for ${span(now - oldest)}.`,
       )
     }
-    const validation = standing.validation(channel)
+    const validation = health.validation(channel)
     if (validation !== null && !validation.ok) {
       warn(
         `${channel} URL`,

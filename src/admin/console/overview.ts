@@ -1,7 +1,7 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
-import type { Refusals, ServiceHealth } from '../provider-health.ts'
+import type { Refusals, ServiceHealth } from '../service-health.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
 import { type Html, html } from './html.ts'
@@ -20,7 +20,7 @@ const COLUMNS: readonly { readonly name: string; readonly states: readonly State
 ]
 
 export interface OverviewSources extends Omit<CauseSources, 'summary'> {
-  readonly standing: ServiceHealth
+  readonly health: ServiceHealth
   readonly hour: Summary | null
   readonly day: Summary | null
   readonly certificate: {
@@ -98,8 +98,8 @@ function cells(
   })
 }
 
-function providers({ standing, lanes, now }: OverviewSources): Html {
-  const known = standing.providers()
+function providers({ health, lanes, now }: OverviewSources): Html {
+  const known = health.providers()
   return html`<h2>Providers</h2>${lanes.map(lane => {
     const seen = known.filter(each => each.channel === lane.channel)
     return html`${
@@ -131,14 +131,14 @@ function platform(sources: OverviewSources): Html {
 <p class="small soft">POST_SIGNATURE is ${sources.postSignature}.</p>`
 }
 
-function callers(channel: Channel, { standing, requiredIsSafe, rotating }: OverviewSources): Html {
-  const validation = standing.validation(channel)
-  const { right, wrong, absent } = standing.signatures(channel)
+function callers(channel: Channel, { health, requiredIsSafe, rotating }: OverviewSources): Html {
+  const validation = health.validation(channel)
+  const { right, wrong, absent } = health.signatures(channel)
   const safe = requiredIsSafe.includes(channel)
-  const outdatedAt = standing.outdatedAt(channel)
+  const outdatedAt = health.outdatedAt(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>Last validation</dt><dd>${validation === null ? 'none since the start' : html`${moment(validation.at)}: ${validation.ok ? 'right' : validation.reason}`}</dd>
-<dt>Callers refused</dt><dd>${refusedLine(standing.refusals(channel))}</dd>
+<dt>Callers refused</dt><dd>${refusedLine(health.refusals(channel))}</dd>
 <dt>POSTs signed</dt><dd>${right} right, ${wrong} wrong, ${absent} unsigned${safe ? html`. <strong>POST_SIGNATURE=required would be safe.</strong>` : ''}</dd>
 ${rotating.includes(channel) ? html`<dt>Previous URL last used</dt><dd>${outdatedAt === null ? 'not since the start' : moment(outdatedAt)}</dd>` : ''}</dl>`
 }

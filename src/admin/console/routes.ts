@@ -1,12 +1,12 @@
 import { parse } from 'node:querystring'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ChannelStatus } from '../../delivery/port.ts'
+import type { Emit } from '../../events/events.ts'
 import type { Kind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
 import { type AdminQueries, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
-import type { OperatorAct } from '../audit-log.ts'
 import { CONSOLE_POLICY } from '../auth.ts'
-import type { ServiceHealth } from '../provider-health.ts'
+import type { ServiceHealth } from '../service-health.ts'
 import type { DevicesStanding } from './devices.ts'
 import { type Html, html } from './html.ts'
 import { frame, MAIL_POLICY, SCRIPT, STYLE } from './layout.ts'
@@ -17,7 +17,7 @@ import { type Shown, wordsList, wordsShown } from './words.ts'
 
 export interface ConsoleOptions {
   readonly desk: AdminQueries
-  readonly standing: ServiceHealth
+  readonly health: ServiceHealth
   readonly lanes: () => readonly ChannelStatus[]
   readonly channels: readonly Channel[]
   readonly kinds: readonly Kind[]
@@ -44,8 +44,7 @@ export interface ConsoleOptions {
   ) => Promise<{ readonly err_code: number; readonly err_msg: string; readonly ids: readonly string[] }>
   /** Something was made due: the delivery loop should look. */
   readonly nudge: (channel: Channel) => void
-  /** Hears of everything that somebody did here. */
-  readonly did: (act: OperatorAct) => void
+  readonly emit: Emit
   readonly postSignature: string
   readonly requiredIsSafe: () => readonly Channel[]
   /** Channels whose Token or key is being replaced. */
@@ -63,7 +62,7 @@ const LIVE_MS = 5000
 
 /** The console: pages made here, that work without JavaScript. Who may see them is decided before they are reached. */
 export async function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
-  const { desk, now, kinds, kindNames } = options
+  const { desk, now, kinds, kindNames, emit } = options
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
@@ -124,7 +123,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       now: at,
       hour,
       day,
-      standing: options.standing,
+      health: options.health,
       lanes: options.lanes(),
       channels: options.channels,
       certificate: options.certificate(),
@@ -197,10 +196,12 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
     const { channel, kind } = row
     if (act === 'retry' && (await desk.retryMessage(id))) {
       options.nudge(channel)
-      options.did({ did: act, channel, kind, ids: [id] })
+      emit({ type: 'operator-action', action: act, channel, kind, ids: [id] })
     }
-    if (act === 'cancel' && (await desk.cancelMessage(id)))
-      options.did({ did: act, channel, kind, ids: [id] })
+    if (act === 'cancel' && (await desk.cancelMessage(id))) {
+      emit({ type: 'operator-action', action: act, channel, kind, ids: [id] })
+      emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
+    }
     return reply.redirect(`/console/messages/${id}`, 303)
   })
 
@@ -249,7 +250,13 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       kind: kind.name,
       ...(await options.testSend(kind.channel, testBody(kind, to.trim(), now()))),
     }
-    options.did({ did: 'test-send', channel: kind.channel, kind: kind.name, ids: result.ids })
+    emit({
+      type: 'operator-action',
+      action: 'test-send',
+      channel: kind.channel,
+      kind: kind.name,
+      ids: result.ids,
+    })
     return page(reply, 'Test send', '/console/send', sendPage(sendable(), result, null))
   })
   const sendable = () => kinds.filter(kind => options.channels.includes(kind.channel))

@@ -1,5 +1,6 @@
+import type { EventHandlers } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
-import type { Observer } from './event-log.ts'
+import { isProviderDown } from '../providers/provider.ts'
 
 /** How a provider does, as far as this process has seen. */
 export interface ProviderStatus {
@@ -41,7 +42,7 @@ export interface SignatureCounts {
 
 /** What people ask first at night, kept in memory. */
 export interface ServiceHealth {
-  readonly observer: Observer
+  readonly handlers: EventHandlers
   providers(): readonly ProviderStatus[]
   validation(channel: Channel): Validation | null
   signatures(channel: Channel): SignatureCounts
@@ -60,31 +61,29 @@ export function createServiceHealth(now: () => number): ServiceHealth {
   const validations = new Map<Channel, Validation>()
   const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
   const refusals: Record<Channel, Refusals> = { email: NOBODY, sms: NOBODY }
-  const outdated: Record<Channel, number | null> = { email: null, sms: null }
+  const outdatedAt: Record<Channel, number | null> = { email: null, sms: null }
   let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
 
-  const observer: Observer = {
-    callback({ channel, method, answer, admission }) {
-      if (admission.ok && admission.outdated) outdated[channel] = now()
-      if (!admission.ok)
+  const handlers: EventHandlers = {
+    callback({ channel, method, answer, refusal, signature, outdated }) {
+      if (outdated) outdatedAt[channel] = now()
+      if (refusal !== null)
         refusals[channel] = {
           count: refusals[channel].count + 1,
-          last: { at: now(), reason: admission.answer.err_msg },
+          last: { at: now(), reason: answer.err_msg },
         }
       if (method === 'POST') {
-        if (admission.ok) signatures[channel][admission.signature] += 1
-        if (admission.ok && answer.err_code === 0) storeFailure = null
+        if (refusal === null) signatures[channel][signature] += 1
+        if (refusal === null && answer.err_code === 0) storeFailure = null
         return
       }
       // A stranger with a wrong key is not the platform that validates: it would hide the platform's own.
-      if (!admission.ok && admission.reason === 'key' && validations.get(channel)?.ok === true) return
+      if (refusal === 'key' && validations.get(channel)?.ok === true) return
       validations.set(channel, { at: now(), ok: answer.err_code === 0, reason: answer.err_msg })
     },
     attempt({ message, provider, outcome }) {
       const before = providers.get(provider)
-      const failed =
-        outcome.is === 'ambiguous' ||
-        (outcome.is === 'retry' && (outcome.untouched === true || outcome.whose === 'ours'))
+      const failed = isProviderDown(outcome)
       const at = now()
       const error =
         outcome.is === 'sent' || outcome.is === 'rejected'
@@ -104,27 +103,18 @@ export function createServiceHealth(now: () => number): ServiceHealth {
         lastSentAt: outcome.is === 'sent' ? at : (before?.lastSentAt ?? null),
       })
     },
-    storeFailed({ doing, error }) {
+    'store-failed'({ doing, error }) {
       storeFailure = { at: now(), doing, message: error.message }
     },
-    stray: () => undefined,
-    fault: () => undefined,
-    overQuota: () => undefined,
-    nearQuota: () => undefined,
-    duplicate: () => undefined,
-    superseded: () => undefined,
-    unrenderable: () => undefined,
-    final: () => undefined,
-    breaker: () => undefined,
   }
 
   return {
-    observer,
+    handlers,
     providers: () => [...providers.values()],
     validation: channel => validations.get(channel) ?? null,
     signatures: channel => signatures[channel],
     refusals: channel => refusals[channel],
-    outdatedAt: channel => outdated[channel],
+    outdatedAt: channel => outdatedAt[channel],
     storeFailure: () => storeFailure,
   }
 }

@@ -1,0 +1,22 @@
+import type { Logger } from 'pino'
+import type { EventHandlers } from '../../events/events.ts'
+import type { LogThrottles } from './throttles.ts'
+
+/** Logs who was refused at the private listener, and what operators do in the console. */
+export function logAdmin(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
+  return {
+    'admin-refused'({ reason }) {
+      // Every browser comes without a password first.
+      if (reason === 'no-token') return
+      rarely(`admin-refused/${reason}`, times =>
+        log.warn(
+          { event: 'console-refused', reason, times },
+          'somebody was not let in to the private listener',
+        ),
+      )
+    },
+    'operator-action'({ action, channel, kind, ids }) {
+      log.info({ event: 'operator', did: action, channel, kind, ids }, `${action} in the console`)
+    },
+  }
+}

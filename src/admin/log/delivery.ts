@@ -1,0 +1,70 @@
+import type { Logger } from 'pino'
+import type { EventHandlers, EventOf } from '../../events/events.ts'
+import { describeFault } from './fault.ts'
+import type { LogThrottles } from './throttles.ts'
+
+/** Logs what becomes of messages, the store's failures, and bugs. */
+export function logDelivery(log: Logger, { rarely, often }: LogThrottles): EventHandlers {
+  return {
+    attempt: event => logAttempt(log, rarely, event),
+    final({ id, channel, kind, state, answer, tookMs, providerId }) {
+      const line = {
+        event: 'final',
+        id,
+        channel,
+        kind,
+        state,
+        ...(answer === null ? {} : { why: answer }),
+        ...(tookMs === undefined ? {} : { ms: Math.round(tookMs) }),
+        ...(providerId === undefined ? {} : { provider_id: providerId }),
+      }
+      if (state === 'expired' || state === 'unknown') log.warn(line, state)
+      else log.info(line, state)
+    },
+    breaker({ channel, provider, state, reason }) {
+      if (state === 'open')
+        log.error(
+          { event: 'breaker', channel, provider, state, reason },
+          'left alone for a while: it keeps failing',
+        )
+      else log.info({ event: 'breaker', channel, provider, state }, 'works again')
+    },
+    'store-failed'({ doing, error }) {
+      rarely(`store/${doing}`, times => {
+        log.error({ event: 'store', doing, err: describeFault(error), times }, 'the store cannot take it now')
+      })
+    },
+    fault({ error }) {
+      const err = describeFault(error)
+      often(`fault/${err.type}`, times => log.error({ event: 'fault', err, times }, 'an unexpected fault'))
+    },
+  }
+}
+
+function logAttempt(log: Logger, rarely: LogThrottles['rarely'], event: EventOf<'attempt'>): void {
+  const { message, provider, outcome, attempts, tookMs } = event
+  const line = {
+    event: 'attempt',
+    id: message.id,
+    channel: message.channel,
+    kind: message.kind,
+    to: message.masked,
+    provider,
+    outcome: outcome.is,
+    attempts,
+    ms: Math.round(tookMs),
+    reply: outcome.reply,
+    ...(outcome.is === 'sent' ? {} : { code: outcome.code }),
+  }
+  if (outcome.is === 'sent') log.debug(line, 'sent')
+  else if (outcome.is === 'retry' && outcome.whose === 'ours') {
+    // Loud, and once: what has to be mended is the same for every message.
+    rarely(`mend/${provider}/${outcome.code}`, times =>
+      log.error({ ...line, times }, 'the provider refuses us: mend this'),
+    )
+  } else if (outcome.is === 'rejected') log.info(line, 'refused by the provider')
+  else
+    rarely(`later/${provider}/${outcome.is}/${outcome.code}`, times =>
+      log.warn({ ...line, times }, 'not sent yet'),
+    )
+}

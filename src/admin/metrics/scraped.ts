@@ -1,0 +1,92 @@
+import type { ChannelStatus } from '../../delivery/port.ts'
+import type { Summary } from '../../outbox/outbox.ts'
+
+/** The figures that are read when somebody scrapes. */
+export interface MetricsSources {
+  /** Live messages; null when the store does not answer. */
+  backlog(): Promise<Pick<Summary, 'backlog' | 'oldest' | 'bytes'> | null>
+  lanes(): readonly ChannelStatus[]
+  /** Days until the certificate expires; null without one. */
+  certificateDays(): number | null
+  /** Whether a renewed certificate is refused; null without one. */
+  renewalRefused(): boolean | null
+  /** ms since the epoch. */
+  now(): number
+}
+
+/** What one scrape sees. */
+interface Seen extends Omit<MetricsSources, 'backlog'> {
+  readonly store: Awaited<ReturnType<MetricsSources['backlog']>>
+}
+
+/** A gauge without labels whose value is null has no sample: 0 would be an expired certificate. */
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null]
+
+/** A gauge that is read at each scrape. A sample that is missing leaves the one of the scrape before. */
+export interface ScrapedRow {
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+  readonly read: (seen: Seen) => readonly Sample[]
+}
+
+export const SCRAPED: readonly ScrapedRow[] = [
+  {
+    name: 'backlog',
+    help: 'Messages that are queued or being sent.',
+    labels: ['channel'],
+    read: ({ store }) => Object.entries(store?.backlog ?? {}).map(([channel, count]) => [{ channel }, count]),
+  },
+  {
+    name: 'oldest_seconds',
+    help: 'Age of the oldest message that is queued or being sent.',
+    labels: ['channel'],
+    read: ({ store, now }) =>
+      Object.entries(store?.oldest ?? {}).map(([channel, at]) => [
+        { channel },
+        at === null ? 0 : Math.max(0, (now() - at) / 1000),
+      ]),
+  },
+  {
+    name: 'store_bytes',
+    help: 'Size of the store on disk.',
+    labels: [],
+    read: ({ store }) => [[{}, store?.bytes ?? null]],
+  },
+  {
+    name: 'store_up',
+    help: 'Whether the store answered this scrape.',
+    labels: [],
+    read: ({ store }) => [[{}, store === null ? 0 : 1]],
+  },
+  {
+    name: 'breaker_open',
+    help: 'Whether a provider is being left alone.',
+    labels: ['provider'],
+    read: ({ lanes }) => lanes().map(({ provider, breaker }) => [{ provider }, breaker === 'closed' ? 0 : 1]),
+  },
+  {
+    name: 'in_flight',
+    help: 'Attempts that are under way.',
+    labels: ['provider'],
+    read: ({ lanes }) => lanes().map(({ provider, inFlight }) => [{ provider }, inFlight]),
+  },
+  {
+    name: 'certificate_remaining_seconds',
+    help: 'Until the certificate expires.',
+    labels: [],
+    read: ({ certificateDays }) => {
+      const days = certificateDays()
+      return [[{}, days === null ? null : Math.round(days * 86_400)]]
+    },
+  },
+  {
+    name: 'certificate_renewal_refused',
+    help: 'Whether the certificate’s files have changed and cannot be served.',
+    labels: [],
+    read: ({ renewalRefused }) => {
+      const refused = renewalRefused()
+      return [[{}, refused === null ? null : Number(refused)]]
+    },
+  },
+]

@@ -1,0 +1,236 @@
+import type { EventOf, EventType } from '../../events/events.ts'
+import { isProviderDown } from '../../providers/provider.ts'
+
+/** The values of the label `is` in `twins_total`, and in the log line that goes with it. */
+export const DUPLICATE_LABELS = { 'in-progress': 'joined', finished: 'repeated' } as const
+
+type Labels = Readonly<Record<string, string>>
+/** What each event gives to a metric; null: nothing. */
+type Feed<Sample> = {
+  readonly [T in EventType]?: (event: EventOf<T>, bounded: (value: string) => string) => Sample | null
+}
+
+interface Metric {
+  /** Without `callback_courier_`. */
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+}
+/** Counts one for each event that gives labels. */
+export interface CounterRow extends Metric {
+  readonly count: Feed<Labels>
+}
+/** Is set to the value that an event gives. */
+export interface GaugeRow extends Metric {
+  readonly set: Feed<readonly [Labels, number]>
+}
+/** Observes the value that an event gives. */
+export interface HistogramRow extends Metric {
+  readonly buckets: readonly number[]
+  readonly observe: Feed<readonly [Labels, number]>
+}
+
+/** Metrics that events feed. Times are in seconds, by Prometheus' conventions; those of events are in ms. */
+export const COUNTERS: readonly CounterRow[] = [
+  {
+    name: 'callbacks_total',
+    help: 'Callbacks by what they were answered.',
+    labels: ['channel', 'method', 'kind', 'err_code'],
+    count: {
+      callback: ({ channel, method, kind, answer }) => ({
+        channel,
+        method,
+        kind,
+        err_code: String(answer.err_code),
+      }),
+    },
+  },
+  {
+    name: 'gate_refusals_total',
+    help: 'Callers that were not let in, by reason.',
+    labels: ['channel', 'method', 'reason'],
+    count: {
+      callback: ({ channel, method, refusal }) =>
+        refusal === null ? null : { channel, method, reason: refusal },
+    },
+  },
+  {
+    name: 'post_signatures_total',
+    help: 'POSTs by whether they came signed.',
+    labels: ['channel', 'signature'],
+    count: {
+      callback: ({ channel, method, refusal, signature }) =>
+        refusal === null && method === 'POST' ? { channel, signature } : null,
+    },
+  },
+  {
+    name: 'strays_total',
+    help: 'Requests for what is not here.',
+    labels: ['err_code'],
+    count: { 'stray-request': ({ answer }) => ({ err_code: String(answer.err_code) }) },
+  },
+  {
+    name: 'attempts_total',
+    help: 'Attempts by outcome and reason.',
+    labels: ['channel', 'provider', 'outcome', 'reason'],
+    count: {
+      attempt: ({ message, provider, outcome }, bounded) => ({
+        channel: message.channel,
+        provider,
+        outcome: outcome.is,
+        reason: outcome.is === 'sent' ? '' : bounded(outcome.code),
+      }),
+    },
+  },
+  {
+    name: 'messages_total',
+    help: 'Messages by their final state.',
+    labels: ['channel', 'kind', 'state'],
+    count: {
+      final: ({ channel, kind, state }) => ({ channel, kind, state }),
+      superseded: ({ channel, kind }) => ({ channel, kind, state: 'superseded' }),
+    },
+  },
+  {
+    name: 'twins_total',
+    help: 'Messages that were the same as one before, and not sent again.',
+    labels: ['channel', 'is'],
+    count: { duplicate: ({ channel, is }) => ({ channel, is: DUPLICATE_LABELS[is] }) },
+  },
+  {
+    name: 'over_quota_total',
+    help: 'Messages that a quota held back.',
+    labels: ['channel', 'quota'],
+    count: { 'over-quota': ({ channel, quota }) => ({ channel, quota }) },
+  },
+  {
+    name: 'near_quota_total',
+    help: 'Messages beyond half of a brake for a whole channel.',
+    labels: ['channel', 'quota'],
+    count: { 'near-quota': ({ channel, quota }) => ({ channel, quota }) },
+  },
+  {
+    name: 'faults_total',
+    help: 'Unexpected faults: bugs.',
+    labels: ['where'],
+    count: { fault: () => ({ where: 'callback' }), unrenderable: () => ({ where: 'render' }) },
+  },
+  {
+    name: 'store_failures_total',
+    help: 'Times the store could not take something.',
+    labels: ['doing'],
+    count: { 'store-failed': ({ doing }) => ({ doing }) },
+  },
+  {
+    name: 'receipts_total',
+    help: 'Delivery reports by status, and what became of them.',
+    labels: ['status', 'result'],
+    count: { receipt: ({ status, result }) => ({ status: result === 'forged' ? 'none' : status, result }) },
+  },
+  {
+    name: 'admin_refusals_total',
+    help: 'Requests to the private listener that were not let in.',
+    labels: ['reason'],
+    count: { 'admin-refused': ({ reason }) => ({ reason }) },
+  },
+]
+
+export const GAUGES: readonly GaugeRow[] = [
+  {
+    name: 'provider_up',
+    help: 'Whether the provider’s last attempt got an answer from it.',
+    labels: ['provider'],
+    set: { attempt: ({ provider, outcome }) => [{ provider }, isProviderDown(outcome) ? 0 : 1] },
+  },
+]
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 5, 10, 30, 60, 300]
+
+export const HISTOGRAMS: readonly HistogramRow[] = [
+  {
+    name: 'answer_seconds',
+    help: 'Time from a callback’s head to its answer.',
+    labels: ['channel', 'method'],
+    buckets: SECONDS,
+    observe: { callback: ({ channel, method, tookMs }) => [{ channel, method }, tookMs / 1000] },
+  },
+  {
+    name: 'acceptance_seconds',
+    help: 'Time from a message’s arrival to its provider’s acceptance.',
+    labels: ['channel'],
+    buckets: SECONDS,
+    observe: {
+      final: ({ channel, state, tookMs }) =>
+        state === 'sent' && tookMs !== undefined ? [{ channel }, tookMs / 1000] : null,
+    },
+  },
+  {
+    name: 'attempt_seconds',
+    help: 'How long an attempt took.',
+    labels: ['provider', 'outcome'],
+    buckets: SECONDS,
+    observe: {
+      attempt: ({ provider, outcome, tookMs }) => [{ provider, outcome: outcome.is }, tookMs / 1000],
+    },
+  },
+  {
+    name: 'store_commit_seconds',
+    help: 'How long the store took to commit.',
+    labels: [],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+    observe: { 'store-commit': ({ ms }) => [{}, ms / 1000] },
+  },
+  {
+    name: 'store_commit_calls',
+    help: 'How many calls shared a commit.',
+    labels: [],
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+    observe: { 'store-commit': ({ calls }) => [{}, calls] },
+  },
+]
+
+/** Metrics of device alerts: present only when these are on. */
+export const ALERT_COUNTERS: readonly CounterRow[] = [
+  {
+    name: 'ddq_messages_total',
+    help: 'Messages of the data subscription, by topic.',
+    labels: ['topic'],
+    count: { 'ddq-message': ({ topic }) => ({ topic }) },
+  },
+  {
+    name: 'ddq_malformed_total',
+    help: 'Received bytes and messages that cannot be used, by topic.',
+    labels: ['topic'],
+    count: { 'ddq-malformed': ({ topic }) => ({ topic: topic === '' ? 'none' : topic }) },
+  },
+  {
+    name: 'ddq_ends_total',
+    help: 'Connections to the data subscription that ended, by why.',
+    labels: ['why'],
+    count: { 'ddq-ended': ({ is }) => ({ why: is }) },
+  },
+  {
+    name: 'alerts_total',
+    help: 'Device alerts by what became of them: told, or why not.',
+    labels: ['channel', 'kind', 'result'],
+    count: {
+      'alert-sent': ({ channel, kind }) => ({ channel, kind, result: 'told' }),
+      'alert-suppressed': ({ channel, kind, why }) => ({ channel, kind, result: why }),
+      'alert-over-quota': ({ channel, kind }) => ({ channel, kind, result: 'over-quota' }),
+      'alert-unrenderable': ({ channel, kind }) => ({ channel, kind, result: 'unrenderable' }),
+    },
+  },
+]
+
+export const ALERT_GAUGES: readonly GaugeRow[] = [
+  {
+    name: 'ddq_subscribed',
+    help: 'Whether this process holds the data subscription.',
+    labels: [],
+    set: {
+      'ddq-subscribed': () => [{}, 1],
+      'ddq-ended': () => [{}, 0],
+      'ddq-leader': ({ leads }) => (leads ? null : [{}, 0]),
+    },
+  },
+]

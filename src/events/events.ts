@@ -1,0 +1,188 @@
+import type { Channel, NewMessage } from '../messages/message.ts'
+import type { FinalAnswer, State } from '../outbox/outbox.ts'
+import type { Outcome } from '../providers/provider.ts'
+
+/** What a callback was answered. */
+interface Answered {
+  readonly err_code: number
+  readonly err_msg: string
+}
+
+/** Callbacks, as the public listener answers them. */
+type CallbackEvent =
+  /** A callback was answered; by the route's pattern, never the URL. */
+  | {
+      readonly type: 'callback'
+      readonly channel: Channel
+      readonly method: 'GET' | 'POST'
+      readonly kind: string
+      readonly answer: Answered
+      /** Why authentication refused its caller; null when it did not. */
+      readonly refusal: 'corp' | 'source' | 'key' | 'signature' | 'stale' | null
+      readonly signature: 'right' | 'wrong' | 'absent'
+      /** It came by the URL that is being replaced. */
+      readonly outdated: boolean
+      /** Ids of its messages, its duplicates' included. */
+      readonly ids: readonly string[]
+      readonly tookMs: number
+    }
+  /** Something else was asked for: no such path, no such method, or bytes that are not HTTP. */
+  | { readonly type: 'stray-request'; readonly answer: Answered }
+  /** The POSTs' signatures say something about POST_SIGNATURE: see SignatureNews. */
+  | {
+      readonly type: 'signature-news'
+      readonly is: 'required-is-safe' | 'no-longer-safe' | 'unsigned'
+      readonly channel?: Channel
+      readonly came?: 'right' | 'wrong' | 'absent' | 'stale'
+    }
+  | { readonly type: 'unrenderable'; readonly channel: Channel; readonly kind: string; readonly error: Error }
+  /** A quota refused a message. */
+  | { readonly type: 'over-quota'; readonly channel: Channel; readonly kind: string; readonly quota: string }
+  /** More than half of a limit for the whole channel is used up. */
+  | { readonly type: 'near-quota'; readonly channel: Channel; readonly quota: string }
+  | {
+      readonly type: 'duplicate'
+      readonly channel: Channel
+      readonly kind: string
+      readonly is: 'in-progress' | 'finished'
+    }
+  /** A newer code ended a message. */
+  | { readonly type: 'superseded'; readonly id: string; readonly channel: Channel; readonly kind: string }
+  /** What became of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
+  | {
+      readonly type: 'receipt'
+      readonly providerId: string
+      readonly status: string
+      readonly errorCode: string | null
+      readonly result: 'recorded' | 'stale' | 'unknown' | 'forged'
+    }
+
+type DeliveryEvent =
+  | {
+      readonly type: 'attempt'
+      readonly message: Pick<NewMessage, 'id' | 'channel' | 'kind' | 'masked'>
+      readonly provider: string
+      readonly outcome: Outcome
+      readonly attempts: number
+      readonly tookMs: number
+    }
+  | {
+      readonly type: 'final'
+      readonly id: string
+      readonly channel: Channel
+      readonly kind: string
+      readonly state: State
+      readonly answer: FinalAnswer
+      /** Arrival to end, ms; undefined for a message that ended without an attempt. */
+      readonly tookMs?: number
+      readonly providerId?: string
+    }
+  /** A circuit breaker opened or closed. */
+  | {
+      readonly type: 'breaker'
+      readonly channel: Channel
+      readonly provider: string
+      readonly state: 'open' | 'closed'
+      readonly reason: string
+    }
+
+/** Device alerts, and the data subscription (DDQ) that they come by. */
+type AlertEvent =
+  | { readonly type: 'ddq-message'; readonly topic: string }
+  /** Bytes or a message of the subscription cannot be used. The topic is empty when it cannot be read. */
+  | {
+      readonly type: 'ddq-malformed'
+      readonly topic: string
+      readonly fault: string
+      readonly shape: string
+    }
+  | { readonly type: 'ddq-subscribed'; readonly topics: number }
+  /** One topic is refused, though others are not. */
+  | { readonly type: 'ddq-topic-refused'; readonly topic: string; readonly why: string }
+  | { readonly type: 'ddq-ended'; readonly is: string; readonly why: string; readonly waitMs: number }
+  /** This process became the one that watches the devices, or another one did. */
+  | { readonly type: 'ddq-leader'; readonly leads: boolean }
+  | {
+      readonly type: 'alert-sent'
+      readonly id: string
+      readonly channel: Channel
+      readonly kind: string
+      /** Masked. */
+      readonly to: string
+      readonly device: string
+    }
+  /** Somebody was not alerted, and why; `repeated`: the same message came before. */
+  | {
+      readonly type: 'alert-suppressed'
+      readonly why: 'quiet' | 'not-alarmed' | 'outdated' | 'repeated'
+      readonly channel: Channel
+      readonly kind: string
+    }
+  | {
+      readonly type: 'alert-over-quota'
+      readonly channel: Channel
+      readonly kind: string
+      readonly quota: string
+    }
+  | {
+      readonly type: 'alert-unrenderable'
+      readonly channel: Channel
+      readonly kind: string
+      readonly error: Error
+    }
+  | { readonly type: 'alert-store-failed'; readonly doing: string; readonly error: Error }
+
+/** The store and the process. */
+type SystemEvent =
+  /** The store could not take something. */
+  | { readonly type: 'store-failed'; readonly doing: string; readonly error: Error }
+  /** A commit of the store: how long it took, and how many calls shared it. */
+  | { readonly type: 'store-commit'; readonly ms: number; readonly calls: number }
+  /** A bug. */
+  | { readonly type: 'fault'; readonly error: Error }
+
+/** The private listener. */
+type AdminEvent =
+  /** A request to the private listener was refused. */
+  | {
+      readonly type: 'admin-refused'
+      readonly reason: 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'too-many-tries'
+    }
+  /** An operator did something in the console. */
+  | {
+      readonly type: 'operator-action'
+      readonly action: 'retry' | 'cancel' | 'test-send'
+      readonly channel: Channel
+      readonly kind: string
+      /** The messages it was done to, or that it made. */
+      readonly ids: readonly string[]
+    }
+
+/**
+ * Everything that the parts of the service report; the log, the metrics and the console's figures are made from it.
+ * No event holds a recipient in full, a code, a link, a key or a URL.
+ */
+export type ServiceEvent = CallbackEvent | DeliveryEvent | AlertEvent | SystemEvent | AdminEvent
+export type EventType = ServiceEvent['type']
+export type EventOf<T extends EventType> = Extract<ServiceEvent, { readonly type: T }>
+
+/** Reports an event. */
+export type Emit = (event: ServiceEvent) => void
+
+/** What a sink (a log, metrics) does with the events that it is interested in. */
+export type EventHandlers = { readonly [T in EventType]?: (event: EventOf<T>) => void }
+
+/** @returns a function that hands each event to every sink that has a handler for it, in the order of the sinks. */
+export function createEmitter(sinks: readonly EventHandlers[]): Emit {
+  const handlers = new Map<EventType, ((event: ServiceEvent) => void)[]>()
+  for (const sink of sinks) {
+    for (const [type, handler] of Object.entries(sink))
+      handlers.set(type as EventType, [
+        ...(handlers.get(type as EventType) ?? []),
+        handler as (event: ServiceEvent) => void,
+      ])
+  }
+  return event => {
+    for (const handler of handlers.get(event.type) ?? []) handler(event)
+  }
+}
