@@ -11,10 +11,10 @@ import type {
 } from './outbox.ts'
 
 /**
- * What crosses between the service's thread and the store's. Plain data, copied; many calls in one message each way.
+ * The messages between the service's thread and the store's: plain data, copied; many calls in one message each way.
  */
 
-/** Every call, what it takes and what it gives. `now`: ms since the epoch, by the service's clock. */
+/** Every call with its argument and its result. `now`: ms since the epoch, by the service's clock. */
 export interface StoreCalls {
   accept: { takes: { now: number; messages: readonly Acceptance[] }; gives: readonly Accepted[] }
   claim: {
@@ -22,19 +22,19 @@ export interface StoreCalls {
     gives: Awaited<ReturnType<Outbox['claim']>>
   }
   settle: { takes: { now: number; id: string; token: string; settlement: Settlement }; gives: Settled }
-  receipt: {
+  writeReceipt: {
     takes: { channel: Channel; providerId: string; status: string; errorCode: string | null; at: number }
     gives: 'recorded' | 'stale' | 'unknown'
   }
-  retry: { takes: { now: number; id: string }; gives: boolean }
-  cancel: { takes: { now: number; id: string }; gives: boolean }
-  probe: { takes: { now: number }; gives: boolean }
-  summary: { takes: { since: number; stepMs: number }; gives: Summary }
-  list: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
-  find: { takes: { id: string }; gives: MessageView | null }
-  notes: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
+  retryMessage: { takes: { now: number; id: string }; gives: boolean }
+  cancelMessage: { takes: { now: number; id: string }; gives: boolean }
+  probeCommit: { takes: { now: number }; gives: boolean }
+  readSummary: { takes: { since: number; stepMs: number }; gives: Summary }
+  listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
+  findMessage: { takes: { id: string }; gives: MessageView | null }
+  readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
   /** Prunes what is older than the retention, if that was not done for a while. */
-  tend: { takes: { now: number }; gives: null }
+  prune: { takes: { now: number }; gives: null }
 }
 
 /** A message that the store ended by itself. */
@@ -47,33 +47,33 @@ export type CallResult<N extends CallName> = StoreCalls[N]['gives']
 /** A call on its way: its number, what is called, with what. */
 export type StoreCall = { [N in CallName]: readonly [number, N, CallArguments<N>] }[CallName]
 
-/** What went wrong with a call. `unavailable`: nothing was written; `fault`: a bug. */
+/** Why a call failed. `unavailable`: nothing was written; `fault`: a bug. */
 export interface CallFailure {
   readonly is: 'unavailable' | 'backlog' | 'fault'
   readonly message: string
   readonly cause?: unknown
 }
 
-/** Its answer: number, value, or null and the failure. */
+/** The answer to a call: its number, value, or null and the failure. */
 export type StoreReply = readonly [number, unknown, CallFailure?]
 
-/** Service's thread to the store's. */
+/** From the service's thread to the store's. */
 export type MessageToWorker = readonly StoreCall[] | 'close'
 
-/** Store's thread to the service's. */
+/** From the store's thread to the service's. */
 export type MessageFromWorker =
   | { readonly is: 'open' }
   | { readonly is: 'unusable'; readonly message: string; readonly cause?: unknown }
   /**
-   * The replies to calls that shared a transaction, and how long it took with its commit, ms. `taken`: how many
-   * messages were worked off with them.
+   * The replies to calls that shared a transaction, and how long it took with its commit, ms. `batches`: how many
+   * messages from the service's thread are answered with them.
    */
   | {
       readonly is: 'replies'
       readonly replies: readonly StoreReply[]
       readonly ms: number
-      readonly taken: number
+      readonly batches: number
     }
-  /** A fault that concerns no call: a checkpoint or pruning that failed. */
-  | { readonly is: 'trouble'; readonly doing: string; readonly message: string }
+  /** A failure that concerns no call: of a checkpoint or of pruning. */
+  | { readonly is: 'background-failure'; readonly doing: string; readonly message: string }
   | { readonly is: 'closed' }

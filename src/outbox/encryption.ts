@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import type { Channel, Content } from '../messages/message.ts'
 
-/** What is unreadable in the store: to whom, and what. */
+/** The encrypted part of a message: to whom, and what. */
 export interface Payload {
   readonly recipient: string
   readonly content: Content
@@ -17,7 +17,7 @@ export interface Payload {
 
 /** Keyed names: equal for equal fields, and meaningless without the secret. 22 characters of base64url (128 bits). */
 export interface KeyedHashes {
-  /** Names a message's twins. `fields`: everything that two messages must share to be the same, in a fixed order. */
+  /** Names a message and its duplicates. `fields`: everything that two messages must share to be the same, in a fixed order. */
   dedupeKey(fields: readonly string[]): string
   /** Names the group within which a newer code supersedes older ones. */
   groupKey(channel: Channel, recipient: string, kind: string, pluginId: string): string
@@ -28,12 +28,14 @@ export interface KeyedHashes {
 }
 
 export interface StoreKeys extends KeyedHashes {
-  /** The key that letters are sealed with. A KeyObject shows its bytes to no log and may cross to a thread. */
+  /** The key that payloads are encrypted with. A KeyObject shows its bytes to no log and may cross to a thread. */
   readonly payloadKey: KeyObject
-  encrypt(id: string, letter: Payload): Buffer
-  /** @throws when it was changed, sealed with another secret, or belongs to another row. */
-  decrypt(id: string, sealed: Uint8Array): Payload
+  encrypt(id: string, payload: Payload): Buffer
+  /** @throws when it was changed, encrypted with another secret, or belongs to another row. */
+  decrypt(id: string, encrypted: Uint8Array): Payload
 }
+
+type Hash = (fields: readonly string[]) => string
 
 /**
  * Derives all of the store's keys from one secret, each for one purpose (HKDF-SHA256, RFC 5869).
@@ -44,19 +46,24 @@ export function createStoreKeys(secret: string | Uint8Array): StoreKeys {
   const master = typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret
   const derive = (purpose: string) =>
     createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `callback-courier/${purpose}`, 32)))
-  const payloadKey = derive('letter')
-  const name = (purpose: string) => {
+  const payloadKey = derive('payload')
+  const hash = (purpose: string): Hash => {
     const key = derive(purpose)
     // As JSON, since joined with any separator `a|b`,`c` and `a`,`b|c` would be the same.
-    return (fields: readonly string[]) =>
+    return fields =>
       createHmac('sha256', key).update(JSON.stringify(fields)).digest().subarray(0, 16).toString('base64url')
   }
-  const [twin, group, recipient, bucket] = [name('twin'), name('group'), name('recipient'), name('bucket')]
+  const [dedupe, group, recipient, bucket] = ['dedupe', 'group', 'recipient', 'bucket'].map(hash) as [
+    Hash,
+    Hash,
+    Hash,
+    Hash,
+  ]
   return {
     payloadKey,
-    encrypt: (id, letter) => encryptPayload(payloadKey, id, letter),
-    decrypt: (id, sealed) => decryptPayload(payloadKey, id, sealed),
-    dedupeKey: fields => twin(fields),
+    encrypt: (id, payload) => encryptPayload(payloadKey, id, payload),
+    decrypt: (id, encrypted) => decryptPayload(payloadKey, id, encrypted),
+    dedupeKey: dedupe,
     groupKey: (...fields) => group(fields),
     recipientHash: (...fields) => recipient(fields),
     bucketHash: (...fields) => bucket(fields),
@@ -67,7 +74,7 @@ const VERSION = 1
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Asking for random bytes costs as much for a page of them as for one nonce, and half of what sealing does. */
+/** A page of random bytes costs as much as one nonce, and half of what encrypting does. */
 const POOLED_NONCES = 256
 let pool = Buffer.alloc(0)
 
@@ -82,24 +89,41 @@ function nextNonce(): Buffer {
  * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce; the row's id is authenticated too, so that no row can be
  * given another's content. Version byte, nonce, ciphertext, tag.
  */
-export function encryptPayload(key: KeyObject, id: string, letter: Payload): Buffer {
+export function encryptPayload(key: KeyObject, id: string, payload: Payload): Buffer {
   const nonce = nextNonce()
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   cipher.setAAD(Buffer.from(id, 'latin1'))
-  const head = cipher.update(JSON.stringify([letter.recipient, letter.content]), 'utf8')
+  const head = cipher.update(JSON.stringify([payload.recipient, payload.content]), 'utf8')
   return Buffer.concat([Buffer.of(VERSION), nonce, head, cipher.final(), cipher.getAuthTag()])
 }
 
-/** @throws when it was changed, sealed with another key, or belongs to another row. */
-export function decryptPayload(key: KeyObject, id: string, sealed: Uint8Array): Payload {
-  if (sealed[0] !== VERSION || sealed.length < 1 + NONCE_BYTES + TAG_BYTES) {
-    throw new Error('a sealed letter of an unknown form')
+/** @throws when it was changed, encrypted with another key, or belongs to another row. */
+export function decryptPayload(key: KeyObject, id: string, encrypted: Uint8Array): Payload {
+  if (encrypted[0] !== VERSION || encrypted.length < 1 + NONCE_BYTES + TAG_BYTES) {
+    throw new Error('an encrypted payload of an unknown form')
   }
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, 1 + NONCE_BYTES))
+  const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(1, 1 + NONCE_BYTES))
   decipher.setAAD(Buffer.from(id, 'latin1'))
-  decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))
-  const head = decipher.update(sealed.subarray(1 + NONCE_BYTES, sealed.length - TAG_BYTES))
+  decipher.setAuthTag(encrypted.subarray(encrypted.length - TAG_BYTES))
+  const head = decipher.update(encrypted.subarray(1 + NONCE_BYTES, encrypted.length - TAG_BYTES))
   const text = Buffer.concat([head, decipher.final()]).toString('utf8')
   const [recipient, content] = JSON.parse(text) as [string, Content]
   return { recipient, content }
+}
+
+const SECRET_CHECK = 'secret-check'
+
+/** A value that only the secret of this key can read: kept in the store, it tells whether the secret is still the same. */
+export function createSecretCheck(key: KeyObject): Buffer {
+  return encryptPayload(key, SECRET_CHECK, { recipient: '', content: { params: {}, words: 'ours' } })
+}
+
+/** Whether a store's check was made with the secret of this key. */
+export function matchesSecretCheck(key: KeyObject, check: Uint8Array): boolean {
+  try {
+    decryptPayload(key, SECRET_CHECK, check)
+    return true
+  } catch {
+    return false
+  }
 }

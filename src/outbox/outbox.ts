@@ -1,8 +1,8 @@
 import type { Channel, Content, NewMessage, Purpose } from '../messages/message.ts'
 
 /**
- * The port of the outbox: where callback and delivery meet. sqlite.ts and postgres.ts implement it;
- * test/outbox/contract.ts holds every promise written here.
+ * The port of the outbox: where callback and delivery meet. sqlite/outbox.ts and postgres/outbox.ts implement it;
+ * test/outbox/contract.ts tests every promise written here.
  *
  *     queued → sending(lease) → sent | refused | expired | superseded | unknown
  *
@@ -14,7 +14,7 @@ export type LiveState = (typeof LIVE_STATES)[number]
 export type FinalState = (typeof FINAL_STATES)[number]
 export type State = LiveState | FinalState
 
-/** A twin that became final this long ago or less gets the same answer, and nothing new is stored. */
+/** The duplicate of a message that ended this long ago or less gets the same answer, and nothing new is stored. */
 export const DEDUPE_WINDOW_MS = 45_000
 
 /** A claim on a message. Only the holder of the current lease may settle it. */
@@ -40,7 +40,7 @@ export interface Charge {
 
 export interface Acceptance {
   readonly message: NewMessage
-  /** HMAC that names its twins: whatever says the same to the same recipient. */
+  /** HMAC that its duplicates share: whatever says the same to the same recipient. */
   readonly dedupeKey: string
   /** HMAC of channel, recipient, kind and plugin_id; code kinds only. Newer supersedes older within a group. */
   readonly groupKey?: string
@@ -52,20 +52,20 @@ export interface Acceptance {
    * once; absent: `queued`, due now.
    */
   readonly lease?: Lease
-  /** A twin that became final this long ago or less is answered for; TWIN_WINDOW_MS unless given. */
+  /** How long after its end a duplicate answers for it, ms; DEDUPE_WINDOW_MS unless given. */
   readonly dedupeWindowMs?: number
   /** Written in the transaction that stores the message, and only if it is stored. */
   readonly memo?: Memo
 }
 
 /**
- * Something remembered beside the messages, such as who was alarmed about which device. It outlives a restart, is
- * shared by replicas, and holds nothing that must not be read on disk: its name is a keyed hash.
+ * A value kept beside the messages, such as who was alarmed about which device. It outlives a restart, is shared by
+ * replicas, and holds nothing that must not be read on disk: its name is a keyed hash.
  */
 export interface Memo {
   readonly name: string
   readonly value: string
-  /** May be forgotten from then on, ms since the epoch. */
+  /** It may be deleted from then on, ms since the epoch. */
   readonly expiresAt: number
 }
 
@@ -76,9 +76,9 @@ export type Accepted =
    * their `warnAt` or more; absent when there is none.
    */
   | { readonly is: 'stored'; readonly superseded: readonly string[]; readonly nearing?: readonly string[] }
-  /** Its twin is live: nothing stored. Wait for `id`. */
+  /** Its duplicate is live: nothing stored. Wait for `id`. */
   | { readonly is: 'in-progress'; readonly id: string }
-  /** Its twin is final, and recently so (or superseded and still valid): nothing stored, same answer. */
+  /** Its duplicate ended, and recently so (or was superseded and is still valid): nothing stored, same answer. */
   | { readonly is: 'finished'; readonly id: string; readonly state: FinalState; readonly answer: FinalAnswer }
   /** A quota is used up: nothing stored. */
   | { readonly is: 'over-quota'; readonly quota: string; readonly retryAfterSeconds: number }
@@ -151,7 +151,7 @@ export class StoreUnusable extends Error {
 export interface Outbox {
   /**
    * Stores the messages of one callback: all of them durably committed when it resolves, or none.
-   * Each is judged by itself (twin, quota); calls that come together share one commit.
+   * Each is judged by itself (duplicate, quota); calls that come together share one commit.
    * @throws StoreUnavailable, BacklogFull
    */
   accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]>
@@ -191,12 +191,14 @@ export interface Outbox {
     errorCode: string | null,
     at: number,
   ): Promise<'recorded' | 'stale' | 'unknown'>
-  /** How claims are held on a store that several processes share; one that a process has for itself needs none. */
+  /** Leases on a store that several processes share; absent in one that a process has for itself. */
   readonly sharedLeases?: SharedLeases
-  /** What is remembered beside the messages. */
+  /** Values kept beside the messages. */
   readonly memos: MemoStore
-  /** For people: counts, lists, timelines, retry and cancel. */
+  /** What people look at: counts, lists, timelines. */
   readonly queries: AdminQueries
+  /** What people do to a message that waits. */
+  readonly actions: OperatorActions
   /** Commits what is queued and lets go of the store. */
   close(): Promise<void>
 }
@@ -213,11 +215,11 @@ export interface SharedLeases {
 }
 
 export interface MemoStore {
-  /** The values of the notes with these names, of those that there are. @throws StoreUnavailable */
+  /** The values of the memos with these names, of those that there are. @throws StoreUnavailable */
   readMemos(names: readonly string[]): Promise<ReadonlyMap<string, string>>
   /**
-   * Takes or keeps a lead that only one of several processes on the store may have, for `ttlMs` from now; 0 gives it
-   * up. False: another has it. A store that one process holds has no such question.
+   * Takes or renews a leader lease, which only one of several processes on the store may have, for `ttlMs` from now; 0
+   * gives it up. False: another has it. Absent in a store that one process holds.
    * @throws StoreUnavailable
    */
   readonly takeLeaderLease?: (name: string, owner: string, ttlMs: number) => Promise<boolean>
@@ -275,12 +277,15 @@ export interface AdminQueries {
   readSummary(since: number, stepMs: number): Promise<Summary>
   listMessages(filter: ListFilter): Promise<readonly MessageView[]>
   findMessage(id: string): Promise<MessageView | null>
+  /** Whether a commit works right now: writes and commits something harmless. */
+  probeCommit(): Promise<boolean>
+}
+
+export interface OperatorActions {
   /** Makes a queued message due now. False when it does not wait. */
   retryMessage(id: string): Promise<boolean>
   /** Makes a queued message final (`superseded`, timeline says cancelled). False when it does not wait. */
   cancelMessage(id: string): Promise<boolean>
-  /** Whether a commit works right now: writes and commits something harmless. */
-  probeCommit(): Promise<boolean>
 }
 
 export type { Content }

@@ -1,8 +1,109 @@
+import type { Accepted, Charge } from './outbox.ts'
+
 /**
- * A sliding estimate over two fixed windows: what was counted in the current window, plus the share of the previous
- * one that a window ending now still overlaps, as if that had come evenly spread. Two counters a bucket, whatever
- * the limit; off by what was not evenly spread, which evens out over the next window.
+ * A sliding estimate over two fixed windows: the count of the current window, plus the share of the previous one that
+ * a window ending now still overlaps, as if its messages had come evenly spread. A counter is two numbers, whatever the
+ * limit; it is off by what was not evenly spread, which evens out over the next window.
  */
+
+/** What is stored of a bucket for one quota. */
+export interface QuotaCounter {
+  /** Start of the current window, ms since the epoch. */
+  readonly windowStart: number
+  /** Counted in the current window. */
+  readonly current: number
+  /** Counted in the window before it. */
+  readonly previous: number
+  /** From then on it weighs nothing: the end of the window after the current one, ms since the epoch. */
+  readonly expiresAt: number
+}
+
+/** Where a message was counted: the counter's name and the start of the window. Kept in its row, for the refund. */
+export type ChargedWindows = readonly (readonly [counter: string, windowStart: number])[]
+
+/** A message that fits into all of its quotas, counted. */
+export interface Charged {
+  readonly is: 'charged'
+  /** The counters as they are to be written, by name. */
+  readonly counters: ReadonlyMap<string, QuotaCounter>
+  readonly windows: ChargedWindows
+  /** Quotas that are used up to where their operator wants to know it. */
+  readonly nearing: readonly string[]
+}
+
+/** Begins with the bucket, so that the counters of a recipient lie together. */
+export function counterName({ quota, bucket, windowMs }: Charge): string {
+  return `${bucket} ${quota} ${windowMs}`
+}
+
+/**
+ * Counts one message in every counter, or in none when one is full; then the one that is full for longest answers.
+ *
+ * @param readCounter gives what is stored under a name.
+ * @param now ms since the epoch.
+ */
+export function chargeQuotas(
+  charges: readonly Charge[],
+  readCounter: (name: string) => QuotaCounter | undefined,
+  now: number,
+): Charged | Extract<Accepted, { is: 'over-quota' }> {
+  const used = charges.map(charge => {
+    const name = counterName(charge)
+    return { charge, name, counter: rotateCounter(readCounter(name), charge.windowMs, now) }
+  })
+  let longest = { quota: '', waitMs: 0 }
+  for (const { charge, counter } of used) {
+    const waitMs = msUntilRoom(counter.previous, counter.current, charge.limit, charge.windowMs, now)
+    if (waitMs > longest.waitMs) longest = { quota: charge.quota, waitMs }
+  }
+  if (longest.waitMs > 0) {
+    return {
+      is: 'over-quota',
+      quota: longest.quota,
+      // Rounded up: who comes back when it says so must find room.
+      retryAfterSeconds: Math.ceil(longest.waitMs / 1000),
+    }
+  }
+  const nearing = used.flatMap(({ charge: { quota, warnAt, windowMs }, counter }) =>
+    warnAt !== undefined && estimateUse(counter.previous, counter.current + 1, windowMs, now) >= warnAt
+      ? [quota]
+      : [],
+  )
+  return {
+    is: 'charged',
+    counters: new Map(used.map(({ name, counter }) => [name, { ...counter, current: counter.current + 1 }])),
+    windows: used.map(({ name, counter }) => [name, counter.windowStart]),
+    nearing,
+  }
+}
+
+/**
+ * A counter as it stands in the window of `now`.
+ *
+ * A counter that is one window ahead is used as it is: a replica whose clock is a little ahead may be in the next
+ * window already. One that is farther ahead was written before a clock was set back, and begins anew: its counts would
+ * lock its bucket out until that time has come.
+ */
+export function rotateCounter(stored: QuotaCounter | undefined, windowMs: number, now: number): QuotaCounter {
+  const windowStart = startOfWindow(now, windowMs)
+  const windowsAhead = stored === undefined ? undefined : (stored.windowStart - windowStart) / windowMs
+  if (stored !== undefined && (windowsAhead === 0 || windowsAhead === 1)) return stored
+  const previous = windowsAhead === -1 ? (stored?.current ?? 0) : 0
+  return { windowStart, current: 0, previous, expiresAt: windowStart + 2 * windowMs }
+}
+
+/**
+ * Takes a message out of the window that it was counted in, if that still weighs.
+ * @param windowStart of that window, ms since the epoch.
+ */
+export function refundCounter(counter: QuotaCounter, windowStart: number): QuotaCounter {
+  const { current, previous } = counter
+  const windowMs = (counter.expiresAt - counter.windowStart) / 2
+  if (counter.windowStart === windowStart) return { ...counter, current: Math.max(0, current - 1) }
+  if (counter.windowStart === windowStart + windowMs)
+    return { ...counter, previous: Math.max(0, previous - 1) }
+  return counter
+}
 
 /** Start of the fixed window that `now` is in, ms since the epoch. */
 export function startOfWindow(now: number, windowMs: number): number {

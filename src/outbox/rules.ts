@@ -1,9 +1,20 @@
-import type { AttemptRecord, FinalAnswer, FinalState, Settlement, State } from './outbox.ts'
-import { DEDUPE_WINDOW_MS } from './outbox.ts'
+import {
+  type Accepted,
+  type AttemptRecord,
+  BacklogFull,
+  DEDUPE_WINDOW_MS,
+  type FinalAnswer,
+  type FinalState,
+  type Lease,
+  LIVE_STATES,
+  type LiveState,
+  type Settlement,
+  type State,
+} from './outbox.ts'
 
 /**
- * The rules by which a message's state changes, once for every store. Pure: a store reads a row, asks here what
- * becomes of it, and writes that.
+ * The decisions about a message, once for every store; those about quotas are in quota.ts. Pure: a store reads a row,
+ * asks here what becomes of it, and writes that.
  */
 
 /** Every change of state there is. docs/states.md draws the same, and a test compares the two. */
@@ -34,6 +45,10 @@ export function refundsQuota(state: State): boolean {
   return REFUNDED.has(state)
 }
 
+export function isLive(state: State): state is LiveState {
+  return (LIVE_STATES as readonly State[]).includes(state)
+}
+
 /** How many lines of a timeline are kept; the oldest go first. */
 export const TIMELINE_LINES = 20
 
@@ -44,12 +59,24 @@ export function appendToTimeline(
   return record === undefined ? timeline : [...timeline, record].slice(-TIMELINE_LINES)
 }
 
+/** The outcomes that a store writes into a timeline itself, of what never was an attempt. */
+const STORE_RECORDS = {
+  'lease-lost': { outcome: 'lease-lost', code: 'LEASE', reply: '' },
+  cancelled: { outcome: 'cancelled', code: 'CANCELLED', reply: '' },
+  unreadable: { outcome: 'rejected', code: 'UNREADABLE', reply: 'the stored content cannot be read' },
+} as const
+
+/** A line of a timeline about what happened in the store. @param at ms since the epoch. */
+export function storeRecord(event: keyof typeof STORE_RECORDS, at: number): AttemptRecord {
+  return { at, tookMs: 0, provider: '', ...STORE_RECORDS[event] }
+}
+
 /** Codes before everything else: somebody waits in front of a page. */
 export function rankOfPurpose(purpose: string): 0 | 1 {
   return purpose === 'code' ? 0 : 1
 }
 
-/** What a live message has behind it. */
+/** The attempts that a live message has had. */
 export interface AttemptHistory {
   /** Attempts, the one that ends now included. */
   readonly attempts: number
@@ -59,7 +86,7 @@ export interface AttemptHistory {
   readonly expiresAt: number
 }
 
-/** Where a message stands after a step. `dueAt` is set for `queued` only. */
+/** A message after a step. `dueAt` is set for `queued` only. */
 export interface MessageState {
   readonly state: State
   readonly answer: FinalAnswer
@@ -71,6 +98,38 @@ export interface MessageState {
 /** The end of a message whose life is over: `unknown` if an attempt was ambiguous, since it may have been sent. */
 export function stateAtExpiry(ambiguous: number): FinalState {
   return ambiguous > 0 ? 'unknown' : 'expired'
+}
+
+/** A message that is stored: claimed by its lease with the first attempt counted, or queued and due now. */
+export function stateAtAcceptance(lease: Lease | undefined, now: number): MessageState {
+  if (lease !== undefined) return { state: 'sending', answer: null, attempts: 1, ambiguous: 0, dueAt: null }
+  return { state: 'queued', answer: null, attempts: 0, ambiguous: 0, dueAt: now }
+}
+
+/** A message that is claimed: its attempt counts from the beginning. */
+export function stateAtClaim({
+  attempts,
+  ambiguous,
+}: Pick<AttemptHistory, 'attempts' | 'ambiguous'>): MessageState {
+  return { state: 'sending', answer: null, attempts: attempts + 1, ambiguous, dueAt: null }
+}
+
+/** A message that ends outside an attempt. */
+export function stateAtEnd(
+  { attempts, ambiguous }: Pick<AttemptHistory, 'attempts' | 'ambiguous'>,
+  state: FinalState,
+  answer: FinalAnswer = null,
+): MessageState {
+  return { state, answer, attempts, ambiguous, dueAt: null }
+}
+
+/** The column that claims are quick by: 1 queued and due, 0 queued for later, null for everything else. */
+export function readinessOf(
+  { state, dueAt }: Pick<MessageState, 'state' | 'dueAt'>,
+  now: number,
+): 0 | 1 | null {
+  if (state !== 'queued') return null
+  return (dueAt ?? now) <= now ? 1 : 0
 }
 
 /**
@@ -120,9 +179,11 @@ function backInQueue(
   return at('queued', dueAt)
 }
 
-/** The newest message that said the same. */
+/** The newest message with the same dedupe key. */
 export interface Duplicate {
+  readonly id: string
   readonly state: State
+  readonly answer: FinalAnswer
   /** ms since the epoch; null while it lives. */
   readonly finalAt: number | null
   /** ms since the epoch. */
@@ -130,21 +191,48 @@ export interface Duplicate {
 }
 
 /**
- * What a message's twin means for it.
- *
- * - `live`: join it
+ * - `live`: both callers wait for the same end
  * - `outlived`: it waits, but its life is over and nobody has noticed: it ends now, and the new one is stored
  * - `recent`: final within the window, or superseded and its life not over: the same answer
  * - `past`: somebody asked again, or a new event: a new message
  */
+export type DuplicateVerdict = 'live' | 'outlived' | 'recent' | 'past'
+
+/** What a message's duplicate means for it. @param windowMs how long an end is answered for. */
 export function judgeDuplicate(
-  twin: Duplicate,
+  duplicate: Pick<Duplicate, 'state' | 'finalAt' | 'expiresAt'>,
   now: number,
   windowMs: number = DEDUPE_WINDOW_MS,
-): 'live' | 'outlived' | 'recent' | 'past' {
-  if (twin.state === 'sending') return 'live'
-  if (twin.state === 'queued') return twin.expiresAt > now ? 'live' : 'outlived'
-  if (twin.state === 'superseded' && twin.expiresAt > now) return 'recent'
+): DuplicateVerdict {
+  const { state, finalAt, expiresAt } = duplicate
+  if (state === 'sending') return 'live'
+  if (state === 'queued') return expiresAt > now ? 'live' : 'outlived'
+  if (state === 'superseded' && expiresAt > now) return 'recent'
   // Both ways: replicas' clocks differ a little, and a clock that was set back must not swallow messages for an hour.
-  return Math.abs(now - (twin.finalAt ?? now)) <= windowMs ? 'recent' : 'past'
+  return Math.abs(now - (finalAt ?? now)) <= windowMs ? 'recent' : 'past'
+}
+
+/** What a message is answered because of its duplicate; null: it is stored. */
+export function answerForDuplicate(
+  { id, state, answer }: Duplicate,
+  verdict: DuplicateVerdict,
+): Accepted | null {
+  if (verdict === 'live') return { is: 'in-progress', id }
+  if (verdict === 'recent') return { is: 'finished', id, state: state as FinalState, answer }
+  return null
+}
+
+/** What a newer code of its group does to an older one: it ends, or is marked until its attempt ends; or nothing. */
+export function afterNewerCode(older: State): 'superseded' | 'outdated' | null {
+  if (older === 'queued') return 'superseded'
+  return older === 'sending' ? 'outdated' : null
+}
+
+/**
+ * Whether the messages of a call fit beside those that live. A call that stores nothing always fits, however many wait.
+ * @returns what the call is refused with; null: it fits.
+ */
+export function checkBacklog(live: number, added: number, maxBacklog: number): BacklogFull | null {
+  if (added === 0 || live + added <= maxBacklog) return null
+  return new BacklogFull(`${maxBacklog} messages are waiting already`)
 }

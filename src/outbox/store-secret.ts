@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { StoreUnusable } from './outbox.ts'
 
 /** Characters of a secret that is made here: 32 random bytes as base64url. */
-const MADE_LENGTH = 43
+const SECRET_LENGTH = 43
 
 /**
  * The secret that the store's keys come from: the one that was set, or the one in a file beside the embedded store,
@@ -21,7 +21,7 @@ export async function loadStoreSecret(options: {
   const { secret, file } = options
   if (secret !== undefined && secret !== '') return secret
   try {
-    return (await read(file)) ?? (await make(file))
+    return (await readSecret(file)) ?? (await createSecret(file))
   } catch (error) {
     if (error instanceof StoreUnusable) throw error
     const { code = 'unknown fault' } = error as NodeJS.ErrnoException
@@ -34,7 +34,7 @@ export async function loadStoreSecret(options: {
   }
 }
 
-async function read(file: string): Promise<string | null> {
+async function readSecret(file: string): Promise<string | null> {
   let text: string
   try {
     text = (await readFile(file, 'utf8')).trim()
@@ -42,25 +42,25 @@ async function read(file: string): Promise<string | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
-  if (text.length >= MADE_LENGTH) return text
+  if (text.length >= SECRET_LENGTH) return text
   throw new StoreUnusable(
     `the store's secret ${file} is cut short: restore it from a backup, or remove it if nothing that waits in the store matters`,
   )
 }
 
-async function make(file: string): Promise<string> {
+async function createSecret(file: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true })
-  const made = randomBytes(32).toString('base64url')
+  const secret = randomBytes(32).toString('base64url')
   let handle: FileHandle
   try {
     // 'wx' is O_EXCL: of two processes that start together, one makes it and the other reads it.
     handle = await open(file, 'wx', 0o600)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return await madeByAnother(file)
+    return await awaitSecretOfAnother(file)
   }
   try {
-    await handle.writeFile(`${made}\n`)
+    await handle.writeFile(`${secret}\n`)
     await handle.sync()
   } catch (error) {
     await unlink(file).catch(() => {})
@@ -69,14 +69,14 @@ async function make(file: string): Promise<string> {
     await handle.close()
   }
   await syncDirectory(dirname(file))
-  return made
+  return secret
 }
 
-/** Waits for the other process to have written what it has just made; a whole second is plenty. */
-async function madeByAnother(file: string): Promise<string> {
+/** Waits until the other process has written the secret that it is making; a whole second is plenty. */
+async function awaitSecretOfAnother(file: string): Promise<string> {
   for (let tries = 0; ; tries += 1) {
     try {
-      const text = await read(file)
+      const text = await readSecret(file)
       if (text !== null) return text
     } catch (error) {
       if (tries >= 20) throw error

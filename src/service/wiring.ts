@@ -27,6 +27,7 @@ import { createEmitter } from '../events/events.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
 import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
+import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import { longestAttemptMs, openProviders, type ProviderLimits, providerModules } from '../providers/list.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
@@ -131,6 +132,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
   opened.push(outbox)
   const verdicts = createVerdicts()
   const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
+  const owner = randomBytes(8).toString('hex')
   const delivery = createDelivery({
     outbox,
     clock,
@@ -145,7 +147,7 @@ async function wire(options: WiringOptions, opened: Resource[]): Promise<Service
     leaseMs: attemptLimitMs + LEASE_SPARE_MS,
     attemptLimitMs,
     pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
-    leaseToken: outbox.sharedLeases?.newLeaseToken ?? createLeaseTokens(),
+    leaseToken: outbox.sharedLeases?.newLeaseToken ?? createLeaseTokens(() => owner),
   })
 
   const charges = createQuotas(quotaLimits(config), storeKeys)
@@ -284,11 +286,4 @@ function answerHeaders(https: boolean): Record<string, string> {
     'x-content-type-options': 'nosniff',
     ...(https ? { 'strict-transport-security': 'max-age=63072000; includeSubDomains' } : {}),
   }
-}
-
-/** Names every claim ever made: a process's random name and a counter. */
-function createLeaseTokens(): () => string {
-  const owner = randomBytes(8).toString('hex')
-  let count = 0
-  return () => `${owner}.${((count += 1)).toString(36)}`
 }

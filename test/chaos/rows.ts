@@ -33,8 +33,8 @@ export function lookInto(url: string): SharedStore {
       }
     },
     async owners() {
-      const [row] = await query('SELECT count(*) AS owners FROM courier_owners WHERE NOT has_left')
-      return Number(row?.['owners'])
+      const [row] = await query('SELECT count(*) AS replicas FROM courier_replicas WHERE NOT has_left')
+      return Number(row?.['replicas'])
     },
   }
 }

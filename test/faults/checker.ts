@@ -55,7 +55,7 @@ export function rowOf(row: Readonly<Record<string, unknown>>, timeline: readonly
     ambiguous: Number(row['ambiguous']),
     arrivedAt: Number(row['arrived_at']),
     expiresAt: Number(row['expires_at']),
-    recipientHash: String(row['recipient']),
+    recipientHash: String(row['recipient_hash']),
     timeline,
   }
 }

@@ -24,7 +24,7 @@ interface Opened {
   end(): Promise<void>
 }
 
-async function open(t: Test, url: string, presence = QUICK): Promise<Opened> {
+async function open(t: Test, url: string, heartbeats = QUICK): Promise<Opened> {
   const log: string[] = []
   const outbox = await createPostgresOutbox({
     url,
@@ -32,7 +32,7 @@ async function open(t: Test, url: string, presence = QUICK): Promise<Opened> {
     storeKeys: createStoreKeys(SECRET),
     maxBacklog: 1_000_000,
     retentionDays: 30,
-    presence,
+    heartbeats,
     log: ({ doing, message }) => log.push(`${doing}: ${message}`),
   })
   let ended: Promise<void> | undefined
@@ -74,11 +74,11 @@ async function claimNow(outbox: Outbox): Promise<readonly ClaimedMessage[]> {
 t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t => {
   const rig = await startPostgres()
   t.teardown(() => rig.close())
-  const owners = async (url: string) => {
+  const replicaNames = async (url: string) => {
     const client = new pg.Client(url)
     await client.connect()
     const { rows } = await client
-      .query<{ name: string }>('SELECT name FROM courier_owners')
+      .query<{ name: string }>('SELECT name FROM courier_replicas')
       .finally(() => client.end())
     return rows.map(row => row.name)
   }
@@ -109,7 +109,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
       const { outbox } = await open(t, url)
       const { outbox: tidy, end: endTidy } = await open(t, url)
       const { outbox: untidy, end: endUntidy } = await open(t, url)
-      t.equal((await owners(url)).length, 3)
+      t.equal((await replicaNames(url)).length, 3)
       const [done, given] = [ownLease(tidy), ownLease(untidy)]
       const [first, second] = [
         sample(clock, { lease: done }),
@@ -123,9 +123,9 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
         uncounted: true,
       })
       await endTidy()
-      t.equal((await owners(url)).length, 2)
+      t.equal((await replicaNames(url)).length, 2)
       await endUntidy()
-      t.equal((await owners(url)).length, 2, 'it is needed to know what it left')
+      t.equal((await replicaNames(url)).length, 2, 'it is needed to know what it left')
       const { messages, ms } = await claimed(outbox)
       t.match(messages, [{ id: second.message.id, ambiguous: 1 }])
       t.ok(ms < QUICK.goneMs, `after ${ms} ms`)
@@ -255,7 +255,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
       storeKeys: createStoreKeys(SECRET),
       maxBacklog: 1000,
       retentionDays: 30,
-      presence: QUICK,
+      heartbeats: QUICK,
       log: ({ message }) => log.push(message),
     })
     t.teardown(() => outbox.close())

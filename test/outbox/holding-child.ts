@@ -15,7 +15,7 @@ const outbox = await createPostgresOutbox({
   storeKeys: createStoreKeys(secret),
   maxBacklog: 1000,
   retentionDays: 30,
-  presence: { everyMs: 150, sureMs: 1200, goneMs: 2500 },
+  heartbeats: { everyMs: 150, sureMs: 1200, goneMs: 2500 },
 })
 const token = outbox.sharedLeases?.newLeaseToken() ?? ''
 const given = sample(clock, { lease: { token, until: Date.now() + 3_600_000 } })

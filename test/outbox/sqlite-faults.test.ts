@@ -128,12 +128,12 @@ t.test('damage that is met later fails the calls, and says what to do', async t 
   const db = openStore(path)
   const payloadKey = createStoreKeys(SECRET).payloadKey
   const now = clock.now()
-  const settings = { path, payloadKey, now, maxBacklog: 1000, retentionMs: 1e9, leaseToken: () => 'lease' }
+  const settings = { path, payloadKey, now, maxBacklog: 1000, retentionMs: 1e9, newLeaseToken: () => 'lease' }
   const store = createStore(db, { ...settings, damaged: 'the store is damaged: restore it' })
   const accept = (n: number) =>
     store.run([[n, 'accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
   for (let n = 0; n < 100; n += 1) accept(n)
-  store.upkeep.emptyWal()
+  store.maintenance.emptyWal()
   // Nothing may be answered from memory.
   db.exec('PRAGMA cache_size = 1; PRAGMA shrink_memory')
   const file = await open(path, 'r+')
@@ -141,7 +141,7 @@ t.test('damage that is met later fails the calls, and says what to do', async t 
   await file.write(Buffer.alloc(size - 4096, 0xa5), 0, size - 4096, 4096)
   await file.close()
   t.match(accept(100), [[100, null, { is: 'unavailable', message: 'the store is damaged: restore it' }]])
-  t.match(store.run([[1, 'find', { id: '0' }]]), [[1, null, { is: 'unavailable' }]])
+  t.match(store.run([[1, 'findMessage', { id: '0' }]]), [[1, null, { is: 'unavailable' }]])
   db.close()
 })
 
@@ -184,7 +184,7 @@ t.test('what cannot be read any more is refused, and not in the way of the rest'
   await first.accept([bad, good])
   await first.close()
   const db = new DatabaseSync(path)
-  db.prepare('UPDATE messages SET sealed = (SELECT sealed FROM messages WHERE id = ?) WHERE id = ?').run(
+  db.prepare('UPDATE messages SET payload = (SELECT payload FROM messages WHERE id = ?) WHERE id = ?').run(
     good.message.id,
     bad.message.id,
   )
@@ -300,11 +300,11 @@ t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => 
   // One after the other, so that no two share a commit.
   const from = (module: string) => new URL(module, import.meta.url).href
   const script = `
-    import { createSealer } from '${from('../../src/outbox/encryption.ts')}'
+    import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
     import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
     import { sample } from '${from('./samples.ts')}'
     const clock = { now: Date.now }
-    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, storeKeys: createSealer('s'), maxBacklog: 99, retentionDays: 1 })
+    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
     for (let n = 0; n < ${calls}; n += 1) await outbox.accept([sample(clock, { code: String(n), purpose: 'link' })])
     process.kill(process.pid, 'SIGKILL')`
   const args = [
@@ -324,18 +324,18 @@ t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => 
   t.ok(wal >= calls, `${wal} syncs for ${calls} commits`)
 })
 
-t.test('the sealed content itself is gone with the final state', async t => {
+t.test('the encrypted content itself is gone with the final state', async t => {
   const path = pathIn(t)
   const first = await openAt(path)
   await first.accept([sample(clock)])
   await first.close()
   const db = new DatabaseSync(path)
-  const sealed = db.prepare('SELECT sealed FROM messages').get()?.['sealed']
+  const payload = db.prepare('SELECT payload FROM messages').get()?.['payload']
   db.close()
   const disk = async () =>
     Buffer.concat([await readFile(path), await readFile(`${path}-wal`).catch(() => Buffer.alloc(0))])
-  if (!(sealed instanceof Uint8Array)) throw new Error('nothing is sealed')
-  const bytes = Buffer.from(sealed)
+  if (!(payload instanceof Uint8Array)) throw new Error('nothing is encrypted')
+  const bytes = Buffer.from(payload)
   t.ok((await disk()).includes(bytes))
   const outbox = await openAt(path)
   const { messages } = await outbox.claim('email', 1, 1000)

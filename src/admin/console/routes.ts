@@ -4,7 +4,12 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Emit } from '../../events/events.ts'
 import type { Kind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
-import { type AdminQueries, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
+import {
+  type AdminQueries,
+  type OperatorActions,
+  StoreUnavailable,
+  type Summary,
+} from '../../outbox/outbox.ts'
 import { CONSOLE_POLICY } from '../auth.ts'
 import type { ServiceHealth } from '../service-health.ts'
 import type { DevicesStanding } from './devices.ts'
@@ -17,6 +22,7 @@ import { type Shown, wordsList, wordsShown } from './words.ts'
 
 export interface ConsoleOptions {
   readonly desk: AdminQueries
+  readonly actions: OperatorActions
   readonly health: ServiceHealth
   readonly lanes: () => readonly ChannelStatus[]
   readonly channels: readonly Channel[]
@@ -194,11 +200,11 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       return notFound(reply, 'There is no such message; it may have been pruned.', '/console/messages')
     const act = fieldsOf(request.body)['do']
     const { channel, kind } = row
-    if (act === 'retry' && (await desk.retryMessage(id))) {
+    if (act === 'retry' && (await options.actions.retryMessage(id))) {
       options.nudge(channel)
       emit({ type: 'operator-action', action: act, channel, kind, ids: [id] })
     }
-    if (act === 'cancel' && (await desk.cancelMessage(id))) {
+    if (act === 'cancel' && (await options.actions.cancelMessage(id))) {
       emit({ type: 'operator-action', action: act, channel, kind, ids: [id] })
       emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
     }

@@ -2,206 +2,191 @@ import type { KeyObject } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import { decryptPayload, type Payload } from '../encryption.ts'
-import type { ClaimedMessage } from '../outbox.ts'
-import { afterSettlement, stateAtExpiry } from '../rules.ts'
+import type { ClaimedMessage, Lease } from '../outbox.ts'
+import { afterSettlement, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
+import type { UnreportedEnds } from '../unreported.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
-import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import { createRowChanges, type RowChanges } from './row-changes.ts'
+import { createMessageWriter, type MessageWriter } from './message-writer.ts'
+import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
 
-/** At most so many rows are moved, ended or taken over in passing by one claim, each; the rest by the next. */
+/** At most so many rows are moved, ended or taken over by one claim, each; the rest by the next. */
 const STEP = 500
 
 export interface ClaimDeps {
   readonly payloadKey: KeyObject
   readonly shard: number
-  /** Takes what accepting has ended in passing. */
-  readonly takeEnded: (channel: Channel) => readonly SettledByStore[]
-  /** Names calls, for their leases' tokens begin with that, and knows whose leases need not be waited for. */
-  readonly presence: Pick<ReplicaHeartbeats, 'newLeaseToken' | 'deadReplicas' | 'reports'>
-  readonly unheard: UncertainCommits
-  /** Hears how many messages were taken over from processes that are gone. */
-  readonly tookOver: (count: number) => void
+  readonly unreported: Pick<UnreportedEnds, 'take'>
+  /** Names the leases of a claim, and knows whose leases need not be waited for. */
+  readonly heartbeats: Pick<ReplicaHeartbeats, 'newLeaseToken' | 'deadReplicas' | 'heartbeats'>
+  readonly uncertain: UncertainCommits
+  /** Is told how many messages were taken over from dead replicas. */
+  readonly onTakeOver: (count: number) => void
 }
 
 /**
- * Claims due messages, and settles on the way what needs no attempt. Rows that another replica holds just now are
- * passed by.
+ * Claims due messages, and settles on the way what needs no attempt. Rows that another replica has locked are passed
+ * by.
  */
 export function createClaim(deps: ClaimDeps) {
-  const { payloadKey, shard, takeEnded, presence, unheard, tookOver } = deps
-  /** After which report a channel was looked through for what the gone had claimed. */
-  const lookedAfter = new Map<Channel, number>()
+  const { shard, unreported, heartbeats, uncertain, onTakeOver } = deps
+  /** After which heartbeat a channel was searched for the messages of dead replicas. */
+  const searchedAfter = new Map<Channel, number>()
 
   return async (client: Client, call: CallArguments<'claim'>): Promise<CallResult<'claim'>> => {
     const { channel, now } = call
-    const orphans = unheard.givenUp()
-    const reports = presence.reports()
-    const gone = lookedAfter.get(channel) === reports ? [] : presence.deadReplicas()
-    const { tidied, left } = await tidy(client, createRowChanges(client, shard, now), channel, orphans, gone)
-    if (left < STEP) lookedAfter.set(channel, reports)
-    if (left > 0) tookOver(left)
-    const name = presence.newLeaseToken()
-    const { messages, ended, next } = await claimDue(client, call, name).catch((error: unknown) => {
-      unheard.giveUp(name)
+    const uncommitted = uncertain.givenUp()
+    const sent = heartbeats.heartbeats()
+    const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
+    const writer = createMessageWriter(client, shard, now)
+    const { ended, takenOver } = await tidyUp(client, writer, channel, uncommitted, dead)
+    if (takenOver < STEP) searchedAfter.set(channel, sent)
+    if (takenOver > 0) onTakeOver(takenOver)
+    const token = heartbeats.newLeaseToken()
+    const claimed = await claimDue(deps, client, call, token).catch((error: unknown) => {
+      uncertain.giveUp(token)
       throw error
     })
-    unheard.confirm(name)
-    return { messages, settled: [...takeEnded(channel), ...tidied, ...ended], nextDueAt: next }
-  }
-
-  async function claimDue(client: Client, call: CallArguments<'claim'>, name: string) {
-    const { now, channel, limit, leaseMs } = call
-    const unit = createRowChanges(client, shard, now)
-    const [, due] = await together(client.query('BEGIN'), ask(client, DUE, channel, limit))
-    const found = due.rows.map(read => {
-      const row = rowOf(read)
-      return {
-        row,
-        masked: read['masked'] as string,
-        letter: row.expiresAt > now ? open(row.id, read['sealed']) : null,
-      }
-    })
-    const unsendable = found.filter(each => each.letter === null).map(each => each.row)
-    await unit.quotas.lock([], chargesOf(unsendable))
-    for (const row of unsendable) endUnsent(unit, row)
-    const messages = found.flatMap(({ row, masked, letter }, n) => {
-      if (letter === null) return []
-      const lease = { token: `${name}.${n}`, until: now + leaseMs }
-      unit.claim(row, lease)
-      return [claimedOf(row, lease, masked, letter)]
-    })
-    unheard.begin(name)
-    const [, [any, next]] = await Promise.all([
-      unit.commit(),
-      together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
-    ])
-    const at = next.rows[0]?.['at'] as number | null | undefined
-    const later = at === null || at === undefined ? null : Math.max(now, at)
-    return { messages, ended: unsendable.map(endedAs), next: any.rows.length > 0 ? now : later }
-  }
-
-  function open(id: string, sealed: unknown): Payload | null {
-    try {
-      return decryptPayload(payloadKey, id, sealed as Uint8Array)
-    } catch {
-      return null
-    }
+    uncertain.confirm(token)
+    const settled = [...unreported.take(channel), ...ended, ...claimed.ended]
+    return { messages: claimed.messages, settled, nextDueAt: claimed.nextDueAt }
   }
 }
 
-function claimedOf(
-  row: Row,
-  lease: ClaimedMessage['lease'],
-  masked: string,
-  letter: Payload,
-): ClaimedMessage {
-  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, codeGroup } = row
-  const group = codeGroup === null ? {} : { groupKey: codeGroup }
+/** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
+async function claimDue(
+  { payloadKey, shard, uncertain }: ClaimDeps,
+  client: Client,
+  { now, channel, limit, leaseMs }: CallArguments<'claim'>,
+  token: string,
+) {
+  const writer = createMessageWriter(client, shard, now)
+  const [, due] = await together(client.query('BEGIN'), ask(client, DUE, channel, limit))
+  const found = due.rows.map(read => {
+    const row = rowOf(read)
+    const payload = row.expiresAt > now ? decrypt(payloadKey, row.id, read['payload']) : null
+    return { row, masked: read['masked_recipient'] as string, payload }
+  })
+  const unsendable = found.filter(each => each.payload === null).map(each => each.row)
+  await writer.quotas.lock([], chargesOf(unsendable))
+  for (const row of unsendable) endUnsendable(writer, row)
+  const messages = found.flatMap(({ row, masked, payload }, n) => {
+    if (payload === null) return []
+    const lease = { token: `${token}.${n}`, until: now + leaseMs }
+    writer.claim(row, lease)
+    return [claimedOf(row, lease, masked, payload)]
+  })
+  uncertain.begin(token)
+  const [, [anyDue, next]] = await Promise.all([
+    writer.commit(),
+    together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
+  ])
+  const at = next.rows[0]?.['at'] as number | null | undefined
+  const later = at === null || at === undefined ? null : Math.max(now, at)
+  return { messages, ended: unsendable.map(settledAs), nextDueAt: anyDue.rows.length > 0 ? now : later }
+}
+
+function decrypt(payloadKey: KeyObject, id: string, encrypted: unknown): Payload | null {
+  try {
+    return decryptPayload(payloadKey, id, encrypted as Uint8Array)
+  } catch {
+    return null
+  }
+}
+
+function claimedOf(row: Row, lease: Lease, masked: string, payload: Payload): ClaimedMessage {
+  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, groupKey } = row
   return {
     id,
     channel,
     kind,
     purpose,
-    ...letter,
+    ...payload,
     masked,
     arrivedAt,
     expiresAt,
     lease,
     attempts,
     ambiguous,
-    ...group,
+    groupKey: groupKey ?? undefined,
   }
 }
 
-/** What stands in front of the queue and cannot be sent: its life is over, or its content was damaged. */
-function endUnsent(unit: RowChanges, row: Row): void {
-  if (row.expiresAt <= unit.now) {
-    unit.end(row, stateAtExpiry(row.ambiguous))
-    return
-  }
-  const { attempts, ambiguous } = row
-  const reply = 'the stored content cannot be read'
-  const record = { at: unit.now, tookMs: 0, provider: '', outcome: 'rejected', code: 'UNREADABLE', reply }
-  unit.put(row, { state: 'refused', answer: 'content', attempts, ambiguous, dueAt: null }, record)
+/** Ends a message in front of the queue that cannot be sent: its life is over, or its content was damaged. */
+function endUnsendable(writer: MessageWriter, row: Row): void {
+  if (row.expiresAt <= writer.now) writer.end(row, stateAtExpiry(row.ambiguous))
+  else writer.changeState(row, stateAtEnd(row, 'refused', 'content'), storeRecord('unreadable', writer.now))
 }
 
-/** Takes over lost leases, ends what has outlived itself, puts orphans back, and moves what is due into the queue. */
-async function tidy(
+/**
+ * Takes over lost leases and the messages of dead replicas, ends outlived messages, moves due ones into the queue, and
+ * puts back what is stored under leases whose commit was given up.
+ */
+async function tidyUp(
   client: Client,
-  unit: RowChanges,
+  writer: MessageWriter,
   channel: Channel,
-  orphans: readonly string[],
-  gone: readonly DeadReplica[],
-): Promise<{ readonly tidied: readonly SettledByStore[]; readonly left: number }> {
-  const { now } = unit
-  const [, leftBehind, lost, outlived, orphaned] = await together(
+  uncommitted: readonly string[],
+  dead: readonly DeadReplica[],
+): Promise<{ readonly ended: readonly SettledByStore[]; readonly takenOver: number }> {
+  const { now } = writer
+  const [, ofDead, lost, outlived, orphans] = await together(
     client.query('BEGIN'),
-    leftBy(client, channel, gone),
+    claimedByDead(client, channel, dead),
     ask(client, LOST, channel, now),
     ask(client, OUTLIVED, channel, now),
-    orphans.length === 0 ? NOTHING : ask(client, ORPHANED, channel, orphans),
+    uncommitted.length === 0 ? NOTHING : ask(client, UNCOMMITTED, channel, uncommitted),
     ask(client, PROMOTE, channel, 0, now),
     ask(client, PROMOTE, channel, 1, now),
   )
-  const taken = distinct([...leftBehind.rows, ...lost.rows].map(rowOf))
+  const taken = distinct([...ofDead.rows, ...lost.rows].map(rowOf))
   const over = outlived.rows.map(rowOf)
   const seen = new Set(taken.map(row => row.seq))
-  const back = orphaned.rows.map(rowOf).filter(row => !seen.has(row.seq))
-  await unit.quotas.lock([], chargesOf([...taken, ...over, ...back]))
-  for (const row of taken) unit.takeOver(row)
-  for (const row of over) unit.end(row, stateAtExpiry(row.ambiguous))
+  const back = orphans.rows.map(rowOf).filter(row => !seen.has(row.seq))
+  const all = [...taken, ...over, ...back]
+  await writer.quotas.lock([], chargesOf(all))
+  for (const row of taken) writer.takeOver(row)
+  for (const row of over) writer.end(row, stateAtExpiry(row.ambiguous))
   for (const row of back) {
-    unit.put(row, afterSettlement(row, { to: 'queued', dueAt: now, uncounted: true }, row.outdated))
+    writer.changeState(row, afterSettlement(row, { to: 'queued', dueAt: now, uncounted: true }, row.outdated))
   }
-  await unit.commit()
-  const tidied = [...taken, ...over, ...back].filter(row => row.finalAt !== null).map(endedAs)
-  return { tidied, left: leftBehind.rows.length }
+  await writer.commit()
+  return { ended: all.filter(row => row.finalAt !== null).map(settledAs), takenOver: ofDead.rows.length }
 }
 
 const NOTHING: Promise<Pick<Result, 'rows'>> = Promise.resolve({ rows: [] })
 
-/** What processes that are gone had claimed. */
-async function leftBy(
+async function claimedByDead(
   client: Client,
   channel: Channel,
-  gone: readonly DeadReplica[],
+  dead: readonly DeadReplica[],
 ): Promise<Pick<Result, 'rows'>> {
-  if (gone.length === 0) return NOTHING
-  const names = gone.map(each => each.name)
-  const [, left] = await together(
+  if (dead.length === 0) return NOTHING
+  const names = dead.map(each => each.name)
+  const heartbeats = dead.map(each => each.heartbeats)
+  const [, claimed] = await together(
     ask(client, LOCK_DEAD_REPLICAS, names),
-    ask(
-      client,
-      LEFT,
-      channel,
-      names,
-      gone.map(each => each.reports),
-    ),
+    ask(client, CLAIMED_BY_DEAD, channel, names, heartbeats),
   )
-  return left
+  return claimed
 }
 
 function distinct(rows: readonly Row[]): readonly Row[] {
   return [...new Map(rows.map(row => [row.seq, row])).values()]
 }
 
-function endedAs({ id, state, channel, kind }: Row): SettledByStore {
+function settledAs({ id, state, channel, kind }: Row): SettledByStore {
   return { id, state: state as SettledByStore['state'], channel, kind }
 }
 
-function chargesOf(rows: readonly Row[]) {
-  return rows.flatMap(row => (row.charges === null ? [] : [row.charges]))
-}
-
 const LOST: Statement = {
-  name: 'lost',
+  name: 'lost-leases',
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until <= $2
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`,
 }
-const LEFT: Statement = {
-  name: 'left',
+const CLAIMED_BY_DEAD: Statement = {
+  name: 'claimed-by-dead-replicas',
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
     AND split_part(m.lease_token, '.', 1) IN (${STILL_DEAD})
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE OF m SKIP LOCKED`,
@@ -212,8 +197,8 @@ const OUTLIVED: Statement = {
     WHERE m.ready IS NOT NULL AND m.channel = $1 AND m.expires_at <= $2
     ORDER BY m.expires_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED`,
 }
-const ORPHANED: Statement = {
-  name: 'orphaned',
+const UNCOMMITTED: Statement = {
+  name: 'uncommitted-leases',
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
     AND EXISTS (SELECT FROM unnest($2::text[]) AS name WHERE m.lease_token = name OR m.lease_token ^@ (name || '.'))
     FOR UPDATE OF m SKIP LOCKED`,
@@ -226,15 +211,15 @@ const PROMOTE: Statement = {
 }
 const DUE: Statement = {
   name: 'due',
-  text: `SELECT ${ROW_COLUMNS}, m.masked, m.sealed FROM courier_messages m WHERE m.ready = 1 AND m.channel = $1
-    ORDER BY m.rank, m.seq DESC LIMIT $2 FOR UPDATE SKIP LOCKED`,
+  text: `SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM courier_messages m
+    WHERE m.ready = 1 AND m.channel = $1 ORDER BY m.rank, m.seq DESC LIMIT $2 FOR UPDATE SKIP LOCKED`,
 }
 const ANY_DUE: Statement = {
   name: 'any-due',
   text: 'SELECT 1 FROM courier_messages WHERE ready = 1 AND channel = $1 LIMIT 1',
 }
 const NEXT: Statement = {
-  name: 'next',
+  name: 'next-due',
   text: `SELECT least(
     (SELECT min(due_at) FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 0),
     (SELECT min(due_at) FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 1),

@@ -11,7 +11,7 @@ export interface ConnectOptions {
   /** Longest time until a connection is made, ms; as long as a statement may take, unless given. */
   readonly connectTimeoutMs?: number
   /** How many at a time. */
-  readonly most: number
+  readonly max: number
   /** 0 ≤ x < 1 */
   readonly random: () => number
   readonly log: (event: { readonly doing: string; readonly message: string }) => void
@@ -32,13 +32,13 @@ const LONGEST_WAIT_MS = 2000
 
 /**
  * Lends out connections. While the database cannot be reached, calls fail at once, and it is tried again after a
- * growing wait with jitter, so that replicas do not all knock together when it comes back.
+ * growing wait with jitter, so that replicas do not all connect together when it comes back.
  */
 export function createConnections(options: ConnectOptions): Connections {
   const { statementTimeoutMs, random, log } = options
   const pool = new pg.Pool({
     connectionString: options.url,
-    max: options.most,
+    max: options.max,
     // Statements that need no answer of each other travel together.
     pipeline: true,
     keepAlive: true,
@@ -50,8 +50,8 @@ export function createConnections(options: ConnectOptions): Connections {
     // Awaited by the pool, which lends nothing before.
     onConnect: client => client.query(sessionOf(statementTimeoutMs)),
   })
-  // A connection that breaks says so by an event too, and one that nobody hears would end the process. While it is
-  // lent, its statements fail as well, and their callers are told.
+  // A connection that breaks emits an error event too, and one without a listener would end the process. While the
+  // connection is lent, its statements fail as well, and so do their callers.
   pool.on('connect', client => client.on('error', () => {}))
   pool.on('error', error => log({ doing: 'an idle connection', message: error.message }))
   let wait = 0
@@ -89,7 +89,7 @@ export function createConnections(options: ConnectOptions): Connections {
 
 /**
  * - `synchronous_commit`: never answered before the commit is on disk, whatever the database's default is
- * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle lets go of its locks
+ * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle releases its locks
  * - `enable_seqscan`, `enable_bitmapscan`, `jit`: every statement has its index and most a LIMIT; a plan made while the
  *   table was empty must not walk through a million rows later, nor be compiled for looking expensive
  */
@@ -104,7 +104,7 @@ function sessionOf(statementTimeoutMs: number): string {
     SET jit = off`
 }
 
-/** bigint as a number: ours are milliseconds and counts. As text, as pg gives it, `at + 1` would append a digit. */
+/** Reads bigint as a number: ours are milliseconds and counts. With the text that pg gives, `at + 1` would append a digit. */
 const numbers: pg.CustomTypesConfig = {
   getTypeParser: ((...asked: Parameters<typeof pg.types.getTypeParser>) =>
     asked[0] === pg.types.builtins.INT8

@@ -7,7 +7,7 @@ export interface GroupCommitOptions<Call, Value> {
   /** How many messages a call holds. */
   readonly weight: (call: Call) => number
   /** At most so many messages in one transaction, unless a single call has more. */
-  readonly most: number
+  readonly max: number
   /** Within how many ms of its beginning a failed transaction is worth another try. */
   readonly againWithinMs: number
 }
@@ -28,13 +28,13 @@ interface Waiting<Call, Value> {
 export function createGroupCommit<Call, Value>(
   options: GroupCommitOptions<Call, Value>,
 ): GroupCommit<Call, Exclude<Value, Error>> {
-  const { run, weight, most, againWithinMs } = options
+  const { run, weight, max, againWithinMs } = options
   let queue: Waiting<Call, Value>[] = []
   let running: Promise<void> | undefined
 
-  function next(): readonly Waiting<Call, Value>[] {
+  function nextBatch(): readonly Waiting<Call, Value>[] {
     let together = 0
-    let room = most
+    let room = max
     for (const { call } of queue) {
       room -= weight(call)
       if (room < 0 && together > 0) break
@@ -48,13 +48,13 @@ export function createGroupCommit<Call, Value>(
   async function drain(): Promise<void> {
     // One turn of the event loop, so that calls that came together are seen together.
     await new Promise(resolve => setImmediate(resolve))
-    while (queue.length > 0) await settle(next())
+    while (queue.length > 0) await runBatch(nextBatch())
     running = undefined
   }
 
-  async function settle(batch: readonly Waiting<Call, Value>[]): Promise<void> {
+  async function runBatch(batch: readonly Waiting<Call, Value>[]): Promise<void> {
     try {
-      const values = await attempt(batch.map(each => each.call))
+      const values = await runWithRetry(batch.map(each => each.call))
       batch.forEach((each, at) => {
         const value = values[at]
         if (value instanceof Error) each.reject(value)
@@ -63,14 +63,14 @@ export function createGroupCommit<Call, Value>(
     } catch (error) {
       if (classifyError(error) === null && batch.length > 1) {
         // A bug in one of them: the others must not suffer from it.
-        for (const each of batch) await settle([each])
+        for (const each of batch) await runBatch([each])
         return
       }
       for (const each of batch) each.reject(asError(error))
     }
   }
 
-  async function attempt(calls: readonly Call[]): Promise<readonly Value[]> {
+  async function runWithRetry(calls: readonly Call[]): Promise<readonly Value[]> {
     const began = performance.now()
     try {
       return await run(calls, false)
@@ -92,7 +92,7 @@ export function createGroupCommit<Call, Value>(
   }
 }
 
-/** What a caller of the port is told. */
+/** The error that a caller of the port gets. */
 export function asError(error: unknown): Error {
   if (error instanceof StoreUnavailable) return error
   const message = error instanceof Error ? error.message : 'unknown fault'

@@ -1,10 +1,10 @@
 import type { Memo } from '../outbox.ts'
 import { ask, type Client, type Result, type Statement } from './connect.ts'
 
-/** Writes notes over what was remembered under their names, in the open transaction. */
-export function writeMemos(client: Client, notes: readonly Memo[]): Promise<Result>[] {
+/** Writes memos in the place of those of their names, in the open transaction. */
+export function writeMemos(client: Client, memos: readonly Memo[]): Promise<Result>[] {
   // The last one of a name: a statement may change a row only once.
-  const last = new Map(notes.map(note => [note.name, note]))
+  const last = new Map(memos.map(memo => [memo.name, memo]))
   return last.size === 0 ? [] : [ask(client, WRITE, JSON.stringify([...last.values()]))]
 }
 
@@ -17,7 +17,7 @@ export async function readMemos(
 }
 
 /**
- * Takes or keeps a lead by the database's clock, which is the same for all replicas.
+ * Takes or renews a leader lease by the database's clock, which is the same for all replicas.
  * @param ttlMs 0 gives it up.
  */
 export async function takeLeaderLease(
@@ -27,32 +27,32 @@ export async function takeLeaderLease(
   ttlMs: number,
 ): Promise<boolean> {
   if (ttlMs <= 0) {
-    await ask(client, LEAVE, name, owner)
+    await ask(client, GIVE_UP, name, owner)
     return false
   }
-  const { rows } = await ask(client, LEAD, name, owner, ttlMs)
+  const { rows } = await ask(client, TAKE, name, owner, ttlMs)
   return rows.length > 0
 }
 
 const WRITE: Statement = {
-  name: 'write-notes',
-  text: `INSERT INTO courier_notes (name, value, gone_at)
+  name: 'write-memos',
+  text: `INSERT INTO courier_memos (name, value, expires_at)
     SELECT name, value, "expiresAt" FROM json_to_recordset($1::json) AS r(name text, value text, "expiresAt" bigint) ORDER BY name
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value, gone_at = excluded.gone_at`,
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
 }
 const READ: Statement = {
-  name: 'read-notes',
-  text: 'SELECT name, value FROM courier_notes WHERE name = ANY($1::text[])',
+  name: 'read-memos',
+  text: 'SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])',
 }
-const LEAD: Statement = {
-  name: 'take-lead',
-  text: `INSERT INTO courier_leads AS held (name, owner, until)
+const TAKE: Statement = {
+  name: 'take-leader-lease',
+  text: `INSERT INTO courier_leader_leases AS held (name, owner, until)
     VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
     ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
       WHERE held.owner = excluded.owner OR held.until <= clock_timestamp()
     RETURNING owner`,
 }
-const LEAVE: Statement = {
-  name: 'leave-lead',
-  text: 'DELETE FROM courier_leads WHERE name = $1 AND owner = $2',
+const GIVE_UP: Statement = {
+  name: 'give-up-leader-lease',
+  text: 'DELETE FROM courier_leader_leases WHERE name = $1 AND owner = $2',
 }

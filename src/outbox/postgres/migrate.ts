@@ -1,17 +1,17 @@
 import type { KeyObject } from 'node:crypto'
-import { decryptPayload, encryptPayload } from '../encryption.ts'
+import { createSecretCheck, matchesSecretCheck } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
 import type { Client } from './connect.ts'
 import { MIGRATIONS } from './schema.ts'
 
-/** Held while tables are made or changed, so that replicas that start together do it one after the other. */
+/** Locked while tables are created or changed, so that replicas that start together do it one after the other. */
 const MIGRATION_LOCK = 7_310_928_441
 
 /**
- * Makes the tables, or brings them up to this version, and notes with which secret the store is written.
+ * Creates the tables or migrates them to this version, and checks the secret that the store is written with.
  *
- * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, or holds messages that
- *   another secret has sealed.
+ * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, or holds messages that were
+ *   encrypted with another secret.
  */
 export async function migrate(client: Client, payloadKey: KeyObject): Promise<void> {
   const server = await client.query<{ version: string; fsync: string }>(
@@ -35,28 +35,23 @@ export async function migrate(client: Client, payloadKey: KeyObject): Promise<vo
   }
   for (const sql of MIGRATIONS.slice(version)) await client.query(sql)
   if (version < MIGRATIONS.length) await writeMeta(client, 'schema', String(MIGRATIONS.length))
-  await knowSecret(client, payloadKey)
+  await checkSecret(client, payloadKey)
   await client.query('COMMIT')
 }
 
-async function knowSecret(client: Client, payloadKey: KeyObject): Promise<void> {
-  const known = await readMeta(client, 'mark')
-  if (known !== undefined) {
-    try {
-      decryptPayload(payloadKey, 'mark', Buffer.from(known, 'base64'))
-      return
-    } catch (error) {
-      const { rows } = await client.query('SELECT 1 FROM courier_messages WHERE final_at IS NULL LIMIT 1')
-      if (rows.length > 0) {
-        throw new StoreUnusable(
-          'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica',
-          { cause: error },
-        )
-      }
+/** Keeps a check of the secret that the store is written with, and refuses another one while messages wait. */
+async function checkSecret(client: Client, payloadKey: KeyObject): Promise<void> {
+  const check = await readMeta(client, 'secret-check')
+  if (check !== undefined) {
+    if (matchesSecretCheck(payloadKey, Buffer.from(check, 'base64'))) return
+    const { rows } = await client.query('SELECT 1 FROM courier_messages WHERE final_at IS NULL LIMIT 1')
+    if (rows.length > 0) {
+      throw new StoreUnusable(
+        'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica',
+      )
     }
   }
-  const mark = encryptPayload(payloadKey, 'mark', { recipient: '', content: { params: {}, words: 'ours' } })
-  await writeMeta(client, 'mark', mark.toString('base64'))
+  await writeMeta(client, 'secret-check', createSecretCheck(payloadKey).toString('base64'))
 }
 
 async function readMeta(client: Client, key: string): Promise<string | undefined> {

@@ -1,23 +1,30 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
-import type { Channel } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { CallArguments, SettledByStore } from '../calls.ts'
+import type { CallArguments } from '../calls.ts'
 import type { StoreKeys } from '../encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
+import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
-import { createOperatorActions, findMessage, listMessages, probeCommit, readSummary } from './admin.ts'
+import { createOperatorActions } from './actions.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
-import { type Client, type Connections, type ConnectOptions, createConnections } from './connect.ts'
+import { type Client, type Connections, createConnections } from './connect.ts'
 import { adviseOperator } from './errors.ts'
 import { asError, createGroupCommit } from './group-commit.ts'
-import { HEARTBEAT_LIMITS, type HeartbeatLimits, startHeartbeats } from './heartbeats.ts'
+import {
+  HEARTBEAT_LIMITS,
+  type HeartbeatLimits,
+  type ReplicaHeartbeats,
+  startHeartbeats,
+} from './heartbeats.ts'
 import { prune } from './maintenance.ts'
 import { readMemos, takeLeaderLease } from './memos.ts'
 import { migrate } from './migrate.ts'
+import { findMessage, listMessages, probeCommit } from './queries.ts'
 import { writeReceipts } from './receipts.ts'
 import { requireOwnSessions } from './sessions.ts'
 import { createSettle } from './settle.ts'
+import { readSummary } from './summary.ts'
 import { createUncertainCommits } from './uncertain-commits.ts'
 
 export interface PostgresOutboxOptions {
@@ -33,28 +40,30 @@ export interface PostgresOutboxOptions {
   readonly statementTimeoutMs?: number
   /** 0 ≤ x < 1: spreads out replicas' reconnecting, and their shards. */
   readonly random?: () => number
-  /** Hears of faults that concern no call. Never a secret or a recipient. */
+  /** Is told of failures that concern no call. Never a secret or a recipient. */
   readonly log?: (event: { readonly doing: string; readonly message: string }) => void
-  /** Hears of every commit of accepting and settling: how long it took, ms, and how many calls shared it. */
+  /** Is told of every commit of accepting and settling: how long it took, ms, and how many calls shared it. */
   readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
-  /** ms, from any origin, never set: by which processes notice that another one is gone. */
+  /** ms, from any origin, never set: by which replicas notice that another one is dead. */
   readonly monotonic?: () => number
-  readonly presence?: HeartbeatLimits
+  readonly heartbeats?: HeartbeatLimits
 }
 
-/** So often is pruned what is too old, ms by the clock. */
+/** How often old rows are pruned, ms by the clock. */
 const PRUNE_EVERY_MS = 60_000
 /** Messages in one transaction: each holds a lock in the server's table, which has room for some thousands. */
-const MOST_TOGETHER = 128
+const MAX_MESSAGES_PER_COMMIT = 128
 /** How many processes can write without one waiting for another's counts. */
-const LANES = 32
-/** Lanes, desk and upkeep together need no more connections at a time; a process's reports have one of their own. */
-const MOST_CONNECTIONS = 6
-/** Making or changing tables, and waiting for another replica that does, may take its time; then and at no other time. */
+const SHARDS = 32
+/** All calls together need no more connections at a time; a replica's heartbeats have one of their own. */
+const MAX_CONNECTIONS = 6
+/** Creating or changing tables, and waiting for another replica that does, may take its time; then and at no other time. */
 const MIGRATION_MS = 60_000
 const FIRST_CONNECT_MS = 5000
-/** A report may take longer than a callback's commit, but there is time for several before it is too late. */
-const REPORT_MS = 1000
+/** A heartbeat may take longer than a callback's commit, but there is time for several before it is too late. */
+const HEARTBEAT_MS = 1000
+
+type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys'>> & { readonly payloadKey: KeyObject }
 
 /**
  * The shared outbox: any number of replicas on one Postgres.
@@ -62,62 +71,69 @@ const REPORT_MS = 1000
  * @throws StoreUnusable when the database cannot be reached or is not fit; its message says what to do.
  */
 export async function createPostgresOutbox(options: PostgresOutboxOptions): Promise<Outbox> {
-  const {
-    clock,
-    storeKeys,
-    maxBacklog,
-    statementTimeoutMs = 800,
-    random = Math.random,
-    log = () => {},
-    committed = () => {},
-    monotonic = () => performance.now(),
-  } = options
-  const { payloadKey } = storeKeys
-  const way = { url: options.url, statementTimeoutMs, random, log }
-  await prepare({ ...way, statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS }, payloadKey)
-  const connections = createConnections({ ...way, most: MOST_CONNECTIONS })
-  const reporting = createConnections({ ...way, statementTimeoutMs: REPORT_MS, most: 1 })
-  const presence = await startHeartbeats({
-    connections: reporting,
+  const settings: Settings = {
+    ...options,
+    payloadKey: options.storeKeys.payloadKey,
+    statementTimeoutMs: options.statementTimeoutMs ?? 800,
+    random: options.random ?? Math.random,
+    log: options.log ?? (() => {}),
+    committed: options.committed ?? (() => {}),
+    monotonic: options.monotonic ?? (() => performance.now()),
+    heartbeats: options.heartbeats ?? HEARTBEAT_LIMITS,
+  }
+  const { clock, log, monotonic } = settings
+  await prepareDatabase(settings)
+  const connections = createConnections({ ...settings, max: MAX_CONNECTIONS })
+  const heartbeatConnection = createConnections({ ...settings, statementTimeoutMs: HEARTBEAT_MS, max: 1 })
+  const heartbeats = await startHeartbeats({
+    connections: heartbeatConnection,
     name: randomBytes(8).toString('hex'),
-    limits: options.presence ?? HEARTBEAT_LIMITS,
+    limits: settings.heartbeats,
     monotonic,
-    databaseTime: createClockWatch(clock, log),
+    onDatabaseTime: createClockWatch(clock, log),
     log,
-  }).catch((error: unknown) => unusable(error, connections, reporting))
+  }).catch((error: unknown) => failStart(error, connections, heartbeatConnection))
+  const shard = Math.floor(settings.random() * SHARDS) * 3
+  const { idle, ...calls } = createCalls(settings, connections, heartbeats, shard)
+  return {
+    ...calls,
+    ...createDirectCalls(clock, connections),
+    sharedLeases: {
+      newLeaseToken: heartbeats.newLeaseToken,
+      isHeld: ({ token }) => heartbeats.isHeld(token),
+    },
+    async close() {
+      await idle()
+      await heartbeats.leave()
+      await Promise.all([connections.close(), heartbeatConnection.close()])
+    },
+  }
+}
 
-  /** What accepting has ended in passing, until a claim reports it. */
-  let inPassing: readonly SettledByStore[] = []
+/** The calls of the service's work: those of one kind that come together share a commit. */
+function createCalls(
+  settings: Settings,
+  connections: Connections,
+  heartbeats: ReplicaHeartbeats,
+  shard: number,
+) {
+  const { payloadKey, maxBacklog, statementTimeoutMs, clock, monotonic, log } = settings
+  const unreported = createUnreportedEnds()
+  const uncertain = createUncertainCommits(monotonic)
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
-  const shard = Math.floor(random() * LANES) * 3
-  const ended = (messages: readonly SettledByStore[]) => {
-    inPassing = [...inPassing, ...messages]
-  }
-  const takeEnded = (channel: Channel) => {
-    const taken = inPassing.filter(each => each.channel === channel)
-    inPassing = inPassing.filter(each => each.channel !== channel)
-    return taken
-  }
-  const unheard = createUncertainCommits(monotonic)
-  const accept = createAccept({ payloadKey, maxBacklog, shard, unheard, ended })
+  const accept = createAccept({ payloadKey, maxBacklog, shard, uncertain, unreported })
   const settle = createSettle(shard + 1)
-  const claim = createClaim({
-    payloadKey,
-    shard: shard + 2,
-    takeEnded,
-    presence,
-    unheard,
-    tookOver: count =>
-      log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
-  })
-  const hand = createOperatorActions(LANES * 3)
+  const onTakeOver = (count: number) =>
+    log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` })
+  const claim = createClaim({ payloadKey, shard: shard + 2, unreported, heartbeats, uncertain, onTakeOver })
+  const prune = createPruning(settings.retentionDays)
 
-  const shared = { most: MOST_TOGETHER, againWithinMs: statementTimeoutMs }
+  const shared = { max: MAX_MESSAGES_PER_COMMIT, againWithinMs: statementTimeoutMs, weight: () => 1 }
   /** Runs calls in one transaction, and tells how long it took. */
   async function timed<T>(calls: readonly unknown[], work: (client: Client) => Promise<T>): Promise<T> {
     const began = monotonic()
     const value = await connections.use(work)
-    committed({ ms: monotonic() - began, calls: calls.length })
+    settings.committed({ ms: monotonic() - began, calls: calls.length })
     return value
   }
   const accepting = createGroupCommit({
@@ -130,38 +146,58 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     ...shared,
     run: (batch: readonly CallArguments<'settle'>[], again) =>
       timed(batch, client => settle(client, batch, again)),
-    weight: () => 1,
   })
-  const noting = createGroupCommit({
+  const writingReceipts = createGroupCommit({
     ...shared,
-    run: (batch: readonly CallArguments<'receipt'>[]) =>
+    run: (batch: readonly CallArguments<'writeReceipt'>[]) =>
       connections.use(client => writeReceipts(client, batch)),
-    weight: () => 1,
   })
   const claiming = createGroupCommit({
     ...shared,
-    most: 1,
-    run: async ([call]: readonly CallArguments<'claim'>[]) => {
-      if (call === undefined) return []
-      await presence.confirmAlive()
+    max: 1,
+    run: async (batch: readonly CallArguments<'claim'>[]) => {
+      await heartbeats.confirmAlive()
       return connections.use(async client => {
-        const claimed = await claim(client, call)
-        await tend(client, call.now)
-        return [claimed]
+        const claimed = []
+        for (const call of batch) claimed.push(await claim(client, call))
+        await prune(client, clock.now())
+        return claimed
       })
     },
-    weight: () => 1,
   })
+  return {
+    accept: messages =>
+      accepting.call({ now: clock.now(), messages }).catch((error: unknown) => {
+        for (const { lease } of messages) if (lease !== undefined) uncertain.giveUp(lease.token)
+        throw error
+      }),
+    claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
+    settle: (id, { token }, settlement) => settling.call({ now: clock.now(), id, token, settlement }),
+    writeReceipt: (channel, providerId, status, errorCode, at) =>
+      writingReceipts.call({ channel, providerId, status, errorCode, at }),
+    /** Resolves when nothing is under way. */
+    async idle() {
+      await Promise.all([accepting, settling, writingReceipts, claiming].map(each => each.idle()))
+    },
+  } satisfies Pick<Outbox, 'accept' | 'claim' | 'settle' | 'writeReceipt'> & { idle(): Promise<void> }
+}
 
+/** Prunes a step at most every minute, or at every call while there is more. */
+function createPruning(retentionDays: number): (client: Client, now: number) => Promise<void> {
   let prunedAt = Number.NEGATIVE_INFINITY
-  async function tend(client: Client, now: number): Promise<void> {
+  return async (client, now) => {
     if (Math.abs(now - prunedAt) < PRUNE_EVERY_MS) return
     prunedAt = now
-    const more = await prune(client, now, options.retentionDays * 24 * 3600 * 1000)
+    const more = await prune(client, now, retentionDays * 24 * 3600 * 1000)
     if (more) prunedAt = Number.NEGATIVE_INFINITY
   }
+}
 
-  /** For people: one connection, no shared commit. */
+/** The calls that are rare: each has a connection for itself and shares no commit. */
+function createDirectCalls(
+  clock: Clock,
+  connections: Connections,
+): Pick<Outbox, 'memos' | 'queries' | 'actions'> {
   async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
       return await connections.use(work)
@@ -169,21 +205,9 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
       throw asError(error)
     }
   }
-
+  // A shard that the writers of no process have.
+  const actions = createOperatorActions(SHARDS * 3)
   return {
-    accept: messages =>
-      accepting.call({ now: clock.now(), messages }).catch((error: unknown) => {
-        for (const { lease } of messages) if (lease !== undefined) unheard.giveUp(lease.token)
-        throw error
-      }),
-    claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
-    settle: (id, { token }, settlement) => settling.call({ now: clock.now(), id, token, settlement }),
-    writeReceipt: (channel, providerId, status, errorCode, at) =>
-      noting.call({ channel, providerId, status, errorCode, at }),
-    sharedLeases: {
-      newLeaseToken: () => presence.newLeaseToken(),
-      isHeld: ({ token }) => presence.isHeld(token),
-    },
     memos: {
       readMemos: names => direct(client => readMemos(client, names)),
       takeLeaderLease: (name, owner, ttlMs) => direct(client => takeLeaderLease(client, name, owner, ttlMs)),
@@ -192,32 +216,30 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
       readSummary: (since, stepMs) => direct(client => readSummary(client, { since, stepMs })),
       listMessages: filter => direct(client => listMessages(client, { filter })),
       findMessage: id => direct(client => findMessage(client, { id })),
-      retryMessage: id => direct(client => hand.retry(client, { now: clock.now(), id })),
-      cancelMessage: id => direct(client => hand.cancel(client, { now: clock.now(), id })),
       probeCommit: () =>
         direct(client => probeCommit(client, { now: clock.now() })).catch((error: unknown) => {
           if (error instanceof StoreUnavailable) return false
           throw error
         }),
     },
-    async close() {
-      await Promise.all([accepting, settling, noting, claiming].map(lane => lane.idle()))
-      await presence.leave()
-      await Promise.all([connections.close(), reporting.close()])
+    actions: {
+      retryMessage: id => direct(client => actions.retryMessage(client, { now: clock.now(), id })),
+      cancelMessage: id => direct(client => actions.cancelMessage(client, { now: clock.now(), id })),
     },
   }
 }
 
-/** Makes the tables, or brings them up to this version. */
-async function prepare(way: Omit<ConnectOptions, 'most'>, payloadKey: KeyObject): Promise<void> {
-  const connections = createConnections({ ...way, most: 2 })
+/** Creates the tables, or migrates them to this version. */
+async function prepareDatabase(settings: Settings): Promise<void> {
+  const limits = { statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS, max: 2 }
+  const connections = createConnections({ ...settings, ...limits })
   await requireOwnSessions(connections)
-    .then(() => connections.use(client => migrate(client, payloadKey)))
-    .catch((error: unknown) => unusable(error, connections))
+    .then(() => connections.use(client => migrate(client, settings.payloadKey)))
+    .catch((error: unknown) => failStart(error, connections))
   await connections.close()
 }
 
-async function unusable(reason: unknown, ...open: readonly Connections[]): Promise<never> {
+async function failStart(reason: unknown, ...open: readonly Connections[]): Promise<never> {
   await Promise.all(open.map(each => each.close()))
   if (reason instanceof StoreUnusable) throw reason
   throw new StoreUnusable(adviseOperator(reason), { cause: reason })

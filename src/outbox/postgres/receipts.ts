@@ -13,8 +13,8 @@ interface Sent {
  */
 export async function writeReceipts(
   client: Client,
-  calls: readonly CallArguments<'receipt'>[],
-): Promise<CallResult<'receipt'>[]> {
+  calls: readonly CallArguments<'writeReceipt'>[],
+): Promise<CallResult<'writeReceipt'>[]> {
   const [, { rows }] = await together(
     client.query('BEGIN'),
     ask(

@@ -1,10 +1,9 @@
 import type { Channel, Purpose } from '../../messages/message.ts'
 import type { AttemptRecord, FinalAnswer, State } from '../outbox.ts'
+import type { ChargedWindows } from '../quota.ts'
+import { readinessOf } from '../rules.ts'
 
-/** What a message was counted in: counter's name and start of the window. */
-export type Counters = readonly (readonly [name: string, since: number])[]
-
-/** A message as a transaction holds it: read and locked, or made, then written back with what has changed. */
+/** A message in a transaction: read and locked, or new; written back with its changes. */
 export interface Row {
   /** Absent until it is stored. */
   readonly seq?: number
@@ -14,7 +13,7 @@ export interface Row {
   readonly purpose: Purpose
   readonly arrivedAt: number
   readonly expiresAt: number
-  readonly codeGroup: string | null
+  readonly groupKey: string | null
   state: State
   outdated: boolean
   attempts: number
@@ -25,13 +24,13 @@ export interface Row {
   leaseToken: string | null
   answer: FinalAnswer
   providerId: string | null
-  charges: Counters | null
+  charges: ChargedWindows | null
   timeline: readonly AttemptRecord[] | null
 }
 
 /** The columns of a Row, of the table called `m`. */
 export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.state, m.attempts, m.ambiguous, m.arrived_at,
-  m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.code_group, m.outdated, m.answer, m.provider_id,
+  m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.answer, m.provider_id,
   m.charges, m.timeline`
 
 export function rowOf(read: Readonly<Record<string, unknown>>): Row {
@@ -43,7 +42,7 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row {
     purpose: read['purpose'] as Purpose,
     arrivedAt: read['arrived_at'] as number,
     expiresAt: read['expires_at'] as number,
-    codeGroup: read['code_group'] as string | null,
+    groupKey: read['group_key'] as string | null,
     state: read['state'] as State,
     outdated: read['outdated'] as boolean,
     attempts: read['attempts'] as number,
@@ -54,17 +53,21 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row {
     leaseToken: read['lease_token'] as string | null,
     answer: read['answer'] as FinalAnswer,
     providerId: read['provider_id'] as string | null,
-    charges: read['charges'] as Counters | null,
+    charges: read['charges'] as ChargedWindows | null,
     timeline: read['timeline'] as readonly AttemptRecord[] | null,
   }
 }
 
-/** What of a Row may change, under its columns' names. */
+/** The quota windows that the end of these messages may refund. */
+export function chargesOf(rows: readonly Row[]): readonly ChargedWindows[] {
+  return rows.flatMap(row => (row.charges === null ? [] : [row.charges]))
+}
+
+/** The columns of a Row that may change. */
 export function changesOf(row: Row, now: number): Record<string, unknown> {
   return {
     state: row.state,
-    // Kept in step with state and due_at here, and nowhere else.
-    ready: row.state === 'queued' ? ((row.dueAt ?? now) <= now ? 1 : 0) : null,
+    ready: readinessOf(row, now),
     outdated: row.outdated,
     attempts: row.attempts,
     ambiguous: row.ambiguous,

@@ -2,8 +2,8 @@
  * The shared store's tables. The columns mean what they mean in the embedded store (sqlite/schema.ts), which also
  * says what `ready` is for; what differs is what several writers need:
  *
- * - a unique index of live twins, so that no two replicas store the same message
- * - `courier_backlog` and `courier_tallies` in shards, so that replicas do not wait for each other's counts
+ * - a unique index of the live dedupe keys, so that no two replicas store the same message
+ * - `courier_backlog` and `courier_counts` in shards, so that replicas do not wait for each other's counts
  *
  * Every change of a row writes a new version of it, with an entry in every index that is not partial: so there are
  * few of those.
@@ -27,23 +27,23 @@ CREATE TABLE courier_messages (
   final_at bigint,
   lease_until bigint,
   lease_token text,
-  twin text NOT NULL,
-  recipient text NOT NULL,
-  code_group text,
+  dedupe_key text NOT NULL,
+  recipient_hash text NOT NULL,
+  group_key text,
   outdated boolean NOT NULL DEFAULT false,
-  masked text NOT NULL,
+  masked_recipient text NOT NULL,
   answer text,
   provider_id text,
   receipt jsonb,
   charges jsonb,
   timeline jsonb,
-  sealed bytea
+  payload bytea
 ) WITH (fillfactor = 70);
 
 CREATE UNIQUE INDEX courier_message_id ON courier_messages (id);
-CREATE UNIQUE INDEX courier_message_live_twin ON courier_messages (twin) WHERE final_at IS NULL;
-CREATE INDEX courier_message_recipient ON courier_messages (recipient, twin, seq DESC);
-CREATE INDEX courier_message_group ON courier_messages (code_group) WHERE code_group IS NOT NULL AND final_at IS NULL;
+CREATE UNIQUE INDEX courier_message_live_duplicate ON courier_messages (dedupe_key) WHERE final_at IS NULL;
+CREATE INDEX courier_message_recipient ON courier_messages (recipient_hash, dedupe_key, seq DESC);
+CREATE INDEX courier_message_group ON courier_messages (group_key) WHERE group_key IS NOT NULL AND final_at IS NULL;
 CREATE INDEX courier_message_due ON courier_messages (channel, rank, seq DESC) WHERE ready = 1;
 CREATE INDEX courier_message_waiting ON courier_messages (channel, rank, due_at) WHERE ready = 0;
 CREATE INDEX courier_message_expiry ON courier_messages (channel, expires_at) WHERE ready IS NOT NULL;
@@ -53,14 +53,14 @@ CREATE INDEX courier_message_arrival ON courier_messages (arrived_at, channel, k
 CREATE INDEX courier_message_provider ON courier_messages (provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX courier_message_final ON courier_messages (final_at) WHERE final_at IS NOT NULL;
 
-CREATE TABLE courier_buckets (
+CREATE TABLE courier_quota_counters (
   name text PRIMARY KEY,
-  since bigint NOT NULL,
-  used integer NOT NULL,
-  before integer NOT NULL,
-  gone_at bigint NOT NULL
+  window_start bigint NOT NULL,
+  current integer NOT NULL,
+  previous integer NOT NULL,
+  expires_at bigint NOT NULL
 ) WITH (fillfactor = 70);
-CREATE INDEX courier_bucket_gone ON courier_buckets (gone_at);
+CREATE INDEX courier_quota_counter_expiry ON courier_quota_counters (expires_at);
 
 CREATE TABLE courier_backlog (
   shard smallint PRIMARY KEY,
@@ -68,7 +68,7 @@ CREATE TABLE courier_backlog (
   sms bigint NOT NULL
 ) WITH (fillfactor = 50);
 
-CREATE TABLE courier_tallies (
+CREATE TABLE courier_counts (
   minute bigint NOT NULL,
   channel text NOT NULL,
   kind text NOT NULL,
@@ -77,27 +77,25 @@ CREATE TABLE courier_tallies (
   count bigint NOT NULL,
   PRIMARY KEY (minute, channel, kind, state, shard)
 ) WITH (fillfactor = 70);
-`,
-  `
-CREATE TABLE courier_notes (
+
+CREATE TABLE courier_memos (
   name text PRIMARY KEY,
   value text NOT NULL,
-  gone_at bigint NOT NULL
+  expires_at bigint NOT NULL
 );
-CREATE INDEX courier_note_gone ON courier_notes (gone_at);
+CREATE INDEX courier_memo_expiry ON courier_memos (expires_at);
 
--- Who of the replicas does what only one may do, until when by the database's clock.
-CREATE TABLE courier_leads (
+-- Which replica does the work that only one may do, until when by the database's clock.
+CREATE TABLE courier_leader_leases (
   name text PRIMARY KEY,
   owner text NOT NULL,
   until timestamptz NOT NULL
 );
-`,
-  `
--- Processes that claim: when each reported last that it is alive, by the database's clock.
-CREATE TABLE courier_owners (
+
+-- Processes that claim: how many heartbeats each has sent, and when the last one, by the database's clock.
+CREATE TABLE courier_replicas (
   name text PRIMARY KEY,
-  reports bigint NOT NULL,
+  heartbeats bigint NOT NULL,
   seen_at timestamptz NOT NULL,
   has_left boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);

@@ -2,8 +2,8 @@ import type { CallArguments } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
 import { afterSettlement, refundsQuota } from '../rules.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
+import { createMessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import { createRowChanges } from './row-changes.ts'
 
 /** Writes the ends of attempts that came together, each if its lease is still the current one. */
 export function createSettle(shard: number) {
@@ -13,7 +13,7 @@ export function createSettle(shard: number) {
     again: boolean,
   ): Promise<Settled[]> => {
     const now = Math.max(...calls.map(call => call.now))
-    const unit = createRowChanges(client, shard, now)
+    const writer = createMessageWriter(client, shard, now)
     const [, read] = await together(
       client.query('BEGIN'),
       ask(
@@ -27,41 +27,41 @@ export function createSettle(shard: number) {
       read.rows.map(each => [`${String(each['id'])} ${String(each['lease_token'])}`, rowOf(each)]),
     )
     const steps = calls.map(call => stepOf(rows.get(`${call.id} ${call.token}`), call, again))
-    await unit.quotas.lock(
+    await writer.quotas.lock(
       [],
-      steps.flatMap(({ row, standing }) =>
-        row?.charges == null || standing === null || !refundsQuota(standing.state) ? [] : [row.charges],
+      steps.flatMap(({ row, next }) =>
+        row?.charges == null || next === null || !refundsQuota(next.state) ? [] : [row.charges],
       ),
     )
-    const answers = steps.map(({ row, standing, settled }, at): Settled => {
+    const answers = steps.map(({ row, next, settled }, at): Settled => {
       const settlement = calls[at]?.settlement
       // Settled by an earlier call of this batch.
-      if (row !== undefined && standing !== null && row.leaseUntil === null) return { state: 'lost' }
-      if (row === undefined || standing === null || settlement === undefined) return settled
+      if (row !== undefined && next !== null && row.leaseUntil === null) return { state: 'lost' }
+      if (row === undefined || next === null || settlement === undefined) return settled
       const providerId = settlement.to === 'final' ? settlement.providerId : undefined
-      unit.put(row, standing, settlement.record, providerId)
+      writer.changeState(row, next, settlement.record, providerId)
       return settled
     })
-    await unit.commit()
+    await writer.commit()
     return answers
   }
 }
 
-/** What a settlement does to the row that its lease still holds. */
+/** What a settlement does to the row that its lease is on. */
 function stepOf(row: Row | undefined, { settlement }: CallArguments<'settle'>, again: boolean) {
-  if (row === undefined) return { row, standing: null, settled: { state: 'lost' } as const }
+  if (row === undefined) return { row, next: null, settled: { state: 'lost' } as const }
   if (row.state === 'sending') {
-    const standing = afterSettlement(row, settlement, row.outdated)
-    return { row, standing, settled: { state: standing.state, answer: standing.answer } }
+    const next = afterSettlement(row, settlement, row.outdated)
+    return { row, next, settled: { state: next.state, answer: next.answer } }
   }
-  // This lease has settled it: an earlier try of this very call, whose commit we did not hear of.
+  // This lease has settled it: an earlier try of this very call, and the answer to its commit was lost.
   const settled: Settled = again ? { state: row.state, answer: row.answer } : { state: 'lost' }
-  return { row, standing: null, settled }
+  return { row, next: null, settled }
 }
 
 const CLAIMED: Statement = {
   name: 'claimed',
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
-    JOIN unnest($1::text[], $2::text[]) AS held(id, token) ON m.id = held.id AND m.lease_token = held.token
+    JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
     ORDER BY m.seq FOR UPDATE OF m`,
 }

@@ -4,43 +4,124 @@ import type { Channel, Purpose } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import { decryptPayload, type Payload } from '../encryption.ts'
 import type { ClaimedMessage, Lease } from '../outbox.ts'
-import { stateAtExpiry } from '../rules.ts'
-import type { Counts } from './counts.ts'
-import { LIVE_COLUMNS, type LiveRow, liveRow, type RowChanges } from './row-changes.ts'
-import type { UnreportedEnds } from './unreported.ts'
+import { isLive, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
+import type { UnreportedEnds } from '../unreported.ts'
+import type { MessageWriter } from './message-writer.ts'
+import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** At most so many rows are moved, ended or taken over in passing by one claim, each; the rest by the next. */
+/** At most so many rows are moved, ended or taken over by one claim, each; the rest by the next. */
 const STEP = 500
 
 export interface ClaimDeps {
   readonly db: DatabaseSync
   readonly payloadKey: KeyObject
-  readonly ending: RowChanges
-  readonly tally: Counts
-  readonly aside: UnreportedEnds
-  /** A name for a lease that was never given before. */
-  readonly leaseToken: () => string
+  readonly writer: MessageWriter
+  readonly unreported: UnreportedEnds
+  readonly newLeaseToken: () => string
 }
 
 /** Claims due messages, and settles on the way what needs no attempt. */
 export function createClaim(deps: ClaimDeps): (call: CallArguments<'claim'>) => CallResult<'claim'> {
-  const { db, payloadKey, ending, tally, aside, leaseToken } = deps
-  const lost = db.prepare(
-    `SELECT ${LIVE_COLUMNS} FROM messages WHERE channel = ? AND lease_until <= ? ORDER BY lease_until LIMIT ${STEP}`,
-  )
-  const outlived = db.prepare(
-    `SELECT ${LIVE_COLUMNS} FROM messages WHERE ready IS NOT NULL AND channel = ? AND expires_at <= ? ORDER BY expires_at LIMIT ${STEP}`,
-  )
-  const promote = db.prepare(
-    `UPDATE messages SET ready = 1 WHERE seq IN
-       (SELECT seq FROM messages WHERE ready = 0 AND channel = ? AND rank = ? AND due_at <= ? ORDER BY due_at LIMIT ${STEP})`,
-  )
-  const due = db.prepare(
-    `SELECT ${LIVE_COLUMNS}, purpose, masked, sealed FROM messages WHERE ready = 1 AND channel = ? ORDER BY rank, seq DESC LIMIT ?`,
-  )
-  const hold = db.prepare(
-    `UPDATE messages SET state = 'sending', ready = NULL, due_at = NULL, attempts = ?, lease_token = ?, lease_until = ? WHERE seq = ?`,
-  )
+  const { db, unreported } = deps
+  const promote = db.prepare(PROMOTE)
+  const takeOverLost = createTakeOver(deps)
+  const expire = createExpiry(deps)
+  const claimDue = createClaimDue(deps)
+  const nextDueAt = createNextDueAt(db)
+  return call => {
+    const { channel, now } = call
+    const settled = [...unreported.take(channel), ...takeOverLost(channel, now), ...expire(channel, now)]
+    for (const rank of [0, 1]) promote.run(channel, rank, now)
+    const { messages, ended } = claimDue(call)
+    return { messages, settled: [...settled, ...ended], nextDueAt: nextDueAt(channel, now) }
+  }
+}
+
+/** Takes over the messages whose lease ran out; gives those that end with it. */
+function createTakeOver({ db, writer }: ClaimDeps) {
+  const lost = db.prepare(LOST)
+  return (channel: Channel, now: number): SettledByStore[] =>
+    lost.all(channel, now).flatMap(found => {
+      const row = rowOf(found)
+      const { state } = writer.takeOver(row, now)
+      return isLive(state) ? [] : [settledAs(row, state)]
+    })
+}
+
+/** Ends the messages that have outlived their life. */
+function createExpiry({ db, writer }: ClaimDeps) {
+  const outlived = db.prepare(OUTLIVED)
+  return (channel: Channel, now: number): SettledByStore[] =>
+    outlived.all(channel, now).map(found => expire(writer, rowOf(found), now))
+}
+
+function expire(writer: MessageWriter, row: Row, now: number): SettledByStore {
+  const state = stateAtExpiry(row.ambiguous)
+  writer.end(row, state, now)
+  return settledAs(row, state)
+}
+
+/** Claims the first messages of the queue; those that nobody can send end instead. */
+function createClaimDue({ db, payloadKey, writer, newLeaseToken }: ClaimDeps) {
+  const due = db.prepare(DUE)
+  return ({ channel, limit, leaseMs, now }: CallArguments<'claim'>) => {
+    const messages: ClaimedMessage[] = []
+    const ended: SettledByStore[] = []
+    for (const found of due.all(channel, limit)) {
+      const row = rowOf(found)
+      if (row.expiresAt <= now) {
+        // More messages are past their life than one step ends: those in front of the queue end here.
+        ended.push(expire(writer, row, now))
+        continue
+      }
+      const payload = decrypt(payloadKey, row.id, found['payload'])
+      if (payload === null) {
+        // Its content was damaged on disk. Left in the queue it would be in the way for ever.
+        writer.changeState(row, stateAtEnd(row, 'refused', 'content'), now, storeRecord('unreadable', now))
+        ended.push(settledAs(row, 'refused'))
+        continue
+      }
+      const lease = { token: newLeaseToken(), until: now + leaseMs }
+      const attempts = writer.claim(row, lease)
+      messages.push(claimedOf(found, row, payload, lease, attempts))
+    }
+    return { messages, ended }
+  }
+}
+
+function decrypt(payloadKey: KeyObject, id: string, encrypted: SQLOutputValue | undefined): Payload | null {
+  try {
+    return decryptPayload(payloadKey, id, encrypted as Uint8Array)
+  } catch {
+    return null
+  }
+}
+
+function claimedOf(
+  found: Record<string, SQLOutputValue>,
+  { id, channel, kind, arrivedAt, expiresAt, ambiguous, groupKey }: Row,
+  payload: Payload,
+  lease: Lease,
+  attempts: number,
+): ClaimedMessage {
+  return {
+    id,
+    channel,
+    kind,
+    purpose: found['purpose'] as Purpose,
+    ...payload,
+    masked: found['masked_recipient'] as string,
+    arrivedAt,
+    expiresAt,
+    lease,
+    attempts,
+    ambiguous,
+    groupKey: groupKey ?? undefined,
+  }
+}
+
+/** When a channel is to be asked again at the latest; null: nothing waits. */
+function createNextDueAt(db: DatabaseSync) {
   const anyDue = db.prepare('SELECT 1 FROM messages WHERE ready = 1 AND channel = ? LIMIT 1')
   const nextWaiting = db.prepare(
     'SELECT min(due_at) AS at FROM messages WHERE ready = 0 AND channel = ? AND rank = ?',
@@ -48,112 +129,27 @@ export function createClaim(deps: ClaimDeps): (call: CallArguments<'claim'>) => 
   const nextLease = db.prepare(
     'SELECT min(lease_until) AS at FROM messages WHERE channel = ? AND lease_until IS NOT NULL',
   )
-
-  function takeOver(channel: Channel, now: number): SettledByStore[] {
-    const ended: SettledByStore[] = []
-    for (const found of lost.all(channel, now)) {
-      const { state } = ending.takeOver(liveRow(found), now)
-      if (state !== 'queued' && state !== 'sending') ended.push(endedAs(liveRow(found), state))
-    }
-    return ended
-  }
-
-  function expire(channel: Channel, now: number): SettledByStore[] {
-    return outlived.all(channel, now).map(found => {
-      const row = liveRow(found)
-      const state = stateAtExpiry(row.ambiguous)
-      ending.end(row, state, now)
-      return endedAs(row, state)
-    })
-  }
-
-  function open(row: LiveRow, sealed: SQLOutputValue | undefined): Payload | null {
-    try {
-      return decryptPayload(payloadKey, row.id, sealed as Uint8Array)
-    } catch {
-      return null
-    }
-  }
-
-  /** Takes the lease and counts the attempt. */
-  function take(found: Record<string, SQLOutputValue>, lease: Lease): ClaimedMessage | null {
-    const row = liveRow(found)
-    const letter = open(row, found['sealed'])
-    if (letter === null) return null
-    const attempts = row.attempts + 1
-    hold.run(attempts, lease.token, lease.until, row.seq)
-    tally.moved(row, 'queued', 'sending')
-    const { id, channel, kind, arrivedAt, expiresAt, ambiguous, codeGroup } = row
-    return {
-      id,
-      channel,
-      kind,
-      purpose: found['purpose'] as Purpose,
-      recipient: letter.recipient,
-      masked: String(found['masked']),
-      content: letter.content,
-      arrivedAt,
-      expiresAt,
-      lease,
-      attempts,
-      ambiguous,
-      ...(codeGroup === null ? {} : { groupKey: codeGroup }),
-    }
-  }
-
-  function claimDue(
-    { channel, limit, leaseMs, now }: CallArguments<'claim'>,
-    ended: SettledByStore[],
-  ): ClaimedMessage[] {
-    const messages: ClaimedMessage[] = []
-    for (const found of due.all(channel, limit)) {
-      const row = liveRow(found)
-      // More are past their life than one step ends: those in front of the queue end here.
-      const over = row.expiresAt <= now
-      const claimed = over ? null : take(found, { token: leaseToken(), until: now + leaseMs })
-      if (claimed !== null) messages.push(claimed)
-      else if (over) {
-        ending.end(row, stateAtExpiry(row.ambiguous), now)
-        ended.push(endedAs(row, stateAtExpiry(row.ambiguous)))
-      } else {
-        unreadable(row, now)
-        ended.push(endedAs(row, 'refused'))
-      }
-    }
-    return messages
-  }
-
-  /** Its content was damaged on disk. Nobody can send it; left in the queue it would be in the way for ever. */
-  function unreadable(row: LiveRow, now: number): void {
-    const { attempts, ambiguous } = row
-    const reply = 'the stored content cannot be read'
-    ending.put(row, { state: 'refused', answer: 'content', attempts, ambiguous, dueAt: null }, now, {
-      at: now,
-      tookMs: 0,
-      provider: '',
-      outcome: 'rejected',
-      code: 'UNREADABLE',
-      reply,
-    })
-  }
-
-  function nextDueAt(channel: Channel, now: number): number | null {
+  return (channel: Channel, now: number): number | null => {
     if (anyDue.get(channel) !== undefined) return now
     const times = [nextWaiting.get(channel, 0), nextWaiting.get(channel, 1), nextLease.get(channel)]
       .map(row => row?.['at'])
       .filter(at => typeof at === 'number')
     return times.length === 0 ? null : Math.max(now, Math.min(...times))
   }
-
-  return call => {
-    const { channel, now } = call
-    const settled = [...aside.take(channel), ...takeOver(channel, now), ...expire(channel, now)]
-    for (const rank of [0, 1]) promote.run(channel, rank, now)
-    const messages = claimDue(call, settled)
-    return { messages, settled, nextDueAt: nextDueAt(channel, now) }
-  }
 }
 
-function endedAs({ id, channel, kind }: LiveRow, state: SettledByStore['state']): SettledByStore {
+function settledAs({ id, channel, kind }: Row, state: SettledByStore['state']): SettledByStore {
   return { id, state, channel, kind }
 }
+
+const LOST = `
+  SELECT ${ROW_COLUMNS} FROM messages WHERE channel = ? AND lease_until <= ? ORDER BY lease_until LIMIT ${STEP}`
+const OUTLIVED = `
+  SELECT ${ROW_COLUMNS} FROM messages WHERE ready IS NOT NULL AND channel = ? AND expires_at <= ?
+  ORDER BY expires_at LIMIT ${STEP}`
+const PROMOTE = `
+  UPDATE messages SET ready = 1 WHERE seq IN
+    (SELECT seq FROM messages WHERE ready = 0 AND channel = ? AND rank = ? AND due_at <= ? ORDER BY due_at LIMIT ${STEP})`
+const DUE = `
+  SELECT ${ROW_COLUMNS}, purpose, masked_recipient, payload FROM messages WHERE ready = 1 AND channel = ?
+  ORDER BY rank, seq DESC LIMIT ?`

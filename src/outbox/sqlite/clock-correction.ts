@@ -5,14 +5,15 @@ import type { Counts } from './counts.ts'
 const LONGEST_WAIT_MS = 3_600_000
 
 /**
- * Lives and waits are kept in wall time across a restart. When the clock was set back meanwhile, what arrived "later"
- * than now counts as arrived now, and nothing waits longer than it ever would: else a code of ten minutes could be sent
- * an hour after its life, a retry come hours late, and a code that comes now be taken for older than one that waits.
+ * Corrects messages after the clock was set back while the process was down, for lives and waits are kept in wall time.
+ * A message that arrived "later" than now counts as arrived now, and none waits longer than it ever would: else a code
+ * of ten minutes could be sent an hour after its life, a retry come hours late, and a code that comes now be taken for
+ * older than one that waits.
  *
- * @param tally written, and committed, with the open transaction.
+ * @param counts written with the open transaction.
  * @param now ms since the epoch, at the start.
  */
-export function correctClock(db: DatabaseSync, tally: Counts, now: number): void {
+export function correctClock(db: DatabaseSync, counts: Counts, now: number): void {
   // By channel and state or rank, so that each is a stretch of an index, however many wait.
   const due = db.prepare(
     "UPDATE messages SET due_at = ? WHERE state = 'queued' AND ready = 0 AND channel = ? AND arrived_at > ?",
@@ -31,10 +32,10 @@ export function correctClock(db: DatabaseSync, tally: Counts, now: number): void
     for (const rank of [0, 1]) late.run(now, channel, rank, now + LONGEST_WAIT_MS)
     for (const state of ['queued', 'sending'] as const) {
       for (const { at, kind, n } of ahead.all(state, channel, now)) {
-        tally.redated({ channel, kind: String(kind), arrivedAt: Number(at) }, state, now, Number(n))
+        counts.addRedated({ channel, kind: String(kind), arrivedAt: Number(at) }, state, now, Number(n))
       }
       arrived.run(now, state, channel)
     }
   }
-  tally.flush()
+  counts.write()
 }

@@ -9,11 +9,11 @@ export interface GroupCommitDeps {
   readonly run: (call: StoreCall) => unknown
   /** Whether a call only reads. */
   readonly reads: (call: StoreCall) => boolean
-  /** What is kept in memory beside the rows, and goes with the transaction. */
+  /** For the values in memory that go with the transaction. */
   readonly beforeCommit: () => void
   readonly afterCommit: () => void
   readonly afterRollback: () => void
-  /** What to do about a damaged file. */
+  /** Tells the operator what to do about a damaged file. */
   readonly damaged: string
 }
 
@@ -31,7 +31,7 @@ export function createGroupCommit(
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
-  /** Damage was met: what is written into a damaged file may be lost with it, so nothing is any more. */
+  /** Set once damage was met: what is written into a damaged file may be lost with it, so nothing is written any more. */
   let ruined: CallFailure | undefined
 
   function transaction(calls: readonly StoreCall[]): readonly StoreReply[] {

@@ -1,19 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Memo } from '../outbox.ts'
 
-/** What is remembered beside the messages. */
+/** Values kept beside the messages. */
 export interface Memos {
-  /** Writes one over what was remembered under its name, in the open transaction. */
-  write(note: Memo): void
+  /** Writes a memo in the place of the one of its name, in the open transaction. */
+  write(memo: Memo): void
   read(names: readonly string[]): ReadonlyMap<string, string>
 }
 
 export function createMemos(db: DatabaseSync): Memos {
   const write = db.prepare(
-    `INSERT INTO notes VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET value = excluded.value, gone_at = excluded.gone_at`,
+    `INSERT INTO memos VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
   )
-  const read = db.prepare('SELECT value FROM notes WHERE name = ?')
+  const read = db.prepare('SELECT value FROM memos WHERE name = ?')
   return {
     write: ({ name, value, expiresAt }) => void write.run(name, value, expiresAt),
     read(names) {

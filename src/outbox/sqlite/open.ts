@@ -26,11 +26,11 @@ export function openStore(path: string): DatabaseSync {
   } catch (error) {
     closeQuietly(db)
     if (error instanceof StoreUnusable) throw error
-    throw new StoreUnusable(whatToDo(error, path), { cause: error })
+    throw new StoreUnusable(adviseOperator(error, path), { cause: error })
   }
 }
 
-/** Closes what may be broken already; what it was broken by is being reported. */
+/** Closes a database that may be broken already; the failure that broke it is being reported. */
 export function closeQuietly(db: DatabaseSync | undefined): void {
   try {
     db?.close()
@@ -51,7 +51,7 @@ function prepare(db: DatabaseSync): void {
   db.exec('PRAGMA cell_size_check = ON')
   db.exec('PRAGMA temp_store = MEMORY')
   db.exec('PRAGMA cache_size = -32768')
-  // Checkpoints are run between commits, when nobody waits for one (upkeep.ts).
+  // Checkpoints are run between commits, when nobody waits for one (maintenance.ts).
   db.exec('PRAGMA wal_autocheckpoint = 0')
 }
 
@@ -69,7 +69,7 @@ function migrate(db: DatabaseSync, path: string): void {
   db.exec('COMMIT')
 }
 
-/** Reads one of the store's own notes. */
+/** Reads one of the store's own values. */
 export function readMeta(db: DatabaseSync, key: string): unknown {
   return db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value']
 }
@@ -89,7 +89,7 @@ function check(db: DatabaseSync, path: string): void {
   if (found !== 'ok') throw new StoreUnusable(corrupt(path), { cause: new Error(String(found)) })
 }
 
-function whatToDo(error: unknown, path: string): string {
+function adviseOperator(error: unknown, path: string): string {
   switch (classifyError(error)) {
     case 'locked':
       return `the store ${path} is in use by another process: end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)`

@@ -25,16 +25,16 @@ export interface SqliteOutboxOptions {
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
   readonly retentionDays: number
-  /** Hears of faults that concern no call, such as a checkpoint that failed. Never a secret or a recipient. */
+  /** Is told of failures that concern no call, such as a checkpoint that failed. Never a secret or a recipient. */
   readonly log?: (event: { readonly doing: string; readonly message: string }) => void
-  /** Hears of every commit: how long it took, ms, and how many calls shared it. */
+  /** Is told of every commit: how long it took, ms, and how many calls shared it. */
   readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
   /** How often the WAL is emptied, ms; a minute unless given. */
   readonly emptyWalEveryMs?: number
 }
 
-/** Without calls, the store is asked so often to prune, ms. */
-const TEND_EVERY_MS = 60_000
+/** How often the store is asked to prune when no other call comes, ms. */
+const PRUNE_EVERY_MS = 60_000
 
 /**
  * The embedded outbox: one SQLite file, held for the process's life, in a thread of its own.
@@ -57,12 +57,12 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     workerData: settings,
     execArgv: [],
   })
-  await opened(worker)
+  await awaitOpen(worker)
   const calls = createCalls(worker, options.log ?? (() => {}), options.committed)
   const { call } = calls
   const timer = setInterval(
-    () => void call('tend', { now: clock.now() }).catch(() => {}),
-    TEND_EVERY_MS,
+    () => void call('prune', { now: clock.now() }).catch(() => {}),
+    PRUNE_EVERY_MS,
   ).unref()
 
   return {
@@ -70,19 +70,21 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
     settle: (id, { token }, settlement) => call('settle', { now: clock.now(), id, token, settlement }),
     writeReceipt: (channel, providerId, status, errorCode, at) =>
-      call('receipt', { channel, providerId, status, errorCode, at }),
-    memos: { readMemos: names => call('notes', { names }) },
+      call('writeReceipt', { channel, providerId, status, errorCode, at }),
+    memos: { readMemos: names => call('readMemos', { names }) },
     queries: {
-      readSummary: (since, stepMs) => call('summary', { since, stepMs }),
-      listMessages: filter => call('list', { filter }),
-      findMessage: id => call('find', { id }),
-      retryMessage: id => call('retry', { now: clock.now(), id }),
-      cancelMessage: id => call('cancel', { now: clock.now(), id }),
+      readSummary: (since, stepMs) => call('readSummary', { since, stepMs }),
+      listMessages: filter => call('listMessages', { filter }),
+      findMessage: id => call('findMessage', { id }),
       probeCommit: () =>
-        call('probe', { now: clock.now() }).catch((error: unknown) => {
+        call('probeCommit', { now: clock.now() }).catch((error: unknown) => {
           if (error instanceof StoreUnavailable) return false
           throw error
         }),
+    },
+    actions: {
+      retryMessage: id => call('retryMessage', { now: clock.now(), id }),
+      cancelMessage: id => call('cancelMessage', { now: clock.now(), id }),
     },
     async close() {
       clearInterval(timer)
@@ -105,18 +107,18 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-function opened(worker: Worker): Promise<void> {
+function awaitOpen(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new StoreUnusable("the store's thread did not start", { cause: error }))
-    const hear = (message: MessageFromWorker) => {
+    const onMessage = (message: MessageFromWorker) => {
       if (message.is === 'unusable') reject(new StoreUnusable(message.message, { cause: message.cause }))
       if (message.is !== 'open') return
-      worker.off('message', hear)
+      worker.off('message', onMessage)
       worker.off('error', fail)
       resolve()
     }
-    worker.on('message', hear)
+    worker.on('message', onMessage)
     worker.once('error', fail)
   })
 }
@@ -126,12 +128,12 @@ interface Pending {
   reject(error: Error): void
 }
 
-/** One message for the thread to work on, and one that waits for it there. */
-const MOST_UNDER_WAY = 2
+/** One batch for the thread to work on, and one that waits for it there. */
+const MAX_BATCHES_IN_FLIGHT = 2
 
 /**
- * Calls into the store's thread. Those of one turn of the event loop travel in one message; while the thread has
- * enough to do, more of them gather here, since each message wakes a thread and that costs more than a call.
+ * Calls into the store's thread. Those of one turn of the event loop travel in one batch; while the thread has enough
+ * to do, more of them gather here, since each batch wakes a thread and that costs more than a call.
  */
 function createCalls(
   worker: Worker,
@@ -142,14 +144,14 @@ function createCalls(
   let pending: (Pending | undefined)[] = []
   let free: number[] = []
   let queue: StoreCall[] = []
-  let underWay = 0
+  let batchesInFlight = 0
   let ended: Error | undefined
 
   function flush(): void {
-    if (queue.length === 0 || underWay >= MOST_UNDER_WAY || ended !== undefined) return
+    if (queue.length === 0 || batchesInFlight >= MAX_BATCHES_IN_FLIGHT || ended !== undefined) return
     const batch = queue
     queue = []
-    underWay += 1
+    batchesInFlight += 1
     worker.postMessage(batch, [])
   }
 
@@ -166,45 +168,45 @@ function createCalls(
     })
   }
 
-  function answer([number, value, failure]: StoreReply): void {
-    const waiting = pending[number]
+  function settleCall([number, value, failure]: StoreReply): void {
+    const caller = pending[number]
     pending[number] = undefined
     free.push(number)
-    if (failure === undefined) waiting?.resolve(value)
-    else waiting?.reject(errorOf(failure))
+    if (failure === undefined) caller?.resolve(value)
+    else caller?.reject(errorOf(failure))
   }
 
-  function end(reason: Error): void {
+  function failAll(reason: Error): void {
     ended ??= reason
-    for (const waiting of pending) waiting?.reject(new StoreUnavailable(ended.message, { cause: ended }))
+    for (const caller of pending) caller?.reject(new StoreUnavailable(ended.message, { cause: ended }))
     pending = []
     free = []
   }
 
   worker.on('message', (message: MessageFromWorker) => {
     if (message.is === 'replies') {
-      underWay -= message.taken
+      batchesInFlight -= message.batches
       flush()
-      for (const reply of message.replies) answer(reply)
+      for (const reply of message.replies) settleCall(reply)
       committed?.({ ms: message.ms, calls: message.replies.length })
-    } else if (message.is === 'trouble') log({ doing: message.doing, message: message.message })
+    } else if (message.is === 'background-failure') log({ doing: message.doing, message: message.message })
   })
   worker.on('error', error => {
-    end(new Error("the store's thread failed", { cause: error }))
+    failAll(new Error("the store's thread failed", { cause: error }))
     // A bug, and without its store the service is of no use: it ends, and is started again.
     throw new Error("the store's thread failed", { cause: error })
   })
-  worker.on('exit', () => end(new Error('the store is closed')))
+  worker.on('exit', () => failAll(new Error('the store is closed')))
 
   return {
     call,
     async close(): Promise<void> {
-      underWay = 0
+      batchesInFlight = 0
       flush()
       if (ended !== undefined) return
-      const gone = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+      const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
       worker.postMessage('close', [])
-      await gone
+      await exited
     },
   }
 }

@@ -6,9 +6,9 @@
  * another, so that neither a long queue nor a long wait is ever walked through.
  *
  * An index whose keys are random costs a page of the WAL per row and commit, more than all the rest of the row. So
- * there are few, and short: twins are found through their recipient, live codes in an index of live codes only, and
+ * there are few, and short: duplicates are found through their recipient, live codes in an index of live codes only, and
  * of a hash or an id the first 48 or 64 bits are indexed, while the whole of it is compared.
- * One thread writes, so a twin that was not found is not there: the lookup and the insert share a transaction.
+ * One thread writes, so a duplicate that was not found is not there: the lookup and the insert share a transaction.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -29,25 +29,25 @@ CREATE TABLE messages (
   final_at INTEGER,
   lease_until INTEGER,
   lease_token TEXT,
-  twin TEXT NOT NULL,
-  recipient TEXT NOT NULL,
-  code_group TEXT,
+  dedupe_key TEXT NOT NULL,
+  recipient_hash TEXT NOT NULL,
+  group_key TEXT,
   outdated INTEGER NOT NULL DEFAULT 0,
-  masked TEXT NOT NULL,
+  masked_recipient TEXT NOT NULL,
   answer TEXT,
   provider_id TEXT,
   receipt TEXT,
   charges TEXT,
   timeline TEXT,
-  sealed BLOB
+  payload BLOB
 ) STRICT;
 
 -- one message by its id
 CREATE INDEX message_id ON messages (substr(id, 1, 16));
--- a recipient's messages, and among them the newest twin
-CREATE INDEX message_recipient ON messages (substr(recipient, 1, 8), substr(twin, 1, 8));
+-- a recipient's messages, and among them the newest duplicate
+CREATE INDEX message_recipient ON messages (substr(recipient_hash, 1, 8), substr(dedupe_key, 1, 8));
 -- the live codes of a group
-CREATE INDEX message_group ON messages (substr(code_group, 1, 8)) WHERE code_group IS NOT NULL AND final_at IS NULL;
+CREATE INDEX message_group ON messages (substr(group_key, 1, 8)) WHERE group_key IS NOT NULL AND final_at IS NULL;
 -- what to send next: codes first, newest first
 CREATE INDEX message_due ON messages (channel, rank, seq DESC) WHERE ready = 1;
 -- what becomes due, and when
@@ -65,18 +65,18 @@ CREATE INDEX message_provider ON messages (provider_id) WHERE provider_id IS NOT
 -- what may be forgotten
 CREATE INDEX message_final ON messages (final_at) WHERE final_at IS NOT NULL;
 
--- Counters of quotas: what was counted in the window that began at "since", and in the one before it. The name
--- begins with the bucket, so that all counters of a recipient lie on one page.
-CREATE TABLE buckets (
+-- Counters of quotas: of the current window and of the one before it. The name begins with the bucket, so that all
+-- counters of a recipient lie on one page.
+CREATE TABLE quota_counters (
   name TEXT PRIMARY KEY,
-  since INTEGER NOT NULL,
-  used INTEGER NOT NULL,
-  before INTEGER NOT NULL,
-  gone_at INTEGER NOT NULL
+  window_start INTEGER NOT NULL,
+  current INTEGER NOT NULL,
+  previous INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- How many messages of a minute are in which state: what the console shows, without counting rows.
-CREATE TABLE tallies (
+-- How many messages of a minute are in which state: the console shows it without counting rows.
+CREATE TABLE counts (
   minute INTEGER NOT NULL,
   channel TEXT NOT NULL,
   kind TEXT NOT NULL,
@@ -84,14 +84,13 @@ CREATE TABLE tallies (
   count INTEGER NOT NULL,
   PRIMARY KEY (minute, channel, kind, state)
 ) STRICT, WITHOUT ROWID;
-`,
-  `
--- What is remembered beside the messages; written rarely.
-CREATE TABLE notes (
+
+-- Values kept beside the messages; written rarely.
+CREATE TABLE memos (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL,
-  gone_at INTEGER NOT NULL
+  expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX note_gone ON notes (gone_at);
+CREATE INDEX memo_expiry ON memos (expires_at);
 `,
 ]

@@ -1,22 +1,24 @@
 import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { StoreCall, StoreReply } from '../calls.ts'
-import { decryptPayload, encryptPayload } from '../encryption.ts'
+import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
+import { createSecretCheck, matchesSecretCheck } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
+import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
-import { createAdminQueries, createOperatorActions } from './admin.ts'
+import { createOperatorActions } from './actions.ts'
 import { createClaim } from './claim.ts'
 import { correctClock } from './clock-correction.ts'
 import { createCounts } from './counts.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMemos } from './memos.ts'
+import { createMessageWriter } from './message-writer.ts'
 import { readMeta, writeMeta } from './open.ts'
+import { createAdminQueries } from './queries.ts'
 import { createQuotas } from './quotas.ts'
-import { createRowChanges } from './row-changes.ts'
-import { createReceipt, createSettle } from './settle.ts'
-import { createSummary } from './summary.ts'
-import { createUnreportedEnds } from './unreported.ts'
+import { createWriteReceipt } from './receipts.ts'
+import { createSettle } from './settle.ts'
+import { createReadSummary } from './summary.ts'
 
 export interface StoreDeps {
   readonly path: string
@@ -25,8 +27,9 @@ export interface StoreDeps {
   readonly retentionMs: number
   /** ms since the epoch, at the start. */
   readonly now: number
+  /** The failure of every call once damage was met. */
   readonly damaged: string
-  readonly leaseToken: () => string
+  readonly newLeaseToken: () => string
 }
 
 /** The embedded store behind its thread's port. */
@@ -34,98 +37,94 @@ export interface Store {
   /** Runs calls with one commit. */
   run(calls: readonly StoreCall[]): readonly StoreReply[]
   /** Prunes a step, and shortens a long WAL. */
-  tend(): void
-  readonly upkeep: Maintenance
+  maintain(): void
+  readonly maintenance: Maintenance
 }
+
+type Handlers = { readonly [N in CallName]: (call: CallArguments<N>) => CallResult<N> }
+
+const READS: ReadonlySet<CallName> = new Set<CallName>([
+  'readSummary',
+  'listMessages',
+  'findMessage',
+  'readMemos',
+  'prune',
+])
+
+/** As large as a callback of some recipients: a disk with room for less is as good as full. */
+const PROBE_BYTES = 64 * 1024
 
 /**
  * @param db from openStore.
- * @throws StoreUnusable when messages wait that were sealed with another secret.
+ * @throws StoreUnusable when messages wait that were encrypted with another secret.
  */
 export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
-  const tally = createCounts(db)
-  const aside = createUnreportedEnds()
-  const quotas = createQuotas(db)
-  const ending = createRowChanges(db, quotas, tally)
-  const notes = createMemos(db)
-  const shared = { ...deps, db, tally, aside, quotas, ending, notes }
-  const accept = createAccept(shared)
-  const claim = createClaim(shared)
-  const settle = createSettle(db, ending)
-  const receipt = createReceipt(db)
-  const hand = createOperatorActions(db, ending)
-  const desk = createAdminQueries(db)
-  const summary = createSummary(db, tally, deps.path)
-  const upkeep = createMaintenance(db, deps.retentionMs)
-  let now = deps.now
-
-  knowSecret(db, deps, tally.backlog())
+  const counts = createCounts(db)
+  const unreported = createUnreportedEnds()
+  const maintenance = createMaintenance(db, deps.retentionMs)
+  checkSecret(db, deps, counts.backlog())
   // Nobody but us can hold the file, so whoever was sending is dead: their leases are over.
   db.exec("UPDATE messages SET lease_until = 0 WHERE state = 'sending'")
-  inTransaction(db, () => correctClock(db, tally, deps.now))
+  inTransaction(db, () => correctClock(db, counts, deps.now))
+  counts.commit()
 
-  function run(call: StoreCall): unknown {
-    const takes = call[2]
-    if ('now' in takes) now = takes.now
-    switch (call[1]) {
-      case 'accept':
-        return accept(call[2])
-      case 'claim':
-        return claim(call[2])
-      case 'settle':
-        return settle(call[2])
-      case 'receipt':
-        return receipt(call[2])
-      case 'retry':
-        return hand.retry(call[2])
-      case 'cancel':
-        return hand.cancel(call[2])
-      case 'probe':
-        // As large as a callback of some recipients: a disk with room for less is as good as full.
-        writeMeta(db, 'probe', new Uint8Array(PROBE_BYTES))
-        return true
-      case 'tend':
-        return null
-      case 'summary':
-        return summary(call[2])
-      case 'list':
-        return desk.list(call[2])
-      case 'find':
-        return desk.find(call[2])
-      case 'notes':
-        return notes.read(call[2].names)
-    }
+  const handlers = createHandlers(db, deps, counts, unreported)
+  let { now } = deps
+  function handle<N extends CallName>(name: N, call: CallArguments<N>): CallResult<N> {
+    if ('now' in call) now = call.now
+    return handlers[name](call)
   }
-
-  const transaction = {
-    db,
-    run,
-    reads: (call: StoreCall) => READS.has(call[1]),
-    beforeCommit: () => tally.flush(),
-    afterCommit: () => {
-      tally.committed()
-      aside.committed()
-    },
-    afterRollback: () => {
-      tally.undone()
-      aside.undone()
-    },
-    damaged: deps.damaged,
-  }
-
   return {
-    run: createGroupCommit(transaction),
-    tend() {
-      if (upkeep.due(now)) inTransaction(db, () => upkeep.prune(now))
-      upkeep.shortenWal()
+    run: createGroupCommit({
+      db,
+      run: ([, name, call]) => handle(name, call),
+      reads: ([, name]) => READS.has(name),
+      beforeCommit: () => counts.write(),
+      afterCommit() {
+        counts.commit()
+        unreported.commit()
+      },
+      afterRollback() {
+        counts.rollBack()
+        unreported.rollBack()
+      },
+      damaged: deps.damaged,
+    }),
+    maintain() {
+      if (maintenance.isPruneDue(now)) inTransaction(db, () => maintenance.prune(now))
+      maintenance.shortenWal()
     },
-    upkeep,
+    maintenance,
   }
 }
 
-const PROBE_BYTES = 64 * 1024
-
-const READS: ReadonlySet<string> = new Set(['summary', 'list', 'find', 'notes', 'tend'])
+function createHandlers(
+  db: DatabaseSync,
+  deps: StoreDeps,
+  counts: ReturnType<typeof createCounts>,
+  unreported: ReturnType<typeof createUnreportedEnds>,
+): Handlers {
+  const quotas = createQuotas(db)
+  const memos = createMemos(db)
+  const writer = createMessageWriter({ db, payloadKey: deps.payloadKey, quotas, counts })
+  const shared = { ...deps, db, counts, unreported, quotas, writer, memos }
+  return {
+    accept: createAccept(shared),
+    claim: createClaim(shared),
+    settle: createSettle(db, writer),
+    writeReceipt: createWriteReceipt(db),
+    ...createOperatorActions(db, writer),
+    ...createAdminQueries(db),
+    readSummary: createReadSummary(db, counts.live, deps.path),
+    readMemos: ({ names }) => memos.read(names),
+    probeCommit() {
+      writeMeta(db, 'probe', new Uint8Array(PROBE_BYTES))
+      return true
+    },
+    // The thread prunes after every batch of calls: this one only sees to it that there is a batch.
+    prune: () => null,
+  }
+}
 
 function inTransaction(db: DatabaseSync, work: () => void): void {
   db.exec('BEGIN IMMEDIATE')
@@ -138,22 +137,16 @@ function inTransaction(db: DatabaseSync, work: () => void): void {
   }
 }
 
-/** Notes with which secret the store is written, or refuses one with which what waits could not be read. */
-function knowSecret(db: DatabaseSync, { payloadKey, path }: StoreDeps, waiting: number): void {
-  const mark = { recipient: '', content: { params: {}, words: 'ours' } } as const
-  const known = readMeta(db, 'mark')
-  if (known instanceof Uint8Array) {
-    try {
-      decryptPayload(payloadKey, 'mark', known)
-      return
-    } catch (error) {
-      if (waiting > 0) {
-        throw new StoreUnusable(
-          `${waiting} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was`,
-          { cause: error },
-        )
-      }
+/** Keeps a check of the secret that the store is written with, and refuses another one while messages wait. */
+function checkSecret(db: DatabaseSync, { payloadKey, path }: StoreDeps, waiting: number): void {
+  const check = readMeta(db, 'secret-check')
+  if (check instanceof Uint8Array) {
+    if (matchesSecretCheck(payloadKey, check)) return
+    if (waiting > 0) {
+      throw new StoreUnusable(
+        `${waiting} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was`,
+      )
     }
   }
-  writeMeta(db, 'mark', encryptPayload(payloadKey, 'mark', mark))
+  writeMeta(db, 'secret-check', createSecretCheck(payloadKey))
 }

@@ -7,23 +7,23 @@ import type { Counts } from './counts.ts'
 
 const MINUTE = 60_000
 
-/** Adds up the tallies, to the minute; reads no message but the oldest. */
-export function createSummary(
+/** Adds up the counts, to the minute; reads no message but the oldest. */
+export function createReadSummary(
   db: DatabaseSync,
-  tally: Counts,
+  live: Counts['live'],
   path: string,
-): (call: CallArguments<'summary'>) => Summary {
+): (call: CallArguments<'readSummary'>) => Summary {
   const oldest = db.prepare('SELECT min(arrived_at) AS at FROM messages WHERE state = ? AND channel = ?')
   const counts = db.prepare(
-    `SELECT channel, kind, state, sum(count) AS count FROM tallies WHERE minute >= ?
+    `SELECT channel, kind, state, sum(count) AS count FROM counts WHERE minute >= ?
        GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`,
   )
   const series = db.prepare(
-    `SELECT minute / CAST(? AS INTEGER) AS step, state, sum(count) AS count FROM tallies WHERE minute >= ?
+    `SELECT minute / CAST(? AS INTEGER) AS step, state, sum(count) AS count FROM counts WHERE minute >= ?
        GROUP BY step, state HAVING sum(count) > 0 ORDER BY step, state`,
   )
 
-  function oldestOf(channel: Channel): number | null {
+  function oldestArrival(channel: Channel): number | null {
     const times = ['queued', 'sending']
       .map(state => oldest.get(state, channel)?.['at'])
       .filter(at => typeof at === 'number')
@@ -34,8 +34,8 @@ export function createSummary(
     const from = Math.floor(since / MINUTE)
     const minutes = Math.max(1, Math.round(stepMs / MINUTE))
     return {
-      backlog: { email: tally.live('email'), sms: tally.live('sms') },
-      oldest: { email: oldestOf('email'), sms: oldestOf('sms') },
+      backlog: { email: live('email'), sms: live('sms') },
+      oldest: { email: oldestArrival('email'), sms: oldestArrival('sms') },
       counts: counts.all(from).map(row => ({
         channel: row['channel'] as Channel,
         kind: String(row['kind']),
@@ -47,11 +47,11 @@ export function createSummary(
         state: row['state'] as State,
         count: Number(row['count']),
       })),
-      bytes: sizeOf(path) + sizeOf(`${path}-wal`),
+      bytes: fileSize(path) + fileSize(`${path}-wal`),
     }
   }
 }
 
-function sizeOf(path: string): number {
+function fileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -3,11 +3,12 @@ import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { MessageFromWorker, MessageToWorker, StoreCall } from '../calls.ts'
+import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { closeQuietly, corrupt, openStore } from './open.ts'
 import { createStore, type Store } from './store.ts'
 
-/** What the store's thread is started with. */
+/** The settings that the store's thread is started with. */
 export interface StoreSettings {
   readonly path: string
   readonly payloadKey: KeyObject
@@ -29,7 +30,8 @@ const MOST_TOGETHER = 1000
 function serve(settings: StoreSettings): void {
   const port = parentPort
   if (port === null) throw new Error('runs as a worker thread only')
-  const tell = (message: MessageFromWorker) => port.postMessage(message)
+  const send = (message: MessageFromWorker) => port.postMessage(message)
+  const thread = randomBytes(8).toString('hex')
   let db: DatabaseSync
   let store: Store
   try {
@@ -38,30 +40,34 @@ function serve(settings: StoreSettings): void {
       ...settings,
       retentionMs: settings.retentionDays * 24 * 3600 * 1000,
       damaged: corrupt(settings.path),
-      leaseToken: tokens(),
+      newLeaseToken: createLeaseTokens(() => thread),
     })
   } catch (error) {
     const message =
       error instanceof StoreUnusable ? error.message : `the store ${settings.path} cannot be opened`
-    tell({ is: 'unusable', message, cause: (error as Error).cause ?? error })
+    send({ is: 'unusable', message, cause: (error as Error).cause ?? error })
     port.close()
     return
   }
 
-  const tend = (doing: string, chore: () => void) => {
+  const runInBackground = (doing: string, work: () => void) => {
     try {
-      chore()
+      work()
     } catch (error) {
-      tell({ is: 'trouble', doing, message: error instanceof Error ? error.message : 'unknown fault' })
+      send({
+        is: 'background-failure',
+        doing,
+        message: error instanceof Error ? error.message : 'unknown fault',
+      })
     }
   }
-  const emptyWal = () => tend('checkpoint', () => store.upkeep.emptyWal())
+  const emptyWal = () => runInBackground('checkpoint', () => store.maintenance.emptyWal())
   const timer = setInterval(emptyWal, settings.emptyWalEveryMs)
   emptyWal()
-  tell({ is: 'open' })
+  send({ is: 'open' })
 
   port.on('message', (first: MessageToWorker) => {
-    const { calls, taken, close } = gather(
+    const { calls, batches, close } = gatherCalls(
       first,
       () => receiveMessageOnPort(port)?.message as MessageToWorker | undefined,
     )
@@ -69,50 +75,40 @@ function serve(settings: StoreSettings): void {
       const started = performance.now()
       const replies = store.run(calls.slice(at, at + MOST_TOGETHER))
       const last = at + MOST_TOGETHER >= calls.length
-      tell({ is: 'replies', replies, ms: performance.now() - started, taken: last ? taken : 0 })
+      send({ is: 'replies', replies, ms: performance.now() - started, batches: last ? batches : 0 })
       // On a full disk the log may be what fills it.
       if (replies.some(([, , failure]) => failure?.is === 'unavailable')) emptyWal()
     }
-    tend('prune', () => store.tend())
+    runInBackground('prune', () => store.maintain())
     if (!close) return
     clearInterval(timer)
     emptyWal()
     closeQuietly(db)
-    tell({ is: 'closed' })
+    send({ is: 'closed' })
     port.close()
   })
 }
 
-/** Everything that has arrived by now. */
-function gather(
+/** All that has arrived by now. */
+function gatherCalls(
   first: MessageToWorker,
   next: () => MessageToWorker | undefined,
 ): {
   calls: StoreCall[]
-  taken: number
+  batches: number
   close: boolean
 } {
   const calls: StoreCall[] = []
-  let taken = 0
+  let batches = 0
   let close = false
   for (let message: MessageToWorker | undefined = first; message !== undefined; message = next()) {
     if (message === 'close') close = true
     else {
       calls.push(...message)
-      taken += 1
+      batches += 1
     }
   }
-  return { calls, taken, close }
-}
-
-/** Names for leases: 64 random bits for this run, and a number. */
-function tokens(): () => string {
-  const run = randomBytes(8).toString('hex')
-  let n = 0
-  return () => {
-    n += 1
-    return `${run}.${n.toString(36)}`
-  }
+  return { calls, batches, close }
 }
 
 serve(workerData as StoreSettings)

@@ -13,7 +13,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       state: 'queued',
       attempts: 0,
       dueAt: clock.now(),
-      masked: 'a***@example.com',
+      maskedRecipient: 'a***@example.com',
     })
     const { lease: held, attempts, ambiguous, groupKey, ...message } = await claimOne(outbox, 5000)
     t.same(message, given.message)

@@ -85,21 +85,21 @@ export async function desk(t: Test, create: Create): Promise<void> {
     const { outbox, clock } = await fresh(t, create)
     await outbox.accept([sample(clock)])
     const claimed = await claimOne(outbox)
-    t.equal(await outbox.queries.retryMessage(claimed.id), false, 'it is being sent')
+    t.equal(await outbox.actions.retryMessage(claimed.id), false, 'it is being sent')
     await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() + 60_000 })
-    t.equal(await outbox.queries.retryMessage(claimed.id), true)
+    t.equal(await outbox.actions.retryMessage(claimed.id), true)
     t.match(await claimOne(outbox), { id: claimed.id, attempts: 2 })
-    t.equal(await outbox.queries.retryMessage('0'.repeat(32)), false)
+    t.equal(await outbox.actions.retryMessage('0'.repeat(32)), false)
   })
 
   await t.test('cancel ends a waiting message', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const given = sample(clock)
     await outbox.accept([given])
-    t.equal(await outbox.queries.cancelMessage(given.message.id), true)
+    t.equal(await outbox.actions.cancelMessage(given.message.id), true)
     t.match(await view(given.message.id), { state: 'superseded', timeline: [{ outcome: 'cancelled' }] })
     t.same((await outbox.claim('email', 1, 1000)).messages, [])
-    t.equal(await outbox.queries.cancelMessage(given.message.id), false, 'it does not wait any more')
+    t.equal(await outbox.actions.cancelMessage(given.message.id), false, 'it does not wait any more')
   })
 
   await t.test('neither brings back a message whose life is over', async t => {
@@ -107,8 +107,8 @@ export async function desk(t: Test, create: Create): Promise<void> {
     const given = sample(clock, { lifeMs: 1000 })
     await outbox.accept([given])
     clock.advance(1000)
-    t.equal(await outbox.queries.retryMessage(given.message.id), false)
-    t.equal(await outbox.queries.cancelMessage(given.message.id), false)
+    t.equal(await outbox.actions.retryMessage(given.message.id), false)
+    t.equal(await outbox.actions.cancelMessage(given.message.id), false)
   })
 
   await t.test('probe commits', async t => {

@@ -107,7 +107,7 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     )
     const cancelled = await claimOne(outbox)
     await outbox.settle(cancelled.id, cancelled.lease, { to: 'queued', dueAt: clock.now() + 1000 })
-    await outbox.queries.cancelMessage(cancelled.id)
+    await outbox.actions.cancelMessage(cancelled.id)
     t.same(
       kinds(await outbox.accept([sample(clock, { code: '4', charges: one })])),
       ['stored'],

@@ -45,8 +45,8 @@ export async function settling(t: Test, create: Create): Promise<void> {
     t.same(await outbox.settle(id, held, { to: 'final', state: 'refused', answer: 'content' }), {
       state: 'lost',
     })
-    t.equal(await outbox.queries.retryMessage(id), false)
-    t.equal(await outbox.queries.cancelMessage(id), false)
+    t.equal(await outbox.actions.retryMessage(id), false)
+    t.equal(await outbox.actions.cancelMessage(id), false)
     clock.advance(3_600_000)
     t.match(await outbox.claim('email', 1, 1000), { messages: [], settled: [], nextDueAt: null })
     t.match(await view(id), { state: 'sent', answer: null, timeline: [] })

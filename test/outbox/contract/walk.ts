@@ -110,7 +110,7 @@ function createWalker({ outbox, clock }: Fresh) {
         return
       }
       case 'cancel':
-        await outbox.queries.cancelMessage(accepted[step.which % Math.max(accepted.length, 1)] ?? '')
+        await outbox.actions.cancelMessage(accepted[step.which % Math.max(accepted.length, 1)] ?? '')
         return
       case 'wait':
         clock.advance(step.ms)

@@ -1,0 +1,66 @@
+import type { Channel } from '../messages/message.ts'
+import type { State } from './outbox.ts'
+import { isLive } from './rules.ts'
+
+const MINUTE_MS = 60_000
+
+/** The fields of a message that it is counted by. */
+export interface CountedMessage {
+  readonly channel: Channel
+  readonly kind: string
+  /** ms since the epoch. */
+  readonly arrivedAt: number
+}
+
+/** A count that a transaction changes. */
+export interface CountChange {
+  /** Minute of arrival, since the epoch. */
+  readonly minute: number
+  readonly channel: Channel
+  readonly kind: string
+  readonly state: State
+  readonly by: number
+}
+
+/** Gathers what a transaction changes in the counts: by minute of arrival, channel, kind and state, and live ones. */
+export interface CountChanges {
+  /** Counts a message's change of state. */
+  addChange(message: CountedMessage, from: State | 'new', to: State): void
+  /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
+  addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void
+  /** Those that come to something. */
+  changes(): readonly CountChange[]
+  /** By how many the live messages of each channel grow. */
+  live(): Readonly<Record<Channel, number>>
+  clear(): void
+}
+
+export function createCountChanges(): CountChanges {
+  const changes = new Map<string, CountChange>()
+  const live = { email: 0, sms: 0 }
+
+  function add({ channel, kind, arrivedAt }: CountedMessage, state: State, by: number): void {
+    const minute = Math.floor(arrivedAt / MINUTE_MS)
+    const key = `${minute} ${channel} ${state} ${kind}`
+    changes.set(key, { minute, channel, kind, state, by: by + (changes.get(key)?.by ?? 0) })
+    if (isLive(state)) live[channel] += by
+  }
+
+  return {
+    addChange(message, from, to) {
+      if (from !== 'new') add(message, from, -1)
+      add(message, to, 1)
+    },
+    addRedated(message, state, arrivedAt, count) {
+      add(message, state, -count)
+      add({ ...message, arrivedAt }, state, count)
+    },
+    changes: () => [...changes.values()].filter(({ by }) => by !== 0),
+    live: () => live,
+    clear() {
+      changes.clear()
+      live.email = 0
+      live.sms = 0
+    },
+  }
+}

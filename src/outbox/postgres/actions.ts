@@ -1,0 +1,38 @@
+import type { CallArguments } from '../calls.ts'
+import { storeRecord } from '../rules.ts'
+import { ask, type Client, type Statement, together } from './connect.ts'
+import { createMessageWriter, type MessageWriter } from './message-writer.ts'
+import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
+
+/** What an operator may do to a message that waits. */
+export function createOperatorActions(shard: number) {
+  async function onWaiting(
+    client: Client,
+    { id, now }: { readonly id: string; readonly now: number },
+    act: (writer: MessageWriter, row: Row) => void,
+  ): Promise<boolean> {
+    const writer = createMessageWriter(client, shard, now)
+    const [, { rows }] = await together(client.query('BEGIN'), ask(client, WAITING, id, now))
+    const waiting = rows.map(rowOf)
+    await writer.quotas.lock([], chargesOf(waiting))
+    for (const row of waiting) act(writer, row)
+    await writer.commit()
+    return waiting.length > 0
+  }
+  return {
+    retryMessage: (client: Client, call: CallArguments<'retryMessage'>) =>
+      onWaiting(client, call, (writer, row) =>
+        writer.changeState(row, { ...row, state: 'queued', answer: null, dueAt: call.now }),
+      ),
+    cancelMessage: (client: Client, call: CallArguments<'cancelMessage'>) =>
+      onWaiting(client, call, (writer, row) =>
+        writer.end(row, 'superseded', storeRecord('cancelled', call.now)),
+      ),
+  }
+}
+
+const WAITING: Statement = {
+  name: 'waiting',
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
+    WHERE m.id = $1 AND m.state = 'queued' AND m.expires_at > $2 FOR UPDATE`,
+}

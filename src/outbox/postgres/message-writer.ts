@@ -1,0 +1,180 @@
+import type { KeyObject } from 'node:crypto'
+import { encryptPayload } from '../encryption.ts'
+import type { Acceptance, AttemptRecord, FinalState, Lease, Memo } from '../outbox.ts'
+import type { ChargedWindows } from '../quota.ts'
+import {
+  afterLostLease,
+  appendToTimeline,
+  isLive,
+  type MessageState,
+  rankOfPurpose,
+  refundsQuota,
+  stateAtAcceptance,
+  stateAtClaim,
+  stateAtEnd,
+  storeRecord,
+} from '../rules.ts'
+import { ask, type Client, commit, type Statement } from './connect.ts'
+import { type Counts, createCounts } from './counts.ts'
+import { writeMemos } from './memos.ts'
+import { createQuotas, type Quotas } from './quotas.ts'
+import { CHANGED_COLUMNS, changesOf, type Row } from './row.ts'
+
+/**
+ * The changes of one transaction. Rows are read and locked first, decided on in memory, and written together with the
+ * commit: three round trips at most, however many messages.
+ *
+ * Locks are taken in one order, so that transactions of any replicas wait for each other but never in a circle:
+ * recipients (advisory, sorted) or dead replicas (by name), messages (by sequence, or skipping locked ones), quota
+ * counters (by name), memos (by name), and at last the counts, in a shard of one's own.
+ */
+export interface MessageWriter {
+  readonly now: number
+  readonly quotas: Quotas
+  readonly counts: Counts
+  /** Stores a new message and its memo. */
+  store(acceptance: Acceptance, windows: ChargedWindows, payloadKey: KeyObject): Row
+  /** Takes the lease on a message and counts the attempt. */
+  claim(row: Row, lease: Lease): void
+  /** Marks a message that is being sent: a newer code came. */
+  markOutdated(row: Row): void
+  /** Writes a state after an attempt, with a line of the timeline; a final one loses payload and charges. */
+  changeState(row: Row, next: MessageState, record?: AttemptRecord, providerId?: string): void
+  /** Ends a message outside an attempt. */
+  end(row: Row, state: FinalState, record?: AttemptRecord): void
+  /** Takes over a message whose lease was lost. */
+  takeOver(row: Row): void
+  /** Writes all of it and commits. */
+  commit(): Promise<void>
+}
+
+interface NewRow {
+  readonly row: Row
+  readonly acceptance: Acceptance
+  /** Encrypted, as base64. */
+  readonly payload: string
+}
+
+export function createMessageWriter(client: Client, shard: number, now: number): MessageWriter {
+  const stored: NewRow[] = []
+  const changed = new Set<Row>()
+  const memos: Memo[] = []
+  const quotas = createQuotas(client, now)
+  const counts = createCounts(client, shard)
+
+  const changeState: MessageWriter['changeState'] = (row, next, record, providerId) => {
+    const { state, answer, attempts, ambiguous, dueAt } = next
+    counts.addChange(row, row.state, state)
+    Object.assign(row, { state, answer, attempts, ambiguous, dueAt, leaseUntil: null })
+    if (record !== undefined) row.timeline = appendToTimeline(row.timeline ?? [], record)
+    if (!isLive(state)) {
+      if (row.charges !== null && refundsQuota(state)) quotas.refund(row.charges)
+      row.charges = null
+      row.finalAt = now
+      row.providerId = providerId ?? null
+    }
+    if (row.seq !== undefined) changed.add(row)
+  }
+
+  return {
+    now,
+    quotas,
+    counts,
+    changeState,
+    store(acceptance, windows, payloadKey) {
+      const { id, recipient, content } = acceptance.message
+      const row = newRow(acceptance, windows, now)
+      const payload = encryptPayload(payloadKey, id, { recipient, content }).toString('base64')
+      counts.addChange(row, 'new', row.state)
+      stored.push({ row, acceptance, payload })
+      if (acceptance.memo !== undefined) memos.push(acceptance.memo)
+      return row
+    },
+    claim(row, { token, until }) {
+      changeState(row, stateAtClaim(row))
+      row.leaseToken = token
+      row.leaseUntil = until
+    },
+    markOutdated(row) {
+      row.outdated = true
+      if (row.seq !== undefined) changed.add(row)
+    },
+    end: (row, state, record) => changeState(row, stateAtEnd(row, state), record),
+    takeOver: row => changeState(row, afterLostLease(row, now, row.outdated), storeRecord('lease-lost', now)),
+    async commit() {
+      const changes = [...changed].map(row => ({ seq: row.seq, ...changesOf(row, now) }))
+      const rows = stored.map(each => columnsOf(each, now))
+      await commit(
+        client,
+        // First what ends: an outlived duplicate makes room for the new one in the index of live dedupe keys.
+        ...(changes.length === 0 ? [] : [ask(client, CHANGE, JSON.stringify(changes))]),
+        ...(rows.length === 0 ? [] : [ask(client, STORE, JSON.stringify(rows))]),
+        ...writeMemos(client, memos),
+        ...quotas.write(),
+        ...counts.write(),
+      )
+    },
+  }
+}
+
+function newRow({ message, groupKey, lease }: Acceptance, windows: ChargedWindows, now: number): Row {
+  const { id, channel, kind, purpose, arrivedAt, expiresAt } = message
+  return {
+    id,
+    channel,
+    kind,
+    purpose,
+    arrivedAt,
+    expiresAt,
+    groupKey: groupKey ?? null,
+    ...stateAtAcceptance(lease, now),
+    outdated: false,
+    finalAt: null,
+    leaseUntil: lease?.until ?? null,
+    leaseToken: lease?.token ?? null,
+    providerId: null,
+    charges: windows.length === 0 ? null : windows,
+    timeline: null,
+  }
+}
+
+/** The columns of a new message; one that was superseded within its own transaction has no payload any more. */
+function columnsOf({ row, acceptance, payload }: NewRow, now: number): Record<string, unknown> {
+  const { message, dedupeKey, recipientHash, groupKey } = acceptance
+  return {
+    ...changesOf(row, now),
+    id: message.id,
+    channel: message.channel,
+    kind: message.kind,
+    purpose: message.purpose,
+    rank: rankOfPurpose(message.purpose),
+    arrived_at: message.arrivedAt,
+    expires_at: message.expiresAt,
+    dedupe_key: dedupeKey,
+    recipient_hash: recipientHash,
+    group_key: groupKey ?? null,
+    masked_recipient: message.masked,
+    payload: row.finalAt === null ? payload : null,
+  }
+}
+
+const CHANGE: Statement = {
+  name: 'change-messages',
+  text: `UPDATE courier_messages m SET state = r.state, ready = r.ready, outdated = r.outdated, attempts = r.attempts,
+      ambiguous = r.ambiguous, due_at = r.due_at, final_at = r.final_at, lease_until = r.lease_until,
+      lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges,
+      timeline = r.timeline, payload = CASE WHEN r.final_at IS NULL THEN m.payload END
+    FROM json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq`,
+}
+const STORE: Statement = {
+  name: 'store-messages',
+  text: `INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
+      expires_at, due_at, final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated,
+      masked_recipient, answer, charges, timeline, payload)
+    SELECT id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at, final_at,
+      lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, masked_recipient, answer, charges,
+      timeline, decode(payload, 'base64')
+    FROM json_to_recordset($1::json) AS r(id text, channel text, kind text, purpose text, rank smallint,
+      arrived_at bigint, expires_at bigint, dedupe_key text, recipient_hash text, group_key text,
+      masked_recipient text, payload text, ${CHANGED_COLUMNS})`,
+}

@@ -1,0 +1,46 @@
+import type { CallArguments } from '../calls.ts'
+import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
+import type { ListFilter, MessageView } from '../outbox.ts'
+import { ask, type Client, commit, type Statement } from './connect.ts'
+
+export async function findMessage(
+  client: Client,
+  { id }: CallArguments<'findMessage'>,
+): Promise<MessageView | null> {
+  const { rows } = await ask(client, FIND, id)
+  return rows[0] === undefined ? null : viewOfRow(rows[0])
+}
+
+export async function listMessages(
+  client: Client,
+  { filter }: CallArguments<'listMessages'>,
+): Promise<readonly MessageView[]> {
+  const conditions: (readonly [string, keyof ListFilter])[] = [
+    ['recipient_hash =', 'recipientHash'],
+    ['state =', 'state'],
+    ['channel =', 'channel'],
+    ['kind =', 'kind'],
+    ['arrived_at <', 'before'],
+  ]
+  const given = conditions.filter(([, key]) => filter[key] !== undefined)
+  const where = given.map(([sql], at) => `${sql} $${at + 2}`).join(' AND ')
+  const text = `SELECT ${VIEW_COLUMNS} FROM courier_messages ${where === '' ? '' : `WHERE ${where}`}
+    ORDER BY arrived_at DESC, seq DESC LIMIT $1`
+  const { rows } = await client.query<Record<string, unknown>>(text, [
+    filter.limit,
+    ...given.map(([, key]) => filter[key]),
+  ])
+  return rows.map(viewOfRow)
+}
+
+/** Whether a commit works right now. */
+export async function probeCommit(client: Client, { now }: CallArguments<'probeCommit'>): Promise<boolean> {
+  await commit(client, client.query('BEGIN'), ask(client, PROBE, String(now)))
+  return true
+}
+
+const FIND: Statement = { name: 'find', text: `SELECT ${VIEW_COLUMNS} FROM courier_messages WHERE id = $1` }
+const PROBE: Statement = {
+  name: 'probe',
+  text: `INSERT INTO courier_meta VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+}

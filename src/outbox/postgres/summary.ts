@@ -1,0 +1,57 @@
+import type { CallArguments } from '../calls.ts'
+import type { Summary } from '../outbox.ts'
+import { ask, type Client, type Statement, together } from './connect.ts'
+
+const MINUTE = 60_000
+
+/** Adds up the counts, to the minute; reads no message but the oldest. */
+export async function readSummary(
+  client: Client,
+  { since, stepMs }: CallArguments<'readSummary'>,
+): Promise<Summary> {
+  const from = Math.floor(since / MINUTE)
+  const minutes = Math.max(1, Math.round(stepMs / MINUTE))
+  const [backlog, oldest, counts, series, bytes] = await together(
+    ask(client, BACKLOG),
+    ask(client, OLDEST),
+    ask(client, COUNTS, from),
+    ask(client, SERIES, from, minutes),
+    ask(client, BYTES),
+  )
+  const first = (rows: readonly Record<string, unknown>[]) => rows[0] ?? {}
+  return {
+    backlog: { email: Number(first(backlog.rows)['email']), sms: Number(first(backlog.rows)['sms']) },
+    oldest: {
+      email: first(oldest.rows)['email'] as number | null,
+      sms: first(oldest.rows)['sms'] as number | null,
+    },
+    counts: counts.rows as unknown as Summary['counts'],
+    series: series.rows as unknown as Summary['series'],
+    bytes: Number(first(bytes.rows)['bytes']),
+  }
+}
+
+const BACKLOG: Statement = {
+  name: 'backlog-by-channel',
+  text: 'SELECT coalesce(sum(email), 0)::bigint AS email, coalesce(sum(sms), 0)::bigint AS sms FROM courier_backlog',
+}
+const OLDEST: Statement = {
+  name: 'oldest',
+  text: `SELECT (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'email') AS email,
+    (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'sms') AS sms`,
+}
+const COUNTS: Statement = {
+  name: 'counts',
+  text: `SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1
+    GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`,
+}
+const SERIES: Statement = {
+  name: 'series',
+  text: `SELECT minute / $2::bigint * $2::bigint * ${MINUTE} AS at, state, sum(count)::bigint AS count
+    FROM courier_counts WHERE minute >= $1 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`,
+}
+const BYTES: Statement = {
+  name: 'bytes',
+  text: `SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
+    WHERE relname LIKE 'courier\\_%' AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`,
+}

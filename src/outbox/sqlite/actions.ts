@@ -1,0 +1,32 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { CallArguments } from '../calls.ts'
+import { storeRecord } from '../rules.ts'
+import type { MessageWriter } from './message-writer.ts'
+import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
+
+/** What an operator may do to a message that waits. */
+export function createOperatorActions(
+  db: DatabaseSync,
+  writer: MessageWriter,
+): {
+  readonly retryMessage: (call: CallArguments<'retryMessage'>) => boolean
+  readonly cancelMessage: (call: CallArguments<'cancelMessage'>) => boolean
+} {
+  const waiting = db.prepare(
+    `SELECT ${ROW_COLUMNS} FROM messages
+       WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1 AND state = 'queued' AND expires_at > ?2`,
+  )
+  function onWaiting(id: string, now: number, act: (row: Row) => void): boolean {
+    const found = waiting.get(id, now)
+    if (found !== undefined) act(rowOf(found))
+    return found !== undefined
+  }
+  return {
+    retryMessage: ({ id, now }) =>
+      onWaiting(id, now, row =>
+        writer.changeState(row, { ...row, state: 'queued', answer: null, dueAt: now }, now),
+      ),
+    cancelMessage: ({ id, now }) =>
+      onWaiting(id, now, row => writer.end(row, 'superseded', now, storeRecord('cancelled', now))),
+  }
+}

@@ -1,0 +1,129 @@
+import type { KeyObject } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import { encryptPayload } from '../encryption.ts'
+import type { Acceptance, AttemptRecord, FinalState, Lease } from '../outbox.ts'
+import type { ChargedWindows } from '../quota.ts'
+import {
+  afterLostLease,
+  appendToTimeline,
+  type MessageState,
+  rankOfPurpose,
+  readinessOf,
+  refundsQuota,
+  stateAtAcceptance,
+  stateAtClaim,
+  stateAtEnd,
+  storeRecord,
+} from '../rules.ts'
+import type { Counts } from './counts.ts'
+import type { Quotas } from './quotas.ts'
+import type { Row } from './row.ts'
+
+/** The one place that writes messages, in the open transaction; it keeps quotas and counts in step with them. */
+export interface MessageWriter {
+  /** Stores a new message. */
+  store(acceptance: Acceptance, windows: ChargedWindows, now: number): void
+  /** Takes the lease on a message and counts the attempt. @returns the attempts so far. */
+  claim(row: Row, lease: Lease): number
+  /** Marks a message that is being sent: a newer code came. */
+  markOutdated(row: Row): void
+  /** Writes a state after an attempt, with a line of the timeline; a final one loses payload and charges. */
+  changeState(row: Row, next: MessageState, now: number, record?: AttemptRecord, providerId?: string): void
+  /** Ends a message outside an attempt. */
+  end(row: Row, state: FinalState, now: number, record?: AttemptRecord): void
+  /** Takes over a message whose lease was lost. @returns its new state. */
+  takeOver(row: Row, now: number): MessageState
+}
+
+export interface MessageWriterDeps {
+  readonly db: DatabaseSync
+  readonly payloadKey: KeyObject
+  readonly quotas: Quotas
+  readonly counts: Counts
+}
+
+export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
+  const { db, payloadKey, quotas, counts } = deps
+  const insert = db.prepare(INSERT)
+  const claim = db.prepare(CLAIM)
+  const markOutdated = db.prepare('UPDATE messages SET outdated = 1 WHERE seq = ?')
+  const requeue = db.prepare(REQUEUE)
+  const finish = db.prepare(FINISH)
+
+  const changeState: MessageWriter['changeState'] = (row, next, now, record, providerId) => {
+    const { state, answer, attempts, ambiguous, dueAt } = next
+    const timeline = timelineWith(row.timeline, record)
+    if (state === 'queued') {
+      requeue.run(readinessOf(next, now), dueAt ?? now, attempts, ambiguous, timeline, row.seq)
+    } else {
+      finish.run(state, answer, now, attempts, ambiguous, timeline, providerId ?? null, row.seq)
+      if (row.charges !== null && refundsQuota(state))
+        quotas.refund(JSON.parse(row.charges) as ChargedWindows)
+    }
+    counts.addChange(row, row.state, state)
+  }
+
+  return {
+    changeState,
+    store({ message, dedupeKey, recipientHash, groupKey, lease }, windows, now) {
+      const { id, channel, kind, purpose, recipient, masked, content, arrivedAt, expiresAt } = message
+      const first = stateAtAcceptance(lease, now)
+      insert.run({
+        id,
+        channel,
+        kind,
+        purpose,
+        rank: rankOfPurpose(purpose),
+        state: first.state,
+        ready: readinessOf(first, now),
+        attempts: first.attempts,
+        arrived_at: arrivedAt,
+        expires_at: expiresAt,
+        due_at: first.dueAt,
+        lease_until: lease?.until ?? null,
+        lease_token: lease?.token ?? null,
+        dedupe_key: dedupeKey,
+        recipient_hash: recipientHash,
+        group_key: groupKey ?? null,
+        masked_recipient: masked,
+        charges: windows.length === 0 ? null : JSON.stringify(windows),
+        payload: encryptPayload(payloadKey, id, { recipient, content }),
+      })
+      counts.addChange(message, 'new', first.state)
+    },
+    claim(row, { token, until }) {
+      const { attempts } = stateAtClaim(row)
+      claim.run(attempts, token, until, row.seq)
+      counts.addChange(row, 'queued', 'sending')
+      return attempts
+    },
+    markOutdated: row => void markOutdated.run(row.seq),
+    end: (row, state, now, record) => changeState(row, stateAtEnd(row, state), now, record),
+    takeOver(row, now) {
+      const next = afterLostLease(row, now, row.outdated)
+      changeState(row, next, now, storeRecord('lease-lost', now))
+      return next
+    },
+  }
+}
+
+function timelineWith(timeline: string | null, record: AttemptRecord | undefined): string | null {
+  if (record === undefined) return timeline
+  const known = timeline === null ? [] : (JSON.parse(timeline) as AttemptRecord[])
+  return JSON.stringify(appendToTimeline(known, record))
+}
+
+const INSERT = `
+  INSERT INTO messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at,
+    due_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, masked_recipient, charges, payload)
+  VALUES (:id, :channel, :kind, :purpose, :rank, :state, :ready, :attempts, 0, :arrived_at, :expires_at,
+    :due_at, :lease_until, :lease_token, :dedupe_key, :recipient_hash, :group_key, :masked_recipient, :charges, :payload)`
+const CLAIM = `
+  UPDATE messages SET state = 'sending', ready = NULL, due_at = NULL, attempts = ?, lease_token = ?, lease_until = ?
+  WHERE seq = ?`
+const REQUEUE = `
+  UPDATE messages SET state = 'queued', ready = ?, due_at = ?, attempts = ?, ambiguous = ?, timeline = ?,
+    lease_until = NULL, lease_token = NULL WHERE seq = ?`
+const FINISH = `
+  UPDATE messages SET state = ?, answer = ?, final_at = ?, attempts = ?, ambiguous = ?, timeline = ?, provider_id = ?,
+    ready = NULL, due_at = NULL, lease_until = NULL, lease_token = NULL, charges = NULL, payload = NULL WHERE seq = ?`

@@ -1,0 +1,55 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Channel } from '../../messages/message.ts'
+import type { CallArguments } from '../calls.ts'
+import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
+import type { ListFilter, MessageView } from '../outbox.ts'
+
+/** Finds and lists messages for people. Reads only. */
+export function createAdminQueries(db: DatabaseSync): {
+  readonly findMessage: (call: CallArguments<'findMessage'>) => MessageView | null
+  readonly listMessages: (call: CallArguments<'listMessages'>) => readonly MessageView[]
+} {
+  const byId = db.prepare(
+    `SELECT ${VIEW_COLUMNS} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1`,
+  )
+  return {
+    findMessage({ id }) {
+      const row = byId.get(id)
+      return row === undefined ? null : viewOfRow(row)
+    },
+    listMessages({ filter }) {
+      const channels: readonly (Channel | undefined)[] =
+        filter.state !== undefined && filter.channel === undefined ? ['email', 'sms'] : [filter.channel]
+      // The index by state is also by channel: one list each, put together here, instead of sorting all there is.
+      return channels
+        .flatMap(channel => readPage(db, filter, channel))
+        .sort((a, b) => b.arrivedAt - a.arrivedAt)
+        .slice(0, filter.limit)
+    },
+  }
+}
+
+function readPage(db: DatabaseSync, filter: ListFilter, channel: Channel | undefined): MessageView[] {
+  const conditions: (readonly [string, string | number | undefined])[] = [
+    ['substr(recipient_hash, 1, 8) = substr(?, 1, 8)', filter.recipientHash],
+    ['recipient_hash = ?', filter.recipientHash],
+    ['state = ?', filter.state],
+    ['channel = ?', channel],
+    ['kind = ?', filter.kind],
+    ['arrived_at < ?', filter.before],
+  ]
+  const given = conditions.filter((each): each is readonly [string, string | number] => each[1] !== undefined)
+  const where = given.length === 0 ? '' : `WHERE ${given.map(([sql]) => sql).join(' AND ')}`
+  // Without statistics the planner must be told which index answers the question.
+  const index =
+    filter.recipientHash !== undefined
+      ? 'message_recipient'
+      : filter.state !== undefined
+        ? 'message_state'
+        : 'message_arrival'
+  const sql = `SELECT ${VIEW_COLUMNS} FROM messages INDEXED BY ${index} ${where} ORDER BY arrived_at DESC, seq DESC LIMIT ?`
+  return db
+    .prepare(sql)
+    .all(...given.map(([, value]) => value), filter.limit)
+    .map(viewOfRow)
+}

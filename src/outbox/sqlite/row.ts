@@ -1,0 +1,47 @@
+import type { SQLOutputValue } from 'node:sqlite'
+import type { Channel } from '../../messages/message.ts'
+import type { FinalAnswer, State } from '../outbox.ts'
+
+/** The columns that are read of a message before its state changes. */
+export const ROW_COLUMNS = `seq, id, channel, kind, state, attempts, ambiguous, arrived_at, expires_at, final_at, answer,
+  group_key, outdated, charges, timeline`
+
+/** A message before its state changes. */
+export interface Row {
+  readonly seq: number
+  readonly id: string
+  readonly channel: Channel
+  readonly kind: string
+  readonly state: State
+  readonly attempts: number
+  readonly ambiguous: number
+  readonly arrivedAt: number
+  readonly expiresAt: number
+  readonly finalAt: number | null
+  readonly answer: FinalAnswer
+  readonly groupKey: string | null
+  /** A newer code of its group came while it was being sent. */
+  readonly outdated: boolean
+  readonly charges: string | null
+  readonly timeline: string | null
+}
+
+export function rowOf(read: Record<string, SQLOutputValue>): Row {
+  return {
+    seq: read['seq'] as number,
+    id: read['id'] as string,
+    channel: read['channel'] as Channel,
+    kind: read['kind'] as string,
+    state: read['state'] as State,
+    attempts: read['attempts'] as number,
+    ambiguous: read['ambiguous'] as number,
+    arrivedAt: read['arrived_at'] as number,
+    expiresAt: read['expires_at'] as number,
+    finalAt: read['final_at'] as number | null,
+    answer: read['answer'] as FinalAnswer,
+    groupKey: read['group_key'] as string | null,
+    outdated: read['outdated'] === 1,
+    charges: read['charges'] as string | null,
+    timeline: read['timeline'] as string | null,
+  }
+}
