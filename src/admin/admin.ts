@@ -68,6 +68,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const channels = delivery.status().map(lane => lane.channel)
   await app.register(consoleRoutes, {
     desk: outbox.queries,
+    actions: outbox.actions,
     health,
     lanes: () => delivery.status(),
     channels,
