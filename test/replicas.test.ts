@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { Agent, request } from 'undici'
-import { startService } from '../src/service/process.ts'
+import { startService } from '../src/service/service.ts'
 import { createCallbacks } from './faults/callbacks.ts'
 import { createDriver, type Driver } from './faults/driver.ts'
 import { backlogOf, pause } from './faults/stage.ts'

@@ -7,7 +7,7 @@ import { createEmulator, type Emulator } from '../../sandbox/emulator/emulator.t
 import { type Ends, startPeers } from '../../sandbox/peers.ts'
 import { ConfigError } from '../../src/config/config.ts'
 import { createClock } from '../../src/runtime/clock.ts'
-import { type Service, startService } from '../../src/service/process.ts'
+import { type Service, startService } from '../../src/service/service.ts'
 
 const FREEZER = '1144502133'
 const secret = () => `t${randomBytes(16).toString('hex')}x`

@@ -5,7 +5,7 @@ import { type Ends, type Peers, startPeers } from '../../sandbox/peers.ts'
 import type { Io } from '../../src/commands/command.ts'
 import { run } from '../../src/commands/run.ts'
 import { createClock } from '../../src/runtime/clock.ts'
-import { startService } from '../../src/service/process.ts'
+import { startService } from '../../src/service/service.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 

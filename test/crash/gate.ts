@@ -6,7 +6,7 @@ import { flushCompileCache } from 'node:module'
  */
 await Promise.all([
   import('../../src/commands/run.ts'),
-  import('../../src/service/process.ts'),
+  import('../../src/service/service.ts'),
   import('../../src/outbox/sqlite/outbox.ts'),
   import('../../src/providers/twilio/http-client.ts'),
   import('twilio'),

@@ -9,7 +9,7 @@ import { createEmulator } from '../../../sandbox/emulator/emulator.ts'
 import { type Ends, startPeers } from '../../../sandbox/peers.ts'
 import { SAMPLE_KINDS } from '../../../src/platform/sample-callbacks.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
-import { startService } from '../../../src/service/process.ts'
+import { startService } from '../../../src/service/service.ts'
 
 t.test(
   'the console’s validate and every kind, against the service: all is answered as the contract says',

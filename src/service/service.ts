@@ -1,0 +1,166 @@
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { DestinationStream, Logger } from 'pino'
+import { type Config, loadConfig } from '../config/config.ts'
+import type { ProviderLimits } from '../providers/list.ts'
+import { type Clock, createClock } from '../runtime/clock.ts'
+import { loadCertificate } from '../tls/certificate.ts'
+import { tlsServerOptions } from '../tls/options.ts'
+import { type CertificateWatch, watchCertificate } from '../tls/watch.ts'
+import { callbackUrls } from './callback-urls.ts'
+import { createLog } from './log.ts'
+import { createServiceParts, type ServiceParts } from './wiring.ts'
+
+/** A running service. */
+export interface Service {
+  /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
+  readonly publicUrl: string
+  readonly adminUrl: string
+  /** What to paste into the platform's console; a channel that is off has none. */
+  readonly urls: { readonly email?: string; readonly sms?: string }
+  readonly config: Config
+  readonly log: Logger
+  /** Looks for a renewed certificate now. */
+  reloadCertificate(): void
+  /**
+   * Ends: `/readyz` 503 and serves on for `drainMs`, then stops accepting, finishes or gives back what is in flight.
+   */
+  close(drainMs?: number): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly log?: DestinationStream
+  readonly dotenvPath?: string
+  /** Reads the wall clock, ms since the epoch. */
+  readonly wall?: () => number
+  /** What lives, leases and waits run on; one that starts at `wall` unless given. */
+  readonly clock?: Clock
+  readonly limits?: ProviderLimits
+}
+
+/** In all 15 s (with DRAIN_SECONDS at 5): what is in flight may finish, then is aborted, then settled. */
+const GRACE_MS = 6000
+const ABORT_MS = 2000
+const CERTIFICATE_CHECK_MS = 30_000
+/** From the start until what the first message needs is loaded, ms. */
+const LOAD_AFTER_MS = 1000
+
+/**
+ * Starts the service.
+ * @param env settings by name; the dotenv file named in `dotenvPath`, if any, fills in what is not there.
+ * @throws ConfigError with all faults; StoreUnusable, with what to do; a listener's error (EADDRINUSE).
+ */
+export async function startService(
+  env: Readonly<Record<string, string | undefined>>,
+  options: ServiceOptions = {},
+): Promise<Service> {
+  const { dotenvPath, wall = Date.now, clock = createClock(wall), limits } = options
+  const config = loadConfig({ env, dotenvPath, readFile: path => readFileSync(path, 'utf8') })
+  const log = createLog(config.LOG_LEVEL, options.log)
+  for (const warning of config.warnings) log.warn({ event: 'setting' }, warning)
+
+  const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
+  let watch: CertificateWatch | undefined
+  const parts = await createServiceParts({
+    config,
+    log,
+    clock,
+    random: Math.random,
+    wall,
+    limits,
+    certificate: () => watch?.current() ?? certificate ?? null,
+    renewalRefused: () => watch?.refused() ?? null,
+    urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),
+    tls: certificate && { ...tlsServerOptions, cert: certificate.cert, key: certificate.key },
+  })
+  const { publicListener, adminListener } = parts
+  await listen(parts, config)
+  parts.delivery.start()
+  parts.alerts?.start()
+  // Later than the first callbacks of a start under load, which bring their own need for it.
+  const loading = setTimeout(() => void parts.load().catch(() => undefined), LOAD_AFTER_MS).unref()
+
+  watch =
+    certificate &&
+    watchCertificate({
+      server: publicListener.server,
+      ...certificateFiles(config),
+      current: certificate,
+      host: config.PUBLIC_URL === undefined ? undefined : hostOf(config.PUBLIC_URL),
+      everyMs: CERTIFICATE_CHECK_MS,
+      log,
+      now: wall,
+    })
+  const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(publicListener)}`
+  const adminUrl = `http://${hostAndPort(adminListener)}`
+  log.info({ event: 'started', public: publicUrl, admin: adminUrl, pid: process.pid }, 'started')
+
+  let closed: Promise<void> | undefined
+  return {
+    publicUrl,
+    adminUrl,
+    urls: urlsOf(config, config.PUBLIC_URL ?? publicUrl),
+    config,
+    log,
+    reloadCertificate: () => watch?.check(),
+    close(drainMs = 0) {
+      clearTimeout(loading)
+      watch?.close()
+      closed ??= drain(parts, drainMs, log)
+      return closed
+    },
+  }
+}
+
+/** Opens both listeners, or closes everything and throws. */
+async function listen(parts: ServiceParts, config: Config): Promise<void> {
+  const { publicListener, adminListener } = parts
+  try {
+    // The public one last: nothing is accepted before all that could stop the start has been passed.
+    await adminListener.listen({ host: config.ADMIN_HOST, port: config.ADMIN_PORT })
+    await publicListener.listen({ host: config.HOST, port: config.PORT, backlog: 1024 })
+  } catch (error) {
+    await Promise.all([publicListener.close(), adminListener.close()])
+    await parts.close()
+    throw error
+  }
+}
+
+async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise<void> {
+  log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
+  parts.beginDraining()
+  // Another replica may watch the devices at once; what came here by now is stored meanwhile.
+  const alertsStopped = parts.alerts?.stop()
+  // Load balancers need a moment to notice; until then nothing is refused.
+  if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
+  const closed = parts.publicListener.close()
+  await alertsStopped
+  await parts.delivery.stop(GRACE_MS, ABORT_MS)
+  // What was accepted is answered before the store is closed: nothing is left whose end could not be written.
+  await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])
+  parts.publicListener.server.closeAllConnections()
+  await parts.close()
+  await parts.adminListener.close()
+  log.info({ event: 'ended' }, 'ended')
+}
+
+function certificateFiles(config: Config): { readonly certFile: string; readonly keyFile: string } {
+  return { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
+}
+
+/** A name or an address, this one without the brackets of IPv6. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '')
+}
+
+/** The callback URLs by channel. @param base scheme, host and port as the platform reaches them. */
+function urlsOf(config: Config, base: string): Service['urls'] {
+  return Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
+}
+
+function hostAndPort(app: FastifyInstance): string {
+  const address = app.server.address() as AddressInfo
+  const host = address.address === '0.0.0.0' || address.address === '::' ? '127.0.0.1' : address.address
+  return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
+}
