@@ -32,7 +32,7 @@ function run(perSecond: number, alarmEvery: number): void {
     last = now
     for (; due >= 1; due -= 1) {
       // Those that nobody hears, while the line is cut, are not sent at all: they tell nothing.
-      if (ddq.counts().topics.length === 0) continue
+      if (ddq.statistics().topics.length === 0) continue
       sent += 1
       if (alarmEvery > 0 && sent % alarmEvery === 0) {
         alarms += 1
@@ -50,11 +50,11 @@ answerParent(({ is, ...more }) => {
       run(Number(more['perSecond']), Number(more['alarmEvery'] ?? 0))
       return null
     case 'cut':
-      return ddq.line.cut()
+      return ddq.proxy.cut()
     case 'redeliver':
       ddq.setRedelivery(more['on'] === true)
       return null
     default:
-      return { ...ddq.counts(), sent, alarms }
+      return { ...ddq.statistics(), sent, alarms }
   }
 })

@@ -2,8 +2,8 @@
 import '../src/runtime/v8-flags.ts'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { emulate } from './emulator/command.ts'
-import { sandbox } from './sandbox.ts'
+import { runSandboxCommand } from './command.ts'
+import { runEmulateCommand } from './emulator/command.ts'
 
 /**
  * The command line of what is never in the image: `npm run sandbox` and `npm run emulate`.
@@ -18,4 +18,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 
 const [first, ...rest] = process.argv.slice(2)
 const io = { stdout: process.stdout, stderr: process.stderr, signal: ending.signal }
-process.exit(await (first === 'emulate' ? emulate(rest, io) : sandbox(process.argv.slice(2), io)))
+process.exit(
+  await (first === 'emulate' ? runEmulateCommand(rest, io) : runSandboxCommand(process.argv.slice(2), io)),
+)

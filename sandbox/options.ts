@@ -14,7 +14,7 @@ export const USAGE = `npm run sandbox -- [options]
   --set NAME=VALUE     any setting of the service, such as --set LOCALE=zh-CN; may be repeated
 `
 
-export interface SandboxOptions {
+export interface SandboxCommandOptions {
   readonly once: boolean
   readonly save: string
   /** Undefined: the usual one, or a free one when that is taken. */
@@ -28,14 +28,14 @@ export interface SandboxOptions {
   readonly settings: Readonly<Record<string, string>>
 }
 
-export type Read =
-  | { readonly is: 'run'; readonly options: SandboxOptions }
+export type ParsedOptions =
+  | { readonly is: 'run'; readonly options: SandboxCommandOptions }
   | { readonly is: 'help' }
   /** A sentence for whoever typed it. */
   | { readonly is: 'fault'; readonly fault: string }
 
 /** Reads the command line, without the `sandbox` in front. */
-export function readOptions(argv: readonly string[]): Read {
+export function parseOptions(argv: readonly string[]): ParsedOptions {
   try {
     const { values } = parseArgs({
       args: [...argv],

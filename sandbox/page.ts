@@ -3,19 +3,19 @@ import type { Channel } from '../src/messages/message.ts'
 import { findSampleKind, SAMPLE_KINDS, SAMPLE_RECIPIENT } from '../src/platform/sample-callbacks.ts'
 import { faultTitles, MAIL_FAULTS, SMS_FAULTS } from './faults.ts'
 import type { Inbox } from './inbox.ts'
-import { forReading } from './mail-page.ts'
+import { prepareMailForFrame } from './mail-frame.ts'
+import { createPageState, mailDetails, type PageStateOptions } from './page-state.ts'
 import type { Peers } from './peers.ts'
-import { createState, mailInFull, type StateOptions } from './state.ts'
 import { createPageServer, type Page, replyNotFound } from './web/page-server.ts'
 
-export interface SandboxPageOptions extends StateOptions {
+export interface SandboxPageOptions extends PageStateOptions {
   readonly peers: Pick<Peers, 'inbox' | 'sms' | 'setSmsFault' | 'clear'>
 }
 
 /** The page that shows what arrived and plays the platform, each thing that it can do a button. */
 export function createSandboxPage(options: SandboxPageOptions): Page {
-  const { peers, player } = options
-  const state = createState(options)
+  const { peers, callbackSender } = options
+  const state = createPageState(options)
   const faults: Record<Channel, string> = { email: 'none', sms: 'none' }
   const { app, ...page } = createPageServer({
     folder: new URL('page/', import.meta.url),
@@ -36,11 +36,11 @@ export function createSandboxPage(options: SandboxPageOptions): Page {
 
   app.post('/play', { schema: PLAY }, async (request, reply) => {
     const { channel, action, kind: name = '', to } = request.body as Play
-    if (action === 'validate') return player.validate(channel)
-    if (action === 'forge') return player.validate(channel, true)
-    if (action === 'again') return (await player.again(channel)) ?? replyNotFound(reply)
+    if (action === 'validate') return callbackSender.validate(channel)
+    if (action === 'forge') return callbackSender.validate(channel, true)
+    if (action === 'again') return (await callbackSender.resend(channel)) ?? replyNotFound(reply)
     const kind = findSampleKind(channel, name)
-    return kind ? (await player.send(kind, to)).played : replyNotFound(reply)
+    return kind ? (await callbackSender.send(kind, to)).callback : replyNotFound(reply)
   })
   app.post('/fault', { schema: FAULT }, async (request, reply) => {
     const { channel, name } = request.body as { channel: Channel; name: string }
@@ -55,7 +55,7 @@ export function createSandboxPage(options: SandboxPageOptions): Page {
   })
   app.post('/clear', async () => {
     peers.clear()
-    player.clear()
+    callbackSender.clear()
     page.changed()
     return {}
   })
@@ -95,12 +95,12 @@ function mailRoutes(app: FastifyInstance, inbox: Inbox): void {
   const found = (params: unknown) => inbox.find(Number((params as { id: string }).id))
   app.get('/mail/:id', async (request, reply) => {
     const mail = found(request.params)
-    return mail ? mailInFull(mail) : replyNotFound(reply)
+    return mail ? mailDetails(mail) : replyNotFound(reply)
   })
   app.get('/mail/:id/html', async (request, reply) => {
     const mail = found(request.params)
     if (!mail) return replyNotFound(reply)
-    const { html, policy } = forReading(mail.html)
+    const { html, policy } = prepareMailForFrame(mail.html)
     return reply
       .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
       .send(html)

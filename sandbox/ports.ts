@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 
 /** `port` when nobody listens there on this machine, else 0: any free one. */
-export function usualOrFree(port: number): Promise<number> {
+export function usualOrFreePort(port: number): Promise<number> {
   return new Promise(resolve => {
     const probe = createServer()
     probe.once('error', () => resolve(0))

@@ -1,150 +1,170 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Row } from './once.ts'
-import { readOptions, type SandboxOptions, USAGE } from './options.ts'
-import { usualOrFree } from './ports.ts'
-import type { Stage } from './stage.ts'
+import { request } from 'undici'
+import { createCallbackClient } from '../src/platform/callback-client.ts'
+import { SAMPLE_RECIPIENT } from '../src/platform/sample-callbacks.ts'
+import { createClock } from '../src/runtime/clock.ts'
+import { startService } from '../src/service/service.ts'
+import { type CallbackSender, createCallbackSender } from './callback-sender.ts'
+import { createEmulator } from './emulator/emulator.ts'
+import { createEmulatorPage } from './emulator/page.ts'
+import type { SandboxCommandOptions } from './options.ts'
+import type { ConnectionDetails } from './page-state.ts'
+import { type Ends, type Peers, secret, startPeers } from './peers.ts'
+import { usualOrFreePort } from './ports.ts'
 
-export interface SandboxIo {
-  readonly stdout: { write(text: string): unknown }
-  readonly stderr: { write(text: string): unknown }
-  /** Ends the sandbox; without one it runs until the process ends. */
-  readonly signal?: AbortSignal
+/** The service, and everybody it talks to, running on this machine. */
+export interface Sandbox {
+  readonly about: ConnectionDetails
+  readonly peers: Peers
+  readonly callbackSender: CallbackSender
+  /** Gives the page of the devices a link to the sandbox's page. */
+  linkDevicesTo(url: string): void
+  /** The last lines of the service's log, newest last. */
+  log(): readonly string[]
+  close(): Promise<void>
 }
 
-/** All of `--once` takes no longer than this, ms; ending it all a little more. */
-const ONCE_WITHIN_MS = 40_000
+export interface SandboxOptions extends Pick<SandboxCommandOptions, 'ports' | 'settings'> {
+  /** Port of the page of devices that raise alerts, any free one unless given; false: no devices. */
+  readonly devices?: number | false
+}
+
+const LOG_LINES = 500
 
 /**
- * The `sandbox` command. Resolves with the exit code: 0 when it was ended or all arrived; 1 when something did not
- * arrive as it should or could not start; 2 for a wrong command line or an installation without dev dependencies.
+ * Starts a mail server, Twilio's stand-in, the service with settings that point at them, and a platform that trusts the
+ * service's self-signed certificate.
+ *
+ * @param changed called whenever there is something new to see.
+ * @throws what stopped one of them from starting; whatever was started by then is ended again.
  */
-export async function sandbox(argv: readonly string[], io: SandboxIo): Promise<number> {
-  const read = readOptions(argv)
-  if (read.is === 'help') {
-    io.stdout.write(USAGE)
-    return 0
-  }
-  if (read.is === 'fault') {
-    io.stderr.write(`${read.fault}\n\n${USAGE}`)
-    return 2
-  }
-  const parts = await load()
-  if (!parts) {
-    io.stderr.write(
-      'The sandbox needs the development dependencies, which are not installed here (the image leaves them out): run "npm ci" in a checkout.\n',
-    )
-    return 2
+export async function startSandbox(
+  options: SandboxOptions,
+  changed: () => void = () => {},
+): Promise<Sandbox> {
+  const ends: Ends = []
+  // The service was started last and ends first: it closes its connections before the servers go away.
+  const close = async () => {
+    for (const end of ends.splice(0).reverse()) await end()
   }
   try {
-    return await (read.options.once ? once(parts, read.options, io) : serve(parts, read.options, io))
+    return { ...(await startParts(options, ends, changed)), close }
   } catch (error) {
-    io.stderr.write(
-      `The sandbox could not go on: ${error instanceof Error ? error.message : String(error)}\n`,
-    )
-    return 1
-  }
-}
-
-type Parts = Awaited<ReturnType<typeof imports>>
-
-/** Imported late: these stand on dev dependencies, and the command line must work without them. */
-async function imports() {
-  const [stage, page, once, table] = await Promise.all([
-    import('./stage.ts'),
-    import('./page.ts'),
-    import('./once.ts'),
-    import('./table.ts'),
-  ])
-  return { ...stage, ...page, ...once, ...table }
-}
-
-async function load(): Promise<Parts | null> {
-  try {
-    return await imports()
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
-    if (missing && /'(smtp-server|postal-mime|selfsigned)'/.test(error.message)) return null
+    await close()
     throw error
   }
 }
 
-/** Runs until it is told to end. */
-async function serve(parts: Parts, options: SandboxOptions, io: SandboxIo): Promise<number> {
-  let changed = () => {}
-  const devices = options.ports.devices ?? (await usualOrFree(8026))
-  const stage = await parts.setStage({ ...options, devices }, () => changed())
-  const page = parts.createSandboxPage(stage)
-  try {
-    changed = () => page.changed()
-    const address = await page.listen(options.ports.page ?? (await usualOrFree(8025)))
-    stage.linkBack(address)
-    io.stdout.write(welcome(address, stage.about))
-    await new Promise<void>(resolve => {
-      if (io.signal?.aborted) resolve()
-      io.signal?.addEventListener('abort', () => resolve(), { once: true })
-    })
-    io.stdout.write('Ending; nothing is kept.\n')
-    return 0
-  } finally {
-    await page.close()
-    await stage.close()
+async function startParts(
+  options: SandboxOptions,
+  ends: Ends,
+  changed: () => void,
+): Promise<Omit<Sandbox, 'close'>> {
+  const clock = createClock()
+  const directory = await mkdtemp(join(tmpdir(), 'callback-courier-'))
+  ends.push(() => rm(directory, { recursive: true, force: true }))
+  const peers = await startPeers(clock, directory, ends, changed)
+  const devices = options.devices === false ? null : await startDevices(options.devices ?? 0, ends)
+
+  const settings = {
+    ...(await serviceSettings(directory, options.ports)),
+    ...peers.settings,
+    ...devices?.settings,
+    ...options.settings,
   }
-}
-
-function welcome(page: string, about: Stage['about']): string {
-  const rows = [
-    ['See and play', page],
-    ...(about.devicesUrl === null ? [] : [['Devices', about.devicesUrl] as const]),
-    ['E-mail URL', about.urls.email],
-    ['E-mail Token', about.tokens.email],
-    ['SMS URL', about.urls.sms],
-    ['SMS Token', about.tokens.sms],
-    ['Certificate', `${about.certFile} (self-signed)`],
-    ['Mail server', about.smtp],
-    ['Twilio', about.twilio],
-    ['Health, metrics', about.adminUrl],
-  ] as const
-  const lines = rows.map(([name, value]) => `  ${name.padEnd(16)} ${value}`)
-  return `\n${lines.join('\n')}\n\nNothing leaves this machine. Ctrl-C ends it.\n`
-}
-
-/** Plays everything once and says how it went. */
-async function once(parts: Parts, options: SandboxOptions, io: SandboxIo): Promise<number> {
-  // Nobody needs to know these ports, and two runs at once must not get into each other's way.
-  const stage = await parts.setStage({
-    ...options,
-    devices: false,
-    ports: { callbacks: 0, admin: 0, ...options.ports },
+  const log: string[] = []
+  const service = await startService(settings, {
+    log: {
+      write(line) {
+        log.push(line.trimEnd())
+        if (log.length > LOG_LINES) log.shift()
+        changed()
+      },
+    },
   })
-  try {
-    const rows = await parts.playOnce(stage, ONCE_WITHIN_MS)
-    io.stdout.write(parts.table(rows, await keep(rows, options.save)))
-    const complaints = parts.complaints(rows)
-    if (complaints.length === 0) {
-      const sent = rows.filter(row => row.arrived !== null).length
-      io.stdout.write(`\nAll ${sent} messages arrived exactly once, as they should.\n`)
-      return 0
-    }
-    io.stderr.write(`\nNot all is well:\n${complaints.map(line => `  ${line}\n`).join('')}`)
-    const log = stage.log().filter(line => !line.includes('"level":30'))
-    if (log.length > 0)
-      io.stderr.write(`\nThe last warnings of the service's log:\n${log.slice(-12).join('\n')}\n`)
-    return 1
-  } finally {
-    await stage.close()
+  ends.push(() => service.close())
+
+  const platform = createCallbackClient({ ca: peers.cert, now: () => clock.now() })
+  ends.push(() => platform.close())
+  const { CORP_ID: corpId, EMAIL_TOKEN: email, SMS_TOKEN: sms } = settings
+  const urls = { email: service.urls.email ?? '', sms: service.urls.sms ?? '' }
+  const callbackSender = createCallbackSender({
+    platform,
+    urls,
+    credentials: { email: { corpId, token: email }, sms: { corpId, token: sms } },
+    signPosts: service.config.POST_SIGNATURE === 'required',
+    clock,
+    randomInt,
+    onSent: changed,
+  })
+  const about: ConnectionDetails = {
+    corpId,
+    urls,
+    tokens: { email, sms },
+    certFile: peers.certFile,
+    adminUrl: service.adminUrl,
+    consoleUrl: await findConsole(service.adminUrl),
+    smtp: peers.smtp,
+    twilio: peers.twilio,
+    devicesUrl: devices?.url ?? null,
+  }
+  return { about, peers, callbackSender, linkDevicesTo: url => devices?.linkTo(url), log: () => log }
+}
+
+/** Starts the emulated platform and its page. The settings send every alert of a device to one recipient. */
+async function startDevices(port: number, ends: Ends) {
+  let changed = () => {}
+  let sandboxUrl: string | undefined
+  const emulator = await createEmulator({ corpId: CORP_ID, changed: () => changed() })
+  ends.push(() => emulator.close())
+  const page = createEmulatorPage({ emulator, sandboxUrl: () => sandboxUrl })
+  changed = () => page.changed()
+  ends.push(() => page.close())
+  const url = await page.listen(port)
+  const recipients = `${SAMPLE_RECIPIENT.email}, ${SAMPLE_RECIPIENT.sms}`
+  return {
+    url,
+    settings: {
+      ...emulator.settings,
+      ALERTS: ['alert', 'state', 'event'].map(topic => `${topic} * 0 - ${recipients}`).join('; '),
+    },
+    linkTo(other: string) {
+      sandboxUrl = other
+      page.changed()
+    },
   }
 }
 
-/** Writes what arrived into files and gives back, for each row, the one to look at. */
-async function keep(rows: readonly Row[], directory: string): Promise<readonly string[]> {
-  await mkdir(directory, { recursive: true })
-  return Promise.all(
-    rows.map(async ({ channel, kind, kept }) => {
-      if (!kept) return ''
-      const path = join(directory, `${channel}-${kind}`)
-      for (const [ending, content] of Object.entries(kept)) await writeFile(`${path}.${ending}`, content)
-      return `${path}.${'html' in kept ? 'html' : 'txt'}`
-    }),
-  )
+const CORP_ID = 'sandbox'
+
+async function serviceSettings(directory: string, ports: SandboxCommandOptions['ports']) {
+  return {
+    CORP_ID,
+    EMAIL_TOKEN: secret(),
+    SMS_TOKEN: secret(),
+    HOST: '127.0.0.1',
+    PORT: String(ports.callbacks ?? (await usualOrFreePort(8443))),
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_PORT: String(ports.admin ?? (await usualOrFreePort(9090))),
+    DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
+    STORE_SECRET: secret(),
+    DEFAULT_AREA_CODE: '86',
+    SMS_COUNTRIES: '*',
+    BRAND_NAME: 'Example IoT',
+    // Here one person sends many messages to the same recipient.
+    QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
+    QUOTA_RECIPIENT_PER_DAY: 'off',
+    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+  }
+}
+
+/** Null when the service has no console. */
+async function findConsole(adminUrl: string): Promise<string | null> {
+  const url = `${adminUrl}/console`
+  const { statusCode, body } = await request(url)
+  await body.dump()
+  return statusCode === 200 ? url : null
 }

@@ -4,7 +4,7 @@ import t from 'tap'
 import { ERR_CODES } from '../src/callback/answers.ts'
 import { settingNames } from '../src/config/settings.ts'
 import { kinds } from '../src/messages/registry.ts'
-import { command } from './commands/stage.ts'
+import { command } from './commands/rig.ts'
 import { enough, load } from './config/settings.ts'
 
 const root = resolve(import.meta.dirname, '..')

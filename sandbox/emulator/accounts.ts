@@ -1,6 +1,6 @@
 import type { Int } from '../../src/platform/exact-json.ts'
 
-/** Who may log in to the emulated platform. */
+/** The accounts of the emulated platform. */
 export interface Accounts {
   readonly corp: {
     readonly corpId: string
@@ -21,16 +21,16 @@ export interface Accounts {
 
 export type Holder = 'corp' | 'user' | 'app'
 
-/** Credentials that the emulated platform has issued. */
+/** The access tokens of the emulated platform. */
 export interface Tokens {
   issue(holder: Holder): {
     readonly access_token: string
     readonly refresh_token: string
     readonly expire_in: number
   }
-  /** Who a token belongs to; null when it is unknown, ended or revoked. */
+  /** The holder of a token; null when it is unknown, expired or revoked. */
   holderOf(token: string): Holder | null
-  /** From now on none of those issued is accepted. */
+  /** Makes all tokens issued so far invalid. */
   revoke(): void
 }
 

@@ -1,5 +1,5 @@
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
-import type { Body, Contract } from './contract/contract.ts'
+import type { Contract, SchemaName } from './contract/contract.ts'
 
 /** What goes back over HTTP. */
 export interface ApiAnswer {
@@ -20,7 +20,7 @@ export const CODES = {
   method: 4_051_001,
   timeout: 4_081_001,
   gateway: 5_021_001,
-  /** Ours, by the same scheme: status 503 is "parameter parsing error", for which no code is listed. */
+  /** The contract names status 503 for a "parameter parsing error" but lists no code: this one follows its scheme. */
   unparsable: 5_031_001,
   degraded: 5_031_002,
   access: 5_041_001,
@@ -42,36 +42,41 @@ const WORDS: Readonly<Record<Code, string>> = {
   access: 'access timeout',
 }
 
-/** Answers that are checked against the contract on their way out: one that leaves it is a fault of this program. */
+/** Makes answers and checks each against the contract: one that violates it is a fault of this program, and throws. */
 export interface ApiAnswers {
-  /** Version 2's envelope, its `data` checked too when there is a schema for it. */
-  envelope(data: object, schema?: Body): ApiAnswer
+  /** Version 2's envelope. `schema`: of `data`. */
+  envelope(data: object, schema?: SchemaName): ApiAnswer
   /** The result itself, without an envelope: the logins, and version 1. */
-  topLevel(result: object, schema?: Body): ApiAnswer
+  topLevel(result: object, schema?: SchemaName): ApiAnswer
   /** Version 1: `{error: {code, msg}}`; version 2: the envelope. */
   error(version: 1 | 2, code: Code, detail?: string): ApiAnswer
 }
 
 export function createApiAnswers(contract: Contract): ApiAnswers {
-  const written = (status: number, code: number, schema: Body | undefined, body: object): ApiAnswer => {
-    const finding = schema === undefined ? null : contract.judge('emulator', schema, body)
-    if (finding !== null)
-      throw new Error(`the emulator's ${finding.body} leaves the contract: ${finding.fault}`)
+  const checkedAnswer = (
+    status: number,
+    code: number,
+    schema: SchemaName | undefined,
+    body: object,
+  ): ApiAnswer => {
+    const violation = schema === undefined ? null : contract.validate('emulator', schema, body)
+    if (violation !== null)
+      throw new Error(`the emulator's ${violation.body} leaves the contract: ${violation.fault}`)
     return { status, code, body: stringifyExactly(body) }
   }
   return {
     envelope(data, schema) {
-      if (schema !== undefined) written(200, 200, schema, data)
-      return written(200, 200, 'envelope', { code: 200, status: 200, msg: '', data })
+      if (schema !== undefined) checkedAnswer(200, 200, schema, data)
+      return checkedAnswer(200, 200, 'envelope', { code: 200, status: 200, msg: '', data })
     },
-    topLevel: (result, schema) => written(200, 200, schema, result),
+    topLevel: (result, schema) => checkedAnswer(200, 200, schema, result),
     error(version, name, detail) {
       const code = CODES[name]
       const status = Math.floor(code / 10_000)
       const msg = detail === undefined ? WORDS[name] : `${WORDS[name]}: ${detail}`
       return version === 1
-        ? written(status, code, 'error of version 1', { error: { code, msg } })
-        : written(status, code, 'envelope', { code, status, msg, data: {} })
+        ? checkedAnswer(status, code, 'error of version 1', { error: { code, msg } })
+        : checkedAnswer(status, code, 'envelope', { code, status, msg, data: {} })
     },
   }
 }

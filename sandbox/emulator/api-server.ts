@@ -10,7 +10,7 @@ export interface ApiServer {
   close(): Promise<void>
 }
 
-/** Serves the emulated API over HTTP/1.1. Plain, because it never leaves this machine. */
+/** Serves the emulated API over HTTP/1.1, without TLS, since it is reached from this machine only. */
 export function createApiServer(api: Api): ApiServer {
   const server = createServer((request, response) => {
     respond(api, request, response).catch(() => response.destroy())

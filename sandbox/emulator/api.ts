@@ -1,7 +1,7 @@
 import { type Accounts, type Holder, type Tokens } from './accounts.ts'
 import { type ApiAnswer, type ApiAnswers, type Code, createApiAnswers } from './api-answers.ts'
-import type { Body, Contract } from './contract/contract.ts'
-import { createGate, type GateOptions, type Headers } from './gate.ts'
+import type { Contract, SchemaName } from './contract/contract.ts'
+import { createGatewayAuth, type GatewayAuthOptions, type Headers } from './gateway-auth.ts'
 
 /** A request as it came. */
 export interface ApiRequest {
@@ -13,19 +13,19 @@ export interface ApiRequest {
   readonly body: string
 }
 
-/** A request and its answer, for whoever watches. No body, no credential. */
+/** A request and its answer as the page shows them, without bodies and credentials. */
 export interface Exchange {
   /** ms since the epoch. */
   readonly at: number
   readonly method: string
-  /** What it is handled as, by XR-Method. */
-  readonly as: string
+  /** The method that it was handled as, because of XR-Method. */
+  readonly handledAs: string
   readonly path: string
   readonly status: number
   readonly code: number
 }
 
-/** Faults of the gateway that can be switched on: each as the contract prints it. */
+/** Faults of the gateway that can be switched on, each with the answer that the contract prints for it. */
 export const API_FAULTS = {
   timeout: '408, code 4081001',
   gateway: '502, code 5021001',
@@ -34,7 +34,7 @@ export const API_FAULTS = {
 } as const satisfies Partial<Record<Code, string>>
 export type ApiFault = keyof typeof API_FAULTS
 
-export interface ApiOptions extends Pick<GateOptions, 'signed'> {
+export interface ApiOptions extends Pick<GatewayAuthOptions, 'verifySignature'> {
   readonly accounts: Accounts
   readonly tokens: Tokens
   readonly contract: Contract
@@ -44,17 +44,17 @@ export interface ApiOptions extends Pick<GateOptions, 'signed'> {
 
 export interface Api {
   answer(request: ApiRequest): ApiAnswer
-  /** From now on every gateway call fails so; null: none does. */
+  /** Makes every gateway call fail with this fault; null: none fails. */
   setFault(fault: ApiFault | null): void
   fault(): ApiFault | null
 }
 
 interface Route {
   readonly methods: readonly string[]
-  readonly gated: boolean
-  /** What the body must be. */
-  readonly takes?: Body
-  readonly run: (body: Given, request: ApiRequest, as: string) => ApiAnswer
+  readonly authenticated: boolean
+  /** Schema of the request's body. */
+  readonly requestSchema?: SchemaName
+  readonly run: (body: JsonObject, request: ApiRequest, method: string) => ApiAnswer
 }
 
 /**
@@ -65,48 +65,48 @@ interface Route {
 export function createApi(options: ApiOptions): Api {
   const { accounts, tokens, contract, now, onExchange } = options
   const answers = createApiAnswers(contract)
-  const gate = createGate({ ...options, appId: accounts.app.appId })
-  const routes = routesOf(accounts, tokens, answers)
+  const authenticate = createGatewayAuth({ ...options, appId: accounts.app.appId })
+  const routes = createRoutes(accounts, tokens, answers)
   let fault: ApiFault | null = null
 
-  function handle(request: ApiRequest, as: string): ApiAnswer {
+  function handle(request: ApiRequest, method: string): ApiAnswer {
     const path = request.path.split('?')[0] ?? ''
     const version = path.startsWith('/v1/') ? 1 : 2
     const route = routes.get(path)
     if (route === undefined) return answers.error(version, 'noInterface')
-    if (!route.methods.includes(as)) return answers.error(version, 'method')
+    if (!route.methods.includes(method)) return answers.error(version, 'method')
     if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '') && request.method !== 'GET')
       return answers.error(version, 'empty', 'Content-Type')
-    if (route.gated) {
+    if (route.authenticated) {
       if (fault !== null) return answers.error(version, fault)
-      const refusal = gate(request.method, request.path, request.headers, request.body)
+      const refusal = authenticate(request.method, request.path, request.headers, request.body)
       if (refusal !== null) return answers.error(version, refusal.code, refusal.detail)
     }
-    return taken(route, request, as, version)
+    return runRoute(route, request, method, version)
   }
 
-  function taken(route: Route, request: ApiRequest, as: string, version: 1 | 2): ApiAnswer {
-    if (route.takes === undefined) return route.run({}, request, as)
+  function runRoute(route: Route, request: ApiRequest, method: string, version: 1 | 2): ApiAnswer {
+    if (route.requestSchema === undefined) return route.run({}, request, method)
     let body: unknown
     try {
       body = JSON.parse(request.body)
     } catch {
       return answers.error(version, 'unparsable')
     }
-    const finding = contract.judge('client', route.takes, body)
-    if (finding === null) return route.run(body as Given, request, as)
-    const empty = finding.keyword === 'required' || finding.keyword === 'minLength'
-    return answers.error(version, empty ? 'empty' : 'invalid', finding.fault)
+    const violation = contract.validate('client', route.requestSchema, body)
+    if (violation === null) return route.run(body as JsonObject, request, method)
+    const empty = violation.keyword === 'required' || violation.keyword === 'minLength'
+    return answers.error(version, empty ? 'empty' : 'invalid', violation.fault)
   }
 
   return {
     answer(request) {
-      const as = proxied(request)
-      const answer = handle(request, as)
+      const method = effectiveMethod(request)
+      const answer = handle(request, method)
       onExchange?.({
         at: now(),
         method: request.method,
-        as,
+        handledAs: method,
         path: request.path.split('?')[0] ?? '',
         status: answer.status,
         code: answer.code,
@@ -120,27 +120,27 @@ export function createApi(options: ApiOptions): Api {
   }
 }
 
-/** The method that a request is handled as. Only a POST may name another one; elsewhere XR-Method means nothing. */
-function proxied({ method, headers }: ApiRequest): string {
+/** The method that a request is handled as. Only a POST may name another one by XR-Method. */
+function effectiveMethod({ method, headers }: ApiRequest): string {
   const named = headers['xr-method']?.trim().toUpperCase()
   return method === 'POST' && (named === 'PUT' || named === 'DELETE') ? named : method
 }
 
-function routesOf(accounts: Accounts, tokens: Tokens, answers: ApiAnswers): ReadonlyMap<string, Route> {
+function createRoutes(accounts: Accounts, tokens: Tokens, answers: ApiAnswers): ReadonlyMap<string, Route> {
   const { corp, user, app } = accounts
   const login = (
-    takes: Body,
+    requestSchema: SchemaName,
     holder: Holder,
-    gives: Body,
-    right: (body: Given) => boolean,
-    own: object,
+    answerSchema: SchemaName,
+    isCorrect: (body: JsonObject) => boolean,
+    identity: object,
   ): Route => ({
     methods: ['POST'],
-    gated: false,
-    takes,
+    authenticated: false,
+    requestSchema,
     run: body =>
-      right(body)
-        ? answers.topLevel({ ...own, ...tokens.issue(holder) }, gives)
+      isCorrect(body)
+        ? answers.topLevel({ ...identity, ...tokens.issue(holder) }, answerSchema)
         : answers.error(2, 'forbidden', 'no such account, or a wrong password'),
   })
   return new Map<string, Route>([
@@ -182,8 +182,8 @@ function routesOf(accounts: Accounts, tokens: Tokens, answers: ApiAnswers): Read
       '/v2/api-gateway/demo',
       {
         methods: ['POST'],
-        gated: true,
-        takes: 'demo request',
+        authenticated: true,
+        requestSchema: 'demo request',
         run: ({ name, age }) => answers.envelope({ name, age }, 'demo data'),
       },
     ],
@@ -191,27 +191,27 @@ function routesOf(accounts: Accounts, tokens: Tokens, answers: ApiAnswers): Read
       '/v2/api-gateway/echo',
       {
         methods: ['GET', 'POST', 'PUT', 'DELETE'],
-        gated: true,
+        authenticated: true,
         run: (_body, { method, path, headers, body }, as) =>
-          answers.envelope({ method, as, path, headers: shown(headers), body }),
+          answers.envelope({ method, as, path, headers: withoutCredentials(headers), body }),
       },
     ],
     [
       '/v1/demo',
       {
         methods: ['POST'],
-        gated: true,
-        takes: 'demo request',
+        authenticated: true,
+        requestSchema: 'demo request',
         run: ({ name, age }) => answers.topLevel({ name, age }, 'demo data'),
       },
     ],
   ])
 }
 
-type Given = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
-/** The headers of the contract, without the credentials. */
-function shown(headers: Headers): Headers {
+/** Picks the headers of the contract that are no credentials. */
+function withoutCredentials(headers: Headers): Headers {
   const names = ['corp-id', 'api-version', 'group', 'stage', 'xr-method', 'app-id', 'timestamp', 'request-id']
   return Object.fromEntries(
     names.flatMap(name => (headers[name] === undefined ? [] : [[name, headers[name]]])),

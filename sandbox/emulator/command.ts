@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { usualOrFree } from '../ports.ts'
+import { type CommandIo, formatPairs, untilAborted } from '../command-io.ts'
+import { usualOrFreePort } from '../ports.ts'
 import { createEmulator, type Emulator } from './emulator.ts'
 import { createEmulatorPage } from './page.ts'
 
@@ -19,13 +20,6 @@ const USAGE = `npm run emulate -- [options]
   --expire-in UNIT       unit of expire_in, which the contract does not name: seconds (default) or milliseconds
 `
 
-export interface EmulateIo {
-  readonly stdout: { write(text: string): unknown }
-  readonly stderr: { write(text: string): unknown }
-  /** Ends it; without one it runs until the process ends. */
-  readonly signal?: AbortSignal
-}
-
 interface EmulateOptions {
   readonly pagePort: number | undefined
   readonly apiPort: number | undefined
@@ -38,7 +32,7 @@ interface EmulateOptions {
 }
 
 /** Reads the command line, without the `emulate` in front. @throws TypeError with a sentence for whoever typed it. */
-function readOptions(argv: readonly string[]): EmulateOptions {
+function parseOptions(argv: readonly string[]): EmulateOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -62,18 +56,18 @@ function readOptions(argv: readonly string[]): EmulateOptions {
   if (expireIn !== 'seconds' && expireIn !== 'milliseconds')
     throw new TypeError('--expire-in must be seconds or milliseconds')
   return {
-    pagePort: number('--page-port', values['page-port'], 65_535),
-    apiPort: number('--api-port', values['api-port'], 65_535),
-    ddqPort: number('--ddq-port', values['ddq-port'], 65_535),
+    pagePort: readNumber('--page-port', values['page-port'], 65_535),
+    apiPort: readNumber('--api-port', values['api-port'], 65_535),
+    ddqPort: readNumber('--ddq-port', values['ddq-port'], 65_535),
     corpId: values['corp-id'],
     authPath,
     subscribePath,
-    tokenMinutes: number('--token-minutes', values['token-minutes'], 100_000) ?? 120,
+    tokenMinutes: readNumber('--token-minutes', values['token-minutes'], 100_000) ?? 120,
     expireIn,
   }
 }
 
-function number(flag: string, text: string | undefined, most: number): number | undefined {
+function readNumber(flag: string, text: string | undefined, most: number): number | undefined {
   if (text === undefined) return undefined
   if (!/^\d{1,6}$/.test(text) || Number(text) > most)
     throw new TypeError(`${flag} must be a number from 0 to ${most}`)
@@ -84,14 +78,14 @@ function number(flag: string, text: string | undefined, most: number): number | 
  * The emulator's command line. Resolves with the exit code once it was told to end: 0, or 2 for wrong options.
  * @param argv without node, script and `emulate`.
  */
-export async function emulate(argv: readonly string[], io: EmulateIo): Promise<number> {
+export async function runEmulateCommand(argv: readonly string[], io: CommandIo): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
     io.stdout.write(USAGE)
     return 0
   }
   let options: EmulateOptions
   try {
-    options = readOptions(argv)
+    options = parseOptions(argv)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     io.stderr.write(`emulate: ${error.message}\n\n${USAGE}`)
@@ -101,27 +95,26 @@ export async function emulate(argv: readonly string[], io: EmulateIo): Promise<n
   return 0
 }
 
-/** Runs until it is told to end. */
-async function runEmulator(options: EmulateOptions, io: EmulateIo): Promise<void> {
+/** Runs the emulator and its page until the signal ends them. */
+async function runEmulator(options: EmulateOptions, io: CommandIo): Promise<void> {
   let changed = () => {}
   const emulator = await createEmulator({
     ports: {
-      api: options.apiPort ?? (await usualOrFree(8090)),
-      ddq: options.ddqPort ?? (await usualOrFree(8091)),
+      api: options.apiPort ?? (await usualOrFreePort(8090)),
+      ddq: options.ddqPort ?? (await usualOrFreePort(8091)),
     },
     paths: { authenticate: options.authPath, subscribe: options.subscribePath },
     credentials: { lifeMs: options.tokenMinutes * 60_000, unit: options.expireIn },
-    ...(options.corpId === undefined ? {} : { corpId: options.corpId }),
+    corpId: options.corpId,
     changed: () => changed(),
   })
   const page = createEmulatorPage({ emulator })
   changed = () => page.changed()
   try {
-    io.stdout.write(welcome(await page.listen(options.pagePort ?? (await usualOrFree(8026))), emulator))
-    await new Promise<void>(resolve => {
-      if (io.signal?.aborted) resolve()
-      io.signal?.addEventListener('abort', () => resolve(), { once: true })
-    })
+    io.stdout.write(
+      describeAddresses(await page.listen(options.pagePort ?? (await usualOrFreePort(8026))), emulator),
+    )
+    await untilAborted(io.signal)
     io.stdout.write('Ending; nothing is kept.\n')
   } finally {
     await page.close()
@@ -129,16 +122,15 @@ async function runEmulator(options: EmulateOptions, io: EmulateIo): Promise<void
   }
 }
 
-function welcome(page: string, { baseUrl, ddqPort, accounts, settings }: Emulator): string {
-  const rows = [
+function describeAddresses(page: string, { baseUrl, ddqPort, accounts, settings }: Emulator): string {
+  const addresses = formatPairs([
     ['Press buttons', page],
     ['API', baseUrl],
     ['DDQ', `127.0.0.1:${ddqPort}`],
     ['Member', `${accounts.corp.account} / ${accounts.corp.password}`],
     ['User', `${accounts.user.email} / ${accounts.user.password}`],
     ['Application', `${accounts.app.appId} / ${accounts.app.appSecret}`],
-  ] as const
-  const lines = rows.map(([name, value]) => `  ${name.padEnd(14)} ${value}`)
+  ])
   const pairs = Object.entries(settings).map(([name, value]) => `  ${name}=${value}`)
-  return `\n${lines.join('\n')}\n\nSettings that point a service at it:\n\n${pairs.join('\n')}\n\nCtrl-C ends it.\n`
+  return `\n${addresses}\nSettings that point a service at it:\n\n${pairs.join('\n')}\n\nCtrl-C ends it.\n`
 }

@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2'
 
-/** What can go wrong with messages on their way, each on its own switch. */
+/** Faults of a subscription's stream that can be switched on, each by itself. */
 export const FEED_FAULTS = {
   duplicate: 'every message twice',
   garbage: 'garbage in front of every message',
@@ -10,7 +10,7 @@ export const FEED_FAULTS = {
 } as const
 export type FeedFault = keyof typeof FEED_FAULTS
 
-/** Messages on their way to one subscription. */
+/** Sends messages to one subscription. */
 export interface Feed {
   send(text: string): void
   close(): void
@@ -21,18 +21,18 @@ export interface FeedOptions {
   readonly faulty: (fault: FeedFault) => boolean
   /** A whole number from 0 to below `below`. */
   readonly randomInt: (below: number) => number
-  /** The client does not keep up, and a message was left out. */
+  /** Called when a message is left out because the client does not read fast enough. */
   readonly onOverrun: () => void
 }
 
-/** A client that does not read is not waited for beyond this. */
+/** The most that is kept for a client that does not read; messages beyond it are left out. */
 const MOST_WAITING_BYTES = 8 * 1024 * 1024
-/** How long a message waits for a neighbour to change places with, ms. */
+/** How long a message waits for the next one, to be sent after it, ms. */
 const SWAP_WITHIN_MS = 200
 const SLOW_BYTES = 24
 const SLOW_EVERY_MS = 20
 
-/** Broken in each of the ways that a client must survive. */
+/** Messages that are broken in each of the ways that a client must survive. */
 const GARBAGE: readonly (string | Buffer)[] = [
   '{"topic":"/device/alert/product/p","message_id":"g1","payload":{"product_id":"p","corp\n',
   Buffer.of(0, 0, 1, 0xff, 0xfe, 0x0a),
@@ -45,7 +45,7 @@ const GARBAGE: readonly (string | Buffer)[] = [
 ]
 
 export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions): Feed {
-  let held: { readonly text: string; readonly timer: NodeJS.Timeout } | undefined
+  let delayed: { readonly text: string; readonly timer: NodeJS.Timeout } | undefined
   let garbage = 0
   let trickle: Buffer = Buffer.alloc(0)
   let trickling: NodeJS.Timeout | undefined
@@ -53,7 +53,7 @@ export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions
   function write(bytes: string | Buffer): void {
     if (stream.destroyed || stream.writableEnded) return
     if (stream.writableLength + trickle.length > MOST_WAITING_BYTES) return onOverrun()
-    if (faulty('slow') || trickling !== undefined) return slowly(Buffer.from(bytes))
+    if (faulty('slow') || trickling !== undefined) return writeSlowly(Buffer.from(bytes))
     if (!faulty('chunks')) {
       stream.write(bytes)
       return
@@ -66,7 +66,7 @@ export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions
     }
   }
 
-  function slowly(bytes: Buffer): void {
+  function writeSlowly(bytes: Buffer): void {
     trickle = Buffer.concat([trickle, bytes])
     trickling ??= setInterval(() => {
       const size = faulty('slow') ? SLOW_BYTES : trickle.length
@@ -78,7 +78,7 @@ export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions
     }, SLOW_EVERY_MS)
   }
 
-  function one(text: string): void {
+  function deliver(text: string): void {
     if (faulty('garbage')) {
       write(GARBAGE[garbage % GARBAGE.length] ?? '')
       garbage += 1
@@ -89,22 +89,22 @@ export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions
 
   return {
     send(text) {
-      if (held !== undefined) {
-        const earlier = held
-        held = undefined
+      if (delayed !== undefined) {
+        const earlier = delayed
+        delayed = undefined
         clearTimeout(earlier.timer)
-        one(text)
-        one(earlier.text)
+        deliver(text)
+        deliver(earlier.text)
       } else if (faulty('order')) {
         const timer = setTimeout(() => {
-          held = undefined
-          one(text)
+          delayed = undefined
+          deliver(text)
         }, SWAP_WITHIN_MS)
-        held = { text, timer }
-      } else one(text)
+        delayed = { text, timer }
+      } else deliver(text)
     },
     close() {
-      clearTimeout(held?.timer)
+      clearTimeout(delayed?.timer)
       clearInterval(trickling)
     },
   }

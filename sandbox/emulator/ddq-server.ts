@@ -9,17 +9,17 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 import { CODES, type Code } from './api-answers.ts'
-import type { Body, Contract } from './contract/contract.ts'
+import type { Contract, SchemaName } from './contract/contract.ts'
 import { createFeed, type Feed, type FeedFault } from './ddq-feed.ts'
-import { createLine, type Line } from './line.ts'
+import { createFaultProxy, type FaultProxy } from './fault-proxy.ts'
 
-/** A message to be sent to whoever subscribed to its topic. */
+/** A message for the subscribers of its topic. */
 export interface Publication {
   readonly topic: string
   readonly id: string | number
   readonly payload: object
-  /** What its payload must be by the contract; left out for a topic that it does not have. */
-  readonly schema?: Body
+  /** Schema of its payload; left out for a topic that the contract does not have. */
+  readonly schema?: SchemaName
 }
 
 export interface DdqServerOptions {
@@ -29,15 +29,15 @@ export interface DdqServerOptions {
   /** Whether the application may connect with this token. */
   readonly accepts: (appId: string, token: string) => boolean
   readonly randomInt: (below: number) => number
-  /** What a topic's product may be replaced by to get every product's. */
+  /** The wildcard that a topic may have in place of a product. */
   readonly anyProduct: string
   readonly onChange?: () => void
 }
 
-/** How messages are written; the contract leaves each of these open. */
-export interface Manner {
+/** What the contract leaves open about how messages are sent. */
+export interface DdqVariant {
   idKey: 'message_id' | 'msgId'
-  /** The stream that they come on: each subscription's own, or the authentication's. */
+  /** The HTTP/2 stream that messages are sent on: each subscription's own, or the authentication's. */
   on: 'subscription' | 'authentication'
   separator: '\n' | ''
 }
@@ -45,15 +45,15 @@ export interface Manner {
 export interface DdqServer {
   /** On 127.0.0.1; 0: any free port. Resolves with the port of {ddq_host}. */
   listen(port: number): Promise<number>
-  /** Sends it; how many subscriptions it was for. It is not kept for those who come later. */
+  /** Sends a message to its subscriptions and returns their number. Who subscribes later does not get it. */
   publish(publication: Publication): number
-  readonly line: Pick<Line, 'setSilent' | 'setDown' | 'cut'>
-  readonly manner: Manner
+  readonly proxy: Pick<FaultProxy, 'setSilent' | 'setDown' | 'cut'>
+  readonly variant: DdqVariant
   setFault(fault: FeedFault, on: boolean): void
   faults(): readonly FeedFault[]
-  /** Sends the last messages once more to whoever subscribes next, as a broker does that heard no acknowledgement. */
+  /** Makes each new subscription get the last messages once more, as from a broker that got no acknowledgement. */
   setRedelivery(on: boolean): void
-  counts(): {
+  statistics(): {
     readonly connections: number
     readonly topics: readonly string[]
     readonly sent: number
@@ -62,7 +62,7 @@ export interface DdqServer {
   close(): Promise<void>
 }
 
-interface Peer {
+interface ClientConnection {
   authenticated: boolean
   authentication: ServerHttp2Stream | undefined
   readonly feeds: { readonly topic: string; readonly feed: Feed }[]
@@ -70,26 +70,26 @@ interface Peer {
 
 const KEPT_FOR_REDELIVERY = 20
 
-/** DDQ's side of the platform: HTTP/2 in the clear, behind a line that can fail. */
+/** Serves the platform's data subscription (DDQ) over HTTP/2 without TLS, behind a proxy that can fail. */
 export function createDdqServer(options: DdqServerOptions): DdqServer {
   const { contract, accepts, randomInt, anyProduct, onChange = () => {} } = options
-  const peers = new Map<Http2Session, Peer>()
+  const clients = new Map<Http2Session, ClientConnection>()
   const faults = new Set<FeedFault>()
-  const manner: Manner = { idKey: 'message_id', on: 'subscription', separator: '\n' }
-  let kept: readonly { readonly topic: string; readonly text: string }[] = []
-  let redelivers = false
+  const variant: DdqVariant = { idKey: 'message_id', on: 'subscription', separator: '\n' }
+  let recent: readonly { readonly topic: string; readonly text: string }[] = []
+  let redelivering = false
   let sent = 0
   let overruns = 0
 
   const server = createServer()
-  const line = createLine(() => (server.address() as AddressInfo).port)
+  const proxy = createFaultProxy(() => (server.address() as AddressInfo).port)
   server.on('session', session => {
-    peers.set(session, { authenticated: false, authentication: undefined, feeds: [] })
+    clients.set(session, { authenticated: false, authentication: undefined, feeds: [] })
     onChange()
     session.on('error', () => {})
     session.once('close', () => {
-      for (const { feed } of peers.get(session)?.feeds ?? []) feed.close()
-      peers.delete(session)
+      for (const { feed } of clients.get(session)?.feeds ?? []) feed.close()
+      clients.delete(session)
       onChange()
     })
   })
@@ -100,51 +100,51 @@ export function createDdqServer(options: DdqServerOptions): DdqServer {
 
   async function serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
     const path = headers[':path'] ?? ''
-    const peer = stream.session === undefined ? undefined : peers.get(stream.session)
-    if (peer === undefined) return
+    const client = stream.session === undefined ? undefined : clients.get(stream.session)
+    if (client === undefined) return
     const known = path === options.authenticatePath || path === options.subscribePath
     if (!known) return refuse(stream, 'noInterface')
     if (headers[':method'] !== 'POST') return refuse(stream, 'method')
     const authenticates = path === options.authenticatePath
-    const body = parsed(await text(stream))
+    const body = parseObject(await text(stream))
     if (body === undefined) return refuse(stream, 'unparsable')
-    const finding = contract.judge(
+    const violation = contract.validate(
       'client',
       authenticates ? 'DDQ authenticate request' : 'DDQ subscribe request',
       body,
     )
-    if (finding !== null) return refuse(stream, finding.keyword === 'required' ? 'empty' : 'invalid')
-    if (authenticates) authenticate(stream, peer, body)
-    else subscribe(stream, peer, String(body['topic']))
+    if (violation !== null) return refuse(stream, violation.keyword === 'required' ? 'empty' : 'invalid')
+    if (authenticates) authenticate(stream, client, body)
+    else subscribe(stream, client, String(body['topic']))
   }
 
-  function authenticate(stream: ServerHttp2Stream, peer: Peer, body: Given): void {
+  function authenticate(stream: ServerHttp2Stream, client: ClientConnection, body: JsonObject): void {
     if (!accepts(String(body['app_id']), String(body['access_token']))) return refuse(stream, 'forbidden')
-    peer.authenticated = true
-    const open = manner.on === 'authentication'
-    if (open) peer.authentication = stream
+    client.authenticated = true
+    const open = variant.on === 'authentication'
+    if (open) client.authentication = stream
     respond(stream, 200, envelope(200, ''), !open)
   }
 
-  function subscribe(stream: ServerHttp2Stream, peer: Peer, topic: string): void {
-    if (!peer.authenticated) return refuse(stream, 'noToken')
-    const own = peer.authentication === undefined
+  function subscribe(stream: ServerHttp2Stream, client: ClientConnection, topic: string): void {
+    if (!client.authenticated) return refuse(stream, 'noToken')
+    const own = client.authentication === undefined
     respond(stream, 200, envelope(200, ''), !own)
     const feed = createFeed({
-      stream: peer.authentication ?? stream,
+      stream: client.authentication ?? stream,
       faulty: fault => faults.has(fault),
       randomInt,
       onOverrun: () => {
         overruns += 1
       },
     })
-    peer.feeds.push({ topic, feed })
-    if (redelivers) for (const each of kept) if (covers(topic, each.topic)) feed.send(each.text)
+    client.feeds.push({ topic, feed })
+    if (redelivering) for (const each of recent) if (matchesTopic(topic, each.topic)) feed.send(each.text)
     onChange()
   }
 
-  /** Whether a subscription is for a topic: the same, or the same with any product. */
-  function covers(subscribed: string, topic: string): boolean {
+  /** Whether a subscription is for a topic: for the same one, or for the same one of any product. */
+  function matchesTopic(subscribed: string, topic: string): boolean {
     const [have, want] = [subscribed.split('/'), topic.split('/')]
     return have.length === want.length && have.every((part, at) => part === want[at] || part === anyProduct)
   }
@@ -155,61 +155,61 @@ export function createDdqServer(options: DdqServerOptions): DdqServer {
         server.once('error', reject)
         server.listen(0, '127.0.0.1', resolve)
       })
-      return line.listen(port)
+      return proxy.listen(port)
     },
     publish({ topic, id, payload, schema }) {
-      const body = { topic, [manner.idKey]: id, payload }
+      const body = { topic, [variant.idKey]: id, payload }
       for (const [name, value] of [
         ['DDQ message', body],
         [schema, payload],
       ] as const) {
-        const finding = name === undefined ? null : contract.judge('emulator', name, value)
-        if (finding !== null)
-          throw new Error(`the emulator's ${finding.body} leaves the contract: ${finding.fault}`)
+        const violation = name === undefined ? null : contract.validate('emulator', name, value)
+        if (violation !== null)
+          throw new Error(`the emulator's ${violation.body} leaves the contract: ${violation.fault}`)
       }
-      const written = `${stringifyExactly(body)}${manner.separator}`
-      kept = [...kept, { topic, text: written }].slice(-KEPT_FOR_REDELIVERY)
+      const line = `${stringifyExactly(body)}${variant.separator}`
+      recent = [...recent, { topic, text: line }].slice(-KEPT_FOR_REDELIVERY)
       let count = 0
-      for (const { feeds } of peers.values()) {
+      for (const { feeds } of clients.values()) {
         for (const { topic: subscribed, feed } of feeds) {
-          if (!covers(subscribed, topic)) continue
-          feed.send(written)
+          if (!matchesTopic(subscribed, topic)) continue
+          feed.send(line)
           count += 1
         }
       }
       sent += count
       return count
     },
-    line,
-    manner,
+    proxy,
+    variant,
     setFault(fault, on) {
       if (on) faults.add(fault)
       else faults.delete(fault)
     },
     faults: () => [...faults],
     setRedelivery(on) {
-      redelivers = on
+      redelivering = on
     },
-    counts: () => ({
-      connections: peers.size,
-      topics: [...peers.values()].flatMap(({ feeds }) => feeds.map(({ topic }) => topic)),
+    statistics: () => ({
+      connections: clients.size,
+      topics: [...clients.values()].flatMap(({ feeds }) => feeds.map(({ topic }) => topic)),
       sent,
       overruns,
     }),
     async close() {
-      await line.close()
-      for (const session of peers.keys()) session.destroy()
+      await proxy.close()
+      for (const session of clients.keys()) session.destroy()
       await new Promise(resolve => server.close(resolve))
     },
   }
 }
 
-type Given = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
-function parsed(body: string): Given | undefined {
+function parseObject(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body)
-    return typeof value === 'object' && value !== null ? (value as Given) : undefined
+    return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined
   } catch {
     return undefined
   }

@@ -11,7 +11,7 @@ export interface Device {
   readonly projectId: string
 }
 
-/** A rule of the console that a device can break. */
+/** An alarm rule of the platform's console, which a device can break. */
 export interface Rule {
   readonly id: string
   readonly describe: string
@@ -35,7 +35,7 @@ export const DEVICES: readonly Device[] = [
     productId: '1607d2b64f8a1f41',
     projectId: 'ac0401',
   },
-  // An identifier beyond 2^53, so that whoever rounds it is found out.
+  // The identifier is beyond 2^53, so that a client that rounds it is noticed.
   {
     id: 9_007_199_254_740_993n,
     mac: '0C8B95A77F02',
@@ -68,7 +68,7 @@ export interface ReporterOptions {
   readonly id: () => string
 }
 
-/** An alert's rule list entry besides what the rule itself says. */
+/** An entry of an alert's rule list, without what the rule itself says. */
 export interface AlertState {
   readonly rule?: Rule
   readonly current?: string | number
@@ -79,7 +79,7 @@ export interface AlertState {
   readonly handled?: boolean
 }
 
-/** Writes what a device's doings become on DDQ, in the contract's layouts. */
+/** Makes the messages that DDQ publishes about a device, in the contract's layouts. */
 export function createReporter({ corpId, now, id }: ReporterOptions) {
   const report = (device: Device, event: string) => ({
     version: 1,
@@ -105,7 +105,7 @@ export function createReporter({ corpId, now, id }: ReporterOptions) {
           device_id: device.id,
           is_online: online,
           corp_id: corpId,
-          create_time: moment(now(), 2),
+          create_time: formatTime(now(), 2),
           project_id: device.projectId,
         },
       }
@@ -128,7 +128,7 @@ export function createReporter({ corpId, now, id }: ReporterOptions) {
     },
     alert(device: Device, exception: boolean, state: AlertState = {}): Publication {
       const { rule, current, count, startedAt, handled } = state
-      const at = moment(now(), 3)
+      const at = formatTime(now(), 3)
       const rules = rule && [
         {
           id: rule.id,
@@ -137,7 +137,7 @@ export function createReporter({ corpId, now, id }: ReporterOptions) {
           ...(current === undefined ? {} : { current }),
           ...(count === undefined ? {} : { count }),
           new_time: at,
-          ...(startedAt === undefined ? {} : { start_time: moment(startedAt, 3) }),
+          ...(startedAt === undefined ? {} : { start_time: formatTime(startedAt, 3) }),
           ...(exception || handled ? {} : { recover_time: at }),
           ...(handled ? { processed_time: at } : {}),
           exception_describe: rule.describe,
@@ -165,8 +165,8 @@ function pairs(values: Readonly<Record<string, string | number>>) {
   return Object.entries(values).map(([field, value]) => ({ field, value }))
 }
 
-/** yyyy-MM-dd'T'HH:mm:ss and so many digits of the second, in UTC. */
-function moment(ms: number, digits: 2 | 3): string {
+/** Formats as yyyy-MM-dd'T'HH:mm:ss with so many digits of the second, in UTC. */
+function formatTime(ms: number, digits: 2 | 3): string {
   const [whole = '', fraction = ''] = new Date(ms).toISOString().replace('Z', '').split('.')
   return `${whole}.${fraction.slice(0, digits)}Z`
 }

@@ -4,9 +4,9 @@ import { findSampleKind } from '../../src/platform/sample-callbacks.ts'
 import { type Accounts, createTokens, type Tokens } from './accounts.ts'
 import { type Api, createApi, type Exchange } from './api.ts'
 import { createApiServer } from './api-server.ts'
-import { type Board, createBoard } from './board.ts'
 import { type Contract, createContract } from './contract/contract.ts'
 import { createDdqServer, type DdqServer } from './ddq-server.ts'
+import { createDeviceSimulator, type DeviceSimulator } from './device-simulator.ts'
 
 export interface EmulatorOptions {
   /** Of the platform's API and of DDQ; 0: any free one. */
@@ -29,17 +29,17 @@ export interface CallbackTarget {
   readonly token: string
 }
 
-/** Something that was done to a callback URL. */
-export interface Called {
+/** A call of a callback URL, and its answer. */
+export interface CallbackCall {
   /** ms since the epoch. */
   readonly at: number
   readonly title: string
   readonly answer: CallbackAnswer
-  /** What of the answer leaves the contract; null: nothing. */
+  /** How the answer violates the contract; null: it does not. */
   readonly fault: string | null
 }
 
-/** The whole platform on this machine: its API, its data subscription, its devices and its callbacks. */
+/** The emulated platform: its API, its data subscription, its devices and its callbacks. */
 export interface Emulator {
   /** {base_url} */
   readonly baseUrl: string
@@ -51,15 +51,15 @@ export interface Emulator {
   readonly api: Api
   readonly tokens: Tokens
   readonly ddq: DdqServer
-  readonly board: Board
+  readonly devices: DeviceSimulator
   readonly contract: Contract
   /** Newest last, at most 100. */
   exchanges(): readonly Exchange[]
-  called(): readonly Called[]
-  /** Presses the console's "validate". */
-  validate(target: CallbackTarget): Promise<Called>
+  callbackCalls(): readonly CallbackCall[]
+  /** Validates the URL as the platform's console does. */
+  validateUrl(target: CallbackTarget): Promise<CallbackCall>
   /** Sends an e-mail or an SMS of a kind; null: no such kind. */
-  call(target: CallbackTarget, channel: 'email' | 'sms', kind: string): Promise<Called | null>
+  sendCallback(target: CallbackTarget, channel: 'email' | 'sms', kind: string): Promise<CallbackCall | null>
   clear(): void
   close(): Promise<void>
 }
@@ -67,17 +67,17 @@ export interface Emulator {
 const DEFAULT_PATHS = { authenticate: '/auth', subscribe: '/subscribe' }
 const ANY_PRODUCT = '+'
 
-/** Starts it. Nothing leaves this machine but the callbacks, to the URL that they are given. */
+/** Starts the emulator. Only the callbacks leave this machine, to the URL that is given for them. */
 export async function createEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const { ports = {}, corpId = '100fa4b2c3d4e5f6', paths = DEFAULT_PATHS, now = Date.now } = options
   const changed = options.changed ?? (() => {})
   const random = (bytes: number) => randomBytes(bytes).toString('hex')
-  const accounts = accountsOf(corpId, random)
+  const accounts = createAccounts(corpId, random)
   const contract = createContract(now, changed)
   const { lifeMs, unit } = options.credentials ?? { lifeMs: 7_200_000, unit: 'seconds' }
   const tokens = createTokens({ lifeMs, unit, now, random })
   let exchanges: readonly Exchange[] = []
-  let called: readonly Called[] = []
+  let callbackCalls: readonly CallbackCall[] = []
 
   const api = createApi({
     accounts,
@@ -98,7 +98,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     anyProduct: ANY_PRODUCT,
     onChange: changed,
   })
-  const board = createBoard({
+  const devices = createDeviceSimulator({
     corpId,
     now,
     randomInt,
@@ -112,25 +112,25 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   const apiServer = createApiServer(api)
   const baseUrl = await apiServer.listen(ports.api ?? 0)
   const ddqPort = await ddq.listen(ports.ddq ?? 0)
-  // Whatever certificate is there: it is tried here, not judged. `check` of the service does that.
+  // Any certificate is accepted here: the service's `check` looks at certificates.
   const platform = createCallbackClient({ insecure: true, now })
 
-  function note(title: string, answer: CallbackAnswer): Called {
-    const fault = answer.is === 'answered' && answer.body !== '' ? faultOf(answer.body) : null
+  function remember(title: string, answer: CallbackAnswer): CallbackCall {
+    const fault = answer.is === 'answered' && answer.body !== '' ? findAnswerFault(answer.body) : null
     const call = { at: now(), title, answer, fault }
-    called = [...called, call].slice(-100)
+    callbackCalls = [...callbackCalls, call].slice(-100)
     changed()
     return call
   }
 
-  function faultOf(body: string): string | null {
+  function findAnswerFault(body: string): string | null {
     let value: unknown
     try {
       value = JSON.parse(body)
     } catch {
       value = undefined
     }
-    return contract.judge('client', 'callback answer', value ?? null)?.fault ?? null
+    return contract.validate('client', 'callback answer', value ?? null)?.fault ?? null
   }
 
   return {
@@ -150,23 +150,23 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     api,
     tokens,
     ddq,
-    board,
+    devices,
     contract,
     exchanges: () => exchanges,
-    called: () => called,
-    validate: async ({ url, corpId, token }) =>
-      note('Validate URL', await platform.validate(url, { corpId, token })),
-    async call({ url }, channel, kind) {
+    callbackCalls: () => callbackCalls,
+    validateUrl: async ({ url, corpId, token }) =>
+      remember('Validate URL', await platform.validate(url, { corpId, token })),
+    async sendCallback({ url }, channel, kind) {
       const found = findSampleKind(channel, kind)
       const body = sampleBody(channel, kind, { mark: String(randomInt(100_000, 1_000_000)) })
       if (found === undefined || body === undefined) return null
-      contract.judge('emulator', channel === 'email' ? 'e-mail callback' : 'SMS callback', body)
-      return note(found.title, await platform.post(url, body))
+      contract.validate('emulator', channel === 'email' ? 'e-mail callback' : 'SMS callback', body)
+      return remember(found.title, await platform.post(url, body))
     },
     clear() {
       exchanges = []
-      called = []
-      board.clear()
+      callbackCalls = []
+      devices.clear()
       contract.clear()
       changed()
     },
@@ -176,7 +176,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   }
 }
 
-function accountsOf(corpId: string, random: (bytes: number) => string): Accounts {
+function createAccounts(corpId: string, random: (bytes: number) => string): Accounts {
   return {
     corp: {
       corpId,

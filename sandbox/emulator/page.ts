@@ -3,16 +3,16 @@ import { stringifyExactly } from '../../src/platform/exact-json.ts'
 import { SAMPLE_KINDS } from '../../src/platform/sample-callbacks.ts'
 import { createPageServer, type Page, replyNotFound } from '../web/page-server.ts'
 import { API_FAULTS, type ApiFault } from './api.ts'
-import { ACTS, type Act } from './board.ts'
 import { FEED_FAULTS, type FeedFault } from './ddq-feed.ts'
-import type { Manner } from './ddq-server.ts'
+import type { DdqVariant } from './ddq-server.ts'
+import { DEVICE_ACTIONS, type DeviceAction } from './device-simulator.ts'
 import { RULES } from './devices.ts'
 import type { Emulator } from './emulator.ts'
-import { createTries, TRIES, type Try } from './tries.ts'
+import { createSampleRequests, SAMPLE_REQUESTS, type SampleRequest } from './sample-requests.ts'
 
 export interface EmulatorPageOptions {
   readonly emulator: Emulator
-  /** The sandbox's page, when this is part of one. */
+  /** The address of the sandbox's page, when the emulator is part of a sandbox. */
   readonly sandboxUrl?: () => string | undefined
 }
 
@@ -24,119 +24,148 @@ interface CallbackBody {
   readonly kind?: string
 }
 
-/** The page on which each thing that the platform can do, or get wrong, is a button. For one person on this machine. */
+/** The page on which each thing that the platform can do, or get wrong, is a button. */
 export function createEmulatorPage({ emulator, sandboxUrl }: EmulatorPageOptions): Page {
-  const { api, board, ddq, tokens } = emulator
-  const tries = createTries(emulator.baseUrl, emulator.accounts)
-  let tried = ''
-  let silent = false
-  let down = false
-  let redelivers = false
-
+  const requests = createSampleRequests(emulator.baseUrl, emulator.accounts)
+  const controls: Controls = { silent: false, down: false, redelivers: false, lastResult: '' }
   const { app, ...page } = createPageServer({
     folder: new URL('page/', import.meta.url),
-    state: () => ({
-      about: {
-        baseUrl: emulator.baseUrl,
-        ddqHost: `127.0.0.1:${emulator.ddqPort}`,
-        accounts: {
-          ...emulator.accounts,
-          user: { ...emulator.accounts.user, userId: String(emulator.accounts.user.userId) },
-        },
-        settings: emulator.settings,
-        sandboxUrl: sandboxUrl?.() ?? null,
-      },
-      devices: board.standing(),
-      rules: RULES,
-      sent: board
-        .sent()
-        .slice(-60)
-        .map(each => ({ ...each, payload: stringifyExactly(each.payload, 2) })),
-      line: { ...ddq.counts(), silent, down, redelivers, manner: ddq.manner },
-      faults: Object.entries(FEED_FAULTS).map(([name, title]) => ({
-        name,
-        title,
-        on: ddq.faults().includes(name as FeedFault),
-      })),
-      api: {
-        tries: TRIES,
-        tried,
-        fault: api.fault(),
-        faults: API_FAULTS,
-        exchanges: emulator.exchanges().slice(-30),
-      },
-      kinds: SAMPLE_KINDS.map(({ channel, kind, type, title }) => ({ channel, kind, type, title })),
-      called: emulator.called().slice(-30),
-      findings: emulator.contract.findings().slice(-20),
-    }),
+    state: () => describeEmulator(emulator, controls, sandboxUrl?.() ?? null),
   })
 
-  /** A button: does something and says whether there was such a thing. */
-  const button = (
-    path: string,
-    properties: object,
-    press: (body: never) => unknown,
-    required = Object.keys(properties),
-  ) =>
+  const addButton: AddButton = (path, properties, press, required = Object.keys(properties)) =>
     app.post(path, { schema: { body: { type: 'object', required, properties } } }, async (request, reply) => {
       const done = await press(request.body as never)
       page.changed()
       return done === false || done === null ? replyNotFound(reply) : (done ?? {})
     })
-  const text = { type: 'string', maxLength: 2000 } as const
-  const onOff = { type: 'boolean' } as const
-
-  button(
-    '/act',
-    { device: text, act: { enum: ACTS }, rule: text },
-    ({ device, act, rule }: { device: string; act: Act; rule?: string }) =>
-      board.act(device, act, rule) ? {} : false,
-    ['device', 'act'],
-  )
-  button(
-    '/fault',
-    { name: { enum: Object.keys(FEED_FAULTS) }, on: onOff },
-    (each: { name: FeedFault; on: boolean }) => ddq.setFault(each.name, each.on),
-  )
-  button('/silent', { on: onOff }, ({ on }: { on: boolean }) => ddq.line.setSilent((silent = on)))
-  button('/down', { on: onOff }, ({ on }: { on: boolean }) => ddq.line.setDown((down = on)))
-  button('/redelivery', { on: onOff }, ({ on }: { on: boolean }) => ddq.setRedelivery((redelivers = on)))
-  button('/cut', {}, () => ({ cut: ddq.line.cut() }))
-  button('/revoke', {}, () => tokens.revoke())
-  button(
-    '/manner',
-    {
-      idKey: { enum: ['message_id', 'msgId'] },
-      on: { enum: ['subscription', 'authentication'] },
-      separator: { enum: ['\n', ''] },
-    },
-    (manner: Partial<Manner>) => void Object.assign(ddq.manner, manner),
-    [],
-  )
-  button(
-    '/api-fault',
-    { name: { enum: [...Object.keys(API_FAULTS), null] } },
-    ({ name }: { name: ApiFault | null }) => api.setFault(name),
-  )
-  button(
-    '/callback',
-    { url: text, corpId: text, token: text, channel: { enum: ['email', 'sms'] }, kind: text },
-    ({ channel, kind, ...target }: CallbackBody) => {
-      if (!URL.canParse(target.url)) return false
-      return kind === undefined ? emulator.validate(target) : emulator.call(target, channel, kind)
-    },
-    ['url', 'corpId', 'token', 'channel'],
-  )
-  button('/try', { what: { enum: Object.keys(TRIES) } }, async ({ what }: { what: Try }) => {
-    tried = await tries.press(what)
+  addDeviceButtons(addButton, emulator)
+  addSubscriptionButtons(addButton, emulator, controls)
+  addApiButtons(addButton, emulator)
+  addButton('/request', { name: { enum: Object.keys(SAMPLE_REQUESTS) } }, async (body: NamedRequest) => {
+    controls.lastResult = await requests.send(body.name)
   })
-  button('/clear', {}, () => emulator.clear())
+  addButton('/clear', {}, () => emulator.clear())
 
   return {
     ...page,
     async close() {
       await page.close()
-      await tries.close()
+      await requests.close()
     },
   }
+}
+
+/** What the page has switched, and the result of its last request. */
+interface Controls {
+  silent: boolean
+  down: boolean
+  redelivers: boolean
+  lastResult: string
+}
+
+/**
+ * Adds a route that a button posts to. @param press does what the button says; false or null: there is no such thing.
+ * @param required names of the properties that the body must have; all of them unless given.
+ */
+type AddButton = (
+  path: string,
+  properties: Readonly<Record<string, object>>,
+  press: (body: never) => unknown,
+  required?: readonly string[],
+) => unknown
+
+interface NamedRequest {
+  readonly name: SampleRequest
+}
+
+const TEXT = { type: 'string', maxLength: 2000 } as const
+const ON_OFF = { type: 'boolean' } as const
+
+/** All that the page shows. */
+function describeEmulator(emulator: Emulator, controls: Controls, sandboxUrl: string | null) {
+  const { api, ddq, devices, accounts, contract } = emulator
+  const { lastResult, ...switches } = controls
+  return {
+    about: {
+      baseUrl: emulator.baseUrl,
+      ddqHost: `127.0.0.1:${emulator.ddqPort}`,
+      accounts: { ...accounts, user: { ...accounts.user, userId: String(accounts.user.userId) } },
+      settings: emulator.settings,
+      sandboxUrl,
+    },
+    devices: devices.deviceStates(),
+    rules: RULES,
+    sentMessages: devices
+      .sentMessages()
+      .slice(-60)
+      .map(message => ({ ...message, payload: stringifyExactly(message.payload, 2) })),
+    subscription: { ...ddq.statistics(), ...switches, variant: ddq.variant },
+    faults: Object.entries(FEED_FAULTS).map(([name, title]) => ({
+      name,
+      title,
+      on: ddq.faults().includes(name as FeedFault),
+    })),
+    api: {
+      requests: SAMPLE_REQUESTS,
+      lastResult,
+      fault: api.fault(),
+      faults: API_FAULTS,
+      exchanges: emulator.exchanges().slice(-30),
+    },
+    kinds: SAMPLE_KINDS.map(({ channel, kind, type, title }) => ({ channel, kind, type, title })),
+    callbackCalls: emulator.callbackCalls().slice(-30),
+    violations: contract.violations().slice(-20),
+  }
+}
+
+function addDeviceButtons(addButton: AddButton, { devices }: Emulator): void {
+  addButton(
+    '/act',
+    { device: TEXT, action: { enum: DEVICE_ACTIONS }, rule: TEXT },
+    ({ device, action, rule }: { device: string; action: DeviceAction; rule?: string }) =>
+      devices.perform(device, action, rule) ? {} : false,
+    ['device', 'action'],
+  )
+}
+
+function addSubscriptionButtons(addButton: AddButton, { ddq, tokens }: Emulator, controls: Controls): void {
+  type Switch = { readonly on: boolean }
+  addButton(
+    '/fault',
+    { name: { enum: Object.keys(FEED_FAULTS) }, on: ON_OFF },
+    ({ name, on }: { name: FeedFault; on: boolean }) => ddq.setFault(name, on),
+  )
+  addButton('/silent', { on: ON_OFF }, ({ on }: Switch) => ddq.proxy.setSilent((controls.silent = on)))
+  addButton('/down', { on: ON_OFF }, ({ on }: Switch) => ddq.proxy.setDown((controls.down = on)))
+  addButton('/redelivery', { on: ON_OFF }, ({ on }: Switch) => ddq.setRedelivery((controls.redelivers = on)))
+  addButton('/cut', {}, () => ({ cut: ddq.proxy.cut() }))
+  addButton('/revoke', {}, () => tokens.revoke())
+  addButton(
+    '/variant',
+    {
+      idKey: { enum: ['message_id', 'msgId'] },
+      on: { enum: ['subscription', 'authentication'] },
+      separator: { enum: ['\n', ''] },
+    },
+    (variant: Partial<DdqVariant>) => void Object.assign(ddq.variant, variant),
+    [],
+  )
+}
+
+function addApiButtons(addButton: AddButton, emulator: Emulator): void {
+  addButton(
+    '/api-fault',
+    { name: { enum: [...Object.keys(API_FAULTS), null] } },
+    ({ name }: { name: ApiFault | null }) => emulator.api.setFault(name),
+  )
+  addButton(
+    '/callback',
+    { url: TEXT, corpId: TEXT, token: TEXT, channel: { enum: ['email', 'sms'] }, kind: TEXT },
+    ({ channel, kind, ...target }: CallbackBody) => {
+      if (!URL.canParse(target.url)) return false
+      return kind === undefined ? emulator.validateUrl(target) : emulator.sendCallback(target, channel, kind)
+    },
+    ['url', 'corpId', 'token', 'channel'],
+  )
 }

@@ -2,16 +2,16 @@ import { byId, clock, copyButton, h, tablist } from './dom.js'
 
 let state = null
 let tab = 'answers'
-let seen = ''
+let shown = ''
 let panel = null
 
-/** Below everything: what the service answered, what it logged, and where to reach it. */
+/** The tabs at the bottom: the service's answers, its log, and where to reach it. */
 export function showDock(next) {
   state = next
   if (!panel) build()
-  const now = `${tab} ${state.played[0]?.id} ${state.log.length} ${state.log.at(-1)}`
-  if (now !== seen) fill()
-  seen = now
+  const now = `${tab} ${state.callbacks[0]?.id} ${state.log.length} ${state.log.at(-1)}`
+  if (now !== shown) fill()
+  shown = now
 }
 
 function build() {
@@ -45,9 +45,9 @@ function fill() {
 }
 
 function answers() {
-  if (state.played.length === 0)
+  if (state.callbacks.length === 0)
     return [h('p', { class: 'none' }, 'What the service answers to the platform is listed here.')]
-  return state.played.map(({ id, at, channel, title, body, answer }) => {
+  return state.callbacks.map(({ id, at, channel, title, body, answer }) => {
     const answered = answer.is === 'answered'
     const good = answered && answer.errCode === 0
     return h(
@@ -72,11 +72,11 @@ function answers() {
 
 function log() {
   if (state.log.length === 0) return [h('p', { class: 'none' }, 'The service has logged nothing yet.')]
-  return [h('ol', { class: 'log' }, ...state.log.map(entry))]
+  return [h('ol', { class: 'log' }, ...state.log.map(logEntry))]
 }
 
-/** A line of the log: what happened first, its fields after it. */
-function entry(line) {
+/** A line of the log: the event first, then its fields. */
+function logEntry(line) {
   try {
     const { time, level, event, message, ...fields } = JSON.parse(line)
     const rest = Object.entries(fields).map(([name, value]) => `${name}=${value}`)

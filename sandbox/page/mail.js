@@ -6,7 +6,7 @@ let tab = 'html'
 let width = 'wide'
 let scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
 
-/** The list of mails, newest first. Whoever looks at the newest goes on looking at the newest. */
+/** The list of mails, newest first. When the newest is shown, the next one takes its place. */
 export function showMails(state) {
   const followed = shown === null || shown === mails[0]?.id
   const changed = mails[0]?.id !== state.mails[0]?.id || mails.length !== state.mails.length
@@ -21,7 +21,7 @@ export function showMails(state) {
 function item(mail) {
   return h(
     'li',
-    { role: 'option', id: `mail-${mail.id}`, 'aria-selected': 'false', onclick: () => look(mail.id) },
+    { role: 'option', id: `mail-${mail.id}`, 'aria-selected': 'false', onclick: () => choose(mail.id) },
     h('span', { class: 'subject' }, mail.subject || '(no subject)'),
     h('time', {}, clock(mail.at)),
     h('span', { class: 'to' }, mail.to),
@@ -29,8 +29,8 @@ function item(mail) {
   )
 }
 
-/** Chosen by a person: on a narrow screen the mail takes the list's place. */
-function look(id) {
+/** Opens the mail that a person chose: on a narrow screen it takes the list's place. */
+function choose(id) {
   document.body.classList.add('reading')
   void open(id)
 }
@@ -52,7 +52,7 @@ async function open(id) {
   if (response.ok && shown === id) show(await response.json())
 }
 
-/** Whoever was at the tabs stays there: another mail, the same view of it. */
+/** Shows a mail. The focus stays on the tabs if it was there. */
 function show(mail) {
   const pane = byId('reader')
   const atTabs = pane.contains(document.activeElement) && document.activeElement.role === 'tab'
@@ -73,7 +73,7 @@ byId('mails').addEventListener('keydown', event => {
   }[event.key]
   if (to === undefined || !mails[to]) return
   event.preventDefault()
-  if (event.key === 'Enter') look(mails[to].id)
+  if (event.key === 'Enter') choose(mails[to].id)
   else void open(mails[to].id)
 })
 
@@ -116,7 +116,7 @@ function reader(mail) {
         onclick: () => {
           set()
           refresh()
-          dress(panel.querySelector('iframe'))
+          applyView(panel.querySelector('iframe'))
         },
       },
       title,
@@ -165,7 +165,7 @@ const panels = {
       sandbox: 'allow-popups allow-popups-to-escape-sandbox',
       src: `/mail/${mail.id}/html`,
     })
-    dress(frame)
+    applyView(frame)
     return frame
   },
   text: mail => h('pre', { class: 'text', tabindex: '0' }, mail.text),
@@ -182,7 +182,7 @@ const panels = {
     ),
 }
 
-/** The frame's own colour scheme is what the mail sees as the reader's preference. */
-function dress(frame) {
+/** Sets width and colour scheme; the frame's scheme is what the mail sees as its reader's preference. */
+function applyView(frame) {
   if (frame) frame.className = `${width} ${scheme}`
 }

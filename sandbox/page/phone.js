@@ -2,7 +2,7 @@ import { byId, clock, h } from './dom.js'
 
 let last = null
 
-/** SMS as a phone shows them, and below each what it costs: its segments. */
+/** The SMS as a phone shows them, and below each its number of segments, which is what it costs. */
 export function showPhone({ sms }) {
   const newest = sms.at(-1)
   if (last === (newest?.sid ?? '')) return
@@ -18,14 +18,14 @@ export function showPhone({ sms }) {
   showNewest()
 }
 
-/** To be called again whenever the phone has changed its size or come into sight. */
+/** Scrolls to the newest. To be called again when the phone has changed its size or become visible. */
 export function showNewest() {
   const thread = byId('thread')
   thread.scrollTop = thread.scrollHeight
 }
 
-/** A validity period for people. */
-function spoken(seconds) {
+/** Formats a validity period. */
+function formatPeriod(seconds) {
   if (seconds >= 7200) return `${Math.round(seconds / 360) / 10} h`
   return seconds >= 120 ? `${Math.round(seconds / 60)} min` : `${seconds} s`
 }
@@ -34,7 +34,7 @@ function bubble(message, before) {
   const alone = message.encoding === 'GSM-7' ? 160 : 70
   const each = message.encoding === 'GSM-7' ? 153 : 67
   const limit = message.segments === 1 ? alone : message.segments * each
-  const life = message.validityPeriod
+  const validity = message.validityPeriod
   return h(
     'li',
     {},
@@ -45,7 +45,7 @@ function bubble(message, before) {
       { class: message.segments > 1 ? 'cost more' : 'cost' },
       h('b', {}, message.segments === 1 ? '1 segment' : `${message.segments} segments`),
       ` ${message.encoding}, ${message.units} of ${limit}`,
-      life === null ? '' : `, valid ${spoken(life)}`,
+      validity === null ? '' : `, valid ${formatPeriod(validity)}`,
     ),
   )
 }

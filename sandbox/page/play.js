@@ -4,7 +4,7 @@ const TITLES = { email: 'E-mail', sms: 'SMS' }
 const SERVERS = { email: 'Mail server', sms: 'Twilio' }
 let built = false
 
-/** The buttons, per channel: what the platform can do to the service. Built once. */
+/** The buttons of each channel: what the platform can do to the service. They are built once. */
 export function showPlay(state) {
   if (!built) {
     byId('play').append(row('email', state), row('sms', state))
@@ -30,12 +30,12 @@ function row(channel, state) {
   const all = h('button', { type: 'button', class: 'chip all' }, 'Play all')
   all.addEventListener('click', async () => {
     all.disabled = true
-    for (const { play } of [validate, ...kinds]) await play()
+    for (const { send } of [validate, ...kinds]) await send()
     all.disabled = false
   })
   const again = chip('Same again', null, () => ({ channel, action: 'again' }), 'soft')
   const forge = chip('Wrong Token', null, () => ({ channel, action: 'forge' }), 'soft')
-  again.button.title = 'Posts the last one once more, unchanged: a twin, which nobody should get twice'
+  again.button.title = 'Posts the last one once more, unchanged: a duplicate, which nobody should get twice'
   forge.button.title = 'Validates with a signature that was made with another Token'
   return h(
     'div',
@@ -51,23 +51,23 @@ function row(channel, state) {
   )
 }
 
-/** A button that plays one thing and then shows by its dot how that was answered. */
+/** A button that sends one callback and then shows by its dot how it was answered. */
 function chip(title, type, body, more = '') {
   const number = type === null ? null : h('code', { title: `type ${type}` }, String(type))
   const button = h('button', { type: 'button', class: `chip ${more}` }, number, title)
-  const play = async () => {
+  const send = async () => {
     button.classList.add('busy')
-    const played = await post('/play', body())
+    const callback = await post('/play', body())
     button.classList.remove('busy', 'good', 'bad')
-    if (!played) return
-    const { answer } = played
+    if (!callback) return
+    const { answer } = callback
     const good = answer.is === 'answered' && answer.errCode === 0
     button.classList.add(good ? 'good' : 'bad')
     const words = answer.is === 'answered' ? `err_code ${answer.errCode}, ${answer.ms} ms` : answer.why
-    byId('said').textContent = `${played.title}: ${words}`
+    byId('last-answer').textContent = `${callback.title}: ${words}`
   }
-  button.addEventListener('click', play)
-  return { button, play }
+  button.addEventListener('click', send)
+  return { button, send }
 }
 
 function faults(channel, { now, all }) {

@@ -7,17 +7,17 @@ import { type CheckResult, fail } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { openOutbox, openRenderer, openStoreKeys } from '../service/factories.ts'
-import { checkCallbacks } from './check/callbacks.ts'
+import { checkCallbackUrls } from './check/callback-urls.ts'
 import { checkCertificate } from './check/certificate.ts'
-import { checkClock, type DateOf, dateOf } from './check/clock.ts'
+import { checkClock, type ReadServerDate, readServerDate } from './check/clock.ts'
 import { checkDkim } from './check/dkim.ts'
 import { createResolveTxt, type ResolveTxt } from './check/dns.ts'
-import { asJson, asText } from './check/finding.ts'
+import { formatAsJson, formatAsText } from './check/format.ts'
 import { checkMachine, createMachine, type Machine } from './check/machine.ts'
 import { checkSender } from './check/sender.ts'
 import { checkSettings } from './check/settings.ts'
-import { checkStore, type Running } from './check/store.ts'
-import { checkWords } from './check/words.ts'
+import { checkStore, type ServiceStatus } from './check/store.ts'
+import { checkTemplates } from './check/templates.ts'
 import { type Command, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
 
@@ -33,15 +33,15 @@ export const check: Command = {
   async run(argv, io) {
     const { values } = readArguments(argv, { json: { type: 'boolean' } })
     const findings = await runChecks(io)
-    io.stdout.write(values.json === true ? asJson(findings) : asText(findings))
+    io.stdout.write(values.json === true ? formatAsJson(findings) : formatAsText(findings))
     return findings.some(({ is }) => is === 'fail') ? 1 : 0
   },
 }
 
 /** What is asked outside of this process; the real world unless given. */
 export interface CheckDependencies {
-  readonly dns?: ResolveTxt
-  readonly dateOf?: DateOf
+  readonly resolveTxt?: ResolveTxt
+  readonly readServerDate?: ReadServerDate
   readonly machine?: Machine
 }
 
@@ -58,7 +58,7 @@ export async function runChecks(io: Io, world: CheckDependencies = {}): Promise<
     })
   }
   const clock = createClock()
-  const dns = world.dns ?? createResolveTxt()
+  const dns = world.resolveTxt ?? createResolveTxt()
   const looks = [
     attempt('settings', () => checkSettings(config)),
     attempt('certificate', () => checkCertificate(config, clock.now())),
@@ -67,7 +67,7 @@ export async function runChecks(io: Io, world: CheckDependencies = {}): Promise<
     attempt('DKIM', () => checkDkim(config, io.readFile, dns)),
     attempt('store', () => storeOf(config, io, clock)),
     attempt('machine', () => checkMachine(config, io.dotenvPath, world.machine ?? createMachine())),
-    attempt('clock', () => checkClock(config, world.dateOf ?? dateOf, Date.now)),
+    attempt('clock', () => checkClock(config, world.readServerDate ?? readServerDate, Date.now)),
     attempt('templates', () => wordsOf(config)),
     attempt('URLs', () => callbacksOf(config)),
     attempt('alerts', () => alertsOf(config)),
@@ -117,7 +117,7 @@ async function storeOf(
   clock: ReturnType<typeof createClock>,
 ): Promise<readonly CheckResult[]> {
   const address = adminAddress(io)
-  const running = async (): Promise<Running> => {
+  const running = async (): Promise<ServiceStatus> => {
     if ((await requestHealth(`${address}/healthz`)) !== null) return { is: 'absent' }
     const reason = await requestHealth(`${address}/readyz`)
     return reason === null ? { is: 'ready' } : { is: 'unready', reason }
@@ -129,7 +129,7 @@ async function storeOf(
 function wordsOf(config: Config): readonly CheckResult[] {
   const renderer = openRenderer(config, silent)
   try {
-    return checkWords(config, renderer)
+    return checkTemplates(config, renderer)
   } finally {
     renderer.close()
   }
@@ -139,7 +139,7 @@ async function callbacksOf(config: Config): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
   const platform = createCallbackClient({ timeoutMs: 5000 })
   try {
-    return await checkCallbacks(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
+    return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
   } finally {
     await platform.close()
   }

@@ -5,10 +5,10 @@ import { openRenderer } from '../service/factories.ts'
 import { lint as lintMessages } from '../words/lint.ts'
 import { writeGallery } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
-import { asText } from './check/finding.ts'
-import { checkWords } from './check/words.ts'
+import { formatAsText } from './check/format.ts'
+import { checkTemplates } from './check/templates.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
-import { settingsFor } from './settings-for.ts'
+import { readSettings } from './read-settings.ts'
 
 export const preview: Command = {
   usage: `callback-courier preview --out DIR | --lint
@@ -28,7 +28,7 @@ export const preview: Command = {
     })
     const { out, locale, lint } = values
     if (out === undefined && !lint) throw new UsageError('say --out DIR or --lint')
-    const config = settingsFor(io)
+    const config = readSettings(io)
     if (config === null) return 1
     const renderer = openRenderer(config, pino({ level: 'silent' }))
     try {
@@ -39,8 +39,8 @@ export const preview: Command = {
         const index = await writeGallery({ renderer, out, ...(locale && { locales: locale }) })
         io.stdout.write(`look at ${index}\n`)
       }
-      const findings = [...checkWords(config, renderer), ...(lint ? lintFindings(config, renderer) : [])]
-      if (lint || findings.some(({ is }) => is !== 'ok')) io.stdout.write(asText(findings))
+      const findings = [...checkTemplates(config, renderer), ...(lint ? lintFindings(config, renderer) : [])]
+      if (lint || findings.some(({ is }) => is !== 'ok')) io.stdout.write(formatAsText(findings))
       return findings.some(({ is }) => is === 'fail') ? 1 : 0
     } finally {
       renderer.close()

@@ -10,7 +10,7 @@ import {
 import { SAMPLE_KINDS } from '../platform/sample-callbacks.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
-import { settingsFor } from './settings-for.ts'
+import { readSettings } from './read-settings.ts'
 
 const types = (channel: 'email' | 'sms') =>
   SAMPLE_KINDS.filter(sample => sample.channel === channel && sample.kind !== 'plain')
@@ -65,7 +65,7 @@ export const send: Command = {
     const [channel] = positionals
     if (channel !== 'email' && channel !== 'sms') throw new UsageError('say email or sms')
     const body = values['validate-only'] ? null : bodyOf(channel, values)
-    const config = settingsFor(io)
+    const config = readSettings(io)
     if (config === null) return 1
     const entry = callbackUrls(config, baseOf(config, values)).find(each => each.channel === channel)
     if (entry === undefined) {

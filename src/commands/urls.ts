@@ -1,7 +1,7 @@
 import { type CallbackUrl, callbackUrls } from '../service/callback-urls.ts'
 import { type Command, readArguments } from './command.ts'
 import { fingerprint } from './fingerprint.ts'
-import { settingsFor } from './settings-for.ts'
+import { readSettings } from './read-settings.ts'
 
 export const urls: Command = {
   usage: `callback-courier urls [--base URL] [--json]
@@ -14,7 +14,7 @@ export const urls: Command = {
 `,
   async run(argv, io) {
     const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
-    const config = settingsFor(io)
+    const config = readSettings(io)
     if (config === null) return 1
     const base = values.base ?? config.PUBLIC_URL
     if (base === undefined) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { createSandboxPage } from '../../sandbox/page.ts'
-import { setStage } from '../../sandbox/stage.ts'
+import { startSandbox } from '../../sandbox/sandbox.ts'
 
 /**
  * Takes the picture of docs/alerts.md: `node test/alerts/pictures.ts docs/images`, with the path of a Chromium in CHROMIUM.
@@ -12,11 +12,11 @@ const out = process.argv[2] ?? '.'
 const SIZE = { width: 1180, height: 860 }
 
 let changed = () => {}
-const stage = await setStage({ ports: { callbacks: 0, admin: 0 }, settings: {} }, () => changed())
+const stage = await startSandbox({ ports: { callbacks: 0, admin: 0 }, settings: {} }, () => changed())
 const page = createSandboxPage(stage)
 changed = () => page.changed()
 const sandbox = await page.listen(0)
-stage.linkBack(sandbox)
+stage.linkDevicesTo(sandbox)
 const browser = await chromium.launch({
   executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],

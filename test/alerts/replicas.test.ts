@@ -82,41 +82,41 @@ t.test(
   { skip: noPostgres },
   async t => {
     const { peers, emulator, replica } = await replicas(t)
-    const { board, ddq } = emulator
+    const { devices, ddq } = emulator
     const mails = () => peers.inbox.mails().length
     const all = [await replica(), await replica(), await replica()]
-    await until(() => ddq.counts().topics.length === 2, 'the subscription')
+    await until(() => ddq.statistics().topics.length === 2, 'the subscription')
     await new Promise(resolve => setTimeout(resolve, 4000))
-    t.equal(ddq.counts().connections, 1, 'one connection, after everybody has asked for the lead')
+    t.equal(ddq.statistics().connections, 1, 'one connection, after everybody has asked for the lead')
     t.equal(all.filter(each => each.watches()).length, 1)
-    board.act(FREEZER, 'alarm', 'rule-door')
-    board.act(FREEZER, 'offline')
+    devices.perform(FREEZER, 'alarm', 'rule-door')
+    devices.perform(FREEZER, 'offline')
     await until(() => mails() === 2, 'the alarms')
 
     // The same messages come again to whoever subscribes next.
     ddq.setRedelivery(true)
     const first = all.find(each => each.watches())
     first?.child.kill('SIGKILL')
-    await until(() => ddq.counts().connections === 0, 'the death')
-    const tookMs = await until(() => ddq.counts().topics.length === 2, 'another')
+    await until(() => ddq.statistics().connections === 0, 'the death')
+    const tookMs = await until(() => ddq.statistics().topics.length === 2, 'another')
     t.ok(tookMs < 15_000, `took ${Math.round(tookMs)} ms`)
-    t.equal(ddq.counts().connections, 1)
+    t.equal(ddq.statistics().connections, 1)
     ddq.setRedelivery(false)
 
-    board.act(FREEZER, 'recover', 'rule-door')
-    board.act(FREEZER, 'online')
+    devices.perform(FREEZER, 'recover', 'rule-door')
+    devices.perform(FREEZER, 'online')
     await until(() => mails() === 4, 'the recoveries')
 
     const second = all.find(each => each !== first && each.watches())
     second?.child.kill('SIGTERM')
-    const handedMs = await until(() => second !== undefined && ddq.counts().connections === 0, 'the end')
-    const againMs = await until(() => ddq.counts().topics.length === 2, 'the third')
+    const handedMs = await until(() => second !== undefined && ddq.statistics().connections === 0, 'the end')
+    const againMs = await until(() => ddq.statistics().topics.length === 2, 'the third')
     t.ok(
       handedMs + againMs < 5000,
       `one that ends in order hands over at once: ${Math.round(handedMs + againMs)} ms`,
     )
     t.equal(await second?.exited, 0)
-    board.act(FREEZER, 'alarm', 'rule-door')
+    devices.perform(FREEZER, 'alarm', 'rule-door')
     await until(() => mails() === 5, 'the next alarm')
     await new Promise(resolve => setTimeout(resolve, 1000))
     t.equal(mails(), 5, 'each was told once')

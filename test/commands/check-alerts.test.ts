@@ -15,7 +15,7 @@ t.test('table and login are looked at, and nothing is subscribed to', async t =>
     { is: 'ok', what: '3 rows, 2 recipients, 3 topics' },
     { is: 'ok', what: `the application logs in at ${emulator.baseUrl}` },
   ])
-  t.equal(emulator.ddq.counts().connections, 0)
+  t.equal(emulator.ddq.statistics().connections, 0)
 })
 
 t.test('a wrong row and a wrong secret fail, each with what to do', async t => {

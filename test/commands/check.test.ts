@@ -10,7 +10,7 @@ import { type CheckDependencies, runChecks } from '../../src/commands/check.ts'
 import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { makeChain } from '../tls/authority.ts'
-import { command, type Env, peersFor, running } from './stage.ts'
+import { command, type Env, peersFor, running } from './rig.ts'
 
 /** Plenty of everything. */
 const machine: Machine = {
@@ -33,7 +33,7 @@ async function found(env: Env, world: CheckDependencies = {}): Promise<readonly 
     readFile: (path: string) => readFileSync(path, 'utf8'),
     dotenvPath: '/nowhere/.env',
   }
-  const findings = await runChecks(io, { dns: wellKnown, machine, ...world })
+  const findings = await runChecks(io, { resolveTxt: wellKnown, machine, ...world })
   return findings.map(
     ({ is, about, what, next }) => `${is} ${about}: ${what}${next === undefined ? '' : ` → ${next}`}`,
   )
@@ -190,8 +190,8 @@ t.test('DKIM: the key and what the DNS has', async t => {
   writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   const dkim = { ...env, DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 's1', DKIM_KEY_FILE: path }
   const p = publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
-  const about = async (dns: ResolveTxt) =>
-    (await found(dkim, { dns })).filter(line => line.includes(' DKIM: '))
+  const about = async (resolveTxt: ResolveTxt) =>
+    (await found(dkim, { resolveTxt })).filter(line => line.includes(' DKIM: '))
 
   const asked: string[] = []
   const right: ResolveTxt = async name => {

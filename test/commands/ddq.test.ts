@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { run } from '../../src/commands/run.ts'
-import { command } from './stage.ts'
+import { command } from './rig.ts'
 
 async function tailing(t: Test, argv: readonly string[], env: Record<string, string>) {
   const ending = new AbortController()
@@ -33,9 +33,9 @@ t.test('tail prints each message on a line, with every digit, and needs no other
   const { code, out, err } = await tailing(t, ['--count', '3'], { ...emulator.settings })
   await until(() => err().includes('subscribed to 4 topics at 127.0.0.1'))
   emulator.ddq.setFault('garbage', true)
-  emulator.board.act('9007199254740993', 'alarm', 'rule-door')
-  emulator.board.act('1144502133', 'attributes')
-  emulator.board.act('1144502133', 'event')
+  emulator.devices.perform('9007199254740993', 'alarm', 'rule-door')
+  emulator.devices.perform('1144502133', 'attributes')
+  emulator.devices.perform('1144502133', 'event')
   t.equal(await code, 0)
   // Each topic comes on a stream of its own, so their order is nobody's.
   const lines = out().trimEnd().split('\n')
@@ -55,8 +55,8 @@ t.test('it follows the topics it is told, until it is ended', async t => {
     ...emulator.settings,
   })
   await until(() => err().includes('subscribed to 1 topics'))
-  emulator.board.act('1144502133', 'attributes')
-  emulator.board.act('1144502133', 'offline')
+  emulator.devices.perform('1144502133', 'attributes')
+  emulator.devices.perform('1144502133', 'offline')
   await until(() => out() !== '')
   t.match(JSON.parse(out()), {
     topic: '/device-biz/state/product',

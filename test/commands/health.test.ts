@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { adminAddress } from '../../src/config/admin-address.ts'
 import { sourcesOf } from '../config/settings.ts'
-import { command, running } from './stage.ts'
+import { command, running } from './rig.ts'
 
 async function answering(t: Test, answer: (path: string) => readonly [number, string] | null) {
   const server = createServer((request, response) => {

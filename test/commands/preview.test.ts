@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { kinds } from '../../src/messages/registry.ts'
 import { enough } from '../config/settings.ts'
-import { command } from './stage.ts'
+import { command } from './rig.ts'
 
 t.test('writes every kind in every language, and an index', async t => {
   const folder = t.testdir()

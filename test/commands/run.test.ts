@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { makeToken } from '../../src/commands/token.ts'
-import { command } from './stage.ts'
+import { command } from './rig.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 const NAMES = ['serve', 'check', 'urls', 'token', 'send', 'preview', 'health', 'ddq']

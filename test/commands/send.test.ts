@@ -1,5 +1,5 @@
 import t from 'tap'
-import { command, running } from './stage.ts'
+import { command, running } from './rig.ts'
 
 t.test('plays the platform: validates, then sends a real mail', async t => {
   const { peers, env } = await running(t, { POST_SIGNATURE: 'required' })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { callbackKey } from '../../src/callback/key.ts'
 import { enough } from '../config/settings.ts'
-import { command } from './stage.ts'
+import { command } from './rig.ts'
 
 const env = { ...enough, PUBLIC_URL: 'https://courier.example.com/iot/' }
 

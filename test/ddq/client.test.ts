@@ -4,7 +4,7 @@ import { device, large, quick, second, subscribed } from './line.ts'
 t.test('it authenticates, subscribes to each topic, and hands on what comes', async t => {
   const { server, reporter, messages, contract, ready, until, client } = await subscribed(t)
   await ready()
-  t.same([...server.counts().topics].sort(), [
+  t.same([...server.statistics().topics].sort(), [
     '/device-biz/state/product',
     '/device/alert/product/+',
     'thing/event/+/event_report',
@@ -19,7 +19,7 @@ t.test('it authenticates, subscribes to each topic, and hands on what comes', as
     ['alert', 'event', 'online-state'],
     'not what was not asked for',
   )
-  t.same(contract.findings(), [])
+  t.same(contract.violations(), [])
   t.match(client.status(), { state: 'subscribed', received: 3, malformed: 0, connections: 1, lastEnd: null })
 })
 
@@ -29,7 +29,7 @@ t.test(
     for (const on of ['subscription', 'authentication'] as const) {
       const { server, reporter, ids, malformed, until, client } = await subscribed(t)
       client.stop()
-      Object.assign(server.manner, { idKey: 'msgId', on, separator: '' })
+      Object.assign(server.variant, { idKey: 'msgId', on, separator: '' })
       server.setFault('chunks', true)
       client.start()
       await until(() => client.status().state === 'subscribed')
@@ -107,7 +107,7 @@ t.test('a connection that is cut is made again, and subscribed again', async t =
     await until(() => client.status().connections === times && client.status().state === 'subscribed')
     server.publish(reporter.online(device, true))
     await until(() => ids().length === times)
-    server.line.cut()
+    server.proxy.cut()
     await until(() => client.status().connections > times)
   }
   await ready()
@@ -117,10 +117,10 @@ t.test('a connection that is cut is made again, and subscribed again', async t =
 t.test('it tries to connect until it can', async t => {
   const { server, reporter, ids, ready, until, client, ends } = await subscribed(t)
   await ready()
-  server.line.setDown(true)
+  server.proxy.setDown(true)
   await until(() => ends.length >= 4)
   t.not(client.status().state, 'subscribed')
-  server.line.setDown(false)
+  server.proxy.setDown(false)
   await ready()
   server.publish(reporter.online(device, true))
   await until(() => ids().length === 1)
@@ -130,7 +130,7 @@ t.test('silence is noticed though the connection stays open', async t => {
   const { server, ready, until, ends } = await subscribed(t)
   await ready()
   const began = performance.now()
-  server.line.setSilent(true)
+  server.proxy.setSilent(true)
   await until(() => ends.length === 1)
   const tookMs = performance.now() - began
   t.equal(ends[0], `silent: nothing was heard for ${quick.silenceMs} ms`)
@@ -138,7 +138,7 @@ t.test('silence is noticed though the connection stays open', async t => {
     tookMs >= quick.silenceMs - quick.heartbeatMs * 2 && tookMs < quick.silenceMs * 10,
     `took ${tookMs} ms`,
   )
-  server.line.setSilent(false)
+  server.proxy.setSilent(false)
   await ready()
 })
 
@@ -155,7 +155,7 @@ t.test('a refused credential is replaced at once', async t => {
   const { server, tokens, ready, until, logins, ends, waits, client } = await subscribed(t)
   await ready()
   tokens.revoke()
-  server.line.cut()
+  server.proxy.cut()
   await until(() => client.status().connections === 3)
   await ready()
   t.equal(waits[1], 0, 'without waiting for the next try')
@@ -206,9 +206,9 @@ t.test('once stopped it stays so', async t => {
   const { ready, client, server, until } = await subscribed(t)
   await ready()
   client.stop()
-  await until(() => server.counts().connections === 0)
+  await until(() => server.statistics().connections === 0)
   await new Promise(resolve => setTimeout(resolve, quick.reconnectMs * 3))
-  t.equal(server.counts().connections, 0)
+  t.equal(server.statistics().connections, 0)
   t.equal(client.status().state, 'off')
 })
 
@@ -237,5 +237,5 @@ t.test('who does not keep up slows the stream down, and memory stays bounded', a
   t.equal(client.status().connections, 1)
   open()
   await until(() => messages.length === total)
-  t.equal(server.counts().overruns, 0)
+  t.equal(server.statistics().overruns, 0)
 })

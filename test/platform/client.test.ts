@@ -23,7 +23,7 @@ t.test('an enterprise member logs in', async t => {
       roleType: 1,
     },
   })
-  t.same(contract.findings(), [])
+  t.same(contract.violations(), [])
 })
 
 t.test('an end user logs in, by e-mail or by phone, and the id keeps its digits', async t => {
@@ -33,7 +33,7 @@ t.test('an end user logs in, by e-mail or by phone, and the id keeps its digits'
     t.match(login, { ok: true, value: { accessToken: /^user-/ } })
     t.equal(login.ok && login.value.userId, 9_007_199_254_740_993n)
   }
-  t.same(contract.findings(), [])
+  t.same(contract.violations(), [])
 })
 
 t.test('both of phone and e-mail, or neither, is a mistake of the caller', async t => {
@@ -47,7 +47,7 @@ t.test('both of phone and e-mail, or neither, is a mistake of the caller', async
 t.test('an application logs in', async t => {
   const { client, contract } = await emulated(t)
   t.match(await client.appAuth(app), { ok: true, value: { accessToken: /^app-/, expireIn: 7200 } })
-  t.same(contract.findings(), [])
+  t.same(contract.violations(), [])
 })
 
 t.test('a wrong password is a refusal with its code', async t => {
@@ -72,7 +72,7 @@ t.test('a gateway call with a member credential', async t => {
       ['/v2/api-gateway/demo', 200],
     ],
   )
-  t.same(contract.findings(), [])
+  t.same(contract.violations(), [])
 })
 
 t.test('a hundred calls at once share one login, and one more when their token is refused', async t => {
@@ -131,7 +131,7 @@ t.test('PUT and DELETE go as POST with XR-Method, or as they are', async t => {
     }
   }
   t.same(
-    exchanges.slice(1).map(each => [each.method, each.as]),
+    exchanges.slice(1).map(each => [each.method, each.handledAs]),
     [
       ['POST', 'PUT'],
       ['PUT', 'PUT'],

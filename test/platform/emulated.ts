@@ -47,7 +47,7 @@ export async function emulated(
     contract,
     now: clock.now,
     onExchange: exchange => exchanges.push(exchange),
-    signed: request => {
+    verifySignature: request => {
       signatures.push(request)
       return request.headers['signature'] === 'signed'
     },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isAnswered, judgeMails, judgeSms } from '../../sandbox/arrivals.ts'
+import { answerFaults, checkMailArrival, checkSmsArrival } from '../../sandbox/arrivals.ts'
 import type { ReceivedMail } from '../../sandbox/inbox.ts'
 import { ENVELOPE_SENDER, SMTP_USER } from '../../sandbox/peers.ts'
 import type { TwilioMessage } from '../../sandbox/twilio-answers.ts'
@@ -35,10 +35,10 @@ const sms: TwilioMessage = {
 
 t.test('one mail with its words is as it should be', async t => {
   const other = { ...mail, envelope: { from: ENVELOPE_SENDER, to: ['b@example.com'] } }
-  t.same(judgeMails([other, mail], 'a@example.com', sample), {
+  t.same(checkMailArrival([other, mail], 'a@example.com', sample), {
     arrived: 1,
     faults: [],
-    kept: { eml: mail.raw, html: mail.html, txt: mail.text },
+    files: { eml: mail.raw, html: mail.html, txt: mail.text },
   })
   const wrapped = {
     ...mail,
@@ -46,14 +46,14 @@ t.test('one mail with its words is as it should be', async t => {
     html: '<p>A window tonight\n  from 22:00</p>',
   }
   t.same(
-    judgeMails([wrapped], 'a@example.com', { ...sample, words: 'A window tonight from 22:00' }).faults,
+    checkMailArrival([wrapped], 'a@example.com', { ...sample, words: 'A window tonight from 22:00' }).faults,
     [],
   )
 })
 
 t.test('whatever is wrong with a mail is said', async t => {
   const faults = (...mails: readonly Partial<ReceivedMail>[]) =>
-    judgeMails(
+    checkMailArrival(
       mails.map(change => ({ ...mail, ...change })),
       'a@example.com',
       sample,
@@ -75,8 +75,8 @@ t.test('whatever is wrong with a mail is said', async t => {
 })
 
 t.test('an SMS is judged by its number, its words and its life', async t => {
-  const judge = (...messages: readonly TwilioMessage[]) => judgeSms(messages, sms.to, sample)
-  t.match(judge(sms), { arrived: 1, faults: [], kept: { txt: sms.body } })
+  const judge = (...messages: readonly TwilioMessage[]) => checkSmsArrival(messages, sms.to, sample)
+  t.match(judge(sms), { arrived: 1, faults: [], files: { txt: sms.body } })
   t.same(judge({ ...sms, to: '+8613800138001' }).faults, ['no SMS arrived'])
   t.same(judge(sms, sms).faults, ['arrived 2 times'])
   t.same(judge({ ...sms, body: 'Open' }).faults, ['lacks its words'])
@@ -85,12 +85,12 @@ t.test('an SMS is judged by its number, its words and its life', async t => {
 
 t.test('only HTTP 200 with err_code 0 is a success', async t => {
   const answered = { is: 'answered', status: 200, errCode: 0, errMsg: '', body: '', ms: 1 } as const
-  t.same(isAnswered(answered), [])
-  t.match(isAnswered({ ...answered, status: 500 })[0], /HTTP 500/)
-  t.match(isAnswered({ ...answered, errCode: 4_002_012, errMsg: 'nobody' })[0], /4002012: nobody/)
-  t.match(isAnswered({ ...answered, errCode: null })[0], /missing/)
+  t.same(answerFaults(answered), [])
+  t.match(answerFaults({ ...answered, status: 500 })[0], /HTTP 500/)
+  t.match(answerFaults({ ...answered, errCode: 4_002_012, errMsg: 'nobody' })[0], /4002012: nobody/)
+  t.match(answerFaults({ ...answered, errCode: null })[0], /missing/)
   t.match(
-    isAnswered({ is: 'unreachable', why: 'refused', certificateRefused: false, ms: 1 })[0],
+    answerFaults({ is: 'unreachable', why: 'refused', certificateRefused: false, ms: 1 })[0],
     /no answer: refused/,
   )
 })

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { playOnce } from '../../sandbox/once.ts'
-import { setStage } from '../../sandbox/stage.ts'
-import { complaints, table } from '../../sandbox/table.ts'
+import { sendEachKindOnce } from '../../sandbox/once.ts'
+import { formatResults, listFaults } from '../../sandbox/result-table.ts'
+import { startSandbox } from '../../sandbox/sandbox.ts'
 import { kinds } from '../../src/messages/registry.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -46,33 +46,33 @@ t.test('one run plays every kind, finds each once and leaves only what it was to
 })
 
 t.test('what does not arrive as it should is said, and how', async t => {
-  const stage = await setStage({ ports, settings: {} })
+  const stage = await startSandbox({ ports, settings: {} })
   t.teardown(() => stage.close())
   stage.peers.inbox.setFault({ is: 'refuse', at: 'rcpt', code: 550, message: '5.1.1 No such user here' })
-  const rows = await playOnce(stage, 2000)
-  const wrong = complaints(rows)
+  const rows = await sendEachKindOnce(stage, 2000)
+  const wrong = listFaults(rows)
   const mails = kinds.filter(kind => kind.channel === 'email').length + 1
   t.equal(wrong.filter(line => /^email .*: answered HTTP 400, err_code 4002012/.test(line)).length, mails)
   t.equal(wrong.filter(line => /^email .*: no mail arrived$/.test(line)).length, mails)
   t.equal(wrong.filter(line => line.startsWith('sms')).length, 0)
-  t.match(table(rows, []), /^email {4}file +4002012 +\d+ +WRONG$/m)
+  t.match(formatResults(rows, []), /^email {4}file +4002012 +\d+ +WRONG$/m)
 })
 
 t.test('what the service is told to insist on, the platform does', async t => {
-  const stage = await setStage({ ports, settings: { POST_SIGNATURE: 'required', LOCALE: 'zh-CN' } })
+  const stage = await startSandbox({ ports, settings: { POST_SIGNATURE: 'required', LOCALE: 'zh-CN' } })
   t.teardown(() => stage.close())
-  t.same(complaints(await playOnce(stage, 20_000)), [])
+  t.same(listFaults(await sendEachKindOnce(stage, 20_000)), [])
   t.match(stage.peers.sms()[0]?.body, /验证码/)
 })
 
-t.test('without time nothing is played, and that is no success', async t => {
-  const stage = await setStage({ ports, settings: {} })
+t.test('without time nothing is sent, and that is no success', async t => {
+  const stage = await startSandbox({ ports, settings: {} })
   t.teardown(() => stage.close())
-  t.match(complaints(await playOnce(stage, -1)), ['14 of 16 were not played in time'])
+  t.match(listFaults(await sendEachKindOnce(stage, -1)), ['14 of 16 were not sent in time'])
 })
 
 t.test('a setting that is wrong ends the start in a sentence, and everything that was started', async t => {
-  await t.rejects(setStage({ ports, settings: { SMTP_URL: 'nowhere' } }), { message: /SMTP_URL/ })
+  await t.rejects(startSandbox({ ports, settings: { SMTP_URL: 'nowhere' } }), { message: /SMTP_URL/ })
 })
 
 t.test('without dev dependencies it says what to install', async t => {

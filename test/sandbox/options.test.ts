@@ -1,8 +1,8 @@
 import t from 'tap'
-import { readOptions } from '../../sandbox/options.ts'
+import { parseOptions } from '../../sandbox/options.ts'
 
 t.test('without options the usual ports are taken and nothing is set', async t => {
-  t.same(readOptions([]), {
+  t.same(parseOptions([]), {
     is: 'run',
     options: { once: false, save: 'data/sandbox', ports: {}, settings: {} },
   })
@@ -21,7 +21,7 @@ t.test('ports, settings and the place to save are read', async t => {
     '--set',
     'LOCALE=zh-CN',
   ]
-  t.same(readOptions(argv), {
+  t.same(parseOptions(argv), {
     is: 'run',
     options: {
       once: true,
@@ -41,6 +41,6 @@ t.test('what cannot be read is a sentence', async t => {
     [['--twice'], /--twice/],
     [['once'], /once/],
   ] as const)
-    t.match(readOptions(argv), { is: 'fault', fault })
-  t.same(readOptions(['-h']), { is: 'help' })
+    t.match(parseOptions(argv), { is: 'fault', fault })
+  t.same(parseOptions(['-h']), { is: 'help' })
 })

@@ -3,13 +3,13 @@ import nodemailer from 'nodemailer'
 import type { Browser, BrowserContextOptions, Page as Tab } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { createSandboxPage } from '../../sandbox/page.ts'
-import { setStage } from '../../sandbox/stage.ts'
+import { startSandbox } from '../../sandbox/sandbox.ts'
 import { noBrowser, openBrowser } from '../rigs/browser.ts'
 
 const skip = noBrowser
 let changed = () => {}
 
-const stage = await setStage({ ports: { callbacks: 0, admin: 0 }, settings: {} }, () => changed())
+const stage = await startSandbox({ ports: { callbacks: 0, admin: 0 }, settings: {} }, () => changed())
 const page = createSandboxPage(stage)
 changed = () => page.changed()
 const address = await page.listen(0)

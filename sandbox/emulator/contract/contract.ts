@@ -5,15 +5,15 @@ import { ddqSchemas } from './ddq-schemas.ts'
 import { platformSchemas } from './platform-schemas.ts'
 
 const schemas = { ...platformSchemas, ...callbackSchemas, ...ddqSchemas }
-export type Body = keyof typeof schemas
+export type SchemaName = keyof typeof schemas
 
-/** Something that left the contract. */
-export interface Finding {
+/** A body that is not as the contract has it. */
+export interface Violation {
   /** ms since the epoch. */
   readonly at: number
-  /** Who wrote it: `client` is whoever is being tried out, `emulator` would be a fault of this program. */
+  /** Who wrote it. `client`: the program that is tested. `emulator`: a fault of this program. */
   readonly by: 'client' | 'emulator'
-  readonly body: Body
+  readonly body: SchemaName
   /** Where and what, without the value: `/expire_in must be integer`. */
   readonly fault: string
   /** The keyword of JSON Schema that it broke. */
@@ -21,20 +21,23 @@ export interface Finding {
 }
 
 export interface Contract {
-  /** What is wrong with a body, null when nothing is. What is wrong is kept as a finding. */
-  judge(by: Finding['by'], body: Body, value: unknown): Finding | null
+  /** Checks a body and remembers its violation. @returns null when there is none. */
+  validate(by: Violation['by'], body: SchemaName, value: unknown): Violation | null
   /** Newest last, at most 200. */
-  findings(): readonly Finding[]
+  violations(): readonly Violation[]
   clear(): void
 }
 
-/** @param now ms since the epoch. @param found called for every finding. */
-export function createContract(now: () => number, found: (finding: Finding) => void = () => {}): Contract {
+/** @param now ms since the epoch. @param onViolation called for each. */
+export function createContract(
+  now: () => number,
+  onViolation: (violation: Violation) => void = () => {},
+): Contract {
   const ajv = new Ajv({ allowUnionTypes: true, strictRequired: false })
-  const compiled = new Map<Body, ValidateFunction>()
-  let findings: readonly Finding[] = []
+  const compiled = new Map<SchemaName, ValidateFunction>()
+  let violations: readonly Violation[] = []
 
-  function validator(body: Body): ValidateFunction {
+  function validator(body: SchemaName): ValidateFunction {
     const known = compiled.get(body)
     if (known !== undefined) return known
     const made = ajv.compile(schemas[body])
@@ -43,25 +46,25 @@ export function createContract(now: () => number, found: (finding: Finding) => v
   }
 
   return {
-    judge(by, body, value) {
+    validate(by, body, value) {
       const validate = validator(body)
-      // As it is on the wire: a whole number beyond 2^53 is an integer there, whatever holds it here.
+      // The body is checked as it is on the wire, where a bigint beyond 2^53 is an integer like any other.
       if (validate(JSON.parse(stringifyExactly(value)) as unknown)) return null
       const [error] = validate.errors ?? []
-      const finding: Finding = {
+      const violation: Violation = {
         at: now(),
         by,
         body,
         fault: `${error?.instancePath ?? ''} ${error?.message ?? 'is not as the contract has it'}`.trim(),
         keyword: error?.keyword ?? '',
       }
-      findings = [...findings, finding].slice(-200)
-      found(finding)
-      return finding
+      violations = [...violations, violation].slice(-200)
+      onViolation(violation)
+      return violation
     },
-    findings: () => findings,
+    violations: () => violations,
     clear() {
-      findings = []
+      violations = []
     },
   }
 }

@@ -2,11 +2,11 @@ import { byId, clock, h, post } from './dom.js'
 
 let built = null
 
-/** The customer's URL as it is entered in the console, and what is sent to it. */
-export function showCallbacks({ kinds, called, about }) {
+/** The customer's URL as it is entered in the console, and the calls of it. */
+export function showCallbacks({ kinds, callbackCalls, about }) {
   built ??= build(kinds, about)
   built.list.replaceChildren(
-    ...called
+    ...callbackCalls
       .toReversed()
       .slice(0, 8)
       .map(({ at, title, answer, fault }) => {

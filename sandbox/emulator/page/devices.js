@@ -1,12 +1,12 @@
 import { byId, clock, h, post } from './dom.js'
 
-const act = (device, name, rule) => post('/act', { device, act: name, ...(rule ? { rule } : {}) })
+const act = (device, action, rule) => post('/act', { device, action, ...(rule ? { rule } : {}) })
 
-function button(title, press, more = '') {
-  return h('button', { type: 'button', class: `chip ${more}`, onclick: press }, title)
+function button(title, onclick, more = '') {
+  return h('button', { type: 'button', class: `chip ${more}`, onclick }, title)
 }
 
-/** A card for each device: what it is, how it is, and what it can be made to do. */
+/** A card for each device: its identifiers, its state, and a button for each action. */
 export function showDevices({ devices, rules }) {
   const focused = document.activeElement?.dataset?.key
   byId('devices').replaceChildren(...devices.map(device => card(device, rules)))
@@ -79,10 +79,10 @@ function card({ id, name, mac, product, online, alarms }, rules) {
 
 const opened = new Set()
 
-/** What was sent, newest first; a payload in full when it is opened. */
-export function showMessages({ sent }) {
-  byId('messages-count').textContent = sent.length || ''
-  const rows = sent.toReversed().map(({ at, title, topic, id, payload, receivers }) => {
+/** The messages that were sent, newest first. Opening one shows its payload. */
+export function showMessages({ sentMessages }) {
+  byId('messages-count').textContent = sentMessages.length || ''
+  const rows = sentMessages.toReversed().map(({ at, title, topic, id, payload, receivers }) => {
     const details = h(
       'details',
       { open: opened.has(id) },
@@ -93,7 +93,7 @@ export function showMessages({ sent }) {
         h('b', {}, title),
         h(
           'span',
-          { class: receivers > 0 ? 'heard' : 'unheard' },
+          { class: receivers > 0 ? 'received' : 'unsubscribed' },
           receivers > 0 ? `heard by ${receivers}` : 'nobody subscribes',
         ),
         h('code', {}, topic),

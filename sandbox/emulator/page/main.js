@@ -1,25 +1,26 @@
+import { showApi } from './api.js'
 import { showCallbacks } from './callbacks.js'
 import { showDevices, showMessages } from './devices.js'
 import { byId, clock, h } from './dom.js'
-import { showApi, showLine } from './lines.js'
 import { showLink, startPage } from './live-page.js'
+import { showSubscription } from './subscription.js'
 
 function show(state) {
   showDevices(state)
   showMessages(state)
-  showLine(state)
+  showSubscription(state)
   showApi(state)
   showCallbacks(state)
-  showFindings(state)
+  showViolations(state)
   showLink('sandbox', state.about.sandboxUrl)
 }
 
-function showFindings({ findings }) {
-  const box = byId('findings')
-  box.hidden = findings.length === 0
+function showViolations({ violations }) {
+  const box = byId('violations')
+  box.hidden = violations.length === 0
   box.replaceChildren(
     h('h2', {}, 'Left the contract'),
-    ...findings
+    ...violations
       .toReversed()
       .map(({ at, by, body, fault }) =>
         h('p', {}, h('time', {}, clock(at)), ` ${by}: ${body} `, h('code', {}, fault)),

@@ -4,14 +4,14 @@ import type { Config } from '../../config/config.ts'
 import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
 
 /** The time that a server says it is, ms since the epoch; null when it cannot be asked, or does not say. */
-export type DateOf = (url: string) => Promise<number | null>
+export type ReadServerDate = (url: string) => Promise<number | null>
 
 const WITHIN_MS = 4000
 /** A Date header has whole seconds, and was on its way for a while. */
 const UNSURE_MS = 5000
 
 /** Asks for nothing; whatever is answered has a Date (RFC 9110, 6.6.1). */
-export const dateOf: DateOf = url =>
+export const readServerDate: ReadServerDate = url =>
   new Promise(resolve => {
     const ask = url.startsWith('https:') ? httpsRequest : httpRequest
     const request = ask(url, { method: 'HEAD', timeout: WITHIN_MS, agent: false }, response => {
@@ -30,7 +30,7 @@ export const dateOf: DateOf = url =>
  */
 export async function checkClock(
   config: Config,
-  dateAt: DateOf,
+  dateAt: ReadServerDate,
   now: () => number,
 ): Promise<readonly CheckResult[]> {
   // Without SMS there is nobody to ask whom this service asks anyway.

@@ -5,7 +5,7 @@ import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
 import { type CheckResult, fail, ok } from '../../runtime/check-result.ts'
 
 /** What the private listener says. */
-export type Running =
+export type ServiceStatus =
   | { readonly is: 'absent' }
   | { readonly is: 'ready' }
   | { readonly is: 'unready'; readonly reason: string }
@@ -19,7 +19,7 @@ export type Running =
 export async function checkStore(
   config: Config,
   open: () => Promise<Outbox>,
-  running: () => Promise<Running>,
+  running: () => Promise<ServiceStatus>,
 ): Promise<readonly CheckResult[]> {
   const { DATABASE_URL: store } = config
   const service = await running()

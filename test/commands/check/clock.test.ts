@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { checkClock, dateOf } from '../../../src/commands/check/clock.ts'
+import { checkClock, readServerDate } from '../../../src/commands/check/clock.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
@@ -32,7 +32,7 @@ t.test('the time that a server says it is', async t => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  t.equal(await dateOf(url), NOW)
-  t.equal(await dateOf(`${url}/none`), null)
-  t.equal(await dateOf('http://127.0.0.1:9'), null)
+  t.equal(await readServerDate(url), NOW)
+  t.equal(await readServerDate(`${url}/none`), null)
+  t.equal(await readServerDate('http://127.0.0.1:9'), null)
 })

@@ -120,8 +120,8 @@ t.test('a login leaves the contract when it names both, or neither, of phone and
   const account = { corp_id: corp.corpId, phone_zone: '+86', password: user.password }
   for (const body of [account, { ...account, phone: user.phone, email: user.email }])
     t.match(await raw(baseUrl, '/v2/user_auth', { body: JSON.stringify(body) }), { status: 400 })
-  t.equal(contract.findings().length, 2)
-  t.ok(contract.findings().every(({ by, body }) => by === 'client' && body === 'user_auth request'))
+  t.equal(contract.violations().length, 2)
+  t.ok(contract.violations().every(({ by, body }) => by === 'client' && body === 'user_auth request'))
 })
 
 t.test('expire_in is stated in the unit that was asked for', async t => {

@@ -46,19 +46,19 @@ t.test(
       ['sms', settings.SMS_TOKEN],
     ] as const) {
       const target = { url: service.urls[channel] ?? '', corpId: settings.CORP_ID, token }
-      t.match(await emulator.validate(target), { answer: { status: 200, errCode: 0 }, fault: null })
-      t.match(await emulator.validate({ ...target, token: 'another' }), {
+      t.match(await emulator.validateUrl(target), { answer: { status: 200, errCode: 0 }, fault: null })
+      t.match(await emulator.validateUrl({ ...target, token: 'another' }), {
         answer: { status: 403, errCode: 4_031_003 },
       })
       for (const { kind } of SAMPLE_KINDS.filter(each => each.channel === channel))
         t.match(
-          await emulator.call(target, channel, kind),
+          await emulator.sendCallback(target, channel, kind),
           { answer: { status: 200, errCode: 0 }, fault: null },
           kind,
         )
-      t.equal(await emulator.call(target, channel, 'none'), null)
+      t.equal(await emulator.sendCallback(target, channel, 'none'), null)
     }
-    t.same(emulator.contract.findings(), [])
+    t.same(emulator.contract.violations(), [])
   },
 )
 
@@ -72,9 +72,9 @@ t.test('a service that answers something else is found out', async t => {
     odd.close()
   })
   const target = { url: `http://127.0.0.1:${(odd.address() as AddressInfo).port}/`, corpId: 'c', token: 't' }
-  t.match(await emulator.call(target, 'email', 'file'), { fault: /err_msg/ })
-  t.match(emulator.contract.findings(), [{ by: 'client', body: 'callback answer' }])
-  t.match(emulator.called(), [{ title: 'File' }])
+  t.match(await emulator.sendCallback(target, 'email', 'file'), { fault: /err_msg/ })
+  t.match(emulator.contract.violations(), [{ by: 'client', body: 'callback answer' }])
+  t.match(emulator.callbackCalls(), [{ title: 'File' }])
   emulator.clear()
-  t.same([emulator.called(), emulator.contract.findings()], [[], []])
+  t.same([emulator.callbackCalls(), emulator.contract.violations()], [[], []])
 })

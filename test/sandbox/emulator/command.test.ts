@@ -1,10 +1,12 @@
 import t from 'tap'
-import { emulate } from '../../../sandbox/emulator/command.ts'
+import { runEmulateCommand } from '../../../sandbox/emulator/command.ts'
+
+const { signal } = new AbortController()
 
 t.test('it says where everything is, serves it, and ends when it is told', async t => {
   const ending = new AbortController()
   let out = ''
-  const code = emulate(
+  const code = runEmulateCommand(
     [
       '--page-port',
       '0',
@@ -55,15 +57,15 @@ t.test('a wrong command line is told with its usage', async t => {
     ['more'],
   ]) {
     let err = ''
-    const io = { stdout: { write: () => {} }, stderr: { write: (text: string) => (err += text) } }
-    t.equal(await emulate(argv, io), 2, argv.join(' '))
+    const io = { stdout: { write: () => {} }, stderr: { write: (text: string) => (err += text) }, signal }
+    t.equal(await runEmulateCommand(argv, io), 2, argv.join(' '))
     t.match(err, /npm run emulate/, argv.join(' '))
   }
 })
 
 t.test('asked for help, it prints its options and starts nothing', async t => {
   let out = ''
-  const io = { stdout: { write: (text: string) => (out += text) }, stderr: { write: () => {} } }
-  t.equal(await emulate(['--help'], io), 0)
+  const io = { stdout: { write: (text: string) => (out += text) }, stderr: { write: () => {} }, signal }
+  t.equal(await runEmulateCommand(['--help'], io), 0)
   t.match(out, /^npm run emulate -- \[options\]/)
 })

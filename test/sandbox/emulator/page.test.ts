@@ -49,7 +49,7 @@ inBrowser('a device does what its buttons say, and its messages are shown', asyn
   await freezer.getByRole('button', { name: 'Report attributes' }).click()
   await freezer.getByRole('button', { name: 'Come online' }).click()
   await tab.getByText('1144502133 is online').waitFor()
-  t.equal(emulator.board.sent().length, 7)
+  t.equal(emulator.devices.sentMessages().length, 7)
   await tab.getByText('1144502133 alarm').click()
   await tab.locator('details[open] pre', { hasText: '"exception": true' }).waitFor()
   const gate = tab.getByRole('article', { name: 'Gate controller, dock 2' })
@@ -59,7 +59,7 @@ inBrowser('a device does what its buttons say, and its messages are shown', asyn
 
 interface Seen {
   readonly faults: readonly { readonly title: string; readonly on: boolean }[]
-  readonly line: { readonly silent: boolean; readonly down: boolean; readonly redelivers: boolean }
+  readonly subscription: { readonly silent: boolean; readonly down: boolean; readonly redelivers: boolean }
 }
 
 async function seen(condition: (state: Seen) => boolean): Promise<void> {
@@ -78,9 +78,9 @@ inBrowser('each fault of the line is a switch', async (t, tab) => {
         state => state.faults.find(fault => fault.title === title)?.on,
       ],
     ),
-    ['the last ones again after a reconnect', ({ line }) => line.redelivers],
-    ['silence: nothing passes', ({ line }) => line.silent],
-    ['down: no connection', ({ line }) => line.down],
+    ['the last ones again after a reconnect', ({ subscription }) => subscription.redelivers],
+    ['silence: nothing passes', ({ subscription }) => subscription.silent],
+    ['down: no connection', ({ subscription }) => subscription.down],
   ]
   for (const [title, on] of switches) {
     await tab.getByLabel(title).click()
@@ -94,7 +94,7 @@ inBrowser('each fault of the line is a switch', async (t, tab) => {
   }
   await tab.getByText('What the contract leaves open').click()
   await tab.getByLabel('The identifier’s key').selectOption('msgId')
-  await seen(() => emulator.ddq.manner.idKey === 'msgId')
+  await seen(() => emulator.ddq.variant.idKey === 'msgId')
 })
 
 inBrowser('every call of a client is a button, and says what came of it', async (t, tab) => {
@@ -114,7 +114,7 @@ inBrowser('every call of a client is a button, and says what came of it', async 
   await said('Version 1 error', /Version 1 error: refused: HTTP 400, code 4001001/)
   await tab.getByLabel('The gateway').selectOption('timeout')
   await said('Gateway call', /Gateway call: refused: HTTP 408, code 4081001/)
-  t.equal(emulator.contract.findings().filter(({ by }) => by === 'emulator').length, 0)
+  t.equal(emulator.contract.violations().filter(({ by }) => by === 'emulator').length, 0)
 })
 
 inBrowser(
@@ -147,9 +147,9 @@ t.test('what there is not is not found', async t => {
         body: JSON.stringify(body),
       })
     ).status
-  t.equal(await post('/act', { device: '1', act: 'offline' }), 404)
-  t.equal(await post('/act', { device: '1144502133', act: 'alarm', rule: 'none' }), 404)
-  t.equal(await post('/act', { device: '1144502133', act: 'explode' }), 400)
+  t.equal(await post('/act', { device: '1', action: 'offline' }), 404)
+  t.equal(await post('/act', { device: '1144502133', action: 'alarm', rule: 'none' }), 404)
+  t.equal(await post('/act', { device: '1144502133', action: 'explode' }), 400)
   t.equal(await post('/fault', { name: 'none', on: true }), 400)
   t.equal(await post('/callback', { url: 'nowhere', corpId: '', token: '', channel: 'email' }), 404)
 })

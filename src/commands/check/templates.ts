@@ -3,7 +3,7 @@ import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 import type { Renderer } from '../../words/render.ts'
 
 /** Templates, built in and the operator's own: every one is tried on every kind when they are read. */
-export function checkWords(config: Config, renderer: Renderer): readonly CheckResult[] {
+export function checkTemplates(config: Config, renderer: Renderer): readonly CheckResult[] {
   const problems = renderer.problems().map(({ file, line, reason, is }) => {
     const where = line === undefined ? file : `${file}:${line}`
     return is === 'refused'

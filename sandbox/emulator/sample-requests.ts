@@ -2,8 +2,8 @@ import { createPlatformClient } from '../../src/platform/client.ts'
 import { describeFailure, type Result } from '../../src/platform/result.ts'
 import type { Accounts } from './accounts.ts'
 
-/** What a client of the platform can ask of it, one button each. */
-export const TRIES = {
+/** The requests of the page's buttons, by name. */
+export const SAMPLE_REQUESTS = {
   member: 'Member login',
   user: 'User login',
   application: 'Application login',
@@ -15,16 +15,16 @@ export const TRIES = {
   empty: 'Empty parameter',
   version1: 'Version 1 error',
 } as const
-export type Try = keyof typeof TRIES
+export type SampleRequest = keyof typeof SAMPLE_REQUESTS
 
-/** A client of the emulated API, to see from its page what a client sees. */
-export interface Tries {
-  /** What came of it, in words. */
-  press(what: Try): Promise<string>
+/** Sends requests to the emulated API as a client would. */
+export interface SampleRequests {
+  /** Sends one and describes its result in words. */
+  send(name: SampleRequest): Promise<string>
   close(): Promise<void>
 }
 
-export function createTries(baseUrl: string, accounts: Accounts): Tries {
+export function createSampleRequests(baseUrl: string, accounts: Accounts): SampleRequests {
   const { corp, user, app } = accounts
   const client = createPlatformClient({ baseUrl })
   const member = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
@@ -39,7 +39,7 @@ export function createTries(baseUrl: string, accounts: Accounts): Tries {
     body: { name: 'Ada', age: 36 },
     auth: member,
   } as const
-  const presses: Readonly<Record<Try, () => Promise<Result<unknown>>>> = {
+  const requests: Readonly<Record<SampleRequest, () => Promise<Result<unknown>>>> = {
     member: () => client.corpAuth(corp),
     user: () => client.userAuth({ ...user, corpId: corp.corpId, phone: undefined }),
     application: () => client.appAuth(app),
@@ -67,9 +67,11 @@ export function createTries(baseUrl: string, accounts: Accounts): Tries {
       client.call({ method: 'POST', path: '/v1/demo', body: { name: 'Ada', age: 'old' }, auth: member }),
   }
   return {
-    async press(what) {
-      const result = await presses[what]()
-      return result.ok ? `${TRIES[what]}: done` : `${TRIES[what]}: ${describeFailure(result.failure)}`
+    async send(name) {
+      const result = await requests[name]()
+      return result.ok
+        ? `${SAMPLE_REQUESTS[name]}: done`
+        : `${SAMPLE_REQUESTS[name]}: ${describeFailure(result.failure)}`
     },
     close: () => client.close(),
   }

@@ -4,17 +4,17 @@ import type { Code } from './api-answers.ts'
 
 export type Headers = Readonly<Record<string, string | undefined>>
 
-/** Why a caller is not let in, and which header it is about. */
+/** Why a request is refused, and the header that it is about. */
 export interface Refusal {
   readonly code: Code
   readonly detail: string
 }
 
-export interface GateOptions {
+export interface GatewayAuthOptions {
   readonly tokens: Tokens
   readonly appId: string
-  /** Judges a signature. Its computation is not published: unless one is given, any signature is right. */
-  readonly signed?: (request: {
+  /** Verifies a signature. The platform does not publish how it is computed: without this, any signature is accepted. */
+  readonly verifySignature?: (request: {
     readonly method: string
     readonly path: string
     readonly headers: Headers
@@ -25,15 +25,15 @@ export interface GateOptions {
 const STAGES = new Set(['RELEASE', 'TEST', 'PRE_RELEASE'])
 
 /**
- * The gateway's rules for headers. A token comes first: a Signature counts only when there is no Access-Token.
+ * Authenticates requests by the gateway's rules for headers. A Signature counts only when there is no Access-Token.
  *
- * With a signature, every header that the contract requires for it is insisted on, and Content-MD5 must be that of the
- * body, in base64 or hex. With a token, Group and Stage are not insisted on, since the example call lists neither; a
- * Stage that is no stage is refused all the same.
+ * With a signature, every header that the contract requires for it must be there, and Content-MD5 must be that of the
+ * body, in base64 or hex. With a token, Group and Stage may be missing, since the example call lists neither; an unknown
+ * Stage is refused all the same.
  *
- * @returns null when the call may go on.
+ * @returns a function that gives null when the request is accepted.
  */
-export function createGate({ tokens, appId, signed }: GateOptions) {
+export function createGatewayAuth({ tokens, appId, verifySignature }: GatewayAuthOptions) {
   return (method: string, path: string, headers: Headers, body: string): Refusal | null => {
     const given = (name: string) => (headers[name] ?? '').trim()
     const stage = given('stage')
@@ -55,7 +55,7 @@ export function createGate({ tokens, appId, signed }: GateOptions) {
       if (!right) return { code: 'invalid', detail: 'Content-MD5' }
     }
     if (given('app-id') !== appId) return { code: 'forbidden', detail: 'App-ID' }
-    if (signed !== undefined && !signed({ method, path, headers, body }))
+    if (verifySignature !== undefined && !verifySignature({ method, path, headers, body }))
       return { code: 'forbidden', detail: 'Signature' }
     return null
   }

@@ -1,8 +1,8 @@
 /**
- * A mail's HTML for a sandboxed frame: no script runs, nothing is fetched, and a link opens beside the page.
- * The mail itself is untouched but for a `<base>` in front of it.
+ * Prepares a mail's HTML for a sandboxed frame: no script runs, nothing is fetched, and a link opens in a new tab. Only
+ * a `<base>` is added to the mail.
  */
-export function forReading(html: string): { readonly html: string; readonly policy: string } {
+export function prepareMailForFrame(html: string): { readonly html: string; readonly policy: string } {
   const policy = [
     'sandbox allow-popups allow-popups-to-escape-sandbox',
     "default-src 'none'",

@@ -2,7 +2,7 @@ import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import type { Io } from './command.ts'
 
 /** The settings, or null after having said on stderr what is wrong with them. */
-export function settingsFor(io: Io): Config | null {
+export function readSettings(io: Io): Config | null {
   try {
     return loadConfig(io)
   } catch (error) {

@@ -1,11 +1,11 @@
 import type { Channel } from '../src/messages/message.ts'
 import { segments } from '../src/messages/sms-segments.ts'
+import type { CallbackSender } from './callback-sender.ts'
 import type { ReceivedMail } from './inbox.ts'
 import type { Peers } from './peers.ts'
-import type { Player } from './player.ts'
 
-/** What a newcomer needs to know: where everything is. */
-export interface About {
+/** Where everything is that a client or a person may want to reach. */
+export interface ConnectionDetails {
   readonly corpId: string
   /** The callback URLs and Tokens, as they would be entered in the platform's console. */
   readonly urls: Readonly<Record<Channel, string>>
@@ -21,17 +21,17 @@ export interface About {
   readonly devicesUrl: string | null
 }
 
-export interface StateOptions {
+export interface PageStateOptions {
   readonly peers: Pick<Peers, 'inbox' | 'sms'>
-  readonly player: Player
-  readonly about: About
+  readonly callbackSender: CallbackSender
+  readonly about: ConnectionDetails
   /** Lines of the service's log, newest last. */
   log(): readonly string[]
 }
 
-/** Everything that the page shows at a glance; a mail in full is asked for by itself. */
-export function createState(options: StateOptions) {
-  const { peers, player, about } = options
+/** Gives the state that the page shows. A mail's parts are not in it: the page asks for each mail that it opens. */
+export function createPageState(options: PageStateOptions) {
+  const { peers, callbackSender, about } = options
   return () => ({
     about,
     mails: peers.inbox.mails().map(({ id, at, subject, to, text }) => ({
@@ -53,11 +53,11 @@ export function createState(options: StateOptions) {
         validityPeriod,
         ...segments(body),
       })),
-    played: player.played(),
+    callbacks: callbackSender.sent(),
     log: options.log().slice(-200),
   })
 }
 
-export function mailInFull({ raw, html, ...mail }: ReceivedMail) {
+export function mailDetails({ raw, html, ...mail }: ReceivedMail) {
   return { ...mail, hasHtml: html !== '', bytes: raw.length, source: raw.toString('utf8') }
 }

@@ -6,7 +6,7 @@ import type { CallbackUrl } from '../../service/callback-urls.ts'
  * Presses the console's "validate" through PUBLIC_URL, from here: name, certificate with its whole chain, proxy, key
  * and Token in one. Nothing is sent. Like a Java client, this one fetches no missing intermediate.
  */
-export async function checkCallbacks(
+export async function checkCallbackUrls(
   entries: readonly CallbackUrl[],
   corpId: string,
   platform: CallbackClient,

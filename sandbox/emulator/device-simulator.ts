@@ -1,8 +1,8 @@
 import type { DdqServer, Publication } from './ddq-server.ts'
 import { createReporter, DEVICES, type Device, RULES } from './devices.ts'
 
-/** A device as it stands, for whoever looks. */
-export interface Standing {
+/** The state of a device. */
+export interface DeviceState {
   readonly id: string
   readonly name: string
   readonly mac: string
@@ -13,39 +13,47 @@ export interface Standing {
 }
 
 /** What can be made to happen to a device. */
-export const ACTS = ['offline', 'online', 'attributes', 'event', 'alarm', 'recover', 'handle'] as const
-export type Act = (typeof ACTS)[number]
+export const DEVICE_ACTIONS = [
+  'offline',
+  'online',
+  'attributes',
+  'event',
+  'alarm',
+  'recover',
+  'handle',
+] as const
+export type DeviceAction = (typeof DEVICE_ACTIONS)[number]
 
-/** A message that was sent, for whoever watches. */
-export interface Sent {
+/** A message that a device sent. */
+export interface SentMessage {
   /** ms since the epoch. */
   readonly at: number
   /** For people: `1144502133 is offline`. */
   readonly title: string
   readonly topic: string
   readonly id: string
-  /** The body as it is on the wire, but for the faults. */
+  /** The body as it is on the wire, if no fault is switched on. */
   readonly payload: object
-  /** How many subscriptions it was for; 0: nobody heard it. */
+  /** To how many subscriptions it was sent. */
   readonly receivers: number
 }
 
-/** Devices that do what they are told, and the messages that come of it. */
-export interface Board {
-  standing(): readonly Standing[]
+/** Simulated devices, and the messages that they send. */
+export interface DeviceSimulator {
+  deviceStates(): readonly DeviceState[]
   /** False: no such device or rule. */
-  act(device: string, act: Act, rule?: string): boolean
+  perform(device: string, action: DeviceAction, rule?: string): boolean
   /** Newest last, at most 200. */
-  sent(): readonly Sent[]
+  sentMessages(): readonly SentMessage[]
   clear(): void
 }
 
-export interface BoardOptions {
+export interface DeviceSimulatorOptions {
   readonly corpId: string
   readonly publish: DdqServer['publish']
   /** ms since the epoch. */
   readonly now: () => number
-  /** New each time, across restarts too: whoever hears a message knows by it that it came before. */
+  /** Gives a new identifier each time, across restarts too: receivers know a repeated message by it. */
   readonly messageId: () => string
   /** A whole number from 0 to below `below`. */
   readonly randomInt: (below: number) => number
@@ -53,20 +61,20 @@ export interface BoardOptions {
 
 const ALERT_WORDS = { alarm: 'alarm', recover: 'recovered', handle: 'handled by hand' } as const
 
-interface State {
+interface SimulatedDevice {
   readonly device: Device
   online: boolean
-  /** Rule to when it was broken, and how often since. */
+  /** By rule: when the device first broke it, and how often since. */
   readonly alarms: Map<string, { readonly startedAt: number; count: number }>
 }
 
-export function createBoard(options: BoardOptions): Board {
+export function createDeviceSimulator(options: DeviceSimulatorOptions): DeviceSimulator {
   const { now, randomInt, publish } = options
   const reporter = createReporter({ corpId: options.corpId, now, id: options.messageId })
-  const states = new Map<string, State>(
+  const devices = new Map<string, SimulatedDevice>(
     DEVICES.map(device => [String(device.id), { device, online: true, alarms: new Map() }]),
   )
-  let sent: readonly Sent[] = []
+  let sent: readonly SentMessage[] = []
 
   function send(device: Device, what: string, publication: Publication): void {
     const { topic, id, payload } = publication
@@ -77,37 +85,37 @@ export function createBoard(options: BoardOptions): Board {
     ].slice(-200)
   }
 
-  /** Colder than -15 °C is well. */
-  const temperature = (well: boolean) => (well ? -18 : -11) - randomInt(20) / 10
+  /** °C; the rule is broken above -15. */
+  const temperature = (ok: boolean) => (ok ? -18 : -11) - randomInt(20) / 10
 
-  function alert(state: State, act: 'alarm' | 'recover' | 'handle', ruleId: string): boolean {
+  function alert(state: SimulatedDevice, action: 'alarm' | 'recover' | 'handle', ruleId: string): boolean {
     const rule = RULES.find(({ id }) => id === ruleId)
     if (rule === undefined) return false
     const known = state.alarms.get(rule.id)
     const alarm = known ?? { startedAt: now(), count: 0 }
-    if (act === 'alarm') {
+    if (action === 'alarm') {
       alarm.count += 1
       state.alarms.set(rule.id, alarm)
-    } else if (act === 'recover') state.alarms.delete(rule.id)
+    } else if (action === 'recover') state.alarms.delete(rule.id)
     const { startedAt, count } = alarm
-    const current = rule.id === 'rule-temperature' ? temperature(act === 'recover') : undefined
+    const current = rule.id === 'rule-temperature' ? temperature(action === 'recover') : undefined
     send(
       state.device,
-      ALERT_WORDS[act],
-      reporter.alert(state.device, act !== 'recover', {
+      ALERT_WORDS[action],
+      reporter.alert(state.device, action !== 'recover', {
         rule,
         startedAt,
         count,
-        ...(current === undefined ? {} : { current }),
-        handled: act === 'handle',
+        current,
+        handled: action === 'handle',
       }),
     )
     return true
   }
 
   return {
-    standing: () =>
-      [...states.values()].map(({ device, online, alarms }) => ({
+    deviceStates: () =>
+      [...devices.values()].map(({ device, online, alarms }) => ({
         id: String(device.id),
         name: device.name,
         mac: device.mac,
@@ -115,15 +123,15 @@ export function createBoard(options: BoardOptions): Board {
         online,
         alarms: [...alarms.keys()],
       })),
-    act(id, act, rule = '') {
-      const state = states.get(id)
+    perform(id, action, rule = '') {
+      const state = devices.get(id)
       if (state === undefined) return false
       const { device, alarms } = state
-      switch (act) {
+      switch (action) {
         case 'online':
         case 'offline':
-          state.online = act === 'online'
-          send(device, `is ${act}`, reporter.online(device, state.online))
+          state.online = action === 'online'
+          send(device, `is ${action}`, reporter.online(device, state.online))
           return true
         case 'attributes':
           send(
@@ -143,10 +151,10 @@ export function createBoard(options: BoardOptions): Board {
           )
           return true
         default:
-          return alert(state, act, rule)
+          return alert(state, action, rule)
       }
     },
-    sent: () => sent,
+    sentMessages: () => sent,
     clear() {
       sent = []
     },

@@ -3,8 +3,8 @@ import type { CallbackAnswer, CallbackClient, Credentials } from '../src/platfor
 import { type Sample, type SampleKind, sampleOf } from '../src/platform/sample-callbacks.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 
-/** Something the platform did to the service, and what it was answered. */
-export interface Played {
+/** A callback that was sent to the service, and its answer. */
+export interface SentCallback {
   /** Counts from 1. */
   readonly id: number
   /** ms since the epoch. */
@@ -16,7 +16,7 @@ export interface Played {
   readonly answer: CallbackAnswer
 }
 
-export interface PlayerOptions {
+export interface CallbackSenderOptions {
   readonly platform: CallbackClient
   /** The callback URLs, as pasted into the console. */
   readonly urls: Readonly<Record<Channel, string>>
@@ -26,45 +26,45 @@ export interface PlayerOptions {
   readonly clock: Clock
   /** A whole number from `low` to below `high`, like `crypto.randomInt`. */
   readonly randomInt: (low: number, high: number) => number
-  readonly onPlayed?: (played: Played) => void
+  readonly onSent?: (callback: SentCallback) => void
 }
 
-export interface Player {
-  /** The console's "validate". `wrongToken`: as somebody would who does not know the Token. */
-  validate(channel: Channel, wrongToken?: boolean): Promise<Played>
-  /** Posts one of the kind, unlike any other before, in the next of the platform's layouts. */
-  send(kind: SampleKind, to?: string): Promise<{ readonly played: Played; readonly sample: Sample }>
-  /** Posts the channel's last body once more, unchanged; null when there is none. */
-  again(channel: Channel): Promise<Played | null>
-  /** Newest first, the last 100. */
-  played(): readonly Played[]
-  /** Forgets what was played. */
+export interface CallbackSender {
+  /** Validates the URL as the platform's console does. `wrongToken`: as somebody who does not know the Token would. */
+  validate(channel: Channel, wrongToken?: boolean): Promise<SentCallback>
+  /** Posts a callback of the kind, different from all before, in the next of the platform's layouts. */
+  send(kind: SampleKind, to?: string): Promise<{ readonly callback: SentCallback; readonly sample: Sample }>
+  /** Posts the channel's last callback once more, unchanged; null when there is none. */
+  resend(channel: Channel): Promise<SentCallback | null>
+  /** The last 100, newest first. */
+  sent(): readonly SentCallback[]
+  /** Forgets what was sent. */
   clear(): void
 }
 
-/** Plays the platform, button by button, and remembers what came of it. */
-export function createPlayer(options: PlayerOptions): Player {
+/** Sends callbacks as the platform does, and remembers them with their answers. */
+export function createCallbackSender(options: CallbackSenderOptions): CallbackSender {
   const { platform, urls, credentials, clock, randomInt } = options
   const last: Partial<Record<Channel, { kind: SampleKind; body: Sample['body'] }>> = {}
-  let log: readonly Played[] = []
+  let sent: readonly SentCallback[] = []
   let round = 0
   let count = 0
 
   const post = (channel: Channel, body: Sample['body']) =>
     platform.post(urls[channel], body, options.signPosts ? credentials[channel] : undefined)
 
-  async function note(
+  async function remember(
     channel: Channel,
     title: string,
     body: Sample['body'] | null,
     answering: Promise<CallbackAnswer>,
-  ): Promise<Played> {
+  ): Promise<SentCallback> {
     const at = clock.now()
     const answer = await answering
-    const played = { id: ++count, at, channel, title, body, answer }
-    log = [played, ...log].slice(0, 100)
-    options.onPlayed?.(played)
-    return played
+    const callback = { id: ++count, at, channel, title, body, answer }
+    sent = [callback, ...sent].slice(0, 100)
+    options.onSent?.(callback)
+    return callback
   }
 
   return {
@@ -72,24 +72,24 @@ export function createPlayer(options: PlayerOptions): Player {
       const { corpId, token } = credentials[channel]
       const used = { corpId, token: wrongToken ? `${token}-not` : token }
       const title = wrongToken ? 'Validate URL with a wrong Token' : 'Validate URL'
-      return note(channel, title, null, platform.validate(urls[channel], used))
+      return remember(channel, title, null, platform.validate(urls[channel], used))
     },
     async send(kind, to) {
       const mark = String(randomInt(100_000, 1_000_000))
       const sample = sampleOf(kind, { round: round++, mark, ...(to ? { to } : {}) })
       last[kind.channel] = { kind, body: sample.body }
       const answering = post(kind.channel, sample.body)
-      return { sample, played: await note(kind.channel, kind.title, sample.body, answering) }
+      return { sample, callback: await remember(kind.channel, kind.title, sample.body, answering) }
     },
-    async again(channel) {
-      const repeated = last[channel]
-      if (!repeated) return null
-      const { kind, body } = repeated
-      return note(channel, `${kind.title}, the same again`, body, post(channel, body))
+    async resend(channel) {
+      const previous = last[channel]
+      if (!previous) return null
+      const { kind, body } = previous
+      return remember(channel, `${kind.title}, the same again`, body, post(channel, body))
     },
-    played: () => log,
+    sent: () => sent,
     clear() {
-      log = []
+      sent = []
     },
   }
 }

@@ -1,20 +1,20 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A line between a client and a server of this machine, which can go silent or be cut. Knows nothing of what it carries. */
-export interface Line {
+/** A TCP proxy between a client and a server of this machine that can stop forwarding or close its connections. */
+export interface FaultProxy {
   /** On 127.0.0.1; 0: any free port. Resolves with the port. */
   listen(port: number): Promise<number>
-  /** Carries nothing more, in both directions, and keeps every connection open, until it is switched off again. */
+  /** While on, nothing is forwarded in either direction, and every connection stays open. */
   setSilent(silent: boolean): void
-  /** Refuses connections, and cuts those there are, until it is switched off again. */
+  /** While on, new connections are closed at once; switching it on resets those that are open. */
   setDown(down: boolean): void
-  /** Cuts every connection once; how many there were. */
+  /** Resets every open connection and returns their number. */
   cut(): number
   close(): Promise<void>
 }
 
-/** @param target port on 127.0.0.1 that the line leads to. */
-export function createLine(target: () => number): Line {
+/** @param target gives the port on 127.0.0.1 to which it forwards. */
+export function createFaultProxy(target: () => number): FaultProxy {
   const pairs = new Set<readonly [Socket, Socket]>()
   let silent = false
   let down = false
@@ -33,17 +33,17 @@ export function createLine(target: () => number): Line {
         if (!silent) from.resume()
       })
       from.on('end', () => to.end())
-      // Whatever ends the one side ends the other.
+      // When one side fails or ends, the other is closed too.
       from.on('error', () => to.destroy())
       from.on('close', () => {
         to.destroy()
         pairs.delete(pair)
       })
     }
-    if (silent) hush(pair)
+    if (silent) pausePair(pair)
   })
 
-  function hush(pair: readonly [Socket, Socket]): void {
+  function pausePair(pair: readonly [Socket, Socket]): void {
     for (const socket of pair) socket.pause()
   }
 
@@ -67,7 +67,7 @@ export function createLine(target: () => number): Line {
     setSilent(next) {
       silent = next
       for (const pair of pairs) {
-        if (silent) hush(pair)
+        if (silent) pausePair(pair)
         else for (const socket of pair) socket.resume()
       }
     },

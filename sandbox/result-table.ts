@@ -1,16 +1,16 @@
 import { SAMPLE_KINDS } from '../src/platform/sample-callbacks.ts'
-import type { Row } from './once.ts'
+import type { KindResult } from './once.ts'
 
-/** The rows as people read them, and below them what is wrong with any. */
-export function table(rows: readonly Row[], looks: readonly string[]): string {
+/** Formats results as a table. @param paths for each result the file to look at. */
+export function formatResults(results: readonly KindResult[], paths: readonly string[]): string {
   const head = ['channel', 'kind', 'err_code', 'ms', 'arrived', 'where to look']
-  const cells = rows.map(({ channel, kind, played: { answer }, arrived, faults }, at) => [
+  const cells = results.map(({ channel, kind, callback: { answer }, arrived, faults }, at) => [
     channel,
     kind,
     answer.is === 'answered' ? String(answer.errCode ?? '-') : '-',
     String(answer.ms),
     faults.length > 0 ? 'WRONG' : arrived === null ? '-' : 'once',
-    looks[at] ?? '',
+    paths[at] ?? '',
   ])
   const widths = head.map((title, column) =>
     Math.max(title.length, ...cells.map(row => (row[column] ?? '').length)),
@@ -25,12 +25,12 @@ export function table(rows: readonly Row[], looks: readonly string[]): string {
   return [line(head), line(widths.map(width => '-'.repeat(width))), ...cells.map(line), ''].join('\n')
 }
 
-/** One sentence a fault; empty when all is well. */
-export function complaints(rows: readonly Row[]): readonly string[] {
-  const wrong = rows.flatMap(({ channel, kind, faults }) =>
+/** Lists what is wrong, a sentence each; empty when nothing is. */
+export function listFaults(results: readonly KindResult[]): readonly string[] {
+  const faults = results.flatMap(({ channel, kind, faults }) =>
     faults.map(fault => `${channel} ${kind}: ${fault}`),
   )
   const expected = 2 + SAMPLE_KINDS.length
-  const missing = expected - rows.length
-  return missing > 0 ? [...wrong, `${missing} of ${expected} were not played in time`] : wrong
+  const missing = expected - results.length
+  return missing > 0 ? [...faults, `${missing} of ${expected} were not sent in time`] : faults
 }
