@@ -31,6 +31,11 @@ export type Outcome =
   /** Nobody knows: no reply after the dot, or after the POST was written. */
   | { readonly is: 'ambiguous'; readonly code: string; readonly reply: string }
 
+/** The outcome of an attempt that ended before any byte of the message left. */
+export function notBegun(code: string, reply: string): Outcome {
+  return { is: 'retry', whose: 'later', code, reply, untouched: true }
+}
+
 /** Sends one message of one channel. Every implementation passes test/providers/contract.ts. */
 export interface Provider {
   /** `smtp`, `smtp-fallback`, `twilio`: the name in logs, metrics and the console. */

@@ -1,7 +1,8 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Outcome, Provider } from '../provider.ts'
+import { notBegun, type Outcome, type Provider } from '../provider.ts'
 import { createSmtpConnection, type SmtpConnection } from './connection.ts'
+import { createConnectionPool } from './connection-pool.ts'
 import { SMTP_LIMITS, type SmtpLimits } from './limits.ts'
 import { readSmtpUrl } from './url.ts'
 
@@ -43,34 +44,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
       dkim,
       tls,
     })
-  const lanes = Array.from({ length: connections }, open)
-  // The last one back is the first one out, so that at a low rate a few connections stay warm and the rest close.
-  const free = [...lanes]
-  const waiting: ((lane: SmtpConnection | undefined) => void)[] = []
-  let closed = false
-
-  async function lane(signal: AbortSignal): Promise<SmtpConnection | undefined> {
-    const next = free.pop()
-    if (next) return next
-    return new Promise(resolve => {
-      const leave = (): void => {
-        waiting.splice(waiting.indexOf(take), 1)
-        resolve(undefined)
-      }
-      const take = (given: SmtpConnection | undefined): void => {
-        signal.removeEventListener('abort', leave)
-        resolve(given)
-      }
-      waiting.push(take)
-      signal.addEventListener('abort', leave, { once: true })
-    })
-  }
-
-  function giveBack(given: SmtpConnection): void {
-    const next = waiting.shift()
-    if (next) next(given)
-    else free.push(given)
-  }
+  const pool = createConnectionPool(Array.from({ length: connections }, open))
 
   return {
     name,
@@ -78,32 +52,25 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
     concurrency: connections,
     async send(message, signal): Promise<Outcome> {
       if (message.channel !== 'email') throw new TypeError(`${name} sends e-mail, not ${message.channel}`)
-      if (signal.aborted) return notBegun('aborted', 'stopped by us')
-      const given = closed ? undefined : await lane(signal)
-      if (!given)
-        return closed ? notBegun('closed', 'the provider was closed') : notBegun('aborted', 'stopped by us')
+      const connection = await pool.take(signal)
+      if (!connection)
+        return signal.aborted
+          ? notBegun('aborted', 'stopped by us')
+          : notBegun('closed', 'the provider was closed')
       try {
-        return await given.send(message, signal)
+        return await connection.send(message, signal)
       } finally {
-        giveBack(given)
+        pool.giveBack(connection)
       }
     },
     async verify() {
-      const trial = open()
+      const connection = open()
       try {
-        return await trial.verify()
+        return await connection.verify()
       } finally {
-        await trial.close()
+        await connection.close()
       }
     },
-    async close() {
-      closed = true
-      for (const leave of waiting.splice(0)) leave(undefined)
-      await Promise.all(lanes.map(each => each.close()))
-    },
+    close: pool.close,
   }
-}
-
-function notBegun(code: string, reply: string): Outcome {
-  return { is: 'retry', whose: 'later', code, reply, untouched: true }
 }
