@@ -3,55 +3,103 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
-import type { MetricsSources } from '../../src/admin/metrics/scraped.ts'
 import { createEmitter } from '../../src/events/events.ts'
+import { everyEvent, sources } from '../admin/every-event.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const rules = read('docker/prometheus-rules.yaml')
 const dashboard = read('docker/grafana-dashboard.json')
 
-const sources: MetricsSources = {
-  backlog: () =>
-    Promise.resolve({ backlog: { email: 1, sms: 0 }, oldest: { email: 1000, sms: null }, bytes: 4096 }),
-  lanes: () => [
-    { channel: 'email', provider: 'smtp', inFlight: 1, waiting: 2, breaker: 'open', breakerUntil: 5000 },
-  ],
-  certificateDays: () => 12.5,
-  renewalRefused: () => true,
-  now: () => 61_000,
-}
 const metrics = createMetrics(sources, true)
 const emit = createEmitter(metrics.sinks)
+for (const event of everyEvent) emit(event)
+
+/** A series of a scrape: its labels and their values. */
+type Series = ReadonlyMap<string, string>
+
+/** Metrics of a scrape by name. A histogram is there under the names of its parts. */
+async function scrapedSeries(): Promise<ReadonlyMap<string, readonly Series[]>> {
+  const found = new Map<string, Series[]>()
+  for (const [, name = '', labels = ''] of (await metrics.scrape()).matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+    const series = new Map(
+      [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', value = '']) => [label, value]),
+    )
+    found.set(name, [...(found.get(name) ?? []), series])
+  }
+  return found
+}
+
+/** An expression of PromQL, and the labels that the text beside it shows. */
+interface Query {
+  readonly expression: string
+  readonly shown: readonly string[]
+}
+
+const SHOWN = /\{\{\s*(?:\$labels\.)?([a-z_]+)\s*\}\}/g
+const shownIn = (text: string) => [...text.matchAll(SHOWN)].map(([, label = '']) => label)
+
+const queries: readonly Query[] = [
+  ...rules
+    .split(/^\s+- alert: /m)
+    .slice(1)
+    .map(rule => ({
+      expression: /^ +expr: ([\s\S]*?)\n +(?:for|labels):/m.exec(rule)?.[1] ?? '',
+      shown: shownIn(rule),
+    })),
+  ...(JSON.parse(dashboard).panels as { targets?: { expr: string; legendFormat?: string }[] }[])
+    .flatMap(panel => panel.targets ?? [])
+    .map(({ expr, legendFormat = '' }) => ({ expression: expr, shown: shownIn(legendFormat) })),
+]
+
+/** Metrics of an expression, with the text of their selectors. */
+function selectionsOf(expression: string): readonly { readonly name: string; readonly matchers: string }[] {
+  return [...expression.matchAll(/\b((?:callback_courier|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)].map(
+    ([, name = '', matchers = '']) => ({ name, matchers }),
+  )
+}
 
 t.test(
-  'every metric that a rule or a panel asks for exists, and so does each label it selects by',
+  'every metric that a rule or a panel selects exists, with the labels and values it selects by',
   async t => {
-    const scrape = await metrics.scrape()
-    const names = new Set([...scrape.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? ''))
-    for (const [file, text] of [
-      ['rules', rules],
-      ['dashboard', dashboard],
-    ] as const) {
-      const asked = new Set(
-        [...text.matchAll(/\b(callback_courier_\w+|nodejs_\w+|process_\w+)/g)].map(([name]) => name),
-      )
-      t.ok(asked.size > 5, `${file} asks for ${asked.size} metrics`)
-      for (const name of asked)
-        t.ok(names.has(name.replace(/_(?:bucket|sum|count)$/, '')) || names.has(name), `${file}: ${name}`)
+    const series = await scrapedSeries()
+    t.ok(queries.length > 30, `${queries.length} queries`)
+    for (const { expression } of queries) {
+      for (const { name, matchers } of selectionsOf(expression)) {
+        const all = series.get(name) ?? []
+        t.ok(all.length > 0, `${name} in ${expression}`)
+        for (const [, label = '', , values = ''] of matchers.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g))
+          for (const value of values.split('|'))
+            t.ok(
+              all.some(each => each.get(label) === value),
+              `${name}{${label}="${value}"}`,
+            )
+      }
     }
   },
 )
 
-t.test('a scrape says what is waiting, since when, and how the certificate does', async t => {
-  const scrape = await metrics.scrape()
-  t.match(scrape, 'callback_courier_backlog{channel="email"} 1')
-  t.match(scrape, 'callback_courier_oldest_seconds{channel="email"} 60')
-  t.match(scrape, 'callback_courier_oldest_seconds{channel="sms"} 0')
-  t.match(scrape, 'callback_courier_breaker_open{provider="smtp"} 1')
-  t.match(scrape, 'callback_courier_certificate_remaining_seconds 1080000')
-  t.match(scrape, 'callback_courier_certificate_renewal_refused 1')
-  t.match(scrape, 'callback_courier_store_up 1')
+t.test('every label that a rule or a panel groups by or shows is one of its metrics', async t => {
+  const series = await scrapedSeries()
+  for (const { expression, shown } of queries) {
+    const grouped = [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names = '']) =>
+      names.split(/,\s*/),
+    )
+    const names = selectionsOf(expression).map(({ name }) => name)
+    for (const label of grouped)
+      for (const name of names)
+        t.ok(
+          series.get(name)?.some(each => each.has(label)),
+          `${name} has ${label}: ${expression}`,
+        )
+    for (const label of shown.filter(each => each !== 'instance')) {
+      const known =
+        grouped.length > 0
+          ? grouped.includes(label)
+          : names.some(name => series.get(name)?.some(each => each.has(label)))
+      t.ok(known, `${label} is shown beside ${expression}`)
+    }
+  }
 })
 
 t.test('reasons are bounded: what servers say cannot make the metrics grow without end', async t => {

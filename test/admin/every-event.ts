@@ -1,0 +1,135 @@
+import type { MetricsSources } from '../../src/admin/metrics/scraped.ts'
+import type { EventOf, EventType, ServiceEvent } from '../../src/events/events.ts'
+
+const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '+86*******8000' } as const
+const error = new Error('disk full')
+const callback = {
+  type: 'callback',
+  channel: 'email',
+  method: 'POST',
+  kind: 'activation-code',
+  answer: { err_code: 0, err_msg: '' },
+  refusal: null,
+  signature: 'right',
+  outdated: false,
+  ids: ['a1'],
+  tookMs: 20,
+} as const
+const final = {
+  type: 'final',
+  id: 'a1',
+  channel: 'sms',
+  kind: 'login-code',
+  state: 'sent',
+  answer: null,
+} as const
+const receipt = { type: 'receipt', providerId: 'SM1', errorCode: null } as const
+const attempt = { type: 'attempt', message, attempts: 1, tookMs: 300 } as const
+
+/** Each event of the service at least once, and each of its variants that metrics tell apart. */
+const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
+  callback: [
+    callback,
+    {
+      ...callback,
+      channel: 'sms',
+      signature: 'absent',
+      tookMs: 1500,
+      answer: { err_code: 5031002, err_msg: '' },
+    },
+    {
+      ...callback,
+      refusal: 'key',
+      signature: 'wrong',
+      kind: 'none',
+      answer: { err_code: 4011001, err_msg: '' },
+    },
+    { ...callback, method: 'GET', kind: 'none', outdated: true, tookMs: 2 },
+  ],
+  'stray-request': [{ type: 'stray-request', answer: { err_code: 4041000, err_msg: 'no such path' } }],
+  'signature-news': [{ type: 'signature-news', is: 'unsigned', channel: 'email' }],
+  unrenderable: [{ type: 'unrenderable', channel: 'email', kind: 'activation-code', error }],
+  'over-quota': [{ type: 'over-quota', channel: 'sms', kind: 'login-code', quota: 'recipient-day' }],
+  'near-quota': [{ type: 'near-quota', channel: 'sms', quota: 'sms-minute' }],
+  duplicate: [
+    { type: 'duplicate', channel: 'email', kind: 'activation-code', is: 'in-progress' },
+    { type: 'duplicate', channel: 'sms', kind: 'login-code', is: 'finished' },
+  ],
+  superseded: [{ type: 'superseded', id: 'a1', channel: 'email', kind: 'activation-code' }],
+  receipt: [
+    { ...receipt, status: 'delivered', result: 'recorded' },
+    { ...receipt, status: 'undelivered', result: 'recorded' },
+    { ...receipt, status: 'failed', result: 'recorded' },
+    { ...receipt, status: 'sent', result: 'stale' },
+    { ...receipt, status: 'sent', result: 'unknown' },
+    { ...receipt, status: '', result: 'forged' },
+  ],
+  attempt: [
+    { ...attempt, provider: 'smtp', outcome: { is: 'ambiguous', code: 'reply-limit', reply: '' } },
+    { ...attempt, provider: 'smtp', outcome: { is: 'sent', reply: '250 ok' } },
+    { ...attempt, provider: 'a', outcome: { is: 'rejected', why: 'recipient', code: '21211', reply: '' } },
+    { ...attempt, provider: 'b', outcome: { is: 'retry', whose: 'later', code: '450', reply: '' } },
+    { ...attempt, provider: 'c', outcome: { is: 'retry', whose: 'ours', code: '535', reply: '' } },
+    {
+      ...attempt,
+      provider: 'd',
+      outcome: { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true },
+    },
+    { ...attempt, provider: 'e', outcome: { is: 'sent', reply: '' } },
+    { ...attempt, provider: 'e', outcome: { is: 'ambiguous', code: 'dropped', reply: '' } },
+  ],
+  final: [
+    { ...final, tookMs: 700, providerId: 'SM1' },
+    { ...final, channel: 'email' },
+    { ...final, state: 'refused', answer: 'recipient', tookMs: 700 },
+    { ...final, state: 'expired' },
+    { ...final, state: 'unknown' },
+  ],
+  breaker: [{ type: 'breaker', channel: 'sms', provider: 'twilio', state: 'open', reason: 'ECONNREFUSED' }],
+  'ddq-message': [
+    { type: 'ddq-message', topic: 'alert' },
+    { type: 'ddq-message', topic: 'alert' },
+  ],
+  'ddq-malformed': [
+    { type: 'ddq-malformed', topic: '', fault: 'garbage', shape: '9 bytes' },
+    { type: 'ddq-malformed', topic: 'event', fault: 'no device', shape: 'object' },
+  ],
+  'ddq-ended': [{ type: 'ddq-ended', is: 'silent', why: 'no heartbeat', waitMs: 5000 }],
+  'ddq-subscribed': [{ type: 'ddq-subscribed', topics: 2 }],
+  'ddq-topic-refused': [{ type: 'ddq-topic-refused', topic: '/x', why: 'HTTP 404' }],
+  'ddq-leader': [{ type: 'ddq-leader', leads: true }],
+  'alert-sent': [
+    { type: 'alert-sent', id: 'a1', channel: 'email', kind: 'device-alert', to: 'a***', device: 'd1' },
+  ],
+  'alert-suppressed': [
+    { type: 'alert-suppressed', why: 'quiet', channel: 'sms', kind: 'device-alert' },
+    { type: 'alert-suppressed', why: 'repeated', channel: 'sms', kind: 'device-alert' },
+  ],
+  'alert-over-quota': [
+    { type: 'alert-over-quota', channel: 'email', kind: 'device-alert', quota: 'email-minute' },
+  ],
+  'alert-unrenderable': [{ type: 'alert-unrenderable', channel: 'email', kind: 'device-state', error }],
+  'alert-store-failed': [{ type: 'alert-store-failed', doing: 'accept', error }],
+  'store-failed': [{ type: 'store-failed', doing: 'settle', error }],
+  'store-commit': [{ type: 'store-commit', ms: 4, calls: 3 }],
+  fault: [{ type: 'fault', error }],
+  'admin-refused': [{ type: 'admin-refused', reason: 'wrong-token' }],
+  'operator-action': [
+    { type: 'operator-action', action: 'retry', channel: 'sms', kind: 'login-code', ids: ['a1'] },
+  ],
+}
+
+export const everyEvent: readonly ServiceEvent[] = Object.values(EVERY_EVENT).flat()
+
+/** What a scrape reads beside the events. */
+export const sources: MetricsSources = {
+  backlog: () =>
+    Promise.resolve({ backlog: { email: 1, sms: 0 }, oldest: { email: 1000, sms: null }, bytes: 4096 }),
+  lanes: () => [
+    { channel: 'email', provider: 'smtp', inFlight: 1, waiting: 2, breaker: 'open', breakerUntil: 5000 },
+    { channel: 'sms', provider: 'twilio', inFlight: 3, waiting: 0, breaker: 'closed', breakerUntil: null },
+  ],
+  certificateDays: () => 12.5,
+  renewalRefused: () => true,
+  now: () => 61_000,
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createMetrics } from '../../src/admin/metrics/metrics.ts'
+import type { MetricsSources } from '../../src/admin/metrics/scraped.ts'
+import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
+import { everyEvent, sources } from './every-event.ts'
+
+/** Our own lines of a scrape: the names of prom-client's default metrics have another prefix. */
+async function scrape(
+  events: readonly ServiceEvent[],
+  given: Partial<MetricsSources> = {},
+  deviceAlerts = true,
+): Promise<readonly string[]> {
+  const metrics = createMetrics({ ...sources, ...given }, deviceAlerts)
+  const emit = createEmitter(metrics.sinks)
+  for (const event of events) emit(event)
+  return (await metrics.scrape()).split('\n').filter(line => line.includes('callback_courier_'))
+}
+
+t.test('every event leaves exactly its samples: names, labels, values and units', async t => {
+  const expected = readFileSync(join(import.meta.dirname, '../fixtures/scrape.txt'), 'utf8')
+  t.same(await scrape(everyEvent), expected.trimEnd().split('\n'))
+})
+
+t.test('provider_up follows the last attempt', async t => {
+  const attempts = everyEvent.filter(event => event.type === 'attempt')
+  const up = async (events: readonly ServiceEvent[]) =>
+    (await scrape(events)).filter(line => line.startsWith('callback_courier_provider_up{provider="smtp"}'))
+  t.same(await up(attempts.slice(0, 1)), ['callback_courier_provider_up{provider="smtp"} 0'], 'no answer')
+  t.same(await up(attempts.slice(0, 2)), ['callback_courier_provider_up{provider="smtp"} 1'], 'then one')
+})
+
+t.test('ddq_subscribed says whether this process holds the subscription', async t => {
+  const subscribed: ServiceEvent = { type: 'ddq-subscribed', topics: 1 }
+  const line = async (...events: ServiceEvent[]) =>
+    (await scrape(events)).find(each => each.startsWith('callback_courier_ddq_subscribed '))
+  t.equal(await line(), 'callback_courier_ddq_subscribed 0')
+  t.equal(await line(subscribed), 'callback_courier_ddq_subscribed 1')
+  t.equal(
+    await line(subscribed, { type: 'ddq-ended', is: 'closed', why: '', waitMs: 1 }),
+    'callback_courier_ddq_subscribed 0',
+  )
+  t.equal(
+    await line(subscribed, { type: 'ddq-leader', leads: false }),
+    'callback_courier_ddq_subscribed 0',
+    'another process took over',
+  )
+})
+
+t.test('without device alerts there are no metrics of them', async t => {
+  const lines = await scrape(everyEvent, {}, false)
+  t.same(
+    lines.filter(line => /_(?:ddq|alerts)_/.test(line)),
+    [],
+  )
+})
+
+t.test('a store that does not answer is down, and what is not known has no sample', async t => {
+  const lines = await scrape([], {
+    backlog: async () => null,
+    certificateDays: () => null,
+    renewalRefused: () => null,
+  })
+  t.ok(lines.includes('callback_courier_store_up 0'))
+  for (const name of [
+    'store_bytes',
+    'backlog',
+    'oldest_seconds',
+    'certificate_remaining_seconds',
+    'certificate_renewal_refused',
+  ])
+    t.same(
+      lines.filter(line => new RegExp(`^callback_courier_${name}[ {]`).test(line)),
+      [],
+      name,
+    )
+})
