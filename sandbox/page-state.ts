@@ -1,5 +1,5 @@
 import type { Channel } from '../src/messages/message.ts'
-import { segments } from '../src/messages/sms-segments.ts'
+import { countSegments } from '../src/messages/sms-segments.ts'
 import type { CallbackSender } from './callback-sender.ts'
 import type { ReceivedMail } from './inbox.ts'
 import type { Peers } from './peers.ts'
@@ -51,7 +51,7 @@ export function createPageState(options: PageStateOptions) {
         to,
         body,
         validityPeriod,
-        ...segments(body),
+        ...countSegments(body),
       })),
     callbacks: callbackSender.sent(),
     log: options.log().slice(-200),

@@ -94,7 +94,7 @@ export function messageResource(accountSid: string, message: TwilioMessage): Rec
     messaging_service_sid: service,
     num_media: '0',
     // A messaging service chooses the sender later, and Twilio counts only then.
-    num_segments: service ? '0' : String(segments(message.body)),
+    num_segments: service ? '0' : String(countSegments(message.body)),
     price: null,
     price_unit: 'USD',
     sid: message.sid,
@@ -129,7 +129,7 @@ export function accountResource(sid: string, at: number): Record<string, unknown
 }
 
 /** Segments of a text: 160 or 153 septets, 70 or 67 UTF-16 units (3GPP TS 23.038, 23.040). */
-function segments(text: string): number {
+function countSegments(text: string): number {
   const gsm = isGsm7(text)
   const length = gsm ? text.length + (text.match(/[\f^{}\\[~\]|€]/g)?.length ?? 0) : text.length
   const [single, part] = gsm ? [160, 153] : [70, 67]

@@ -3,7 +3,7 @@ import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
 import { ERR_CODES } from '../src/callback/answers.ts'
 import { settingNames } from '../src/config/settings.ts'
-import { kinds } from '../src/messages/registry.ts'
+import { callbackKinds } from '../src/messages/registry.ts'
 import { command } from './commands/rig.ts'
 import { enough, load } from './config/settings.ts'
 
@@ -61,10 +61,10 @@ t.test('the answers listed for operators are the ones that are given', t => {
 })
 
 t.test('the kinds listed for operators are the ones that there are, with what they need', t => {
-  for (const { channel, type, name, needed } of kinds) {
+  for (const { channel, type, name, required } of callbackKinds) {
     const row = new RegExp(`^\\| ${type} \\| \`${name}\` \\|([^|]*)\\|`, 'm').exec(READINGS)
     t.ok(row, `${channel} ${type} ${name}`)
-    t.same(row?.[1]?.match(/\w+/g) ?? [], needed, name)
+    t.same(row?.[1]?.match(/\w+/g) ?? [], required, name)
   }
   t.end()
 })

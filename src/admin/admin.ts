@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
-import { kinds, messageKinds, PLAIN_KIND } from '../messages/registry.ts'
+import { callbackKinds, messageKinds, PLAIN_KIND } from '../messages/registry.ts'
 import { samples } from '../messages/samples.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Certificate } from '../tls/certificate.ts'
@@ -72,7 +72,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     health,
     lanes: () => delivery.status(),
     channels,
-    kinds,
+    kinds: callbackKinds,
     kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
     gallery: samples,
     certificate: options.certificate,

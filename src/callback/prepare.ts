@@ -56,7 +56,7 @@ export function prepareMessages(
       masked,
       content,
       arrivedAt,
-      expiresAt: arrivedAt + interpreted.lifeMs,
+      expiresAt: arrivedAt + interpreted.validityMs,
     }
     try {
       rendered.push({ message, outgoing: render(message), country })

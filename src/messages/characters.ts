@@ -26,7 +26,7 @@ export function isBlank(text: string): boolean {
 }
 
 /** Why `text` cannot stand on one line (subject, code, name), or null when it can. */
-export function faultInLine(text: string): string | null {
+export function findLineFault(text: string): string | null {
   if (CONTROL.test(text)) return 'has a control character or line separator'
   if (BIDI_CONTROL.test(text)) return 'has a character that overrides the reading direction'
   if (!text.isWellFormed()) return 'is not well-formed Unicode'
@@ -41,7 +41,7 @@ export function faultInLine(text: string): string | null {
  * as long as they end in their line: then they order what they enclose and nothing of what stands around it. An override
  * makes other words of the same letters, and no text has a need of it.
  */
-export function faultInText(text: string): string | null {
+export function findTextFault(text: string): string | null {
   if (CONTROL_IN_TEXT.test(text)) return 'has a control character'
   if (OVERRIDE.test(text)) return 'has a character that overrides the reading direction'
   if (!endsItsDirections(text)) return 'has a change of the reading direction that does not end in its line'
@@ -64,7 +64,7 @@ function endsItsDirections(text: string): boolean {
 }
 
 /** Why `text` cannot be a link, by its characters alone, or null when it can. */
-export function faultInLink(text: string): string | null {
+export function findLinkFault(text: string): string | null {
   if (NOT_IN_LINKS.test(text)) return 'has white space, a backslash or an invisible character'
   if (!text.isWellFormed()) return 'is not well-formed Unicode'
   return null

@@ -1,4 +1,4 @@
-import { faultInLink } from './characters.ts'
+import { findLinkFault } from './characters.ts'
 
 /** Longest link that is passed on. Mail clients and browsers get unreliable beyond. */
 const MAX_LENGTH = 4096
@@ -22,7 +22,7 @@ export function createLinkPolicy({ httpsOnly, hosts }: LinkRules): LinkPolicy {
   const allowed = hosts.map(hostRule)
   return url => {
     if (url.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
-    const fault = faultInLink(url)
+    const fault = findLinkFault(url)
     if (fault !== null) return fault
     const written = /^(https?):\/\/([^/?#]+)/i.exec(url)
     const authority = written?.[2]
@@ -46,7 +46,7 @@ export function hostOf(url: string): string {
 }
 
 /** The links in a running text, without the punctuation that ends a sentence after them. */
-export function linksIn(text: string): readonly string[] {
+export function findLinks(text: string): readonly string[] {
   return [...text.matchAll(LINK_IN_TEXT)].map(match => match[0])
 }
 

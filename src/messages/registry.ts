@@ -1,4 +1,4 @@
-import type { Kind, MessageKind } from './kind.ts'
+import type { CallbackKind, MessageKind } from './kind.ts'
 import { activationCode } from './kinds/activation-code.ts'
 import { deviceAlert, deviceAlertSms } from './kinds/device-alert.ts'
 import { deviceEvent, deviceEventSms } from './kinds/device-event.ts'
@@ -22,7 +22,7 @@ import type { Channel } from './message.ts'
 export const PLAIN_KIND = 'plain'
 
 /** Every kind that the platform calls back with, in the order of its tables. A new kind is one file and one line here. */
-export const kinds: readonly Kind[] = [
+export const callbackKinds: readonly CallbackKind[] = [
   registrationActivation,
   passwordReset,
   phoneChange,
@@ -52,17 +52,17 @@ const alertKinds: readonly MessageKind[] = [
 ]
 
 /** Every kind that there are words for. */
-export const messageKinds: readonly MessageKind[] = [...kinds, ...alertKinds]
+export const messageKinds: readonly MessageKind[] = [...callbackKinds, ...alertKinds]
 
-const byType = new Map(kinds.map(kind => [`${kind.channel}/${kind.type}`, kind]))
+const byType = new Map(callbackKinds.map(kind => [`${kind.channel}/${kind.type}`, kind]))
 const byName = new Map(messageKinds.map(kind => [`${kind.channel}/${kind.name}`, kind]))
 
 /** The kind behind a channel's `type`, given as text; undefined for one that this version does not know. */
-export function kindOf(channel: Channel, type: string): Kind | undefined {
+export function findKindByType(channel: Channel, type: string): CallbackKind | undefined {
   return byType.get(`${channel}/${type}`)
 }
 
 /** The kind of that name; undefined for `plain` and for names of a later version. */
-export function kindNamed(channel: Channel, name: string): MessageKind | undefined {
+export function findKind(channel: Channel, name: string): MessageKind | undefined {
   return byName.get(`${channel}/${name}`)
 }

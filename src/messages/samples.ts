@@ -1,8 +1,8 @@
-import type { MessageKind } from './kind.ts'
+import { type MessageKind, VALIDITY_UNIT } from './kind.ts'
 import type { Channel, Content, NewMessage } from './message.ts'
 import { messageKinds, PLAIN_KIND } from './registry.ts'
 
-/** A message that could have come from the platform: for trials, the gallery and the console. */
+/** A message that could have come from the platform: for the validation of templates, the gallery and the console. */
 export interface Sample {
   readonly channel: Channel
   /** Name of the kind, or `plain`. */
@@ -44,19 +44,21 @@ function sampleOf(kind: MessageKind): Sample {
   return { channel: kind.channel, name: kind.name, kind, content }
 }
 
-/** The sample with nothing but what its kind cannot do without. */
+/** The sample with its kind's required parameters only. */
 export function withRequiredOnly(sample: Sample): Sample {
-  const needed = Object.entries(sample.content.params).filter(([key]) => sample.kind?.needed.includes(key))
-  return { ...sample, content: { ...sample.content, params: Object.fromEntries(needed) } }
+  const required = Object.entries(sample.content.params).filter(([key]) =>
+    sample.kind?.required.includes(key),
+  )
+  return { ...sample, content: { ...sample.content, params: Object.fromEntries(required) } }
 }
 
-/** The same kind with every value another: what two such mails share does not depend on the message. */
+/** The sample with every value replaced: the lines that two such mails share do not depend on the message. */
 export function withOtherValues(sample: Sample): Sample {
   const { content, kind } = sample
   const other = (key: string, value: string) =>
-    key === kind?.life
+    key === VALIDITY_UNIT[sample.channel]
       ? '17'
-      : key === kind?.link
+      : key === kind?.linkParam
         ? `https://other.invalid/${'q'.repeat(40)}`
         : `~${value.length}~${key}~`
   return {

@@ -21,7 +21,7 @@ export interface Segments {
 }
 
 /** How many segments `text` takes: 160 septets or 70 code units alone, 153 or 67 each when there are several. */
-export function segments(text: string): Segments {
+export function countSegments(text: string): Segments {
   const chars = Array.from(text)
   const gsm = chars.every(char => septets.has(char))
   const size = gsm ? (char: string) => septets.get(char) ?? 1 : (char: string) => char.length

@@ -14,9 +14,9 @@ const DEFAULT_MS: Readonly<Record<Purpose, number>> = {
 }
 
 /**
- * The life that the platform stated, in ms: a decimal number of hours or minutes.
- * Null when it is absent, not a number, 0 (anything below a second), negative or over 30 days: then nobody knows, and no
- * word about it is said.
+ * The validity that the platform stated, in ms: a decimal number of hours or minutes.
+ * Null when it is absent, not a number, 0 (anything below a second), negative or over 30 days: then nobody knows, and
+ * the words do not mention it.
  */
 export function parseValidity(unit: ValidityUnit, text: string | undefined): number | null {
   if (text === undefined || !/^\d{1,9}(\.\d{1,9})?$/.test(text)) return null

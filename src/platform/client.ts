@@ -5,10 +5,10 @@ import { stringifyExactly } from './exact-json.ts'
 import {
   type HeaderOptions,
   type Method,
-  onTheWire,
   plainHeaders,
   type Signing,
   signatureHeaders,
+  wireMethod,
 } from './headers.ts'
 import {
   type AppAccount,
@@ -118,7 +118,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   }
 
   async function callOnce(call: Call, token: string | undefined): Promise<Result<unknown>> {
-    const { method, proxied } = onTheWire(call.method, call.direct ?? false)
+    const { method, proxied } = wireMethod(call.method, call.direct ?? false)
     const path = `${call.path}${queryOf(call.query)}`
     const body = call.body === undefined ? undefined : stringifyExactly(call.body)
     const plain = plainHeaders(call, proxied ? call.method : undefined)

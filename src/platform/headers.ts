@@ -39,7 +39,7 @@ export interface HeaderOptions {
 }
 
 /** How a call goes over the wire: PUT and DELETE as POST with XR-Method, unless they are to go as they are. */
-export function onTheWire(
+export function wireMethod(
   method: Method,
   direct: boolean,
 ): { readonly method: Method; readonly proxied: boolean } {

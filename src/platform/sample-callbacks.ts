@@ -1,6 +1,6 @@
-import type { Kind } from '../messages/kind.ts'
+import type { CallbackKind } from '../messages/kind.ts'
 import type { Channel } from '../messages/message.ts'
-import { kinds, PLAIN_KIND } from '../messages/registry.ts'
+import { callbackKinds, PLAIN_KIND } from '../messages/registry.ts'
 
 /** A kind of message as the platform can be made to send it. */
 export interface SampleKind {
@@ -37,9 +37,9 @@ const PLAIN = 'Your maintenance window is tonight from 22:00 to 23:00.'
 
 /** Every kind of the registry, and after each channel's a type that no version knows, with the platform's own text. */
 export const SAMPLE_KINDS: readonly SampleKind[] = [
-  ...kinds.filter(kind => kind.channel === 'email').map(sampleKind),
+  ...callbackKinds.filter(kind => kind.channel === 'email').map(sampleKind),
   unknownType('email', 4),
-  ...kinds.filter(kind => kind.channel === 'sms').map(sampleKind),
+  ...callbackKinds.filter(kind => kind.channel === 'sms').map(sampleKind),
   unknownType('sms', 99),
 ]
 
@@ -81,10 +81,10 @@ export function sampleOf(kind: SampleKind, options: SampleOptions = {}): Sample 
   return { body: { subject, to, email_param: laidOut, plain_email: plain }, words, subject }
 }
 
-function sampleKind({ channel, name, type, link, sample }: Kind): SampleKind {
+function sampleKind({ channel, name, type, linkParam, sample }: CallbackKind): SampleKind {
   const { subject = titled(name), params } = sample
   const carrier =
-    ['code', link, 'productName', Object.keys(params)[0]].find(key => key && key in params) ?? ''
+    ['code', linkParam, 'productName', Object.keys(params)[0]].find(key => key && key in params) ?? ''
   return { channel, kind: name, type, title: titled(name), subject, params, carrier }
 }
 

@@ -57,7 +57,7 @@ const byKind = (channel: Channel, schemaOf: (hasLink: boolean) => object) =>
     ...Object.fromEntries(
       messageKinds
         .filter(kind => kind.channel === channel)
-        .map(kind => [kind.name, schemaOf(kind.link !== undefined)]),
+        .map(kind => [kind.name, schemaOf(kind.linkParam !== undefined)]),
     ),
     [PLAIN_KIND]: schemaOf(false),
   })
@@ -107,7 +107,7 @@ export function checkLanguage(value: Readonly<Record<string, unknown>>, source: 
       typeof same !== 'object'
         ? `must be the words, or the name of a kind that has them; ${words} is none`
         : same.button === undefined &&
-            messageKinds.some(kind => kind.name === name && kind.link !== undefined)
+            messageKinds.some(kind => kind.name === name && kind.linkParam !== undefined)
           ? `needs a button; ${words} has none`
           : null
     if (fault !== null) throw new TemplateFault(`/mail/${name} ${fault}`, lineOf(source, `/mail/${name}`))

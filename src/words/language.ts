@@ -1,4 +1,4 @@
-import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
+import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import { transliterate } from '../messages/sms-segments.ts'
 import { DURATION_UNITS, toReadableDuration } from './duration.ts'
 import { lineOf } from './json-text.ts'
@@ -132,7 +132,7 @@ function compileMail(
   const entry = source[name]
   const from = typeof entry === 'string' ? entry : name
   const words = source[from] as MailWordsSource
-  const kind = kindNamed('email', name)
+  const kind = findKind('email', name)
   const known = wordVariables('email', kind)
   const at = `/mail/${from}`
   const details = Object.entries(words.details ?? {}).map(([key, label]) => {
@@ -149,7 +149,7 @@ function compileMail(
     button: words.button === undefined ? null : phrase(words.button, known, `${at}/button`),
     details,
     isPlain: name === PLAIN_KIND,
-    showsCode: kind?.needed.includes('code') ?? false,
+    showsCode: kind?.required.includes('code') ?? false,
   }
 }
 
@@ -187,7 +187,7 @@ function compileSms(
   words: string | readonly string[],
   { phrases }: PhraseCompiler,
 ): readonly SmsVariant[] {
-  const known = wordVariables('sms', kindNamed('sms', name))
+  const known = wordVariables('sms', findKind('sms', name))
   const pointer = `/sms/${name}`
   const transliterated = typeof words === 'string' ? transliterate(words) : words.map(transliterate)
   const inGsm7 = phrases(transliterated, known, pointer)

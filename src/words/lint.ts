@@ -1,10 +1,12 @@
+import { VALIDITY_UNIT } from '../messages/kind.ts'
 import { hostOf } from '../messages/links.ts'
 import type { NewMessage } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
-import { segments } from '../messages/sms-segments.ts'
+import { countSegments } from '../messages/sms-segments.ts'
+import type { MailView } from './mails.ts'
 import type { Renderer } from './render.ts'
 
-/** What is looked at, so that a finding says what kind of thing is wrong. */
+/** The kind of a finding. */
 export type Check =
   | 'template'
   | 'parameter'
@@ -17,7 +19,7 @@ export type Check =
   | 'language'
   | 'validity'
 
-/** Something that a reader would notice, or a mail client. */
+/** A finding: something that a reader would notice, or a mail client. */
 export interface LintResult {
   readonly check: Check
   /** The file, or the message: `locales/de.json`, `email/file in ar`. */
@@ -43,12 +45,12 @@ const LINKS = [
   'https://console.example.com/a?b=1&c=2&copy=3&lt=4#d',
   `https://console.example.com/?q="x'y<z>&w={{brand.name}}{%if%}`,
 ]
-/** Would show if anything printed a parameter unescaped, or compiled it. */
+/** A value by which it shows when a parameter is printed unescaped, or compiled. */
 const HOSTILE = `<b id=x>&amp;"'{{ brand.name }}{% if %}`
+const LIQUID = /\{\{|\{%/
 
 /**
- * Reads every template, ours and the operator's, the way readers will: renders every kind in every language with
- * values chosen to show what is wrong.
+ * Renders every kind in every language, with the service's templates and the operator's, with values by which faults show.
  */
 export function lint(options: LintOptions): readonly LintResult[] {
   const { renderer } = options
@@ -66,7 +68,7 @@ export function lint(options: LintOptions): readonly LintResult[] {
       else lintSms(options, sample, locale, report)
     }
   }
-  // Said once each: rendering may have found what no trial did.
+  // Rendering may have found problems that the validation of the templates did not; each is listed once.
   for (const { file, reason } of renderer.problems()) {
     if (!findings.some(one => one.where === file && one.reason === reason))
       findings.push({ check: 'template', where: file, reason })
@@ -77,7 +79,7 @@ export function lint(options: LintOptions): readonly LintResult[] {
 type Report = (check: Check, reason: string) => void
 
 function lintMail(renderer: Renderer, sample: Sample, locale: string, report: Report): void {
-  const { kind, content } = sample
+  const { kind } = sample
   const message = sampleMessage(sample, locale)
   const { html, text, dir } = renderer.viewMail(message)
 
@@ -90,32 +92,28 @@ function lintMail(renderer: Renderer, sample: Sample, locale: string, report: Re
   if (!new RegExp(`<html[^>]*\\bdir="${dir}"`).test(html))
     report('language', `the html does not say dir="${dir}"`)
 
-  for (const key of [...(kind?.needed ?? []), ...(kind?.also ?? [])]) {
-    if (key === kind?.link) continue
-    if (key === kind?.life) {
-      lintValidity(renderer, message, key, report)
-      continue
-    }
-    const hostile = renderer.viewMail(changed(message, key, HOSTILE))
-    if (hostile.html.includes('<b id=x>')) report('escaping', `the html prints ${key} unescaped`)
-    else if (!unescapeHtml(hostile.html).includes(HOSTILE))
-      report('parameter', `the html does not show ${key}`)
-    if (!hostile.text.includes(HOSTILE)) report('parameter', `the text does not show ${key}`)
+  for (const key of [...(kind?.required ?? []), ...(kind?.optional ?? [])]) {
+    if (key === kind?.linkParam) lintLinks(renderer, message, key, report)
+    else if (key === VALIDITY_UNIT.email) lintValidity(renderer, message, report)
+    else lintParameter(renderer.viewMail(withParam(message, key, HOSTILE)), key, report)
   }
-  if (content.plain !== undefined) {
-    const hostile = renderer.viewMail({ ...message, content: { ...content, locale, plain: HOSTILE } })
-    if (hostile.html.includes('<b id=x>')) report('escaping', 'the html prints plain_email unescaped')
-    if (!unescapeHtml(hostile.html).includes(HOSTILE))
-      report('parameter', 'the html does not show plain_email')
-    if (!hostile.text.includes(HOSTILE)) report('parameter', 'the text does not show plain_email')
+  if (message.content.plain !== undefined) {
+    const hostile = { ...message, content: { ...message.content, plain: HOSTILE } }
+    lintParameter(renderer.viewMail(hostile), 'plain_email', report)
   }
-  if (kind?.link !== undefined) lintLinks(renderer, message, kind.link, report)
-  if (/\{\{|\{%/.test(html + text)) report('template', 'Liquid is left in the message')
+  if (LIQUID.test(html + text)) report('template', 'Liquid is left in the message')
+}
+
+/** @param view a mail whose parameter `key` is HOSTILE */
+function lintParameter({ html, text }: MailView, key: string, report: Report): void {
+  if (html.includes('<b id=x>')) report('escaping', `the html prints ${key} unescaped`)
+  else if (!unescapeHtml(html).includes(HOSTILE)) report('parameter', `the html does not show ${key}`)
+  if (!text.includes(HOSTILE)) report('parameter', `the text does not show ${key}`)
 }
 
 function lintLinks(renderer: Renderer, message: NewMessage, key: string, report: Report): void {
   for (const url of LINKS) {
-    const { html, text } = renderer.viewMail(changed(message, key, url))
+    const { html, text } = renderer.viewMail(withParam(message, key, url))
     const hrefs = [...html.matchAll(/\bhref="([^"]*)"/g)].map(match => unescapeHtml(match[1] ?? ''))
     const visible = unescapeHtml(html.replace(/<style[^]*?<\/style>|<[^>]*>/g, ''))
     if (!hrefs.includes(url))
@@ -127,11 +125,11 @@ function lintLinks(renderer: Renderer, message: NewMessage, key: string, report:
   }
 }
 
-function lintValidity(renderer: Renderer, message: NewMessage, key: string, report: Report): void {
-  const shown = (value: string) => renderer.viewMail(changed(message, key, value))
-  const [one, other] = [shown('7'), shown('11')]
-  if (one.html === other.html) report('validity', `the html does not say how long it is valid (${key})`)
-  if (one.text === other.text) report('validity', `the text does not say how long it is valid (${key})`)
+function lintValidity(renderer: Renderer, message: NewMessage, report: Report): void {
+  const key = VALIDITY_UNIT.email
+  const [one, other] = ['7', '11'].map(value => renderer.viewMail(withParam(message, key, value)))
+  if (one?.html === other?.html) report('validity', `the html does not say how long it is valid (${key})`)
+  if (one?.text === other?.text) report('validity', `the text does not say how long it is valid (${key})`)
 }
 
 function lintSms(
@@ -140,15 +138,16 @@ function lintSms(
   locale: string,
   report: Report,
 ): void {
+  const { kind, content } = sample
   const message = sampleMessage(sample, locale)
-  const said = (content: object) => {
-    const outgoing = renderer.render({ ...message, content: { ...message.content, ...content } })
+  const textOf = (changed: NewMessage) => {
+    const outgoing = renderer.render(changed)
     return outgoing.channel === 'sms' ? outgoing.body : ''
   }
-  const code = sample.content.params['code']
+  const code = content.params['code']
   for (const pluginId of [undefined, ...pluginIds]) {
-    const text = said({ pluginId })
-    const { segments: count, encoding, units } = segments(text)
+    const text = textOf({ ...message, content: { ...message.content, pluginId } })
+    const { segments: count, encoding, units } = countSegments(text)
     const signed = pluginId === undefined ? '' : ` with the signature of ${pluginId}`
     if (count > 1) report('segments', `takes ${count} segments (${encoding}, ${units})${signed}`)
     if (
@@ -158,29 +157,29 @@ function lintSms(
     ) {
       report('webotp', `has no room for the line that fills the code in${signed}`)
     }
-    if (/\{\{|\{%/.test(text)) report('template', 'Liquid is left in the message')
+    if (LIQUID.test(text)) report('template', 'Liquid is left in the message')
   }
-  if (code !== undefined) {
-    if (!said({ params: { ...sample.content.params, code: 'x{{code}}y' } }).includes('x{{code}}y')) {
-      report('parameter', 'the text does not show code as it is')
-    }
-    const life = (minute: string) => said({ params: { code, minute } })
-    if (webotpDomain === undefined && life('7') === life('11'))
-      report('validity', 'does not say how long it is valid (minute)')
-  } else if (sample.content.plain !== undefined) {
-    if (!said({ plain: 'a<b>&"{{x}}' }).includes('a<b>&"{{x}}'))
-      report('parameter', 'does not show plain_sms as it is')
-  } else
-    for (const key of sample.kind?.needed ?? [])
-      if (!said({ params: { ...sample.content.params, [key]: 'x{{y}}z' } }).includes('x{{y}}z'))
-        report('parameter', `does not show ${key} as it is`)
+  for (const key of kind?.required ?? []) {
+    const text = textOf(withParam(message, key, 'x{{code}}y'))
+    if (!text.includes('x{{code}}y')) report('parameter', `the text does not show ${key} as it is`)
+  }
+  if (content.plain !== undefined) {
+    const text = textOf({ ...message, content: { ...message.content, plain: 'a<b>&"{{x}}' } })
+    if (!text.includes('a<b>&"{{x}}')) report('parameter', 'does not show plain_sms as it is')
+  }
+  // With the WebOTP line the shorter variants count, which may leave it out.
+  const unit = VALIDITY_UNIT.sms
+  if (webotpDomain === undefined && kind?.optional.includes(unit)) {
+    const [one, other] = ['7', '11'].map(value => textOf(withParam(message, unit, value)))
+    if (one === other) report('validity', `does not say how long it is valid (${unit})`)
+  }
 }
 
-function changed(message: NewMessage, key: string, value: string): NewMessage {
+function withParam(message: NewMessage, key: string, value: string): NewMessage {
   return { ...message, content: { ...message.content, params: { ...message.content.params, [key]: value } } }
 }
 
-/** What makes a mail client fetch: pictures, sheets, scripts, frames, fonts. Links do not. */
+/** Markup for which a mail client fetches something: pictures, sheets, scripts, frames, fonts. Links do not. */
 const REMOTE =
   /<(?:img|script|link|iframe|frame|object|embed|video|audio|source|input|base)\b[^>]*(?:src|href|data|srcset)\s*=\s*["']?\s*(?!cid:|data:)[^\s>]*|\burl\(\s*["']?(?!data:|cid:)[^)]*|@import[^;]*|\bbackground\s*=\s*["'][^"']*/gi
 

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Channel } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
-import { segments } from '../messages/sms-segments.ts'
+import { countSegments } from '../messages/sms-segments.ts'
 import { galleryPage, type Preview } from './gallery-page.ts'
 import type { Renderer } from './render.ts'
 
@@ -61,5 +61,5 @@ function previewOf(renderer: Renderer, sample: Sample, locale: string): Preview 
   if (channel === 'email') return { channel, kind, locale, mail: renderer.viewMail(message) }
   const outgoing = renderer.render(message)
   const text = outgoing.channel === 'sms' ? outgoing.body : ''
-  return { channel, kind, locale, text, size: segments(text) }
+  return { channel, kind, locale, text, size: countSegments(text) }
 }

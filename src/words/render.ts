@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
 import type { NewMessage, Outgoing, OutgoingMail, OutgoingSms, SmsSender } from '../messages/message.ts'
-import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
+import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import type { Sample } from '../messages/samples.ts'
-import { segments } from '../messages/sms-segments.ts'
+import { countSegments } from '../messages/sms-segments.ts'
 import { type BrandSettings, createBrand } from './brand.ts'
 import { createMailRenderer, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
@@ -131,7 +131,7 @@ export function createRenderer(options: RendererOptions): Renderer {
         return chooseText(language.smsVariants(name, scope), content, webotpDomain)
       }),
     )
-    if (maxSegments !== undefined && segments(body).segments > maxSegments) {
+    if (maxSegments !== undefined && countSegments(body).segments > maxSegments) {
       throw new Unrenderable(`longer than SMS_MAX_SEGMENTS (${maxSegments}) allows`)
     }
     const sender = senderOf(plugin) ?? (country && countrySenders?.get(country))
@@ -141,7 +141,7 @@ export function createRenderer(options: RendererOptions): Renderer {
 
 /** Which words a message is said in: its kind's, or the frame around the platform's plain text. */
 function spoken({ channel, kind: name, content }: NewMessage): Sample {
-  const kind = content.words === 'plain' ? undefined : kindNamed(channel, name)
+  const kind = content.words === 'plain' ? undefined : findKind(channel, name)
   if (!kind && content.plain === undefined) throw new Unrenderable(`no words for ${name}, and no plain text`)
   return { channel, name: kind?.name ?? PLAIN_KIND, kind, content }
 }

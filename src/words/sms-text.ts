@@ -1,5 +1,5 @@
 import type { Content } from '../messages/message.ts'
-import { segments } from '../messages/sms-segments.ts'
+import { countSegments } from '../messages/sms-segments.ts'
 
 /** What the origin-bound one-time code format takes: anything else would not be read by a browser. */
 const WEBOTP_CODE = /^[\w-]{1,64}$/
@@ -23,10 +23,10 @@ export function chooseText(
   const texts: string[] = []
   for (const variant of variants) {
     const text = tidy(variant)
-    if (segments(text + line).segments === 1) return text + line
+    if (countSegments(text + line).segments === 1) return text + line
     texts.push(text)
   }
-  const count = (text: string) => segments(text).segments
+  const count = (text: string) => countSegments(text).segments
   return (
     texts.find(text => count(text) === 1) ??
     texts.reduce((best, text) => (count(text) < count(best) ? text : best))

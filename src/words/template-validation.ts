@@ -1,4 +1,4 @@
-import { kindNamed, PLAIN_KIND } from '../messages/registry.ts'
+import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import { samples, withRequiredOnly } from '../messages/samples.ts'
 import type { Brand } from './brand.ts'
 import { parseJsonObject } from './json-text.ts'
@@ -52,7 +52,7 @@ export function compileOwnMail(
   languages: ReadonlyMap<string, Language>,
   brand: Brand,
 ): string {
-  if (name !== PLAIN_KIND && !kindNamed('email', name)) throw new Error(`no kind of mail is called ${name}`)
+  if (name !== PLAIN_KIND && !findKind('email', name)) throw new Error(`no kind of mail is called ${name}`)
   const language = languages.get(tag ?? FALLBACK)
   if (!language) throw new Error(`no language is called ${tag}`)
   renderSamples(engine.compile(text, layoutVariables), language, brand, name)

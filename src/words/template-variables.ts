@@ -1,4 +1,4 @@
-import type { MessageKind } from '../messages/kind.ts'
+import { type MessageKind, VALIDITY_UNIT } from '../messages/kind.ts'
 import { hostOf } from '../messages/links.ts'
 import type { Channel, Content } from '../messages/message.ts'
 import { messageKinds } from '../messages/registry.ts'
@@ -6,7 +6,7 @@ import { parseValidity } from '../messages/validity.ts'
 import type { Brand } from './brand.ts'
 import type { Scope } from './template-engine.ts'
 
-/** What words and layouts may name: the kind's parameters, the plain text, brand, locale, validity; nothing else. */
+/** The variables of words and layouts: the kind's parameters, the plain text, brand, locale, validity; no other. */
 
 /** The language of a message, as templates see it. */
 export interface LocaleView {
@@ -46,7 +46,7 @@ const WORDS = [
 
 /** The parameters that a kind's words may name. */
 export function variablesOf(kind: MessageKind): readonly string[] {
-  return [...new Set([...kind.needed, ...kind.also, kind.life])]
+  return [...new Set([...kind.required, ...kind.optional, VALIDITY_UNIT[kind.channel]])]
 }
 
 /** The names that words may use; of every kind of the channel when `kind` is undefined. */
@@ -65,9 +65,9 @@ export const layoutVariables: ReadonlySet<string> = new Set([
 const NOTHING: Readonly<Record<Channel, Scope>> = { email: blank('email'), sms: blank('sms') }
 
 /**
- * The values behind those names. What a message does not have is null, so that `if` can ask for it; a name that no
- * message has is a fault.
- * @param validity the stated life in words; null when the platform stated none.
+ * The values of those variables. One that the message does not have is null, so that `if` can ask for it; a variable
+ * that no message has is a fault.
+ * @param validity the stated validity in words; null when the platform stated none.
  */
 export function scopeOf(
   channel: Channel,
@@ -80,7 +80,7 @@ export function scopeOf(
     readonly signature?: string
   },
 ): Scope {
-  const url = kind?.link === undefined ? undefined : content.params[kind.link]
+  const url = kind?.linkParam === undefined ? undefined : content.params[kind.linkParam]
   const shared = {
     ...NOTHING[channel],
     ...content.params,
@@ -98,7 +98,7 @@ export function scopeOf(
   }
 }
 
-/** What is the same in every message of one language, by name: brand and locale. */
+/** The variables that are the same in every message of one language: brand and locale. */
 export function fixedVariables(
   brand: Brand,
   { tag, language, dir, start, end }: LocaleView,
@@ -111,20 +111,15 @@ export function fixedVariables(
   return fixed
 }
 
-/** The stated life of a message in a language's words; null when the platform stated none. */
+/** The stated validity of a message in a language's words; null when the platform stated none. */
 export function statedValidity(
   language: { formatValidity(ms: number): string },
   channel: Channel,
   content: Content,
 ): string | null {
-  const ms = lifeIn(channel, content)
+  const unit = VALIDITY_UNIT[channel]
+  const ms = parseValidity(unit, content.params[unit])
   return ms === null ? null : language.formatValidity(ms)
-}
-
-/** The stated life of a message's parameters in ms; null when the platform stated none. */
-function lifeIn(channel: Channel, content: Content): number | null {
-  const unit = channel === 'email' ? 'hour' : 'minute'
-  return parseValidity(unit, content.params[unit])
 }
 
 function allParams(channel: Channel): readonly string[] {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { testBody } from '../../src/admin/console/send.ts'
-import { kinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/registry.ts'
 import { openBrowser } from '../rigs/browser.ts'
 import { startRig, until } from '../rigs/service.ts'
 
@@ -67,7 +67,7 @@ rig.twilio.fault = request =>
 
 const PEOPLE = 'ann bob carla dmitri elif fatima goran hua ines jonas kim lara mei noor olga pablo'.split(' ')
 const PLACES = ['example.com', 'example.org', 'mail.example.net']
-const often = kinds.filter(({ name }) =>
+const often = callbackKinds.filter(({ name }) =>
   ['registration-activation', 'activation-code', 'recovery-code', 'registration-code', 'login-code'].includes(
     name,
   ),
@@ -78,7 +78,7 @@ let count = 0
 /** One callback as the platform sends it; codes are valid for half an hour. */
 async function one(): Promise<void> {
   count += 1
-  const kind = random() < 0.9 ? oneOf(often) : oneOf(kinds)
+  const kind = random() < 0.9 ? oneOf(often) : oneOf(callbackKinds)
   const to =
     kind.channel === 'email'
       ? `${oneOf(PEOPLE)}${count}@${oneOf(PLACES)}`

@@ -3,7 +3,7 @@ import { connect } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { segments } from '../../src/messages/sms-segments.ts'
+import { countSegments } from '../../src/messages/sms-segments.ts'
 import { mailBody, shown, smsBody, startRig } from '../rigs/service.ts'
 
 const KNOWN_CODES = {
@@ -271,7 +271,7 @@ t.test('a code is one segment where the operator wants to pay for one', async t 
   t.equal((await rig.post('sms', smsBody({}, { code: 'A’b' }))).errCode, 0)
   t.match(rig.twilio.messages[1]?.body, 'A’b', "a parameter's curly quote stays")
   t.equal((await rig.post('sms', smsBody())).errCode, 0)
-  t.equal(segments(rig.twilio.messages[2]?.body ?? '').encoding, 'GSM-7', 'our own words are GSM-7')
+  t.equal(countSegments(rig.twilio.messages[2]?.body ?? '').encoding, 'GSM-7', 'our own words are GSM-7')
 })
 
 t.test('whatever a body holds: an answer of the contract, never a fault', async t => {

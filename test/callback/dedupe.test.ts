@@ -33,7 +33,7 @@ function acceptances(
     known: true,
     purpose: 'code',
     content: { params: {}, words: 'ours', ...(pluginId === '' ? {} : { pluginId }) },
-    lifeMs: 1000,
+    validityMs: 1000,
   } as Extract<Interpretation, { ok: true }>
   const prepared = prepareMessages(
     {

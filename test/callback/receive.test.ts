@@ -71,7 +71,7 @@ function open(given: Given = {}) {
       known: true,
       purpose: 'code',
       content: { params: { code: '1' }, words: 'ours' },
-      lifeMs: 600_000,
+      validityMs: 600_000,
     }),
     recipients: (_channel, to) => ({
       valid: to.split(', ').map(each => ({ to: each, masked: '***' })),

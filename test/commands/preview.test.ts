@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { kinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/registry.ts'
 import { enough } from '../config/settings.ts'
 import { command } from './rig.ts'
 
@@ -15,7 +15,7 @@ t.test('writes every kind in every language, and an index', async t => {
     ['mail', 'sms'].flatMap(folder => readdirSync(join(out, folder)).map(name => `${folder}/${name}`)),
   )
   const index = readFileSync(join(out, 'index.html'), 'utf8')
-  for (const { channel, name } of kinds) {
+  for (const { channel, name } of callbackKinds) {
     for (const locale of ['en', 'zh-CN', 'zh-TW', 'es', 'ar']) {
       t.ok(
         files.has(`${channel === 'email' ? 'mail' : 'sms'}/${name}.${locale}.txt`),

@@ -6,7 +6,7 @@ import {
   type InterpreterOptions,
 } from '../../src/messages/interpret.ts'
 import { createLinkPolicy } from '../../src/messages/links.ts'
-import { kinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/registry.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -32,7 +32,7 @@ function refused(result: Interpretation) {
 }
 
 t.test('every kind is known by its type, as a number or as text', async t => {
-  for (const kind of kinds) {
+  for (const kind of callbackKinds) {
     for (const type of [kind.type, String(kind.type), ` ${kind.type} `]) {
       const params = { ...kind.sample.params, type }
       const body = kind.channel === 'email' ? email(params) : sms(params)
@@ -49,7 +49,7 @@ t.test('every kind is known by its type, as a number or as text', async t => {
 t.test('hour and code are as good as numbers', async t => {
   const result = read(interpret('email', email({ type: 5, code: 123456, hour: 2 })))
   t.same(result.content.params, { code: '123456', hour: '2' })
-  t.equal(result.lifeMs, 2 * HOUR)
+  t.equal(result.validityMs, 2 * HOUR)
 })
 
 t.test('a number that JSON has not kept exactly is no code', async t => {
@@ -114,7 +114,7 @@ t.test('a needed key that is missing or unusable falls back to the plain text', 
     t.equal(result.content.words, 'plain')
     t.equal(result.content.plain, plain)
     t.same(result.content.params, { hour: '3' })
-    t.equal(result.lifeMs, 3 * HOUR)
+    t.equal(result.validityMs, 3 * HOUR)
     t.match(refused(interpret('email', email({ type: 1, url }))), { pointer: '/email_param/url' })
   }
   const lost = read(interpret('sms', sms({ type: 4, minute: 5 }, { plain_sms: 'Code 1234' })))
@@ -122,7 +122,7 @@ t.test('a needed key that is missing or unusable falls back to the plain text', 
     kind: 'login-code',
     purpose: 'code',
     content: { words: 'plain', plain: 'Code 1234' },
-    lifeMs: 5 * MINUTE,
+    validityMs: 5 * MINUTE,
   })
   t.match(read(interpret('email', email({ type: 6, hour: '1' }, { plain_email: 'Code 1234' }))), {
     kind: 'recovery-code',
@@ -133,12 +133,15 @@ t.test('a needed key that is missing or unusable falls back to the plain text', 
 t.test('an unknown type is delivered as plain text, or refused without any', async t => {
   for (const type of [4, '99', 'alert', null, undefined, true, {}, '__proto__', 'constructor']) {
     const result = read(interpret('email', email({ type }, { plain_email: 'Hello' })))
-    t.match(result, { kind: 'plain', known: false, purpose: 'plain', lifeMs: 24 * HOUR })
+    t.match(result, { kind: 'plain', known: false, purpose: 'plain', validityMs: 24 * HOUR })
     t.match(result.content, { words: 'plain', plain: 'Hello', params: {} })
     t.match(refused(interpret('email', email({ type }))), { pointer: '/email_param/type' })
     t.match(refused(interpret('sms', sms({ type: type === 4 ? 5 : type }))), { pointer: '/sms_param/type' })
   }
-  t.equal(read(interpret('sms', sms({ type: 9, code: '1' }, { plain_sms: 'Code 1' }))).lifeMs, 10 * MINUTE)
+  t.equal(
+    read(interpret('sms', sms({ type: 9, code: '1' }, { plain_sms: 'Code 1' }))).validityMs,
+    10 * MINUTE,
+  )
 })
 
 t.test("the platform's words are said where the settings prefer them", async t => {
@@ -178,7 +181,7 @@ t.test('validity: decimals count, nonsense is the default of the purpose', async
         'email',
         email({ type, url: 'https://e.test/', download_url: 'https://e.test/', code: '1', hour }),
       ),
-    ).lifeMs
+    ).validityMs
   t.equal(life(1, '0.5'), HOUR / 2)
   t.equal(life(1, 720), 720 * HOUR)
   for (const nonsense of [undefined, '', 'soon', 0, '0', -1, 720.1, '1,5', 'NaN', '0x10', true, '1e2']) {
@@ -188,15 +191,15 @@ t.test('validity: decimals count, nonsense is the default of the purpose', async
     t.equal(life(5, nonsense), 10 * MINUTE)
   }
   const minute = read(interpret('sms', sms({ type: 1, code: '1', minute: '2.5' })))
-  t.equal(minute.lifeMs, 150_000)
+  t.equal(minute.validityMs, 150_000)
   const stated = read(interpret('sms', sms({ type: 1, code: '1', minute: 'soon' })))
   t.same(stated.content.params, { code: '1' }, 'a life that was not stated is not told')
   for (const tooShort of ['0.001', 0.016, '0.000001']) {
-    const { lifeMs, content } = read(interpret('sms', sms({ type: 1, code: '1', minute: tooShort })))
-    t.equal(lifeMs, 10 * MINUTE, `${tooShort} minutes are less than a second, and as good as 0`)
+    const { validityMs, content } = read(interpret('sms', sms({ type: 1, code: '1', minute: tooShort })))
+    t.equal(validityMs, 10 * MINUTE, `${tooShort} minutes are less than a second, and as good as 0`)
     t.same(content.params, { code: '1' })
   }
-  t.equal(read(interpret('sms', sms({ type: 1, code: '1', minute: '0.017' }))).lifeMs, 1020)
+  t.equal(read(interpret('sms', sms({ type: 1, code: '1', minute: '0.017' }))).validityMs, 1020)
 })
 
 t.test('a code is opaque, but stays on its line and exact', async t => {
@@ -327,7 +330,8 @@ t.test('no body makes it throw, and no reason repeats a value', async () => {
         })
         if (result.ok)
           return (
-            result.lifeMs > 0 && Object.values(result.content.params).every(text => typeof text === 'string')
+            result.validityMs > 0 &&
+            Object.values(result.content.params).every(text => typeof text === 'string')
           )
         return result.pointer.startsWith('/') && result.why.length < 120
       },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createLinkPolicy, hostOf, linksIn } from '../../src/messages/links.ts'
+import { createLinkPolicy, findLinks, hostOf } from '../../src/messages/links.ts'
 
 const any = createLinkPolicy({ httpsOnly: false, hosts: [] })
 
@@ -93,12 +93,12 @@ t.test('the host is told as a browser would go there', async t => {
 })
 
 t.test('links in running text end before the punctuation', async t => {
-  t.same(linksIn('See (https://a.test/x), https://b.test/#!c/d==. Or http://c.test!'), [
+  t.same(findLinks('See (https://a.test/x), https://b.test/#!c/d==. Or http://c.test!'), [
     'https://a.test/x',
     'https://b.test/#!c/d==',
     'http://c.test',
   ])
-  t.same(linksIn('请打开https://a.test/激活，谢谢'), ['https://a.test/'])
+  t.same(findLinks('请打开https://a.test/激活，谢谢'), ['https://a.test/'])
 })
 
 t.test('whatever passes, a browser reads as http or https without user information', async () => {

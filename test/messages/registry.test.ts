@@ -1,7 +1,8 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
+import { VALIDITY_UNIT } from '../../src/messages/kind.ts'
 import { createLinkPolicy } from '../../src/messages/links.ts'
-import { kindNamed, kindOf, kinds, messageKinds } from '../../src/messages/registry.ts'
+import { callbackKinds, findKind, findKindByType, messageKinds } from '../../src/messages/registry.ts'
 
 t.test('every file of kinds/ is listed', async t => {
   const files = await readdir(new URL('../../src/messages/kinds/', import.meta.url))
@@ -10,36 +11,58 @@ t.test('every file of kinds/ is listed', async t => {
 })
 
 t.test('the types are those of the contract', async t => {
-  const types = (channel: string) => kinds.filter(kind => kind.channel === channel).map(({ type }) => type)
+  const types = (channel: string) =>
+    callbackKinds.filter(kind => kind.channel === channel).map(({ type }) => type)
   t.same(types('email'), [1, 2, 3, 5, 6, 7, 8, 9])
   t.same(types('sms'), [1, 2, 3, 4])
 })
 
 t.test('a kind is found by channel and type, and by name', async t => {
-  for (const kind of kinds) {
-    t.equal(kindOf(kind.channel, String(kind.type)), kind)
-    t.equal(kindNamed(kind.channel, kind.name), kind)
+  for (const kind of callbackKinds) {
+    t.equal(findKindByType(kind.channel, String(kind.type)), kind)
+    t.equal(findKind(kind.channel, kind.name), kind)
   }
-  t.equal(kindOf('email', '4'), undefined)
-  t.equal(kindOf('sms', '5'), undefined)
-  t.equal(kindNamed('sms', 'file'), undefined)
-  t.equal(kindNamed('email', 'plain'), undefined)
+  t.equal(findKindByType('email', '4'), undefined)
+  t.equal(findKindByType('sms', '5'), undefined)
+  t.equal(findKind('sms', 'file'), undefined)
+  t.equal(findKind('email', 'plain'), undefined)
 })
 
-t.test('each sample has what its kind needs and nothing it does not know', async t => {
+t.test('each sample has what its kind requires, and no parameter that its kind does not name', async t => {
   const policy = createLinkPolicy({ httpsOnly: true, hosts: ['*.example.com'] })
-  for (const { name, needed, also, sample, link, channel } of kinds) {
+  for (const { name, required, optional, sample, linkParam } of messageKinds) {
     t.same(
-      Object.keys(sample.params).filter(key => ![...needed, ...also].includes(key)),
+      Object.keys(sample.params).filter(key => ![...required, ...optional].includes(key)),
       [],
       name,
     )
     t.same(
-      needed.filter(key => !(key in sample.params)),
+      required.filter(key => !(key in sample.params)),
       [],
       name,
     )
-    if (link !== undefined) t.equal(policy(sample.params[link] ?? ''), null)
-    t.equal(sample.subject !== undefined, channel === 'email')
+    if (linkParam !== undefined) t.equal(policy(sample.params[linkParam] ?? ''), null)
+  }
+  for (const { sample, channel } of callbackKinds) t.equal(sample.subject !== undefined, channel === 'email')
+})
+
+t.test('docs/templates.md lists every kind with its parameters', async t => {
+  const docs = await readFile(new URL('../../docs/templates.md', import.meta.url), 'utf8')
+  for (const channel of ['email', 'sms'] as const) {
+    const title = channel === 'email' ? 'mail' : 'SMS'
+    const [, table = ''] =
+      new RegExp(`^\\| ${title} \\| parameters \\|\\n((?:\\|.*\\n)+)`, 'm').exec(docs) ?? []
+    const listed = new Map<string, readonly string[]>()
+    for (const row of table.split('\n')) {
+      const [, names = [], params = []] = row.split('|').map(cell => cell.match(/(?<=`)[\w-]+(?=`)/g) ?? [])
+      for (const name of names) listed.set(name, [...params].sort())
+    }
+    listed.delete('plain')
+    const known = callbackKinds.filter(kind => kind.channel === channel)
+    const expected = known.map(({ name, required, optional }) => [
+      name,
+      [...new Set([...required, ...optional, VALIDITY_UNIT[channel]])].sort(),
+    ])
+    t.same(Object.fromEntries(listed), Object.fromEntries(expected))
   }
 })

@@ -1,33 +1,33 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { segments, transliterate } from '../../src/messages/sms-segments.ts'
+import { countSegments, transliterate } from '../../src/messages/sms-segments.ts'
 
 t.test('GSM-7: 160 alone, 153 each', async t => {
-  t.same(segments('a'.repeat(160)), { encoding: 'GSM-7', units: 160, segments: 1 })
-  t.same(segments('a'.repeat(161)), { encoding: 'GSM-7', units: 161, segments: 2 })
-  t.equal(segments('a'.repeat(306)).segments, 2)
-  t.equal(segments('a'.repeat(307)).segments, 3)
-  t.same(segments(''), { encoding: 'GSM-7', units: 0, segments: 1 })
-  t.equal(segments('@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà').encoding, 'GSM-7')
+  t.same(countSegments('a'.repeat(160)), { encoding: 'GSM-7', units: 160, segments: 1 })
+  t.same(countSegments('a'.repeat(161)), { encoding: 'GSM-7', units: 161, segments: 2 })
+  t.equal(countSegments('a'.repeat(306)).segments, 2)
+  t.equal(countSegments('a'.repeat(307)).segments, 3)
+  t.same(countSegments(''), { encoding: 'GSM-7', units: 0, segments: 1 })
+  t.equal(countSegments('@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà').encoding, 'GSM-7')
 })
 
 t.test('the extension table counts twice and is never parted', async t => {
-  t.equal(segments('€'.repeat(80)).units, 160)
-  t.equal(segments('€'.repeat(80)).segments, 1)
-  t.equal(segments('€'.repeat(81)).segments, 2)
-  t.equal(segments(`${'a'.repeat(152)}€${'a'.repeat(151)}`).segments, 2)
+  t.equal(countSegments('€'.repeat(80)).units, 160)
+  t.equal(countSegments('€'.repeat(80)).segments, 1)
+  t.equal(countSegments('€'.repeat(81)).segments, 2)
+  t.equal(countSegments(`${'a'.repeat(152)}€${'a'.repeat(151)}`).segments, 2)
   t.equal(
-    segments(`${'a'.repeat(152)}€${'a'.repeat(152)}`).segments,
+    countSegments(`${'a'.repeat(152)}€${'a'.repeat(152)}`).segments,
     3,
     'an escape pair moves to the next segment whole',
   )
 })
 
 t.test('UCS-2: 70 alone, 67 each, a surrogate pair never parted', async t => {
-  t.same(segments('码'.repeat(70)), { encoding: 'UCS-2', units: 70, segments: 1 })
-  t.equal(segments('码'.repeat(71)).segments, 2)
-  t.equal(segments('á').encoding, 'UCS-2')
-  t.equal(segments(`${'码'.repeat(66)}😀${'码'.repeat(66)}`).segments, 3)
+  t.same(countSegments('码'.repeat(70)), { encoding: 'UCS-2', units: 70, segments: 1 })
+  t.equal(countSegments('码'.repeat(71)).segments, 2)
+  t.equal(countSegments('á').encoding, 'UCS-2')
+  t.equal(countSegments(`${'码'.repeat(66)}😀${'码'.repeat(66)}`).segments, 3)
 })
 
 t.test('our own words become GSM-7 where a neighbour exists', async t => {
@@ -39,7 +39,7 @@ t.test('our own words become GSM-7 where a neighbour exists', async t => {
 t.test('the count is between the two bounds of arithmetic', async () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 800 }), text => {
-      const { encoding, units, segments: count } = segments(text)
+      const { encoding, units, segments: count } = countSegments(text)
       const [alone, each] = encoding === 'GSM-7' ? [160, 153] : [70, 67]
       return units <= alone
         ? count === 1

@@ -7,7 +7,7 @@ import t from 'tap'
 import { sendEachKindOnce } from '../../sandbox/once.ts'
 import { formatResults, listFaults } from '../../sandbox/result-table.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
-import { kinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/registry.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const ports = { callbacks: 0, admin: 0, page: 0 }
@@ -29,7 +29,7 @@ t.test('one run plays every kind, finds each once and leaves only what it was to
   t.equal(err, '')
   t.equal(code, 0, out)
   const rows = out.split('\n')
-  for (const { channel, name } of kinds)
+  for (const { channel, name } of callbackKinds)
     t.equal(
       rows.filter(row =>
         new RegExp(`^${channel} +${name} +0 +\\d+ +once +kept/${channel}-${name}\\.`).test(row),
@@ -51,7 +51,7 @@ t.test('what does not arrive as it should is said, and how', async t => {
   stage.peers.inbox.setFault({ is: 'refuse', at: 'rcpt', code: 550, message: '5.1.1 No such user here' })
   const rows = await sendEachKindOnce(stage, 2000)
   const wrong = listFaults(rows)
-  const mails = kinds.filter(kind => kind.channel === 'email').length + 1
+  const mails = callbackKinds.filter(kind => kind.channel === 'email').length + 1
   t.equal(wrong.filter(line => /^email .*: answered HTTP 400, err_code 4002012/.test(line)).length, mails)
   t.equal(wrong.filter(line => /^email .*: no mail arrived$/.test(line)).length, mails)
   t.equal(wrong.filter(line => line.startsWith('sms')).length, 0)

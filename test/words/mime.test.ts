@@ -78,17 +78,20 @@ t.test('lines stay short, end with CRLF and hold ASCII only', async t => {
   t.equal((await readMail(raw)).text.replaceAll('\r\n', '\n').trimEnd(), long.trimEnd())
 })
 
-t.test('a line of a body has at most 76 characters (RFC 2045, 6.7 and 6.8), and makes use of them', async t => {
-  const ascii = 'x'.repeat(1000)
-  const chinese = '验证码'.repeat(300)
-  for (const text of [ascii, chinese, `${'word '.repeat(400)}é=`]) {
-    const raw = compose({ ...base, text, html: `<p>${text}</p>` })
-    const lengths = lines(raw).map(line => line.length)
-    t.equal(Math.max(...lengths), 76)
-  }
-  t.match(compose({ ...base, text: chinese }).toString('latin1'), /base64\r\n\r\n[\w+/]{76}\r\n/)
-  t.match(compose({ ...base, text: ascii }).toString('latin1'), /quoted-printable\r\n\r\nx{75}=\r\n/)
-})
+t.test(
+  'a line of a body has at most 76 characters (RFC 2045, 6.7 and 6.8), and makes use of them',
+  async t => {
+    const ascii = 'x'.repeat(1000)
+    const chinese = '验证码'.repeat(300)
+    for (const text of [ascii, chinese, `${'word '.repeat(400)}é=`]) {
+      const raw = compose({ ...base, text, html: `<p>${text}</p>` })
+      const lengths = lines(raw).map(line => line.length)
+      t.equal(Math.max(...lengths), 76)
+    }
+    t.match(compose({ ...base, text: chinese }).toString('latin1'), /base64\r\n\r\n[\w+/]{76}\r\n/)
+    t.match(compose({ ...base, text: ascii }).toString('latin1'), /quoted-printable\r\n\r\nx{75}=\r\n/)
+  },
+)
 
 t.test('a long subject is folded at blanks into lines of at most 76 characters', async t => {
   const subject = `${'long words '.repeat(60)}end`

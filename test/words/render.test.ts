@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createLinkPolicy } from '../../src/messages/links.ts'
-import { kinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/registry.ts'
 import { sampleMessage, samples } from '../../src/messages/samples.ts'
-import { segments } from '../../src/messages/sms-segments.ts'
+import { countSegments } from '../../src/messages/sms-segments.ts'
 import { Unrenderable } from '../../src/words/render.ts'
 import { createRenderCache } from '../../src/words/render-cache.ts'
 import { messageOf, rawOf, readMail, rendererFor, smsOf } from './rendering.ts'
 
 const renderer = rendererFor()
-const mails = kinds.filter(kind => kind.channel === 'email')
+const mails = callbackKinds.filter(kind => kind.channel === 'email')
 
 t.test('the built-in words are complete, in every language', async t => {
   t.same(renderer.locales, ['ar', 'en', 'es', 'zh-CN', 'zh-TW'])
@@ -23,7 +23,7 @@ t.test('every kind of mail in every language has all its parameters in both part
         rawOf(renderer, messageOf('email', kind.name, { params: kind.sample.params, locale })),
       )
       for (const [key, value] of Object.entries(kind.sample.params)) {
-        if (key === kind.life) continue
+        if (key === 'hour') continue
         t.ok(mail.text.includes(value), `${kind.name} ${locale}: ${key} in the text`)
         t.ok(mail.html.replaceAll('&amp;', '&').includes(value), `${kind.name} ${locale}: ${key} in the html`)
       }
@@ -131,7 +131,7 @@ t.test('parameters are escaped in html, literal in text, and never evaluated', a
   const hostile = `<script>alert(1)</script>&lt;"'{{ brand.name }}{% include '.env' %}{{ 7 | times: 6 }}`
   for (const kind of mails) {
     const params = { ...kind.sample.params }
-    for (const key of Object.keys(params)) if (key !== kind.link && key !== kind.life) params[key] = hostile
+    for (const key of Object.keys(params)) if (key !== kind.linkParam && key !== 'hour') params[key] = hostile
     const mail = await readMail(rawOf(renderer, messageOf('email', kind.name, { params, subject: hostile })))
     t.equal(mail.subject, hostile)
     t.notMatch(mail.html, /<script>alert/)
@@ -248,11 +248,11 @@ t.test('a form that is filled in says what the layout says, whatever the message
       locale: fc.constantFrom(...renderer.locales),
       subject: clean,
       needed: fc.record(
-        Object.fromEntries(kind.needed.map(key => [key, key === kind.link ? fc.webUrl() : clean])),
+        Object.fromEntries(kind.required.map(key => [key, key === kind.linkParam ? fc.webUrl() : clean])),
       ),
       also: fc.record(
         Object.fromEntries(
-          kind.also.map(key => [key, key === kind.life ? fc.constantFrom('1', '0.5', '72', 'x') : clean]),
+          kind.optional.map(key => [key, key === 'hour' ? fc.constantFrom('1', '0.5', '72', 'x') : clean]),
         ),
         { requiredKeys: [] },
       ),
@@ -299,13 +299,13 @@ t.test('every SMS is one segment and carries the brand', async t => {
   const brands = ['Acme', 'Northwind', 'Contoso Devices', '云智科技', 'شركة النور', 'Café Sol']
   for (const name of brands) {
     const branded = rendererFor({ brand: { name } })
-    for (const kind of kinds.filter(kind => kind.channel === 'sms')) {
+    for (const kind of callbackKinds.filter(kind => kind.channel === 'sms')) {
       for (const locale of branded.locales) {
         const text = smsOf(
           branded,
           messageOf('sms', kind.name, { params: { code: '123456', minute: '10' }, locale }),
         )
-        t.match(segments(text), { segments: 1 }, `${kind.name} ${locale} ${name}`)
+        t.match(countSegments(text), { segments: 1 }, `${kind.name} ${locale} ${name}`)
         t.ok(text.includes(name) && text.includes('123456'))
       }
     }
@@ -356,14 +356,14 @@ t.test('plain SMS is signed once', async t => {
 
 t.test('the WebOTP line is last, exact, and never costs a segment', async t => {
   const webotp = rendererFor({ sms: { webotpDomain: 'login.example.com' } })
-  for (const kind of kinds.filter(kind => kind.channel === 'sms')) {
+  for (const kind of callbackKinds.filter(kind => kind.channel === 'sms')) {
     for (const locale of webotp.locales) {
       const text = smsOf(
         webotp,
         messageOf('sms', kind.name, { params: { code: '123456', minute: '10' }, locale }),
       )
       t.equal(text.split('\n').at(-1), '@login.example.com #123456')
-      t.equal(segments(text).segments, 1)
+      t.equal(countSegments(text).segments, 1)
     }
   }
   const odd = smsOf(webotp, messageOf('sms', 'login-code', { params: { code: '12 34', minute: '10' } }))
@@ -376,7 +376,7 @@ t.test('the WebOTP line is last, exact, and never costs a segment', async t => {
     long,
     messageOf('sms', 'phone-update', { params: { code: '12345678', minute: '10' }, locale: 'zh-CN' }),
   )
-  t.equal(segments(text).segments, 1)
+  t.equal(countSegments(text).segments, 1)
   t.match(text, /12345678/)
 })
 
@@ -384,7 +384,7 @@ t.test('SMS_MAX_SEGMENTS refuses what would cost more', async t => {
   const strict = rendererFor({ sms: { maxSegments: 1 } })
   const message = messageOf('sms', 'login-code', { params: { code: 'x'.repeat(150) } })
   t.throws(() => strict.render(message), Unrenderable)
-  t.equal(segments(smsOf(renderer, message)).segments, 2)
+  t.equal(countSegments(smsOf(renderer, message)).segments, 2)
 })
 
 t.test('language: of the message, of the country, of the service, of the nearest kin', async t => {

@@ -2,7 +2,7 @@ import { parse } from 'node:querystring'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Emit } from '../../events/events.ts'
-import type { Kind } from '../../messages/kind.ts'
+import type { CallbackKind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
 import {
   type AdminQueries,
@@ -26,7 +26,7 @@ export interface ConsoleOptions {
   readonly health: ServiceHealth
   readonly lanes: () => readonly ChannelStatus[]
   readonly channels: readonly Channel[]
-  readonly kinds: readonly Kind[]
+  readonly kinds: readonly CallbackKind[]
   readonly kindNames: readonly string[]
   /** Kinds whose words can be looked at. */
   readonly gallery: readonly { readonly channel: Channel; readonly name: string }[]

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Kind } from '../../messages/kind.ts'
+import type { CallbackKind } from '../../messages/kind.ts'
 import { type Html, html } from './html.ts'
 
 /** What a test send answered. */
@@ -11,7 +11,11 @@ export interface TestResult {
 }
 
 /** The body that the platform would post for a kind, with a code of its own and a subject that says it is a test. */
-export function testBody(kind: Kind, to: string, now: number): Record<string, unknown> & { to: string } {
+export function testBody(
+  kind: CallbackKind,
+  to: string,
+  now: number,
+): Record<string, unknown> & { to: string } {
   const code = String(randomInt(100_000, 1_000_000))
   const params = {
     ...kind.sample.params,
@@ -24,7 +28,11 @@ export function testBody(kind: Kind, to: string, now: number): Record<string, un
 }
 
 /** The form of a test send, and what the last one came to. */
-export function sendPage(kinds: readonly Kind[], result: TestResult | null, problem: string | null): Html {
+export function sendPage(
+  kinds: readonly CallbackKind[],
+  result: TestResult | null,
+  problem: string | null,
+): Html {
   return html`${problem === null ? '' : html`<ul class="causes"><li class="warn">${problem}</li></ul>`}${result === null ? '' : resultLine(result)}
 <section class="card"><p>Sends one real message by the road of every other: words, store, provider. An SMS costs money; quotas count it.</p>
 <form class="row" method="post" action="/console/send">

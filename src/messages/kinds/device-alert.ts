@@ -5,9 +5,8 @@ export const deviceAlert: MessageKind = {
   name: 'device-alert',
   channel: 'email',
   purpose: 'alarm',
-  needed: ['device'],
-  also: ['product', 'mac', 'rule', 'condition', 'content', 'current', 'count', 'time', 'since'],
-  life: 'hour',
+  required: ['device'],
+  optional: ['product', 'mac', 'rule', 'condition', 'content', 'current', 'count', 'time', 'since'],
   sample: {
     params: {
       device: '1144502133',
@@ -25,4 +24,4 @@ export const deviceAlert: MessageKind = {
 }
 
 /** The same by SMS. */
-export const deviceAlertSms: MessageKind = { ...deviceAlert, channel: 'sms', life: 'minute' }
+export const deviceAlertSms: MessageKind = { ...deviceAlert, channel: 'sms' }

@@ -5,9 +5,8 @@ export const deviceEvent: MessageKind = {
   name: 'device-event',
   channel: 'email',
   purpose: 'alarm',
-  needed: ['device'],
-  also: ['event', 'values', 'product', 'time'],
-  life: 'hour',
+  required: ['device'],
+  optional: ['event', 'values', 'product', 'time'],
   sample: {
     params: {
       device: '1144502133',
@@ -20,4 +19,4 @@ export const deviceEvent: MessageKind = {
 }
 
 /** The same by SMS. */
-export const deviceEventSms: MessageKind = { ...deviceEvent, channel: 'sms', life: 'minute' }
+export const deviceEventSms: MessageKind = { ...deviceEvent, channel: 'sms' }

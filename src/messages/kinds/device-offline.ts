@@ -5,9 +5,8 @@ export const deviceOffline: MessageKind = {
   name: 'device-offline',
   channel: 'email',
   purpose: 'alarm',
-  needed: ['device'],
-  also: ['product', 'project', 'time'],
-  life: 'hour',
+  required: ['device'],
+  optional: ['product', 'project', 'time'],
   sample: {
     params: {
       device: '1144502133',
@@ -19,4 +18,4 @@ export const deviceOffline: MessageKind = {
 }
 
 /** The same by SMS. */
-export const deviceOfflineSms: MessageKind = { ...deviceOffline, channel: 'sms', life: 'minute' }
+export const deviceOfflineSms: MessageKind = { ...deviceOffline, channel: 'sms' }

@@ -5,4 +5,4 @@ import { deviceOffline } from './device-offline.ts'
 export const deviceOnline: MessageKind = { ...deviceOffline, name: 'device-online' }
 
 /** The same by SMS. */
-export const deviceOnlineSms: MessageKind = { ...deviceOnline, channel: 'sms', life: 'minute' }
+export const deviceOnlineSms: MessageKind = { ...deviceOnline, channel: 'sms' }

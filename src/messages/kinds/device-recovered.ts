@@ -9,4 +9,4 @@ export const deviceRecovered: MessageKind = {
 }
 
 /** The same by SMS. */
-export const deviceRecoveredSms: MessageKind = { ...deviceRecovered, channel: 'sms', life: 'minute' }
+export const deviceRecoveredSms: MessageKind = { ...deviceRecovered, channel: 'sms' }

@@ -1,13 +1,12 @@
-import type { Kind } from '../kind.ts'
+import type { CallbackKind } from '../kind.ts'
 
 /** SMS type 2: the code of somebody who forgot the password. */
-export const forgottenPassword: Kind = {
+export const forgottenPassword: CallbackKind = {
   name: 'forgotten-password',
   channel: 'sms',
   type: 2,
   purpose: 'code',
-  needed: ['code'],
-  also: ['minute'],
-  life: 'minute',
+  required: ['code'],
+  optional: ['minute'],
   sample: { params: { code: '275930', minute: '10' } },
 }

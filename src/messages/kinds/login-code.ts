@@ -1,13 +1,12 @@
-import type { Kind } from '../kind.ts'
+import type { CallbackKind } from '../kind.ts'
 
 /** SMS type 4: the code to sign in with. */
-export const loginCode: Kind = {
+export const loginCode: CallbackKind = {
   name: 'login-code',
   channel: 'sms',
   type: 4,
   purpose: 'code',
-  needed: ['code'],
-  also: ['minute'],
-  life: 'minute',
+  required: ['code'],
+  optional: ['minute'],
   sample: { params: { code: '351706', minute: '5' } },
 }

@@ -1,14 +1,13 @@
-import type { Kind } from '../kind.ts'
+import type { CallbackKind } from '../kind.ts'
 
 /** E-mail type 8: a device of the enterprise raised an alarm. */
-export const memberAlarm: Kind = {
+export const memberAlarm: CallbackKind = {
   name: 'member-alarm',
   channel: 'email',
   type: 8,
   purpose: 'alarm',
-  needed: [],
-  also: ['username', 'corporation', 'productName', 'time', 'email'],
-  life: 'hour',
+  required: [],
+  optional: ['username', 'corporation', 'productName', 'time', 'email'],
   sample: {
     subject: 'Device alarm',
     params: {

@@ -1,15 +1,14 @@
-import type { Kind } from '../kind.ts'
+import type { CallbackKind } from '../kind.ts'
 
 /** E-mail type 9: the link that lets a member of the enterprise recover the password. */
-export const memberPasswordRecovery: Kind = {
+export const memberPasswordRecovery: CallbackKind = {
   name: 'member-password-recovery',
   channel: 'email',
   type: 9,
   purpose: 'link',
-  needed: ['url'],
-  also: ['username', 'email', 'verifycode', 'time', 'hour'],
-  link: 'url',
-  life: 'hour',
+  required: ['url'],
+  optional: ['username', 'email', 'verifycode', 'time', 'hour'],
+  linkParam: 'url',
   sample: {
     subject: 'Recover your member password',
     params: {

@@ -1,13 +1,12 @@
-import type { Kind } from '../kind.ts'
+import type { CallbackKind } from '../kind.ts'
 
 /** SMS type 3: the code that confirms a new phone number. */
-export const phoneUpdate: Kind = {
+export const phoneUpdate: CallbackKind = {
   name: 'phone-update',
   channel: 'sms',
   type: 3,
   purpose: 'code',
-  needed: ['code'],
-  also: ['minute'],
-  life: 'minute',
+  required: ['code'],
+  optional: ['minute'],
   sample: { params: { code: '918264', minute: '5' } },
 }

@@ -59,14 +59,14 @@ t.test('mails in a browser', { skip: noBrowser, timeout: 100_000 }, async t => {
             await page.evaluate('[document.documentElement.lang, getComputedStyle(document.body).direction]'),
             [locale, locale === 'ar' ? 'rtl' : 'ltr'],
           )
-          if (sample.kind?.link !== undefined) {
+          if (sample.kind?.linkParam !== undefined) {
             const button = await page.locator('.button a').boundingBox()
             t.ok(
               button && button.height >= 44 && button.width >= 44,
               `${name}: the button is large enough for a thumb`,
             )
           }
-          if (sample.kind?.needed.includes('code')) {
+          if (sample.kind?.required.includes('code')) {
             t.equal(
               await selectedBy(page, 2),
               sample.content.params['code'],
@@ -90,7 +90,7 @@ t.test('mails in a browser', { skip: noBrowser, timeout: 100_000 }, async t => {
       const params = Object.fromEntries(
         Object.entries(sample.content.params).map(([key, value]) => [
           key,
-          key === sample.kind?.link
+          key === sample.kind?.linkParam
             ? `https://console.example.com/${'x'.repeat(600)}`
             : key === 'hour'
               ? value
