@@ -1,7 +1,6 @@
 import type { Delivery, Verdicts } from '../delivery/port.ts'
 import type { Emit } from '../events/events.ts'
 import type { Interpret } from '../messages/interpret.ts'
-import type { Channel } from '../messages/message.ts'
 import { type Accepted, BacklogFull, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Answer, answer, contentInvalid } from './answers.ts'
@@ -10,7 +9,7 @@ import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts
 import type { CallbackBody } from './body.ts'
 import { combineAnswers, refuseRecipients } from './combined-answer.ts'
 import { type Prepared, type PrepareOptions, prepareMessages } from './prepare.ts'
-import type { Recipients } from './recipients.ts'
+import type { ReadRecipients } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
   readonly outbox: Pick<Outbox, 'accept'>
@@ -19,7 +18,7 @@ export interface ReceiverOptions extends PrepareOptions {
   /** Announces the end of a message that another process may be sending; only for a store that processes share. */
   readonly pollVerdict?: (id: string) => void
   readonly interpret: Interpret
-  readonly recipients: (channel: Channel, to: string, areaCode: string | undefined) => Recipients
+  readonly recipients: ReadRecipients
   readonly clock: Clock
   readonly maxRecipients: number
   readonly answerWithinMs: number

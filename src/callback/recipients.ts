@@ -12,21 +12,21 @@ export interface Recipient {
   readonly country?: string
 }
 
-/** What a `to` says: who can be written to, and how many cannot; each is counted once, however often it is there. */
+/** The recipients in a `to`, and how many cannot be written to; each counts once, however often it is there. */
 export interface Recipients {
   readonly valid: readonly Recipient[]
   readonly invalid: number
-  /** What was wrong with those that cannot: `country` only when that is all that was wrong. */
+  /** Why the others cannot: `country` only when nothing else is wrong with any of them. */
   readonly why: 'recipient' | 'country'
 }
 
-/**
- * Makes the reader of `to`: split at commas, trimmed, without duplicates.
- * @param parsePhone reads one number.
- */
+/** Reads a `to`: split at commas, trimmed, without duplicates. */
+export type ReadRecipients = (channel: Channel, to: string, areaCode: string | undefined) => Recipients
+
+/** @param parsePhone reads one number. */
 export function createRecipientReader(
   parsePhone: (text: string, areaCode: string | undefined) => PhoneVerdict,
-): (channel: Channel, to: string, areaCode: string | undefined) => Recipients {
+): ReadRecipients {
   return (channel, to, areaCode) => {
     const valid = new Map<string, Recipient>()
     const invalid = new Set<string>()

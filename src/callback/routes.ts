@@ -1,38 +1,39 @@
-import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { createEndOfTickBatch } from '../runtime/end-of-tick.ts'
-import { type Answer, answer, contentInvalid, postStatus } from './answers.ts'
+import { type Answer, answer, contentInvalid, ERR_CODES, OK, postStatus } from './answers.ts'
 import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
 import type { Reception } from './receive.ts'
+import type { UnauthenticatedConnections } from './unauthenticated-connections.ts'
 
 export interface CallbackRoutesOptions {
-  readonly gate: Authentication
+  readonly authentication: Authentication
   readonly receive: (caller: Caller, body: CallbackBody) => Promise<Reception>
   readonly schemas: Readonly<Record<Channel, object>>
   readonly errorStatus: 'code' | '200'
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>
   readonly emit: Emit
-  /** Hears of each connection on which somebody showed the key. */
-  readonly markAuthenticated: (socket: Socket) => void
+  readonly unauthenticated: Pick<UnauthenticatedConnections, 'markAuthenticated'>
+  /** While it holds, every answer closes its connection. */
+  readonly isDraining: () => boolean
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    admission: AuthenticationResult | null
+    authentication: AuthenticationResult | null
     startedAt: number
   }
 }
 
-type Params = { readonly corpId: string; readonly key: string }
+type Send = (reply: FastifyReply, status: number, given: Answer) => void
 
 const CHANNELS: readonly Channel[] = ['email', 'sms']
-const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'] as const
+const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT']
 
-/** What everything that is not a callback is answered. */
+/** The answer to everything that is not a callback. */
 export const NOT_FOUND: Answer = answer('path', 'no such path')
 const OTHER_METHOD: Answer = answer('method', 'GET validates, POST sends')
 
@@ -41,9 +42,9 @@ const OTHER_METHOD: Answer = answer('method', 'GET validates, POST sends')
  * constant answer for everything else.
  */
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
-  const { gate, receive, schemas, errorStatus, headers, emit, markAuthenticated } = options
-
-  app.decorateRequest('admission', null)
+  const { emit, isDraining } = options
+  const send = createSender(options)
+  app.decorateRequest('authentication', null)
   app.decorateRequest('startedAt', 0)
 
   // One parser for every type: a missing Content-Type means JSON, as the contract's calls do.
@@ -56,117 +57,15 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     }
   })
 
-  const atEndOfTurn = createEndOfTickBatch()
-  // Handlers give nothing back: Fastify would listen for the end of a reply that it is given, at some microseconds each.
-  const send = (reply: FastifyReply, status: number, given: Answer): void =>
-    atEndOfTurn(() => {
-      try {
-        sendAnswer(reply, status, given, headers)
-      } catch (error) {
-        // Beyond Fastify's own handling of errors, and those of the same turn must get their answers.
-        emit({ type: 'fault', error: error as Error })
-        reply.raw.destroy()
-      }
-    })
-
-  function knockOf(channel: Channel, request: FastifyRequest): Credentials {
-    const { corpId, key } = request.params as Params
-    const { url } = request.raw
-    const question = url?.indexOf('?') ?? -1
-    const forwarded = request.headers['x-forwarded-for']
-    return {
-      channel,
-      corpId,
-      key,
-      query: question < 0 ? '' : (url?.slice(question + 1) ?? ''),
-      socketAddress: request.socket.remoteAddress ?? '',
-      forwardedFor: typeof forwarded === 'string' ? forwarded : undefined,
-    }
-  }
-
-  // Before anything of it is read: a stranger's body would be parsed otherwise.
   app.addHook('onRequest', (request, reply, next) => {
+    if (isDraining()) reply.header('connection', 'close')
     if (!request.is404) return next()
+    // Before anything of it is read: a stranger's body would be parsed otherwise.
     emit({ type: 'stray-request', answer: NOT_FOUND })
     dropBody(request, reply)
     send(reply, NOT_FOUND.status, NOT_FOUND)
   })
-
-  for (const channel of CHANNELS) {
-    const url = `/callback/:corpId/:key/${channel}`
-    const tell = (
-      request: FastifyRequest,
-      method: 'GET' | 'POST',
-      admission: AuthenticationResult,
-      reception: { readonly answer: Answer; readonly kind: string; readonly ids: readonly string[] },
-    ) =>
-      emit({
-        type: 'callback',
-        channel,
-        method,
-        ...reception,
-        refusal: admission.ok ? null : admission.reason,
-        signature: admission.signature,
-        outdated: admission.ok && admission.outdated,
-        tookMs: performance.now() - request.startedAt,
-      })
-
-    app.get(url, (request, reply) => {
-      request.startedAt = performance.now()
-      const admission = gate.authenticateValidation(knockOf(channel, request))
-      const given = admission.ok ? answer('ok', '') : admission.answer
-      if (admission.ok) markAuthenticated(request.raw.socket)
-      tell(request, 'GET', admission, { answer: given, kind: 'none', ids: [] })
-      send(reply, given.status, given)
-    })
-
-    app.post(url, {
-      schema: { body: schemas[channel] },
-      onRequest: (request, reply, next) => {
-        request.startedAt = performance.now()
-        const admission = gate.authenticatePost(knockOf(channel, request))
-        request.admission = admission
-        if (admission.ok) {
-          markAuthenticated(request.raw.socket)
-          // An empty one is none; Fastify would refuse it before our parser is asked.
-          if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
-          return next()
-        }
-        tell(request, 'POST', admission, { answer: admission.answer, kind: 'none', ids: [] })
-        dropBody(request, reply)
-        send(reply, postStatus(channel, admission.answer, errorStatus), admission.answer)
-      },
-      handler: (request, reply) => {
-        const { admission } = request
-        if (admission === null || !admission.ok) throw new Error('a callback passed the gate unadmitted')
-        receive(admission.caller, request.body as CallbackBody)
-          .then(reception => {
-            tell(request, 'POST', admission, reception)
-            send(reply, postStatus(channel, reception.answer, errorStatus), reception.answer)
-          })
-          .catch((error: Error) => void reply.send(error))
-      },
-      errorHandler: (error: FastifyError, request, reply) => {
-        const given = answerToError(channel, error)
-        const { admission } = request
-        if (given.err_code === answer('fault', '').err_code) emit({ type: 'fault', error })
-        if (admission !== null) tell(request, 'POST', admission, { answer: given, kind: 'none', ids: [] })
-        if (given.status === 413) reply.header('connection', 'close')
-        send(reply, postStatus(channel, given, errorStatus), given)
-      },
-    })
-
-    app.route({
-      method: [...OTHER_METHODS],
-      url,
-      onRequest: (request, reply) => {
-        emit({ type: 'stray-request', answer: OTHER_METHOD })
-        dropBody(request, reply)
-        send(reply, OTHER_METHOD.status, OTHER_METHOD)
-      },
-      handler: () => undefined,
-    })
-  }
+  for (const channel of CHANNELS) channelRoutes(app, channel, options, send)
 
   app.setNotFoundHandler((_request, reply) => send(reply, NOT_FOUND.status, NOT_FOUND))
   app.setErrorHandler((error: FastifyError, _request, reply) => {
@@ -176,6 +75,120 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     emit({ type: 'stray-request', answer: given })
     send(reply, given.status, given)
   })
+}
+
+/** GET and POST of one channel. */
+function channelRoutes(
+  app: FastifyInstance,
+  channel: Channel,
+  options: CallbackRoutesOptions,
+  send: Send,
+): void {
+  const { authentication, receive, schemas, errorStatus, emit, unauthenticated } = options
+  const url = `/callback/:corpId/:key/${channel}`
+
+  function respond(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    result: AuthenticationResult,
+    { answer: given, kind = 'none', ids = [] }: Pick<Reception, 'answer'> & Partial<Reception>,
+  ): void {
+    const method = request.method === 'GET' ? 'GET' : 'POST'
+    emit({
+      type: 'callback',
+      channel,
+      method,
+      kind,
+      answer: given,
+      refusal: result.ok ? null : result.reason,
+      signature: result.signature,
+      outdated: result.ok && result.outdated,
+      ids,
+      tookMs: performance.now() - request.startedAt,
+    })
+    send(reply, method === 'GET' ? given.status : postStatus(channel, given, errorStatus), given)
+  }
+
+  app.get(url, (request, reply) => {
+    request.startedAt = performance.now()
+    const result = authentication.authenticateValidation(credentialsOf(channel, request))
+    if (result.ok) unauthenticated.markAuthenticated(request.raw.socket)
+    respond(request, reply, result, { answer: result.ok ? OK : result.answer })
+  })
+
+  app.post(url, {
+    schema: { body: schemas[channel] },
+    onRequest: (request, reply, next) => {
+      request.startedAt = performance.now()
+      const result = authentication.authenticatePost(credentialsOf(channel, request))
+      request.authentication = result
+      if (result.ok) {
+        unauthenticated.markAuthenticated(request.raw.socket)
+        // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
+        if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
+        return next()
+      }
+      dropBody(request, reply)
+      respond(request, reply, result, result)
+    },
+    handler: (request, reply) => {
+      const { authentication: result } = request
+      if (result === null || !result.ok) throw new Error('a callback was not authenticated')
+      receive(result.caller, request.body as CallbackBody)
+        .then(reception => respond(request, reply, result, reception))
+        .catch((error: Error) => void reply.send(error))
+    },
+    errorHandler: (error: FastifyError, request, reply) => {
+      const given = answerToError(channel, error)
+      const { authentication: result } = request
+      if (given.err_code === ERR_CODES.fault) emit({ type: 'fault', error })
+      if (given.status === 413) reply.header('connection', 'close')
+      if (result === null) send(reply, given.status, given)
+      else respond(request, reply, result, { answer: given })
+    },
+  })
+
+  app.route({
+    method: OTHER_METHODS,
+    url,
+    onRequest: (request, reply) => {
+      emit({ type: 'stray-request', answer: OTHER_METHOD })
+      dropBody(request, reply)
+      send(reply, OTHER_METHOD.status, OTHER_METHOD)
+    },
+    handler: () => undefined,
+  })
+}
+
+function credentialsOf(channel: Channel, request: FastifyRequest): Credentials {
+  const { corpId, key } = request.params as { readonly corpId: string; readonly key: string }
+  const { url = '' } = request.raw
+  const question = url.indexOf('?')
+  const forwarded = request.headers['x-forwarded-for']
+  return {
+    channel,
+    corpId,
+    key,
+    query: question < 0 ? '' : url.slice(question + 1),
+    socketAddress: request.socket.remoteAddress ?? '',
+    forwardedFor: typeof forwarded === 'string' ? forwarded : undefined,
+  }
+}
+
+/** Sends the answers that are ready in one tick together, at its end. */
+function createSender({ headers, emit }: CallbackRoutesOptions): Send {
+  const atEndOfTick = createEndOfTickBatch()
+  // Gives nothing back: Fastify would listen for the end of a reply that a handler returns, at some microseconds each.
+  return (reply, status, given) =>
+    atEndOfTick(() => {
+      try {
+        sendAnswer(reply, status, given, headers)
+      } catch (error) {
+        // Fastify's own handling of errors is over by now, and the other answers of this tick must be sent.
+        emit({ type: 'fault', error: error as Error })
+        reply.raw.destroy()
+      }
+    })
 }
 
 /** Writes an answer. @param headers stand on every one. */
@@ -196,15 +209,15 @@ export function sendAnswer(
 }
 
 /**
- * Keeps the connection of a refused request when what is left of it is small: Node reads it and throws it away, which
- * costs less than another TLS handshake. Anything larger, or of unknown length, is not waited for.
+ * Keeps the connection of a refused request when its body is small: Node reads it and throws it away, which costs less
+ * than another TLS handshake. A body that is larger, or of unknown length, is not waited for.
  */
 function dropBody(request: FastifyRequest, reply: FastifyReply): void {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   if (coding !== undefined || Number(length ?? 0) > BODY_LIMIT) reply.header('connection', 'close')
 }
 
-/** What a body that is not read or not right is answered: the field by JSON pointer, never its value. */
+/** The answer to a body that cannot be read or is not right: it names the field by JSON pointer, never its value. */
 function answerToError(channel: Channel, error: FastifyError): Answer {
   if (error.validation !== undefined) {
     const [first] = error.validation

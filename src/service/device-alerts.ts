@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { type AlertRow, parseAlertTable } from '../alerts/alert-table.ts'
 import { type Alerts, createAlerts } from '../alerts/alerts.ts'
 import type { Source } from '../alerts/occurrence.ts'
-import { createPhoneParser } from '../callback/phone.ts'
-import { createRecipientReader } from '../callback/recipients.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import type { DdqEndpoint, Timings } from '../ddq/connection.ts'
 import type { Heartbeat } from '../ddq/heartbeat.ts'
@@ -17,7 +15,7 @@ import { createPlatformClient } from '../platform/client.ts'
 import type { Credential } from '../platform/credential.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { matchLocale } from '../words/locales.ts'
-import { phoneRules } from './factories.ts'
+import { openRecipientReader } from './factories.ts'
 
 /** What device alerts are made with, from the settings. Loaded only when DDQ_HOST is set. */
 
@@ -68,7 +66,7 @@ export function openDdq(settings: DdqSettings): {
  * @throws ConfigError that names each line at fault, without the recipients on it.
  */
 export function readAlerts(config: Config, locales: readonly string[]): readonly AlertRow[] {
-  const recipients = createRecipientReader(createPhoneParser(phoneRules(config)))
+  const recipients = openRecipientReader(config)
   const { rows, faults } = parseAlertTable(config.ALERTS ?? '', {
     parseRecipient(channel, text) {
       const { valid, why } = recipients(channel, text, undefined)
@@ -141,9 +139,8 @@ export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
       rows,
       outbox,
       keys: {
-        dedupeKey: fields => storeKeys.dedupeKey(fields),
+        ...storeKeys,
         memoName: fields => storeKeys.bucketHash('alarmed', ...fields),
-        recipientHash: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
       },
       charges: deps.charges,
       render: deps.render,

@@ -1,10 +1,13 @@
 import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
-import type { ChannelSecrets } from '../callback/authenticate.ts'
+import type { AuthenticationOptions, ChannelSecrets } from '../callback/authenticate.ts'
 import { callbackKeys } from '../callback/key.ts'
-import { countryOfAreaCode, type PhoneRules } from '../callback/phone.ts'
+import { countryOfAreaCode, createPhoneParser } from '../callback/phone.ts'
 import type { QuotaLimits } from '../callback/quotas.ts'
+import { createRecipientReader, type ReadRecipients } from '../callback/recipients.ts'
+import { createSources } from '../callback/source-networks.ts'
 import type { Config, Mailbox } from '../config/config.ts'
+import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox } from '../outbox/outbox.ts'
@@ -12,42 +15,50 @@ import { loadStoreSecret } from '../outbox/store-secret.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
 
-/** What each part is made with, from the settings: the only place that knows both their names. */
+/** The parts and their options from the settings: the only place that knows both their names. */
 
-/** The secrets that each channel accepts; a channel that is off has none. */
-export function channelSecrets(config: Config): Partial<Record<Channel, ChannelSecrets>> {
-  const secrets: Partial<Record<Channel, ChannelSecrets>> = {}
-  for (const [channel, name] of [
-    ['email', 'EMAIL'],
-    ['sms', 'SMS'],
-  ] as const) {
-    const token = config[`${name}_TOKEN`]
-    if (token === undefined) continue
-    const tokenPrevious = config[`${name}_TOKEN_PREVIOUS`]
-    const { accepted } = callbackKeys(channel, {
-      corpId: config.CORP_ID,
-      token,
-      tokenPrevious,
-      ownKey: config[`${name}_CALLBACK_KEY`],
-      ownKeyPrevious: config[`${name}_CALLBACK_KEY_PREVIOUS`],
-    })
-    secrets[channel] = {
-      tokens: tokenPrevious === undefined ? [token] : [token, tokenPrevious],
-      keys: accepted,
-    }
+/** Who may call, and how POSTs must be signed. */
+export function authenticationOptions(config: Config, wall: () => number, emit: Emit): AuthenticationOptions {
+  return {
+    corpId: config.CORP_ID,
+    channels: {
+      email: channelSecrets(config, 'email', 'EMAIL'),
+      sms: channelSecrets(config, 'sms', 'SMS'),
+    },
+    sources: createSources(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
+    postSignature: config.POST_SIGNATURE,
+    signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
+    wall,
+    signatureNews: news => emit({ type: 'signature-news', ...news }),
   }
-  return secrets
 }
 
-/** Where SMS may go: the listed countries, else the country of the default area code. */
-export function phoneRules(config: Config): PhoneRules {
+/** The secrets that a channel accepts; one that is off has none. */
+function channelSecrets(config: Config, channel: Channel, name: 'EMAIL' | 'SMS'): ChannelSecrets | undefined {
+  const token = config[`${name}_TOKEN`]
+  if (token === undefined) return undefined
+  const tokenPrevious = config[`${name}_TOKEN_PREVIOUS`]
+  const { accepted } = callbackKeys(channel, {
+    corpId: config.CORP_ID,
+    token,
+    tokenPrevious,
+    ownKey: config[`${name}_CALLBACK_KEY`],
+    ownKeyPrevious: config[`${name}_CALLBACK_KEY_PREVIOUS`],
+  })
+  return { tokens: tokenPrevious === undefined ? [token] : [token, tokenPrevious], keys: accepted }
+}
+
+/** Who may be written to. SMS: in the listed countries, else in the country of the default area code. */
+export function openRecipientReader(config: Config): ReadRecipients {
   const area = config.DEFAULT_AREA_CODE
   const home = area === undefined ? null : countryOfAreaCode(area)
   const countries = config.SMS_COUNTRIES ?? (home === null ? [] : [home])
-  return {
-    countries: countries === '*' ? '*' : new Set(countries),
-    ...(area === undefined ? {} : { defaultAreaCode: area }),
-  }
+  return createRecipientReader(
+    createPhoneParser({
+      countries: countries === '*' ? '*' : new Set(countries),
+      defaultAreaCode: area,
+    }),
+  )
 }
 
 export function quotaLimits(config: Config): QuotaLimits {
@@ -109,27 +120,27 @@ export function openRenderer(config: Config, log: Logger): Renderer {
     brand: {
       name: config.BRAND_NAME ?? '',
       color: config.BRAND_COLOR,
-      ...(config.BRAND_URL === undefined ? {} : { url: config.BRAND_URL }),
+      url: config.BRAND_URL,
     },
     locale: config.LOCALE,
     localeByCountry: config.LOCALE_BY_COUNTRY,
-    ...(config.TEMPLATES_DIR === undefined ? {} : { templatesDir: config.TEMPLATES_DIR }),
+    templatesDir: config.TEMPLATES_DIR,
     mail: {
-      from: written(from),
-      ...(config.MAIL_REPLY_TO === undefined ? {} : { replyTo: written(config.MAIL_REPLY_TO) }),
+      from: formatMailbox(from),
+      replyTo: config.MAIL_REPLY_TO && formatMailbox(config.MAIL_REPLY_TO),
       messageIdDomain: from.address.slice(from.address.lastIndexOf('@') + 1),
     },
     sms: {
       pluginSenders: config.PLUGIN_SENDERS,
       countrySenders: config.SENDER_BY_COUNTRY,
-      ...(config.WEBOTP_DOMAIN === undefined ? {} : { webotpDomain: config.WEBOTP_DOMAIN }),
-      ...(config.SMS_MAX_SEGMENTS === undefined ? {} : { maxSegments: config.SMS_MAX_SEGMENTS }),
+      webotpDomain: config.WEBOTP_DOMAIN,
+      maxSegments: config.SMS_MAX_SEGMENTS,
     },
     log: log.child({ event: 'templates' }),
   })
 }
 
-/** A mailbox as a header has it. */
-function written({ name, address }: Mailbox): string {
+/** A mailbox as it stands in a header. */
+function formatMailbox({ name, address }: Mailbox): string {
   return name === undefined ? address : `"${name.replace(/(["\\])/g, '\\$1')}" <${address}>`
 }
