@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util'
+import { createCertificate } from '../sandbox/certificate.ts'
 import { startChild, watchUsage } from './child.ts'
-import { emailCallback } from './distinct.ts'
-import { mustBeZero, openClient, postOf } from './https-client.ts'
-import { makeCertificate, PATHS, startService } from './service.ts'
+import { buildPost, expectErrCodeZero, openClient } from './https-client.ts'
+import { emailCallback } from './numbered-callbacks.ts'
+import { PATHS, startService } from './service.ts'
 
 const USAGE = `node bench/backlog.ts [--rows 1000,1000000] [--seconds 20] [--latency 200]
 
@@ -23,7 +24,7 @@ const CODES_PER_SECOND = 20
 const CONNECTIONS = 6
 
 async function measure(rows: number, seconds: number): Promise<number> {
-  const certificate = await makeCertificate()
+  const certificate = await createCertificate(Date.now())
   const [smtp, twilio] = await Promise.all([
     startChild('./sinks/smtp.ts', { LATENCY_MS: values.latency }),
     startChild('./sinks/twilio.ts', { TLS_KEY: certificate.key, TLS_CERT: certificate.cert }),
@@ -41,11 +42,11 @@ async function measure(rows: number, seconds: number): Promise<number> {
   const usage = watchUsage(service.pid)
   const client = await openClient({ port: service.port, ca: certificate.cert, connections: CONNECTIONS })
   let number = 0
-  const loop = await client.paced(CODES_PER_SECOND, seconds, () => {
+  const loop = await client.sendAtRate(CODES_PER_SECOND, seconds, () => {
     number += 1
-    return { request: postOf(PATHS.email, emailCallback(number).body), check: mustBeZero }
+    return { request: buildPost(PATHS.email, emailCallback(number).body), check: expectErrCodeZero }
   })
-  const { peakMb, cpu } = usage.look()
+  const { peakMb, cpu } = usage.read()
   usage.stop()
   client.close()
   await service.stop()

@@ -1,39 +1,40 @@
-import { emailCallback, smsCallback } from './distinct.ts'
-import { type Client, mustBeZero, openClient, postOf } from './https-client.ts'
-import type { Loop } from './loop.ts'
+import { buildPost, type Client, expectErrCodeZero, openClient } from './https-client.ts'
+import type { LoopResult } from './loop.ts'
+import { emailCallback, smsCallback } from './numbered-callbacks.ts'
 import { PATHS, type Service } from './service.ts'
-import type { Channel, Stage } from './stage.ts'
+import type { Channel, Session } from './session.ts'
 
-/** Plays the platform against a running service; every message is checked for its arrival. */
-export interface Platform {
-  /** As many callbacks as `connections` carry. */
-  full(seconds: number): Promise<Loop>
-  /** Callbacks at even intervals. */
-  paced(perSecond: number, seconds: number): Promise<Loop>
+/** Sends callbacks to a running service as the platform does, and checks that each message arrives. */
+export interface CallbackLoad {
+  /** Sends as many callbacks as the connections carry. */
+  saturate(seconds: number): Promise<LoopResult>
+  /** Sends callbacks at even intervals. */
+  sendAtRate(perSecond: number, seconds: number): Promise<LoopResult>
   close(): void
 }
 
-export async function openPlatform(
-  stage: Stage,
+export async function openCallbackLoad(
+  session: Session,
   service: Service,
   channel: Channel,
   connections: number,
-): Promise<Platform> {
-  const client: Client = await openClient({ port: service.port, ca: stage.certificate.cert, connections })
+): Promise<CallbackLoad> {
+  const client: Client = await openClient({ port: service.port, ca: session.certificate.cert, connections })
   const make = channel === 'email' ? emailCallback : smsCallback
-  const next = (): { request: string; check: typeof mustBeZero } => ({
-    request: postOf(PATHS[channel], make(stage.numbers.next()).body),
-    check: mustBeZero,
+  const next = (): { request: string; check: typeof expectErrCodeZero } => ({
+    request: buildPost(PATHS[channel], make(session.numbers.next()).body),
+    check: expectErrCodeZero,
   })
-  const checked = async (run: () => Promise<Loop>): Promise<Loop> => {
-    const from = stage.numbers.taken() + 1
+  const checked = async (run: () => Promise<LoopResult>): Promise<LoopResult> => {
+    const from = session.numbers.taken() + 1
     const loop = await run()
-    await stage.arrived(channel, from, stage.numbers.taken())
+    await session.waitForArrival(channel, from, session.numbers.taken())
     return loop
   }
   return {
-    full: async seconds => checked(async () => client.full(seconds, next)),
-    paced: async (perSecond, seconds) => checked(async () => client.paced(perSecond, seconds, next)),
+    saturate: async seconds => checked(async () => client.saturate(seconds, next)),
+    sendAtRate: async (perSecond, seconds) =>
+      checked(async () => client.sendAtRate(perSecond, seconds, next)),
     close: () => client.close(),
   }
 }

@@ -35,7 +35,7 @@ export async function startChild(module: string, env: Readonly<Record<string, st
   }
 }
 
-/** The child's side: says that it is ready, then answers. */
+/** Runs in the child: says that it is ready, then answers the parent's questions. */
 export function answerParent(answer: (question: Question) => unknown): void {
   process.on('message', (question: Question) => {
     void Promise.resolve(answer(question)).then(answered => process.send?.(answered ?? null))
@@ -55,18 +55,18 @@ async function nextMessage(child: ChildProcess): Promise<unknown> {
   })
 }
 
-/** What a process costs, from /proc; zeros where there is none. */
+/** The memory and processor time of a process, from /proc; zeros where there is none. */
 export interface Usage {
-  /** The most resident memory since the last look, MB. */
+  /** The most resident memory since the last reading, MB. */
   readonly peakMb: number
-  /** Share of one core since the last look. */
+  /** Share of one core since the last reading. */
   readonly cpu: number
-  /** Processor time since the last look, all its threads together, ms. */
+  /** Processor time since the last reading, all its threads together, ms. */
   readonly cpuMs: number
 }
 
 /** Watches a process's memory several times a second. */
-export function watchUsage(pid: number): { look(): Usage; stop(): void } {
+export function watchUsage(pid: number): { read(): Usage; stop(): void } {
   let peakMb = 0
   let since = { at: performance.now(), cpuMs: cpuMs(pid) }
   const timer = setInterval(() => {
@@ -74,7 +74,7 @@ export function watchUsage(pid: number): { look(): Usage; stop(): void } {
   }, 100)
   timer.unref()
   return {
-    look() {
+    read() {
       const now = { at: performance.now(), cpuMs: cpuMs(pid) }
       const spentMs = now.cpuMs - since.cpuMs
       const usage = {
@@ -91,7 +91,7 @@ export function watchUsage(pid: number): { look(): Usage; stop(): void } {
 }
 
 /** Processor time of a process and of all its children so far, those that have ended included, ms. */
-export function familyCpuMs(pid: number): number {
+export function processTreeCpuMs(pid: number): number {
   const children = readProc(pid, `task/${pid}/children`).trim().split(' ').filter(Boolean)
   return children.reduce((sum, child) => sum + cpuMs(Number(child)), cpuMs(pid, { ended: true }))
 }

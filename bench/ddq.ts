@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { openPlatform } from './callbacks.ts'
+import { createCertificate } from '../sandbox/certificate.ts'
+import { openCallbackLoad } from './callbacks.ts'
 import { type Child, startChild, watchUsage } from './child.ts'
 import { median } from './loop.ts'
-import { freePort, makeCertificate, type Service, startService } from './service.ts'
-import { openStage } from './stage.ts'
+import { freePort, type Service, startService } from './service.ts'
+import { openSession } from './session.ts'
 
 const USAGE = `node bench/ddq.ts [--only beside,drops] [--rounds 5] [--seconds 10] [--rate 5000] [--minutes 10] [--every 20]
 
@@ -24,7 +25,7 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
 const CALLBACKS_PER_SECOND = 500
 const MOST_SLOWER = 1.2
 const DROP_RATE = 500
@@ -38,7 +39,7 @@ interface Counts {
   readonly overruns: number
 }
 
-async function subscribed(platform: Child): Promise<void> {
+async function waitForSubscription(platform: Child): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {
     if ((await platform.ask<Counts>({ is: 'counts' })).topics.length > 0) return
     await pause(50)
@@ -46,8 +47,8 @@ async function subscribed(platform: Child): Promise<void> {
   throw new Error('the service does not subscribe')
 }
 
-/** A metric's value, summed over its labels. */
-async function metric(port: number, name: string, label = ''): Promise<number> {
+/** Reads a metric's value, summed over its labels. */
+async function readMetric(port: number, name: string, label = ''): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   return text
     .split('\n')
@@ -55,51 +56,51 @@ async function metric(port: number, name: string, label = ''): Promise<number> {
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-/** Callbacks beside device messages, and alone, in turns. */
+/** Measures callbacks in turns alone and beside device messages. */
 async function beside(): Promise<boolean> {
-  const { stage, close } = await openStage({
+  const { session, close } = await openSession({
     rounds: Number(values.rounds),
     seconds: Number(values.seconds),
-    say,
+    print,
   })
   const platform = await startChild('./ddq-platform.ts')
   try {
     const adminPort = await freePort()
-    const service = await stage.service({
+    const service = await session.startService({
       env: {
         ...(await platform.ask<Record<string, string>>({ is: 'settings' })),
         ALERTS: 'state another-product 30 - ops@bench.example.com',
         ADMIN_PORT: String(adminPort),
       },
     })
-    // The service has one core to itself; whoever plays the others has the rest.
+    // The service has one core to itself, and everything else has the other.
     spawnSync('taskset', ['-acp', '0', String(service.pid)])
-    for (const pid of [process.pid, platform.pid, stage.sinks.email.pid])
+    for (const pid of [process.pid, platform.pid, session.sinks.email.pid])
       spawnSync('taskset', ['-acp', '1', String(pid)])
-    await subscribed(platform)
-    const callbacks = await openPlatform(stage, service, 'email', 64)
-    await callbacks.paced(CALLBACKS_PER_SECOND, 3)
+    await waitForSubscription(platform)
+    const callbacks = await openCallbackLoad(session, service, 'email', 64)
+    await callbacks.sendAtRate(CALLBACKS_PER_SECOND, 3)
     const usage = watchUsage(service.pid)
     const alone: number[] = []
     const together: number[] = []
-    for (let round = 1; round <= stage.rounds; round += 1) {
-      usage.look()
-      const without = await callbacks.paced(CALLBACKS_PER_SECOND, stage.seconds)
-      const cpuWithout = usage.look().cpu
+    for (let round = 1; round <= session.rounds; round += 1) {
+      usage.read()
+      const without = await callbacks.sendAtRate(CALLBACKS_PER_SECOND, session.seconds)
+      const cpuWithout = usage.read().cpu
       await platform.ask({ is: 'run', perSecond: Number(values.rate) })
       await pause(500)
-      const before = await metric(adminPort, 'ddq_messages_total')
+      const before = await readMetric(adminPort, 'ddq_messages_total')
       const began = performance.now()
-      usage.look()
-      const beside = await callbacks.paced(CALLBACKS_PER_SECOND, stage.seconds)
-      const used = usage.look()
+      usage.read()
+      const beside = await callbacks.sendAtRate(CALLBACKS_PER_SECOND, session.seconds)
+      const used = usage.read()
       const rate =
-        ((await metric(adminPort, 'ddq_messages_total')) - before) / ((performance.now() - began) / 1000)
+        ((await readMetric(adminPort, 'ddq_messages_total')) - before) / ((performance.now() - began) / 1000)
       await platform.ask({ is: 'run', perSecond: 0 })
       await pause(500)
       alone.push(without.p99Ms)
       together.push(beside.p99Ms)
-      say(
+      print(
         `${round}: alone p50 ${without.p50Ms.toFixed(2)} p99 ${without.p99Ms.toFixed(2)} ms, ${cpuWithout.toFixed(2)} cores; ` +
           `beside ${Math.round(rate)} device messages/s p50 ${beside.p50Ms.toFixed(2)} p99 ${beside.p99Ms.toFixed(2)} ms, ` +
           `${used.cpu.toFixed(2)} cores, ${Math.round(used.peakMb)} MB`,
@@ -109,7 +110,7 @@ async function beside(): Promise<boolean> {
     callbacks.close()
     const { overruns } = await platform.ask<Counts>({ is: 'counts' })
     const slower = median(together) / median(alone)
-    say(
+    print(
       `beside: p99 ${median(alone).toFixed(2)} ms alone, ${median(together).toFixed(2)} ms with device messages: ` +
         `${slower.toFixed(2)} times (at most ${MOST_SLOWER}); ${overruns} device messages left out`,
     )
@@ -120,7 +121,7 @@ async function beside(): Promise<boolean> {
   }
 }
 
-/** A line that is cut again and again. */
+/** Checks that alerts arrive once although the connection is cut again and again. */
 async function drops(): Promise<boolean> {
   const [platform, sink] = await Promise.all([
     startChild('./ddq-platform.ts'),
@@ -130,7 +131,7 @@ async function drops(): Promise<boolean> {
   try {
     const adminPort = await freePort()
     service = await startService({
-      certificate: await makeCertificate(),
+      certificate: await createCertificate(Date.now()),
       smtpPort: await sink.ask<number>({ is: 'port' }),
       twilioPort: 1,
       env: {
@@ -139,7 +140,7 @@ async function drops(): Promise<boolean> {
         ADMIN_PORT: String(adminPort),
       },
     })
-    await subscribed(platform)
+    await waitForSubscription(platform)
     await platform.ask({ is: 'redeliver', on: true })
     await platform.ask({ is: 'run', perSecond: DROP_RATE, alarmEvery: ALARM_EVERY })
     const usage = watchUsage(service.pid)
@@ -150,36 +151,42 @@ async function drops(): Promise<boolean> {
       await pause(Math.min(Number(values.every) * 1000, until - performance.now()))
       if (performance.now() >= until) break
       cuts += await platform.ask<number>({ is: 'cut' })
-      const { peakMb } = usage.look()
+      const { peakMb } = usage.read()
       memory.push(peakMb)
-      if (cuts % 3 === 0) say(`${cuts} cuts, ${Math.round(peakMb)} MB`)
+      if (cuts % 3 === 0) print(`${cuts} cuts, ${Math.round(peakMb)} MB`)
     }
     usage.stop()
     await platform.ask({ is: 'run', perSecond: 0 })
-    return await judged(platform, sink, adminPort, memory, cuts)
+    return await checkDeliveries(platform, sink, adminPort, memory, cuts)
   } finally {
     await service?.stop()
     await Promise.all([platform.stop(), sink.stop()])
   }
 }
 
-async function judged(platform: Child, sink: Child, port: number, memory: readonly number[], cuts: number) {
+async function checkDeliveries(
+  platform: Child,
+  sink: Child,
+  port: number,
+  memory: readonly number[],
+  cuts: number,
+) {
   const { alarms, sent } = await platform.ask<Counts>({ is: 'counts' })
-  const received = await metric(port, 'ddq_messages_total', 'topic="alert"')
+  const received = await readMetric(port, 'ddq_messages_total', 'topic="alert"')
   let got = await sink.ask<{ messages: number; devices: number; doubled: number; nameless: number }>({
     is: 'got',
   })
-  const told = async () => metric(port, 'alerts_total', 'result="told"')
-  for (let tries = 0; tries < 600 && got.messages < (await told()); tries += 1) {
+  const readSent = async () => readMetric(port, 'alerts_total', 'result="told"')
+  for (let tries = 0; tries < 600 && got.messages < (await readSent()); tries += 1) {
     await pause(100)
     got = await sink.ask({ is: 'got' })
   }
   await pause(1000)
   got = await sink.ask({ is: 'got' })
-  const [once, repeated] = [await told(), await metric(port, 'alerts_total', 'result="repeated"')]
+  const [once, repeated] = [await readSent(), await readMetric(port, 'alerts_total', 'result="repeated"')]
   const half = memory.slice(Math.floor(memory.length / 4), Math.floor(memory.length / 2))
   const [early, late] = [median(half), median(memory.slice(-Math.max(1, half.length)))]
-  say(
+  print(
     `drops: ${sent} device messages sent, ${alarms} of them alarms, the line cut ${cuts} times; ${received} alarms received, ` +
       `${repeated} of them again after a cut; ${once} told, ${got.devices} devices' mails arrived, ${got.doubled} of them twice; ` +
       `memory ${Math.round(early)} MB early, ${Math.round(late)} MB at the end`,
@@ -199,12 +206,12 @@ async function main(): Promise<number> {
   const parts = { beside, drops } as const
   const only = values.only.split(',')
   if (values.help || only.some(name => !(name in parts))) {
-    say(USAGE)
+    print(USAGE)
     return values.help ? 0 : 2
   }
   let well = true
   for (const name of only as (keyof typeof parts)[]) well = (await parts[name]()) && well
-  say(well ? 'All as it should be.' : 'FAILED')
+  print(well ? 'All as it should be.' : 'FAILED')
   return well ? 0 : 1
 }
 

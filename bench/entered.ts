@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { createCertificate } from '../sandbox/certificate.ts'
 import { startService } from '../src/service/service.ts'
 import { startChild } from './child.ts'
-import { emailCallback } from './distinct.ts'
-import { mustBeZero, openClient, postOf } from './https-client.ts'
-import { makeCertificate, PATHS, settings } from './service.ts'
+import { buildPost, expectErrCodeZero, openClient } from './https-client.ts'
+import { emailCallback } from './numbered-callbacks.ts'
+import { createSettings, PATHS } from './service.ts'
 
 /**
  * Counts the functions and files of src/ that one e-mail POST enters on the main thread, from its socket to its
@@ -20,10 +21,10 @@ const SETTLE_MS = 1000
 const SRC = join(import.meta.dirname, '..', 'src')
 
 const directory = await mkdtemp(join(tmpdir(), 'courier-entered-'))
-const certificate = await makeCertificate()
+const certificate = await createCertificate(Date.now())
 const sink = await startChild('./sinks/smtp.ts')
 const smtpPort = await sink.ask<number>({ is: 'port' })
-const env = await settings({ certificate, smtpPort, twilioPort: 9 }, directory, 0)
+const env = await createSettings({ certificate, smtpPort, twilioPort: 9 }, directory, 0)
 const service = await startService({ ...env, LOG_LEVEL: 'warn' })
 const client = await openClient({
   port: Number(new URL(service.publicUrl).port),
@@ -33,8 +34,8 @@ const client = await openClient({
 const session = new Session()
 session.connect()
 
-/** What was entered since the last call: `file: function` with how often. */
-async function entered(): Promise<Map<string, number>> {
+/** Reads the functions that were entered since the last call, as `file: function`, with how often. */
+async function takeEntered(): Promise<Map<string, number>> {
   const { result } = await session.post('Profiler.takePreciseCoverage')
   const found = new Map<string, number>()
   for (const { url, functions } of result) {
@@ -51,9 +52,9 @@ async function entered(): Promise<Map<string, number>> {
 
 let number = 0
 async function post(times: number): Promise<void> {
-  await client.paced(100, times / 100, () => ({
-    request: postOf(PATHS.email, emailCallback((number += 1)).body),
-    check: mustBeZero,
+  await client.sendAtRate(100, times / 100, () => ({
+    request: buildPost(PATHS.email, emailCallback((number += 1)).body),
+    check: expectErrCodeZero,
   }))
   await pause(SETTLE_MS)
 }
@@ -61,11 +62,11 @@ async function post(times: number): Promise<void> {
 await post(WARM_UP)
 await session.post('Profiler.enable')
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-await entered()
+await takeEntered()
 await pause(SETTLE_MS)
-const idle = await entered()
+const idle = await takeEntered()
 await post(1)
-const all = [...(await entered())]
+const all = [...(await takeEntered())]
   .filter(([name]) => !idle.has(name))
   .toSorted(([a], [b]) => (a < b ? -1 : 1))
 const fileOf = (name: string): string => name.slice(0, name.indexOf(':'))

@@ -1,11 +1,11 @@
 import { median } from './loop.ts'
 
-/** A line of the result. */
+/** A measured figure, which is a line of the result. */
 export interface Figure {
   readonly what: string
   readonly value: number
   readonly unit: string
-  /** What is to be reached, and whether the figure does. */
+  /** The limit that the figure should keep, and whether it does. */
   readonly reach?: { readonly limit: number; readonly atLeast: boolean; readonly met: boolean }
   /** One value for each round. */
   readonly rounds?: readonly number[]
@@ -23,7 +23,7 @@ export function atMost(limit: number, from: Figure): Figure {
   return { ...from, reach: { limit, atLeast: false, met: from.value <= limit } }
 }
 
-/** Round by round, so that what slows the machine down for a while slows both down. */
+/** Divides round by round, because what slows the machine down for a while slows down both of a round. */
 export function ratio(what: string, ours: readonly number[], theirs: readonly number[]): Figure {
   return figure(
     what,
@@ -32,13 +32,13 @@ export function ratio(what: string, ours: readonly number[], theirs: readonly nu
   )
 }
 
-export function table(figures: readonly Figure[]): string {
+export function formatFigures(figures: readonly Figure[]): string {
   const rows = figures.map(({ what, value, unit, reach, rounds = [] }) => [
     what,
-    `${short(value)} ${unit}`,
-    reach ? `${reach.atLeast ? 'at least' : 'at most'} ${short(reach.limit)}` : '',
+    `${formatNumber(value)} ${unit}`,
+    reach ? `${reach.atLeast ? 'at least' : 'at most'} ${formatNumber(reach.limit)}` : '',
     reach ? (reach.met ? 'reached' : 'NOT REACHED') : '',
-    rounds.length > 1 ? `${short(Math.min(...rounds))} to ${short(Math.max(...rounds))}` : '',
+    rounds.length > 1 ? `${formatNumber(Math.min(...rounds))} to ${formatNumber(Math.max(...rounds))}` : '',
   ])
   const all = [['what', 'median', 'reach', '', 'rounds'], ...rows]
   const widths = all[0]?.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0))) ?? []
@@ -52,6 +52,6 @@ export function table(figures: readonly Figure[]): string {
     .join('\n')
 }
 
-function short(value: number): string {
+function formatNumber(value: number): string {
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
 }

@@ -1,28 +1,28 @@
 import tls from 'node:tls'
-import { type Loop, summed } from './loop.ts'
+import { type LoopResult, summarize } from './loop.ts'
 
 /**
- * A keep-alive HTTPS client that costs as little as can be, because it shares the machine with what it measures: no
- * headers are parsed but Content-Length. One request at a time on each connection.
+ * A keep-alive HTTPS client that costs as little as possible, because it shares the machine with what it measures: of the
+ * headers it reads Content-Length alone. Each connection carries one request at a time.
  */
 export interface Client {
-  /** As many requests as the connections carry, for some seconds. */
-  full(seconds: number, next: () => Exchange): Promise<Loop>
+  /** Sends as many requests as the connections carry, for some seconds (a closed loop). */
+  saturate(seconds: number, next: () => Exchange): Promise<LoopResult>
   /**
-   * `perSecond` requests at even intervals, whether answers come or not; times count from the moment a request was
-   * due, so that a stall shows in full.
+   * Sends `perSecond` requests at even intervals, whether answers come or not (an open loop). Times count from the moment
+   * a request was due, so that a stall shows in full.
    */
-  paced(perSecond: number, seconds: number, next: () => Exchange): Promise<Loop>
+  sendAtRate(perSecond: number, seconds: number, next: () => Exchange): Promise<LoopResult>
   close(): void
 }
 
 export interface Exchange {
   readonly request: Buffer | string
-  /** Looks at the answer; throws when it is not what it must be. */
+  /** Checks the answer; throws when it is wrong. */
   readonly check: (status: number, body: string) => void
 }
 
-interface Line {
+interface Connection {
   exchange(one: Exchange): Promise<void>
   isOpen(): boolean
   end(): void
@@ -33,49 +33,51 @@ export async function openClient(options: {
   readonly ca: string
   readonly connections: number
 }): Promise<Client> {
-  let lines: Line[] = []
+  let connections: Connection[] = []
   // A service closes connections that were idle for a while, so each run opens what is missing.
-  const complete = async (): Promise<void> => {
-    const open = lines.filter(line => line.isOpen())
-    const missing = Array.from({ length: options.connections - open.length }, async () => openLine(options))
-    lines = [...open, ...(await Promise.all(missing))]
+  const openMissing = async (): Promise<void> => {
+    const open = connections.filter(each => each.isOpen())
+    const missing = Array.from({ length: options.connections - open.length }, async () =>
+      openConnection(options),
+    )
+    connections = [...open, ...(await Promise.all(missing))]
   }
-  await complete()
+  await openMissing()
   return {
-    async full(seconds, next) {
-      await complete()
+    async saturate(seconds, next) {
+      await openMissing()
       const times: number[] = []
       const began = performance.now()
       const until = began + seconds * 1000
       await Promise.all(
-        lines.map(async line => {
+        connections.map(async connection => {
           for (let at = performance.now(); at < until; ) {
-            await line.exchange(next())
+            await connection.exchange(next())
             const now = performance.now()
             times.push(now - at)
             at = now
           }
         }),
       )
-      return summed(times, performance.now() - began)
+      return summarize(times, performance.now() - began)
     },
-    async paced(perSecond, seconds, next) {
-      await complete()
-      return pace(lines, perSecond, seconds, next)
+    async sendAtRate(perSecond, seconds, next) {
+      await openMissing()
+      return sendPaced(connections, perSecond, seconds, next)
     },
     close() {
-      for (const line of lines) line.end()
+      for (const connection of connections) connection.end()
     },
   }
 }
 
-async function pace(
-  lines: readonly Line[],
+async function sendPaced(
+  connections: readonly Connection[],
   perSecond: number,
   seconds: number,
   next: () => Exchange,
-): Promise<Loop> {
-  const free = [...lines]
+): Promise<LoopResult> {
+  const free = [...connections]
   const due: number[] = []
   const times: number[] = []
   const all = Math.round(perSecond * seconds)
@@ -83,16 +85,16 @@ async function pace(
   let planned = 0
   return new Promise((resolve, reject) => {
     const start = (): void => {
-      for (let line = free.at(-1); line && due.length; line = free.at(-1)) {
+      for (let last = free.at(-1); last && due.length; last = free.at(-1)) {
         free.pop()
-        // Closed by the service while it was idle: the others are enough.
-        if (!line.isOpen()) continue
+        // The service closed it while it was idle: the others are enough.
+        if (!last.isOpen()) continue
         const at = due.shift() ?? 0
-        const given = line
-        given.exchange(next()).then(() => {
+        const connection = last
+        connection.exchange(next()).then(() => {
           times.push(performance.now() - at)
-          free.push(given)
-          if (times.length === all) resolve(summed(times, performance.now() - began))
+          free.push(connection)
+          if (times.length === all) resolve(summarize(times, performance.now() - began))
           else start()
         }, reject)
       }
@@ -108,14 +110,20 @@ async function pace(
   })
 }
 
-async function openLine({ port, ca }: { readonly port: number; readonly ca: string }): Promise<Line> {
+async function openConnection({
+  port,
+  ca,
+}: {
+  readonly port: number
+  readonly ca: string
+}): Promise<Connection> {
   const socket = tls.connect({ port, host: '127.0.0.1', ca, servername: 'localhost' })
   await new Promise<void>((resolve, reject) => {
     socket.once('secureConnect', resolve)
     socket.once('error', reject)
   })
   socket.setNoDelay(true)
-  let held = ''
+  let unread = ''
   let waiting:
     | { readonly one: Exchange; readonly done: () => void; readonly failed: (error: unknown) => void }
     | undefined
@@ -126,14 +134,14 @@ async function openLine({ port, ca }: { readonly port: number; readonly ca: stri
   socket.on('error', fail)
   socket.on('close', () => fail(new Error('the service closed a connection')))
   socket.on('data', (chunk: Buffer) => {
-    held += chunk.toString('latin1')
-    const head = held.indexOf('\r\n\r\n')
+    unread += chunk.toString('latin1')
+    const head = unread.indexOf('\r\n\r\n')
     if (head < 0 || !waiting) return
-    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(held.slice(0, head + 2))?.[1] ?? 0)
-    if (held.length < head + 4 + length) return
-    const status = Number(held.slice(9, 12))
-    const body = held.slice(head + 4, head + 4 + length)
-    held = held.slice(head + 4 + length)
+    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(unread.slice(0, head + 2))?.[1] ?? 0)
+    if (unread.length < head + 4 + length) return
+    const status = Number(unread.slice(9, 12))
+    const body = unread.slice(head + 4, head + 4 + length)
+    unread = unread.slice(head + 4 + length)
     const { one, done, failed } = waiting
     waiting = undefined
     try {
@@ -156,17 +164,17 @@ async function openLine({ port, ca }: { readonly port: number; readonly ca: stri
   }
 }
 
-/** A POST of JSON as bytes. */
-export function postOf(path: string, body: string): string {
+/** Builds a POST of JSON. */
+export function buildPost(path: string, body: string): string {
   return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }
 
-export function getOf(path: string): string {
+export function buildGet(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\r\n`
 }
 
-/** The only right answer of a callback. */
-export function mustBeZero(status: number, body: string): void {
+/** Throws unless the answer is HTTP 200 with err_code 0. */
+export function expectErrCodeZero(status: number, body: string): void {
   if (status !== 200 || (JSON.parse(body) as { err_code?: unknown }).err_code !== 0)
     throw new Error(`wrongly answered: HTTP ${status} ${body.slice(0, 200)}`)
 }

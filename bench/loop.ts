@@ -1,13 +1,17 @@
-/** What a loop did. */
-export interface Loop {
+/** The result of a load. */
+export interface LoopResult {
   readonly done: number
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
 }
 
-/** Keeps `width` calls of `once` under way for some seconds. @param once rejects for what must not happen. */
-export async function runLoop(width: number, seconds: number, once: () => Promise<void>): Promise<Loop> {
+/** Keeps `width` calls of `once` in flight for some seconds (a closed loop). @param once rejects when something is wrong. */
+export async function runLoop(
+  width: number,
+  seconds: number,
+  once: () => Promise<void>,
+): Promise<LoopResult> {
   const times: number[] = []
   const began = performance.now()
   const until = began + seconds * 1000
@@ -20,10 +24,11 @@ export async function runLoop(width: number, seconds: number, once: () => Promis
       }
     }),
   )
-  return summed(times, performance.now() - began)
+  return summarize(times, performance.now() - began)
 }
 
-export function summed(times: number[], tookMs: number): Loop {
+/** @param times of each call, ms. @param tookMs of all of them together. */
+export function summarize(times: number[], tookMs: number): LoopResult {
   const sorted = Float64Array.from(times).sort()
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

@@ -8,6 +8,7 @@ import { createPostgresOutbox } from '../src/outbox/postgres/outbox.ts'
 import { createSqliteOutbox } from '../src/outbox/sqlite/outbox.ts'
 import { createClock } from '../src/runtime/clock.ts'
 import { noPostgres, startPostgres } from '../test/rigs/postgres.ts'
+import { type LoopResult, runLoop } from './loop.ts'
 
 /**
  * Messages a second that an outbox accepts and settles, every commit on disk: each message is a call of its own, as a
@@ -23,7 +24,7 @@ const clock = createClock()
 const storeKeys = createStoreKeys(randomBytes(32))
 let made = 0
 
-/** A code by e-mail, as a callback makes it: every message distinct, with its quotas. */
+/** Makes a code by e-mail as a callback does: each message is different, and is charged to its quotas. */
 function message(lease?: Lease): Acceptance {
   made += 1
   const recipient = `person.${made}@example.com`
@@ -62,7 +63,7 @@ function message(lease?: Lease): Acceptance {
         limit: 20,
       },
     ],
-    ...(lease === undefined ? {} : { lease }),
+    lease,
   }
 }
 
@@ -76,7 +77,7 @@ async function fill(outbox: Outbox, count: number): Promise<void> {
   }
 }
 
-/** Handed over from memory: accepted with its lease, then settled. */
+/** Accepts a message with its lease and settles it, as one that never leaves memory. */
 async function handOver(outbox: Outbox): Promise<void> {
   const lease = { token: randomBytes(12).toString('hex'), until: clock.now() + 60_000 }
   const given = message(lease)
@@ -96,38 +97,19 @@ async function handOver(outbox: Outbox): Promise<void> {
   })
 }
 
-interface Rate {
-  readonly perSecond: number
-  /** CPU time of this process for one message, the store's thread included. */
-  readonly cpuUs: number
-  readonly p99Ms: number
-}
-
-async function measure(seconds: number, once: () => Promise<void>): Promise<Rate> {
-  const until = performance.now() + seconds * 1000
-  const times: number[] = []
-  const began = performance.now()
+/** @returns the loop's result, with the CPU time of this process for one message, the store's thread included. */
+async function measure(
+  seconds: number,
+  once: () => Promise<void>,
+): Promise<LoopResult & { readonly cpuUs: number }> {
   const cpu = process.cpuUsage()
-  await Promise.all(
-    Array.from({ length: CALLBACKS }, async () => {
-      while (performance.now() < until) {
-        const at = performance.now()
-        await once()
-        times.push(performance.now() - at)
-      }
-    }),
-  )
-  times.sort((a, b) => a - b)
+  const result = await runLoop(CALLBACKS, seconds, once)
   const { user, system } = process.cpuUsage(cpu)
-  return {
-    perSecond: Math.round(times.length / ((performance.now() - began) / 1000)),
-    cpuUs: Math.round((user + system) / times.length),
-    p99Ms: Math.round((times[Math.floor(times.length * 0.99)] ?? 0) * 10) / 10,
-  }
+  return { ...result, cpuUs: (user + system) / result.done }
 }
 
-/** Claims and sends what waits, a hundred at a time. */
-async function drain(outbox: Outbox, seconds: number): Promise<Rate> {
+/** Claims and settles what waits, a hundred at a time. @returns messages a second. */
+async function drain(outbox: Outbox, seconds: number): Promise<number> {
   const began = performance.now()
   let sent = 0
   while (performance.now() - began < seconds * 1000) {
@@ -138,14 +120,14 @@ async function drain(outbox: Outbox, seconds: number): Promise<Rate> {
     )
     sent += messages.length
   }
-  return { perSecond: Math.round(sent / ((performance.now() - began) / 1000)), cpuUs: 0, p99Ms: 0 }
+  return sent / ((performance.now() - began) / 1000)
 }
 
-export async function benchOutbox(
+async function benchOutbox(
   name: string,
   open: () => Promise<Outbox>,
   backlogs: readonly number[],
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<void> {
   const outbox = await open()
   let waiting = 0
@@ -158,35 +140,35 @@ export async function benchOutbox(
     const { perSecond, p99Ms, cpuUs } = await measure(SECONDS, () => handOver(outbox))
     const parts = [
       `${name}  backlog ${backlog}`,
-      `accepted and settled ${perSecond}/s`,
-      `p99 ${p99Ms} ms`,
-      `${cpuUs} us of CPU`,
+      `accepted and settled ${Math.round(perSecond)}/s`,
+      `p99 ${p99Ms.toFixed(1)} ms`,
+      `${Math.round(cpuUs)} us of CPU`,
     ]
     if (backlog > 0) {
       const drained = await drain(outbox, 2)
-      parts.push(`filled ${Math.round(filled)}/s`, `claimed and settled ${drained.perSecond}/s`)
+      parts.push(`filled ${Math.round(filled)}/s`, `claimed and settled ${Math.round(drained)}/s`)
     }
     parts.push(`memory ${Math.round(process.memoryUsage.rss() / 1e6)} MB`)
-    say(parts.join('  '))
+    print(parts.join('  '))
   }
   await outbox.close()
 }
 
-async function benchSqlite(backlogs: readonly number[], say: (line: string) => void): Promise<void> {
+async function benchSqlite(backlogs: readonly number[], print: (line: string) => void): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'outbox-bench-'))
   const path = join(directory, 'outbox.db')
   const open = () => createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 10_000_000, retentionDays: 30 })
   try {
-    await benchOutbox('sqlite', open, backlogs, say)
+    await benchOutbox('sqlite', open, backlogs, print)
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
 }
 
 /** Against a Postgres of its own on this machine, which shares its cores with it. */
-async function benchPostgres(backlogs: readonly number[], say: (line: string) => void): Promise<void> {
+async function benchPostgres(backlogs: readonly number[], print: (line: string) => void): Promise<void> {
   if (noPostgres !== false) {
-    say(`postgres  ${noPostgres}`)
+    print(`postgres  ${noPostgres}`)
     return
   }
   const rig = await startPostgres()
@@ -194,7 +176,7 @@ async function benchPostgres(backlogs: readonly number[], say: (line: string) =>
     const url = await rig.url()
     const open = () =>
       createPostgresOutbox({ url, clock, storeKeys, maxBacklog: 10_000_000, retentionDays: 30 })
-    await benchOutbox('postgres', open, backlogs, say)
+    await benchOutbox('postgres', open, backlogs, print)
   } finally {
     await rig.close()
   }
@@ -203,7 +185,7 @@ async function benchPostgres(backlogs: readonly number[], say: (line: string) =>
 if (import.meta.main) {
   const [which = 'both', ...asked] = process.argv.slice(2)
   const backlogs = asked.length > 0 ? asked.map(Number) : BACKLOGS
-  const say = (line: string) => void process.stdout.write(`${line}\n`)
-  if (which !== 'postgres') await benchSqlite(backlogs, say)
-  if (which !== 'sqlite') await benchPostgres(backlogs, say)
+  const print = (line: string) => void process.stdout.write(`${line}\n`)
+  if (which !== 'postgres') await benchSqlite(backlogs, print)
+  if (which !== 'sqlite') await benchPostgres(backlogs, print)
 }

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { sampleMessage, samples } from '../src/messages/samples.ts'
 import { createRenderer, type Renderer } from '../src/words/render.ts'
-import { atMost, type Figure, figure, ratio, table } from './figures.ts'
+import { atMost, type Figure, figure, formatFigures, ratio } from './figures.ts'
 
 /** Processor time a finished mail may take, µs: nodemailer takes more to compose one that is rendered already. */
 const MAIL_LIMIT_US = 300
@@ -89,4 +89,4 @@ function heldBy(make: () => Renderer): number {
   return held / 1e6
 }
 
-if (import.meta.main) process.stdout.write(`${table(await measureRendering())}\n`)
+if (import.meta.main) process.stdout.write(`${formatFigures(await measureRendering())}\n`)

@@ -1,20 +1,22 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
-import { type Figure, table } from './figures.ts'
+import { type Figure, formatFigures } from './figures.ts'
 import { measureBacklog } from './measures/backlog.ts'
 import { measureColdStart } from './measures/cold-start.ts'
 import { measureEmail, measureSms } from './measures/rates.ts'
 import { measureReplicas } from './measures/replicas.ts'
 import { measureValidation } from './measures/validation.ts'
-import { openStage, type Stage } from './stage.ts'
+import { openSession, type Session } from './session.ts'
 
 const USAGE = `npm run bench -- [--only email,sms,get,cold,backlog,replicas] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds. Ends with 1 when a message was lost, doubled or wrongly answered.`
 
-const MEASURES: Readonly<Record<string, (stage: Stage, backlogs: readonly number[]) => Promise<Figure[]>>> = {
+const MEASURES: Readonly<
+  Record<string, (session: Session, backlogs: readonly number[]) => Promise<Figure[]>>
+> = {
   email: measureEmail,
   sms: measureSms,
   get: measureValidation,
@@ -34,31 +36,31 @@ const { values } = parseArgs({
   },
 })
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 async function main(): Promise<number> {
   const only = values.only.split(',')
   const unknown = only.filter(name => !(name in MEASURES))
   if (values.help || unknown.length) {
-    say(USAGE)
+    print(USAGE)
     return values.help ? 0 : 2
   }
   const machine = `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 1e9)} GB, Node ${process.version}`
-  say(machine)
-  const { stage, close } = await openStage({
+  print(machine)
+  const { session, close } = await openSession({
     rounds: Number(values.rounds),
     seconds: Number(values.seconds),
-    say,
+    print,
   })
   const figures: Figure[] = []
   try {
     for (const name of only)
-      figures.push(...((await MEASURES[name]?.(stage, values.backlogs.split(',').map(Number))) ?? []))
-    say(`\n${table(figures)}\n\nEvery message arrived once, with its own code.`)
+      figures.push(...((await MEASURES[name]?.(session, values.backlogs.split(',').map(Number))) ?? []))
+    print(`\n${formatFigures(figures)}\n\nEvery message arrived once, with its own code.`)
     return 0
   } catch (error) {
-    if (figures.length) say(`\n${table(figures)}`)
-    say(`\nFAILED: ${error instanceof Error ? error.message : String(error)}`)
+    if (figures.length) print(`\n${formatFigures(figures)}`)
+    print(`\nFAILED: ${error instanceof Error ? error.message : String(error)}`)
     return 1
   } finally {
     if (values.json !== undefined)

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
+import type { SelfSigned } from '../sandbox/certificate.ts'
 import { callbackKey } from '../src/callback/key.ts'
 
 export const CORP_ID = 'bench-corp'
@@ -15,12 +15,7 @@ export const PATHS = {
   sms: `/callback/${CORP_ID}/${callbackKey('sms', CORP_ID, SMS_TOKEN)}/sms`,
 } as const
 
-export interface Certificate {
-  readonly key: string
-  readonly cert: string
-}
-
-/** The real service in a process of its own, as it is served in earnest. */
+/** The real service in a process of its own. */
 export interface Service {
   readonly pid: number
   readonly port: number
@@ -29,31 +24,12 @@ export interface Service {
   stop(): Promise<void>
 }
 
-export async function makeCertificate(): Promise<Certificate> {
-  const made = await generate([{ name: 'commonName', value: 'localhost' }], {
-    keyType: 'ec',
-    curve: 'P-256',
-    algorithm: 'sha256',
-    extensions: [
-      { name: 'basicConstraints', cA: true, critical: true },
-      {
-        name: 'subjectAltName',
-        altNames: [
-          { type: 2, value: 'localhost' },
-          { type: 7, ip: '127.0.0.1' },
-        ],
-      },
-    ],
-  })
-  return { key: made.private, cert: made.cert }
-}
-
 export interface ServiceOptions {
-  readonly certificate: Certificate
+  readonly certificate: SelfSigned
   readonly smtpPort: number
   readonly twilioPort: number
   readonly env?: Readonly<Record<string, string>>
-  /** Runs before the start, with the settings: to fill the store. */
+  /** Runs before the start with the service's settings, to fill the store. */
   readonly prepare?: (env: Readonly<Record<string, string>>) => Promise<void>
 }
 
@@ -61,12 +37,12 @@ export interface ServiceOptions {
 export async function startService(options: ServiceOptions): Promise<Service> {
   const directory = await mkdtemp(join(tmpdir(), 'courier-bench-'))
   const port = await freePort()
-  const env = await settings(options, directory, port)
+  const env = await createSettings(options, directory, port)
   await options.prepare?.(env)
   const log = join(directory, 'log')
   const child = spawnService(env, directory, log)
   try {
-    await started(child, log)
+    await waitUntilStarted(child, log)
   } catch (error) {
     child.kill('SIGKILL')
     await rm(directory, { recursive: true, force: true })
@@ -77,13 +53,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     port,
     env,
     async stop() {
-      await ended(child)
+      await stopProcess(child)
       await rm(directory, { recursive: true, force: true })
     },
   }
 }
 
-export async function settings(
+export async function createSettings(
   { certificate, smtpPort, twilioPort, env = {} }: ServiceOptions,
   directory: string,
   port: number,
@@ -111,13 +87,13 @@ export async function settings(
     TWILIO_API_URL: `https://127.0.0.1:${twilioPort}`,
     NODE_EXTRA_CA_CERTS: join(directory, 'cert.pem'),
     DEFAULT_AREA_CODE: '86',
-    // Numbers of the bench are neighbours; people's are not.
+    // The bench's phone numbers share their prefix, other than people's.
     QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
     ...env,
   }
 }
 
-/** What the image starts Node with: limits of its heap and of malloc. */
+/** Environment variables of the image that limit Node's heap and malloc. */
 const FROM_IMAGE = ['NODE_ENV', 'NODE_OPTIONS', 'MALLOC_ARENA_MAX'] as const
 
 function imageSettings(): Record<string, string> {
@@ -131,7 +107,7 @@ function imageSettings(): Record<string, string> {
   )
 }
 
-/** `node src/main.ts serve` as the image starts it, with nothing but its settings. */
+/** Starts `node src/main.ts serve` with the image's environment and these settings only. */
 export function spawnService(
   env: Readonly<Record<string, string>>,
   directory: string,
@@ -148,7 +124,7 @@ export function spawnService(
   return child
 }
 
-export async function ended(child: ChildProcess): Promise<void> {
+export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const hard = setTimeout(() => child.kill('SIGKILL'), 20_000)
   await new Promise(resolve => {
@@ -158,11 +134,11 @@ export async function ended(child: ChildProcess): Promise<void> {
   clearTimeout(hard)
 }
 
-async function started(child: ChildProcess, log: string): Promise<void> {
+async function waitUntilStarted(child: ChildProcess, log: string): Promise<void> {
   for (let waited = 0; waited < 600; waited++) {
-    const said = readFileSync(log, 'utf8')
-    if (said.includes('"event":"started"')) return
-    if (child.exitCode !== null) throw new Error(`the service did not start:\n${said.slice(0, 4000)}`)
+    const output = readFileSync(log, 'utf8')
+    if (output.includes('"event":"started"')) return
+    if (child.exitCode !== null) throw new Error(`the service did not start:\n${output.slice(0, 4000)}`)
     await new Promise(resolve => setTimeout(resolve, 50))
   }
   throw new Error('the service did not start within 30 s')

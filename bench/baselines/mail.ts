@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer'
 import { answerParent } from '../child.ts'
-import { addressOf, codeOf } from '../distinct.ts'
 import { runLoop } from '../loop.ts'
+import { addressOf, codeOf } from '../numbered-callbacks.ts'
 
 /**
  * A bare pooled nodemailer loop that sends the same mail as the service: same subject, text and HTML, a code of its own

@@ -1,7 +1,7 @@
 import twilio from 'twilio'
 import { answerParent } from '../child.ts'
-import { codeOf, phoneOf } from '../distinct.ts'
 import { runLoop } from '../loop.ts'
+import { codeOf, phoneOf } from '../numbered-callbacks.ts'
 
 /** A bare loop over the stock Twilio SDK, as it comes: its own HTTPS agent of 20 connections. */
 const client = twilio('AC00000000000000000000000000000000', 'bench-token', {

@@ -1,36 +1,36 @@
-import { openPlatform } from '../callbacks.ts'
+import { openCallbackLoad } from '../callbacks.ts'
 import { startChild, watchUsage } from '../child.ts'
 import { atLeast, type Figure, figure, ratio } from '../figures.ts'
-import type { Stage } from '../stage.ts'
+import type { Session } from '../session.ts'
 
 const CONNECTIONS = 64
 
 /** The rate of e-mail callbacks while other messages wait for their next attempt: none, and as many as `backlogs`. */
-export async function measureBacklog(stage: Stage, backlogs: readonly number[]): Promise<Figure[]> {
+export async function measureBacklog(session: Session, backlogs: readonly number[]): Promise<Figure[]> {
   const services = []
   for (const backlog of [0, ...backlogs])
     services.push({
       backlog,
-      service: await stage.service({ prepare: async env => fill(stage, env, backlog) }),
+      service: await session.startService({ prepare: async env => fill(session, env, backlog) }),
     })
   const sides = []
   try {
     // Only now: a connection without a request is closed after a few seconds.
     for (const { backlog, service } of services) {
-      const platform = await openPlatform(stage, service, 'email', CONNECTIONS)
+      const platform = await openCallbackLoad(session, service, 'email', CONNECTIONS)
       const rates: number[] = []
       const memory: number[] = []
       sides.push({ backlog, service, platform, usage: watchUsage(service.pid), rates, memory })
     }
-    for (const { platform } of sides) await platform.full(Math.min(2, stage.seconds))
-    for (let round = 1; round <= stage.rounds; round++)
+    for (const { platform } of sides) await platform.saturate(Math.min(2, session.seconds))
+    for (let round = 1; round <= session.rounds; round++)
       for (const { backlog, platform, usage, rates, memory } of sides) {
-        usage.look()
-        const { perSecond, p99Ms } = await platform.full(stage.seconds)
-        const { peakMb } = usage.look()
+        usage.read()
+        const { perSecond, p99Ms } = await platform.saturate(session.seconds)
+        const { peakMb } = usage.read()
         rates.push(perSecond)
         memory.push(peakMb)
-        stage.say(
+        session.print(
           `backlog ${backlog}, ${round}: ${Math.round(perSecond)}/s, p99 ${p99Ms.toFixed(1)} ms, ${Math.round(peakMb)} MB`,
         )
       }
@@ -55,12 +55,12 @@ export async function measureBacklog(stage: Stage, backlogs: readonly number[]):
   ]
 }
 
-async function fill(stage: Stage, env: Readonly<Record<string, string>>, rows: number): Promise<void> {
+async function fill(session: Session, env: Readonly<Record<string, string>>, rows: number): Promise<void> {
   if (rows === 0) return
   const filler = await startChild('./fill.ts', env)
   try {
     const seconds = await filler.ask<number>({ is: 'fill', rows })
-    stage.say(`backlog ${rows}: filled in ${seconds.toFixed(1)} s`)
+    session.print(`backlog ${rows}: filled in ${seconds.toFixed(1)} s`)
   } finally {
     await filler.stop()
   }

@@ -1,10 +1,10 @@
 import PostalMime from 'postal-mime'
-import { openPlatform } from '../callbacks.ts'
+import { openCallbackLoad } from '../callbacks.ts'
 import { type Child, startChild, type Usage, watchUsage } from '../child.ts'
-import { addressOf, codeOf } from '../distinct.ts'
 import { atLeast, atMost, type Figure, figure, ratio } from '../figures.ts'
-import type { Loop } from '../loop.ts'
-import type { Channel, Stage } from '../stage.ts'
+import type { LoopResult } from '../loop.ts'
+import { addressOf, codeOf } from '../numbered-callbacks.ts'
+import type { Channel, Session } from '../session.ts'
 
 /** Callbacks under way at once. */
 const CONNECTIONS = { email: 64, sms: 200 } as const
@@ -16,18 +16,18 @@ const MEMORY_MB = 200
 const FAR_MS = 100
 
 /** A loop, and what a message of it cost its process, µs of processor time. */
-type Costed = Loop & { readonly cpuUs: number }
+type Costed = LoopResult & { readonly cpuUs: number }
 type Baseline = (seconds: number) => Promise<Costed>
 
 /** Callbacks a second end to end beside bare loops over the same client, memory, and answer times at half the rate. */
-export async function measureEmail(stage: Stage): Promise<Figure[]> {
-  const baseline = await startChild('./baselines/mail.ts', { SMTP_PORT: String(stage.ports.email) })
+export async function measureEmail(session: Session): Promise<Figure[]> {
+  const baseline = await startChild('./baselines/mail.ts', { SMTP_PORT: String(session.ports.email) })
   try {
-    return await measure(stage, 'email', async () => {
-      const mail = await sampleMail(stage)
+    return await measure(session, 'email', async () => {
+      const mail = await sampleMail(session)
       return {
-        'bare nodemailer pool, composing': baselineOf(stage, 'email', baseline, { how: 'composed', mail }),
-        'bare nodemailer pool, raw': baselineOf(stage, 'email', baseline, { how: 'raw', mail }),
+        'bare nodemailer pool, composing': baselineOf(session, 'email', baseline, { how: 'composed', mail }),
+        'bare nodemailer pool, raw': baselineOf(session, 'email', baseline, { how: 'raw', mail }),
       }
     })
   } finally {
@@ -35,16 +35,16 @@ export async function measureEmail(stage: Stage): Promise<Figure[]> {
   }
 }
 
-export async function measureSms(stage: Stage): Promise<Figure[]> {
+export async function measureSms(session: Session): Promise<Figure[]> {
   const baseline = await startChild('./baselines/sms.ts', {
-    TWILIO_URL: `https://127.0.0.1:${stage.ports.sms}`,
-    TLS_CERT: stage.certificate.cert,
+    TWILIO_URL: `https://127.0.0.1:${session.ports.sms}`,
+    TLS_CERT: session.certificate.cert,
   })
-  const stock = baselineOf(stage, 'sms', baseline, { width: CONNECTIONS.sms })
+  const stock = baselineOf(session, 'sms', baseline, { width: CONNECTIONS.sms })
   try {
     return [
-      ...(await measure(stage, 'sms', async () => ({ 'bare stock twilio SDK': stock }))),
-      ...(await measureFar(stage, stock)),
+      ...(await measure(session, 'sms', async () => ({ 'bare stock twilio SDK': stock }))),
+      ...(await measureFar(session, stock)),
     ]
   } finally {
     await baseline.stop()
@@ -52,23 +52,23 @@ export async function measureSms(stage: Stage): Promise<Figure[]> {
 }
 
 /** The same with a provider that takes as long to answer as a real one over the internet. */
-async function measureFar(stage: Stage, stock: Baseline): Promise<Figure[]> {
-  const service = await stage.service()
-  const platform = await openPlatform(stage, service, 'sms', CONNECTIONS.sms)
+async function measureFar(session: Session, stock: Baseline): Promise<Figure[]> {
+  const service = await session.startService()
+  const platform = await openCallbackLoad(session, service, 'sms', CONNECTIONS.sms)
   const [ours, theirs]: [number[], number[]] = [[], []]
-  await stage.sinks.sms.ask({ is: 'latency', ms: FAR_MS })
+  await session.sinks.sms.ask({ is: 'latency', ms: FAR_MS })
   try {
-    for (let round = 0; round <= stage.rounds; round++) {
-      const loop = await platform.full(stage.seconds)
-      const bare = await stock(stage.seconds)
+    for (let round = 0; round <= session.rounds; round++) {
+      const loop = await platform.saturate(session.seconds)
+      const bare = await stock(session.seconds)
       // The first warms up.
       if (round === 0) continue
       ours.push(loop.perSecond)
       theirs.push(bare.perSecond)
-      stage.say(`sms at ${FAR_MS} ms, ${round}: ${line('the service', loop)}; ${line('stock SDK', bare)}`)
+      session.print(`sms at ${FAR_MS} ms, ${round}: ${line('the service', loop)}; ${line('stock SDK', bare)}`)
     }
   } finally {
-    await stage.sinks.sms.ask({ is: 'latency', ms: 0 })
+    await session.sinks.sms.ask({ is: 'latency', ms: 0 })
     platform.close()
     await service.stop()
   }
@@ -80,41 +80,41 @@ async function measureFar(stage: Stage, stock: Baseline): Promise<Figure[]> {
 }
 
 async function measure(
-  stage: Stage,
+  session: Session,
   channel: Channel,
   baselines: () => Promise<Readonly<Record<string, Baseline>>>,
 ): Promise<Figure[]> {
-  const service = await stage.service()
-  const platform = await openPlatform(stage, service, channel, CONNECTIONS[channel])
+  const service = await session.startService()
+  const platform = await openCallbackLoad(session, service, channel, CONNECTIONS[channel])
   const usage = watchUsage(service.pid)
-  const sinkUsage = watchUsage(stage.sinks[channel].pid)
+  const sinkUsage = watchUsage(session.sinks[channel].pid)
   const ownUsage = watchUsage(process.pid)
   const ours: Costed[] = []
   const memory: number[] = []
   const theirs: Record<string, Costed[]> = {}
   try {
-    await platform.full(Math.min(3, stage.seconds))
+    await platform.saturate(Math.min(3, session.seconds))
     const others = await baselines()
     for (const run of Object.values(others)) await run(1)
-    for (let round = 1; round <= stage.rounds; round++) {
-      for (const watched of [usage, sinkUsage, ownUsage]) watched.look()
-      const loop = await platform.full(stage.seconds)
-      const used = usage.look()
+    for (let round = 1; round <= session.rounds; round++) {
+      for (const watched of [usage, sinkUsage, ownUsage]) watched.read()
+      const loop = await platform.saturate(session.seconds)
+      const used = usage.read()
       ours.push({ ...loop, cpuUs: (used.cpuMs * 1000) / loop.done })
       memory.push(used.peakMb)
-      stage.say(
-        `${channel} ${round}: ${line('the service', loop)}; ${cores(used, sinkUsage.look(), ownUsage.look())}`,
+      session.print(
+        `${channel} ${round}: ${line('the service', loop)}; ${cores(used, sinkUsage.read(), ownUsage.read())}`,
       )
       for (const [name, run] of Object.entries(others)) {
-        const bare = await run(stage.seconds)
+        const bare = await run(session.seconds)
         theirs[name] = [...(theirs[name] ?? []), bare]
-        stage.say(`${channel} ${round}: ${line(name, bare)}; ${Math.round(bare.cpuUs)} µs of CPU each`)
+        session.print(`${channel} ${round}: ${line(name, bare)}; ${Math.round(bare.cpuUs)} µs of CPU each`)
       }
     }
     const rates = ours.map(({ perSecond }) => perSecond)
     const rate = figure(`${channel} callbacks`, '/s', rates)
-    const paced = await platform.paced(rate.value / 2, PACED_SECONDS)
-    stage.say(`${channel}: ${line('the service at half its rate', paced)}`)
+    const paced = await platform.sendAtRate(rate.value / 2, PACED_SECONDS)
+    session.print(`${channel}: ${line('the service at half its rate', paced)}`)
     return [
       rate,
       figure(
@@ -159,26 +159,26 @@ async function measure(
 }
 
 function baselineOf(
-  stage: Stage,
+  session: Session,
   channel: Channel,
   child: Child,
   question: Readonly<Record<string, unknown>>,
 ): Baseline {
   return async seconds => {
-    const first = stage.numbers.taken() + 1
+    const first = session.numbers.taken() + 1
     const usage = watchUsage(child.pid)
-    const loop = await child.ask<Loop & { last: number }>({ is: 'run', first, seconds, ...question })
-    const { cpuMs } = usage.look()
+    const loop = await child.ask<LoopResult & { last: number }>({ is: 'run', first, seconds, ...question })
+    const { cpuMs } = usage.read()
     usage.stop()
-    for (let number = first; number <= loop.last; number++) stage.numbers.next()
-    await stage.arrived(channel, first, loop.last)
+    for (let number = first; number <= loop.last; number++) session.numbers.next()
+    await session.waitForArrival(channel, first, loop.last)
     return { ...loop, cpuUs: (cpuMs * 1000) / loop.done }
   }
 }
 
 /** The mail that the service sends, taken apart again: what the bare loops have to send. */
-async function sampleMail(stage: Stage): Promise<Readonly<Record<string, string>>> {
-  const raw = await stage.sinks.email.ask<string>({ is: 'last' })
+async function sampleMail(session: Session): Promise<Readonly<Record<string, string>>> {
+  const raw = await session.sinks.email.ask<string>({ is: 'last' })
   const { subject = '', text = '', html = '', to } = await PostalMime.parse(raw)
   const recipient = to?.[0]?.address ?? ''
   const number = Number(/\d{8}/.exec(recipient)?.[0])
@@ -187,7 +187,7 @@ async function sampleMail(stage: Stage): Promise<Readonly<Record<string, string>
   return { subject, text, html, raw, code: codeOf(number), recipient }
 }
 
-function line(name: string, { perSecond, p50Ms, p99Ms, done }: Loop): string {
+function line(name: string, { perSecond, p50Ms, p99Ms, done }: LoopResult): string {
   return `${name}: ${Math.round(perSecond)}/s, p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, ${done} messages`
 }
 

@@ -1,15 +1,15 @@
 import { noPostgres, startPostgres } from '../../test/rigs/postgres.ts'
-import { openPlatform, type Platform } from '../callbacks.ts'
-import { familyCpuMs, type Usage, watchUsage } from '../child.ts'
+import { type CallbackLoad, openCallbackLoad } from '../callbacks.ts'
+import { processTreeCpuMs, type Usage, watchUsage } from '../child.ts'
 import { type Figure, figure, ratio } from '../figures.ts'
-import type { Stage } from '../stage.ts'
+import type { Session } from '../session.ts'
 
 const REPLICAS = 3
 /** Callbacks under way at each replica. */
 const CONNECTIONS = 64
 
 interface Side {
-  readonly platforms: readonly Platform[]
+  readonly platforms: readonly CallbackLoad[]
   readonly usages: readonly ReturnType<typeof watchUsage>[]
   readonly rates: number[]
   /** Processor time a message, µs. */
@@ -21,30 +21,30 @@ interface Side {
  * E-mail callbacks a second on Postgres: three replicas that share a store beside one that has its own, and what replicas
  * and database spend on a message. All of it on this machine, driver and sink included.
  */
-export async function measureReplicas(stage: Stage): Promise<Figure[]> {
+export async function measureReplicas(session: Session): Promise<Figure[]> {
   if (noPostgres !== false) {
-    stage.say(`replicas: not measured, ${noPostgres}`)
+    session.print(`replicas: not measured, ${noPostgres}`)
     return []
   }
   const postgres = await startPostgres()
   const pid = await postgres.pid()
   const sides: Side[] = []
   try {
-    for (const count of [1, REPLICAS]) sides.push(await open(stage, await postgres.url(), count))
-    for (const side of sides) await together(side, Math.min(2, stage.seconds))
-    for (let round = 1; round <= stage.rounds; round++)
+    for (const count of [1, REPLICAS]) sides.push(await open(session, await postgres.url(), count))
+    for (const side of sides) await saturateAll(side, Math.min(2, session.seconds))
+    for (let round = 1; round <= session.rounds; round++)
       for (const side of sides) {
-        for (const usage of side.usages) usage.look()
-        const began = familyCpuMs(pid)
-        const { rate, done } = await together(side, stage.seconds)
-        const databaseMs = familyCpuMs(pid) - began
-        const used = side.usages.map(usage => usage.look())
+        for (const usage of side.usages) usage.read()
+        const began = processTreeCpuMs(pid)
+        const { rate, done } = await saturateAll(side, session.seconds)
+        const databaseMs = processTreeCpuMs(pid) - began
+        const used = side.usages.map(usage => usage.read())
         side.rates.push(rate)
         side.own.push((used.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / done) * 1000)
         side.database.push((databaseMs / done) * 1000)
         const each = used.map(cores).join('; ')
-        stage.say(
-          `replicas ${round}: ${used.length}: ${Math.round(rate)}/s; ${each}; database ${(databaseMs / 1000 / stage.seconds).toFixed(2)} cores`,
+        session.print(
+          `replicas ${round}: ${used.length}: ${Math.round(rate)}/s; ${each}; database ${(databaseMs / 1000 / session.seconds).toFixed(2)} cores`,
         )
       }
   } finally {
@@ -52,7 +52,7 @@ export async function measureReplicas(stage: Stage): Promise<Figure[]> {
       for (const platform of platforms) platform.close()
       for (const usage of usages) usage.stop()
     }
-    await stage.stopServices()
+    await session.stopServices()
     await postgres.close()
   }
   const [one, three] = sides
@@ -67,13 +67,13 @@ export async function measureReplicas(stage: Stage): Promise<Figure[]> {
   ]
 }
 
-async function open(stage: Stage, url: string, count: number): Promise<Side> {
+async function open(session: Session, url: string, count: number): Promise<Side> {
   const services = []
   // One after another: the first one makes the tables.
-  for (let i = 0; i < count; i++) services.push(await stage.service({ env: { DATABASE_URL: url } }))
+  for (let i = 0; i < count; i++) services.push(await session.startService({ env: { DATABASE_URL: url } }))
   return {
     platforms: await Promise.all(
-      services.map(async service => openPlatform(stage, service, 'email', CONNECTIONS)),
+      services.map(async service => openCallbackLoad(session, service, 'email', CONNECTIONS)),
     ),
     usages: services.map(({ pid }) => watchUsage(pid)),
     rates: [],
@@ -82,11 +82,11 @@ async function open(stage: Stage, url: string, count: number): Promise<Side> {
   }
 }
 
-async function together(
+async function saturateAll(
   { platforms }: Side,
   seconds: number,
 ): Promise<{ readonly rate: number; readonly done: number }> {
-  const loops = await Promise.all(platforms.map(async platform => platform.full(seconds)))
+  const loops = await Promise.all(platforms.map(async platform => platform.saturate(seconds)))
   return {
     rate: loops.reduce((sum, { perSecond }) => sum + perSecond, 0),
     done: loops.reduce((sum, { done }) => sum + done, 0),

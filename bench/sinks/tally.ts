@@ -1,6 +1,6 @@
-import { MOST } from '../distinct.ts'
+import { NUMBER_LIMIT } from '../numbered-callbacks.ts'
 
-/** What a sink got. */
+/** The messages that a sink got. */
 export interface Received {
   readonly messages: number
   /** Numbers that came more than once. */
@@ -11,9 +11,9 @@ export interface Received {
   readonly missing: number
 }
 
-/** Counts by number. */
+/** Counts messages by their number. */
 export interface Tally {
-  note(number: number, right: boolean): void
+  count(number: number, right: boolean): void
   received(asked: readonly (readonly [from: number, to: number])[]): Received
 }
 
@@ -23,9 +23,9 @@ export function createTally(): Tally {
   let doubled = 0
   let wrong = 0
   return {
-    note(number, right) {
+    count(number, right) {
       messages += 1
-      if (!right || !(number > 0 && number < MOST)) {
+      if (!right || !(number > 0 && number < NUMBER_LIMIT)) {
         wrong += 1
         return
       }

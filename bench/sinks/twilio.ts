@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import tls from 'node:tls'
 import { answerParent } from '../child.ts'
-import { codeOf } from '../distinct.ts'
+import { codeOf } from '../numbered-callbacks.ts'
 import { createTally } from './tally.ts'
 
 /**
- * Twilio's `POST …/Messages.json` over TLS, as fast as it can be answered: takes every message and counts. Not an HTTP
- * server, just what the SDK's requests need. It can be told how long to wait before it answers, as Twilio does.
+ * Answers Twilio's `POST …/Messages.json` over TLS as fast as it can and counts the messages. It reads of HTTP what the
+ * SDK's requests need. The question `latency` sets how long it waits before it answers, as Twilio does.
  */
 let latencyMs = 0
 const tally = createTally()
@@ -14,18 +14,18 @@ let made = 0
 
 const identity = { key: process.env['TLS_KEY'] ?? '', cert: process.env['TLS_CERT'] ?? '' }
 const server = tls.createServer({ ...identity, noDelay: true }, socket => {
-  let held = ''
+  let unread = ''
   socket.on('error', () => {})
   socket.on('data', (chunk: Buffer) => {
-    held += chunk.toString('latin1')
+    unread += chunk.toString('latin1')
     let answers = ''
     for (;;) {
-      const head = held.indexOf('\r\n\r\n')
+      const head = unread.indexOf('\r\n\r\n')
       if (head < 0) break
-      const length = Number(/content-length: *(\d+)/i.exec(held.slice(0, head))?.[1] ?? 0)
-      if (held.length < head + 4 + length) break
-      const form = held.slice(head + 4, head + 4 + length)
-      held = held.slice(head + 4 + length)
+      const length = Number(/content-length: *(\d+)/i.exec(unread.slice(0, head))?.[1] ?? 0)
+      if (unread.length < head + 4 + length) break
+      const form = unread.slice(head + 4, head + 4 + length)
+      unread = unread.slice(head + 4 + length)
       answers += answer(form)
     }
     if (!answers) return
@@ -38,7 +38,7 @@ function answer(form: string): string {
   const digits = /(?:^|&)To=%2B86138(\d{8})(?:&|$)/.exec(form)?.[1] ?? ''
   const number = Number(digits)
   const text = /(?:^|&)Body=([^&]*)/.exec(form)?.[1] ?? ''
-  tally.note(number, text.includes(codeOf(number)))
+  tally.count(number, text.includes(codeOf(number)))
   made += 1
   const sid = `SM${made.toString(16).padStart(32, '0')}`
   const body = JSON.stringify({

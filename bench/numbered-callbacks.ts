@@ -1,6 +1,6 @@
 /**
- * Callbacks that differ from each other, and how a sink knows each again. A callback's number goes into its recipient
- * and its code, so that a sink can tell a message that was lost, doubled, or given to somebody else.
+ * A callback with a number, which goes into its recipient and its code, so that a sink can tell a message that was lost,
+ * sent twice or sent to somebody else.
  */
 export interface Callback {
   readonly number: number
@@ -8,10 +8,10 @@ export interface Callback {
 }
 
 /** Numbers fit the last eight digits of a mainland mobile number. */
-export const MOST = 100_000_000
+export const NUMBER_LIMIT = 100_000_000
 
 export function codeOf(number: number): string {
-  return String(MOST + number).slice(1)
+  return String(NUMBER_LIMIT + number).slice(1)
 }
 
 export function addressOf(number: number): string {
@@ -37,13 +37,13 @@ export function smsCallback(number: number): Callback {
   }
 }
 
-/** Counts upwards over all measures of a run. */
+/** Gives each callback of a run the next number. */
 export function createNumbers(): { next(): number; readonly taken: () => number } {
   let taken = 0
   return {
     next() {
       taken += 1
-      if (taken >= MOST) throw new Error('more messages than a run has numbers for')
+      if (taken >= NUMBER_LIMIT) throw new Error('more messages than a run has numbers for')
       return taken
     },
     taken: () => taken,

@@ -1,0 +1,65 @@
+import net from 'node:net'
+
+/**
+ * Starts an SMTP server that takes every mail as fast as it can: it reads the commands that the service sends, and
+ * checks none of them.
+ * @param onMessage gets the address of RCPT and the whole message.
+ * @param latencyMs how long it waits before it accepts a message.
+ * @returns its port, any free one.
+ */
+export async function startSmtpSink(
+  onMessage: (recipient: string, message: Buffer) => void,
+  latencyMs = 0,
+): Promise<number> {
+  const server = net.createServer({ noDelay: true }, socket => takeMails(socket, onMessage, latencyMs))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as net.AddressInfo).port
+}
+
+const END = Buffer.from('\r\n.\r\n')
+const ACCEPTED = '250 2.0.0 Ok: queued as 4F2C1A\r\n'
+const REPLIES: Readonly<Record<string, string>> = {
+  EHLO: '250-sink\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES\r\n',
+  MAIL: '250 2.1.0 Ok\r\n',
+  RCPT: '250 2.1.5 Ok\r\n',
+  DATA: '354 go\r\n',
+}
+
+function takeMails(
+  socket: net.Socket,
+  onMessage: (recipient: string, message: Buffer) => void,
+  latencyMs: number,
+): void {
+  let unread: Buffer = Buffer.alloc(0)
+  let inMessage = false
+  let recipient = ''
+  socket.on('error', () => {})
+  socket.write('220 sink ESMTP\r\n')
+  socket.on('data', (chunk: Buffer) => {
+    unread = unread.length ? Buffer.concat([unread, chunk]) : chunk
+    let replies = ''
+    for (;;) {
+      const end = unread.indexOf(inMessage ? END : '\r\n')
+      if (end < 0) break
+      const part = unread.subarray(0, end)
+      unread = unread.subarray(end + (inMessage ? END.length : 2))
+      if (inMessage) {
+        inMessage = false
+        onMessage(recipient, part)
+        if (latencyMs > 0) setTimeout(() => socket.write(ACCEPTED), latencyMs)
+        else replies += ACCEPTED
+        continue
+      }
+      const line = part.toString('latin1')
+      const verb = line.slice(0, 4).toUpperCase()
+      if (verb === 'QUIT') {
+        socket.end('221 bye\r\n')
+        continue
+      }
+      if (verb === 'RCPT') recipient = /<([^>]*)>/.exec(line)?.[1] ?? ''
+      inMessage = verb === 'DATA'
+      replies += REPLIES[verb] ?? '250 2.0.0 Ok\r\n'
+    }
+    if (replies) socket.write(replies)
+  })
+}
