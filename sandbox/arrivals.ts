@@ -1,8 +1,9 @@
 import type { CallbackAnswer } from '../src/platform/callback-client.ts'
 import type { Sample } from '../src/platform/sample-callbacks.ts'
-import type { ReceivedMail } from './inbox.ts'
-import { ENVELOPE_SENDER, SMTP_USER } from './peers.ts'
-import type { TwilioMessage } from './twilio-answers.ts'
+import type { ReceivedMail } from './carriers/smtp/inbox.ts'
+import { SMTP_USER } from './carriers/smtp/stand-in.ts'
+import type { ReceivedSms } from './carriers/stand-in.ts'
+import { ENVELOPE_SENDER } from './peers.ts'
 
 /** How a message arrived. */
 export interface ArrivalResult {
@@ -46,7 +47,7 @@ export function checkMailArrival(mails: readonly ReceivedMail[], to: string, sam
 
 /** Checks that the number `to` (E.164) got exactly one SMS, with the sample's words. */
 export function checkSmsArrival(
-  messages: readonly TwilioMessage[],
+  messages: readonly Pick<ReceivedSms, 'to' | 'body' | 'validityPeriod'>[],
   to: string,
   sample: Sample,
 ): ArrivalResult {

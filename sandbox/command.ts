@@ -95,8 +95,7 @@ function describeAddresses(page: string, { about }: Pick<Sandbox, 'about'>): str
     ['SMS URL', about.urls.sms],
     ['SMS Token', about.tokens.sms],
     ['Certificate', `${about.certFile} (self-signed)`],
-    ['Mail server', about.smtp],
-    ['Twilio', about.twilio],
+    ...about.carriers.map(({ title, url }) => [title, url] as const),
     ['Health, metrics', about.adminUrl],
   ])
   return `\n${pairs}\nNothing leaves this machine. Ctrl-C ends it.\n`

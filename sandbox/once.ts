@@ -45,7 +45,7 @@ export async function sendEachKindOnce(
     const to = kind.channel === 'email' ? `reader-${at + 1}@example.com` : `+8613800138${String(100 + at)}`
     sent.push({ kind, to, ...(await callbackSender.send(kind, to)) })
   }
-  const countArrived = () => peers.inbox.mails().length + peers.sms().length
+  const countArrived = () => peers.mails().length + peers.sms().length
   const expected = sent.filter(({ callback }) => answerFaults(callback.answer).length === 0).length
   while (countArrived() < expected && performance.now() < deadline) await sleep(20)
   // A second copy of a message would come late, so this waits until nothing has arrived for a while.
@@ -57,7 +57,7 @@ export async function sendEachKindOnce(
     ...sent.map(({ kind, to, callback, sample }): KindResult => {
       const result =
         kind.channel === 'email'
-          ? checkMailArrival(peers.inbox.mails(), to, sample)
+          ? checkMailArrival(peers.mails(), to, sample)
           : checkSmsArrival(peers.sms(), to, sample)
       const faults = [...answerFaults(callback.answer), ...result.faults]
       return { channel: kind.channel, kind: kind.kind, callback, ...result, faults }

@@ -1,7 +1,7 @@
 import type { Channel } from '../src/messages/message.ts'
 import { countSegments } from '../src/messages/sms-segments.ts'
 import type { CallbackSender } from './callback-sender.ts'
-import type { ReceivedMail } from './inbox.ts'
+import type { ReceivedMail } from './carriers/smtp/inbox.ts'
 import type { Peers } from './peers.ts'
 
 /** Where everything is that a client or a person may want to reach. */
@@ -15,14 +15,13 @@ export interface ConnectionDetails {
   readonly adminUrl: string
   /** Null when the service has none. */
   readonly consoleUrl: string | null
-  readonly smtp: string
-  readonly twilio: string
+  readonly carriers: Peers['addresses']
   /** The page of the emulated platform's devices; null without one. */
   readonly devicesUrl: string | null
 }
 
 export interface PageStateOptions {
-  readonly peers: Pick<Peers, 'inbox' | 'sms'>
+  readonly peers: Pick<Peers, 'mails' | 'sms'>
   readonly callbackSender: CallbackSender
   readonly about: ConnectionDetails
   /** Lines of the service's log, newest last. */
@@ -34,7 +33,7 @@ export function createPageState(options: PageStateOptions) {
   const { peers, callbackSender, about } = options
   return () => ({
     about,
-    mails: peers.inbox.mails().map(({ id, at, subject, to, text }) => ({
+    mails: peers.mails().map(({ id, at, subject, to, text }) => ({
       id,
       at,
       subject,
@@ -44,15 +43,7 @@ export function createPageState(options: PageStateOptions) {
     sms: peers
       .sms()
       .slice(-200)
-      .map(({ sid, at, from, to, body, validityPeriod }) => ({
-        sid,
-        at,
-        from,
-        to,
-        body,
-        validityPeriod,
-        ...countSegments(body),
-      })),
+      .map(sms => ({ ...sms, ...countSegments(sms.body) })),
     callbacks: callbackSender.sent(),
     log: options.log().slice(-200),
   })

@@ -1,15 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Channel } from '../src/messages/message.ts'
 import { findSampleKind, SAMPLE_KINDS, SAMPLE_RECIPIENT } from '../src/platform/sample-callbacks.ts'
-import { faultTitles, MAIL_FAULTS, SMS_FAULTS } from './faults.ts'
-import type { Inbox } from './inbox.ts'
 import { prepareMailForFrame } from './mail-frame.ts'
 import { createPageState, mailDetails, type PageStateOptions } from './page-state.ts'
 import type { Peers } from './peers.ts'
 import { createPageServer, type Page, replyNotFound } from './web/page-server.ts'
 
 export interface SandboxPageOptions extends PageStateOptions {
-  readonly peers: Pick<Peers, 'inbox' | 'sms' | 'setSmsFault' | 'clear'>
+  readonly peers: Pick<Peers, 'mails' | 'sms' | 'faults' | 'setFault' | 'clear'>
 }
 
 /** The page that shows what arrived and plays the platform, each thing that it can do a button. */
@@ -26,13 +24,13 @@ export function createSandboxPage(options: SandboxPageOptions): Page {
       kinds: SAMPLE_KINDS.map(({ channel, kind, type, title }) => ({ channel, kind, type, title })),
       recipients: SAMPLE_RECIPIENT,
       faults: {
-        email: { now: faults.email, all: faultTitles('email') },
-        sms: { now: faults.sms, all: faultTitles('sms') },
+        email: { now: faults.email, all: peers.faults('email') },
+        sms: { now: faults.sms, all: peers.faults('sms') },
       },
     }),
   })
 
-  mailRoutes(app, peers.inbox)
+  mailRoutes(app, peers)
 
   app.post('/play', { schema: PLAY }, async (request, reply) => {
     const { channel, action, kind: name = '', to } = request.body as Play
@@ -44,11 +42,7 @@ export function createSandboxPage(options: SandboxPageOptions): Page {
   })
   app.post('/fault', { schema: FAULT }, async (request, reply) => {
     const { channel, name } = request.body as { channel: Channel; name: string }
-    const mail = channel === 'email' ? MAIL_FAULTS.get(name) : undefined
-    const sms = channel === 'sms' ? SMS_FAULTS.get(name) : undefined
-    if (mail) peers.inbox.setFault(mail.fault)
-    else if (sms) peers.setSmsFault(sms.fault)
-    else return replyNotFound(reply)
+    if (!peers.setFault(channel, name)) return replyNotFound(reply)
     faults[channel] = name
     page.changed()
     return { channel, name }
@@ -91,8 +85,8 @@ const FAULT = {
   },
 } as const
 
-function mailRoutes(app: FastifyInstance, inbox: Inbox): void {
-  const found = (params: unknown) => inbox.find(Number((params as { id: string }).id))
+function mailRoutes(app: FastifyInstance, { mails }: Pick<Peers, 'mails'>): void {
+  const found = (params: unknown) => mails().find(({ id }) => id === Number((params as { id: string }).id))
   app.get('/mail/:id', async (request, reply) => {
     const mail = found(request.params)
     return mail ? mailDetails(mail) : replyNotFound(reply)

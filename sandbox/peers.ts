@@ -1,36 +1,39 @@
-import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import tls from 'node:tls'
+import type { Channel } from '../src/messages/message.ts'
 import type { Clock } from '../src/runtime/clock.ts'
+import { standIns } from './carriers/list.ts'
+import type { ReceivedMail } from './carriers/smtp/inbox.ts'
+import type { ReceivedSms, StandIn, StandInModule } from './carriers/stand-in.ts'
 import { createCertificate } from './certificate.ts'
-import { createInbox, type Inbox } from './inbox.ts'
-import { createTwilioStandIn, type TwilioFault } from './twilio.ts'
-import type { TwilioMessage } from './twilio-answers.ts'
 
 /** Everybody the service depends on, on this machine, and the settings that point it at them. */
 export interface Peers {
   /** PEM of the certificate that the service and the mail server use, and its file. */
   readonly cert: string
   readonly certFile: string
-  readonly inbox: Inbox
-  readonly smtp: string
-  readonly twilio: string
-  /** SMS that Twilio's stand-in took since the last `clear`, oldest first. */
-  sms(): readonly TwilioMessage[]
-  setSmsFault(fault: TwilioFault | null): void
+  /** Where the stand-in of each provider listens, with its name for people. */
+  readonly addresses: readonly { readonly title: string; readonly url: string }[]
+  /** Newest first. */
+  mails(): readonly ReceivedMail[]
+  /** SMS that arrived since the last `clear`, oldest first. */
+  sms(): readonly ReceivedSms[]
+  /** How the servers of a channel can be made to behave; `none` as they should. */
+  faults(channel: Channel): readonly { readonly name: string; readonly title: string }[]
+  /** @returns false when no server of the channel knows that fault. */
+  setFault(channel: Channel, name: string): boolean
   clear(): void
   readonly settings: Readonly<Record<string, string>>
 }
 
 export const ENVELOPE_SENDER = 'bounces@courier.example'
-export const SMTP_USER = 'courier'
 
 /** Of what was started, how to end it; the last one first. */
 export type Ends = (() => unknown)[]
 
 /**
- * Starts the mail server and Twilio's stand-in.
+ * Starts the stand-in of every provider.
  * @param directory where the certificate and its key are written.
  * @param ends gets what must be called at the end, also when a later step throws.
  * @param changed called when something arrived.
@@ -41,65 +44,54 @@ export async function startPeers(
   ends: Ends,
   changed: () => void,
 ): Promise<Peers> {
-  const { cert, key } = await createCertificate(clock.now())
+  const certificate = await createCertificate(clock.now())
   const certFile = join(directory, 'certificate.pem')
   const keyFile = join(directory, 'key.pem')
-  await writeFile(certFile, cert)
-  await writeFile(keyFile, key, { mode: 0o600 })
-  ends.push(trust(cert))
+  await writeFile(certFile, certificate.cert)
+  await writeFile(keyFile, certificate.key, { mode: 0o600 })
+  ends.push(trust(certificate.cert))
 
-  const account = { user: SMTP_USER, password: secret() }
-  const inbox = await createInbox({ certificate: { cert, key }, clock, account, onMail: changed })
-  ends.push(() => inbox.close())
-
-  let sms: TwilioMessage[] = []
-  let fault: TwilioFault | null = null
-  const accountSid = `AC${randomBytes(16).toString('hex')}`
-  const authToken = randomBytes(16).toString('hex')
-  const twilio = createTwilioStandIn({
-    accountSid,
-    authToken,
-    now: () => clock.now(),
-    fault: () => fault ?? undefined,
-    onMessage: message => {
-      sms = [...sms, message].slice(-200)
-      changed()
-    },
-  })
-  const { port } = await twilio.listen()
-  ends.push(() => twilio.close())
+  const running: { readonly module: StandInModule; readonly standIn: StandIn }[] = []
+  for (const module of standIns) {
+    const standIn = await module.start({ certificate, clock, changed })
+    ends.push(() => standIn.close())
+    running.push({ module, standIn })
+  }
+  const of = (channel: Channel) => running.filter(({ standIn }) => standIn.channel === channel)
 
   return {
-    cert,
+    cert: certificate.cert,
     certFile,
-    inbox,
-    smtp: `smtp://127.0.0.1:${inbox.port}`,
-    twilio: `http://127.0.0.1:${port}`,
-    sms: () => sms,
-    setSmsFault: next => {
-      fault = next
+    addresses: running.map(({ module, standIn }) => ({ title: module.title, url: standIn.url })),
+    mails: () => running.flatMap(({ standIn }) => (standIn.channel === 'email' ? standIn.mails() : [])),
+    sms: () => running.flatMap(({ standIn }) => (standIn.channel === 'sms' ? standIn.sms() : [])),
+    faults: channel => listFaults(of(channel).map(({ module }) => module)),
+    setFault(channel, name) {
+      const able = of(channel).filter(({ module }) => Object.hasOwn(module.faults, name))
+      for (const { standIn } of able) standIn.setFault(name)
+      return able.length > 0
     },
     clear() {
-      inbox.clear()
-      sms = []
+      for (const { standIn } of running) standIn.clear()
     },
-    settings: {
-      TLS_CERT_FILE: certFile,
-      TLS_KEY_FILE: keyFile,
-      SMTP_URL: `smtp://${account.user}:${account.password}@127.0.0.1:${inbox.port}`,
-      MAIL_FROM: 'Example IoT <no-reply@courier.example>',
-      MAIL_BOUNCE_TO: ENVELOPE_SENDER,
-      TWILIO_ACCOUNT_SID: accountSid,
-      TWILIO_AUTH_TOKEN: authToken,
-      TWILIO_FROM: '+15005550006',
-      TWILIO_API_URL: `http://127.0.0.1:${port}`,
-    },
+    settings: Object.assign(
+      {
+        TLS_CERT_FILE: certFile,
+        TLS_KEY_FILE: keyFile,
+        MAIL_FROM: 'Example IoT <no-reply@courier.example>',
+        MAIL_BOUNCE_TO: ENVELOPE_SENDER,
+      },
+      ...running.map(({ standIn }) => standIn.settings),
+    ),
   }
 }
 
-/** 32 random characters; the last one is no digit, because a Token is followed by a timestamp when it is signed. */
-export function secret(): string {
-  return `${randomBytes(24).toString('base64url').slice(0, 31)}T`
+/** Each fault once, by the title of the first stand-in that knows it. */
+function listFaults(modules: readonly StandInModule[]) {
+  const titles = new Map<string, string>()
+  for (const { faults } of modules)
+    for (const [name, { title }] of Object.entries(faults)) if (!titles.has(name)) titles.set(name, title)
+  return [...titles].map(([name, title]) => ({ name, title }))
 }
 
 /**

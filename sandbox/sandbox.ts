@@ -8,11 +8,12 @@ import { SAMPLE_RECIPIENT } from '../src/platform/sample-callbacks.ts'
 import { createClock } from '../src/runtime/clock.ts'
 import { startService } from '../src/service/service.ts'
 import { type CallbackSender, createCallbackSender } from './callback-sender.ts'
+import { randomSecret } from './carriers/random-secret.ts'
 import { createEmulator } from './emulator/emulator.ts'
 import { createEmulatorPage } from './emulator/page.ts'
 import type { SandboxCommandOptions } from './options.ts'
 import type { ConnectionDetails } from './page-state.ts'
-import { type Ends, type Peers, secret, startPeers } from './peers.ts'
+import { type Ends, type Peers, startPeers } from './peers.ts'
 import { usualOrFreePort } from './ports.ts'
 
 /** The service, and everybody it talks to, running on this machine. */
@@ -107,8 +108,7 @@ async function startParts(
     certFile: peers.certFile,
     adminUrl: service.adminUrl,
     consoleUrl: await findConsole(service.adminUrl),
-    smtp: peers.smtp,
-    twilio: peers.twilio,
+    carriers: peers.addresses,
     devicesUrl: devices?.url ?? null,
   }
   return { about, peers, callbackSender, linkDevicesTo: url => devices?.linkTo(url), log: () => log }
@@ -143,14 +143,14 @@ const CORP_ID = 'sandbox'
 async function serviceSettings(directory: string, ports: SandboxCommandOptions['ports']) {
   return {
     CORP_ID,
-    EMAIL_TOKEN: secret(),
-    SMS_TOKEN: secret(),
+    EMAIL_TOKEN: randomSecret(),
+    SMS_TOKEN: randomSecret(),
     HOST: '127.0.0.1',
     PORT: String(ports.callbacks ?? (await usualOrFreePort(8443))),
     ADMIN_HOST: '127.0.0.1',
     ADMIN_PORT: String(ports.admin ?? (await usualOrFreePort(9090))),
     DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
-    STORE_SECRET: secret(),
+    STORE_SECRET: randomSecret(),
     DEFAULT_AREA_CODE: '86',
     SMS_COUNTRIES: '*',
     BRAND_NAME: 'Example IoT',

@@ -107,8 +107,7 @@ function connect() {
     ['SMS URL', about.urls.sms],
     ['SMS Token', about.tokens.sms],
     ['Enterprise (corp_id)', about.corpId],
-    ['Mail server', about.smtp],
-    ['Twilio', about.twilio],
+    ...about.carriers.map(({ title, url }) => [title, url]),
     ['Private listener', about.adminUrl],
     ['By hand', curl],
   ]

@@ -5,8 +5,8 @@ let last = null
 /** The SMS as a phone shows them, and below each its number of segments, which is what it costs. */
 export function showPhone({ sms }) {
   const newest = sms.at(-1)
-  if (last === (newest?.sid ?? '')) return
-  last = newest?.sid ?? ''
+  if (last === (newest?.id ?? '')) return
+  last = newest?.id ?? ''
   byId('phone-from').textContent = newest?.from ?? 'No messages yet'
   byId('phone-time').textContent = newest ? clock(newest.at, false) : '9:41'
   const thread = byId('thread')

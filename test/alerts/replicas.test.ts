@@ -83,7 +83,7 @@ t.test(
   async t => {
     const { peers, emulator, replica } = await replicas(t)
     const { devices, ddq } = emulator
-    const mails = () => peers.inbox.mails().length
+    const mails = () => peers.mails().length
     const all = [await replica(), await replica(), await replica()]
     await until(() => ddq.statistics().topics.length === 2, 'the subscription')
     await new Promise(resolve => setTimeout(resolve, 4000))

@@ -75,7 +75,7 @@ event * 0 - ann@example.com
     await start()
     await subscribed(emulator, 3)
     const { devices, ddq } = emulator
-    const mails = () => peers.inbox.mails().map(({ subject }) => subject)
+    const mails = () => peers.mails().map(({ subject }) => subject)
 
     devices.perform(FREEZER, 'online')
     devices.perform(FREEZER, 'recover', 'rule-door')
@@ -107,7 +107,7 @@ event * 0 - ann@example.com
     )
     const [, alarm] = peers.sms()
     t.match(alarm?.body, /^Example IoT: alarm of device 1144502133: Temperature above -15/)
-    const mail = peers.inbox.mails().find(({ subject }) => subject.startsWith('Alarm'))
+    const mail = peers.mails().find(({ subject }) => subject.startsWith('Alarm'))
     t.match(mail?.text, /Freezer too warm: check the door and the compressor/)
     t.match(mail?.text, /Condition: Temperature above -15 °C for 5 minutes/)
     t.same(emulator.contract.violations(), [], 'nobody left the contract')
@@ -122,7 +122,7 @@ t.test('after a cut line, a restart and a redelivery, what was told is not told 
   await subscribed(emulator, 1)
   emulator.ddq.setRedelivery(true)
   emulator.devices.perform(FREEZER, 'alarm', 'rule-door')
-  await until(() => peers.inbox.mails().length === 1, 'the alarm')
+  await until(() => peers.mails().length === 1, 'the alarm')
   emulator.ddq.proxy.cut()
   await until(() => emulator.ddq.statistics().topics.length === 0, 'the end')
   await subscribed(emulator, 1)
@@ -134,10 +134,10 @@ t.test('after a cut line, a restart and a redelivery, what was told is not told 
   await until(() => emulator.ddq.statistics().topics.length === 0, 'the end')
   await subscribed(emulator, 1)
   emulator.devices.perform(FREEZER, 'recover', 'rule-door')
-  await until(() => peers.inbox.mails().length === 2, 'the recovery')
+  await until(() => peers.mails().length === 2, 'the recovery')
   await new Promise(resolve => setTimeout(resolve, 300))
   t.same(
-    peers.inbox.mails().map(({ subject }) => subject),
+    peers.mails().map(({ subject }) => subject),
     [`Over: alarm of device ${FREEZER}`, `Alarm: device ${FREEZER}`],
   )
 })
@@ -147,7 +147,7 @@ t.test('metrics say what the subscription does', async t => {
   const service = await start()
   await subscribed(emulator, 1)
   emulator.devices.perform(FREEZER, 'alarm', 'rule-door')
-  await until(() => peers.inbox.mails().length === 1, 'the alarm')
+  await until(() => peers.mails().length === 1, 'the alarm')
   const scrape = await (await fetch(`${service.adminUrl}/metrics`)).text()
   t.match(scrape, /callback_courier_ddq_subscribed 1\n/)
   t.match(scrape, /callback_courier_ddq_messages_total\{topic="alert"\} 1\n/)

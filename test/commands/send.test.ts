@@ -8,7 +8,7 @@ t.test('plays the platform: validates, then sends a real mail', async t => {
   t.equal(err, '')
   t.match(out, /^validate {2}HTTP 200 {2}err_code 0 {2}\d+ ms\nsend {6}HTTP 200 {2}err_code 0 {2}\d+ ms\n$/)
   t.equal(code, 0)
-  const [mail] = peers.inbox.mails()
+  const [mail] = peers.mails()
   t.match(mail?.raw.toString(), '778899')
   t.match(mail?.raw.toString(), /^To: lin@example\.com/m)
 
@@ -46,7 +46,7 @@ t.test('only validates, here on this machine', async t => {
   const { code, out } = await command(['send', 'email', '--validate-only', '--local'], env)
   t.equal(code, 0)
   t.match(out, /^validate {2}HTTP 200 {2}err_code 0 {2}\d+ ms\n$/)
-  t.equal(peers.inbox.mails().length, 0)
+  t.equal(peers.mails().length, 0)
 })
 
 t.test('says what went wrong', async t => {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { TwilioFault, TwilioRequest } from '../../sandbox/twilio.ts'
+import type { TwilioFault, TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
 import { counting, LONG, openStage, PATIENT, pause, QUICK, type Stage } from './stage.ts'
 
 t.jobs = 4
@@ -87,7 +87,7 @@ for (const [name, fault, taken] of [
 }
 
 t.test('a Twilio that is gone: everything arrives once when it is back', async t => {
-  const { createTwilioStandIn } = await import('../../sandbox/twilio.ts')
+  const { createTwilioStandIn } = await import('../../sandbox/carriers/twilio/server.ts')
   const { ACCOUNT_SID, AUTH_TOKEN } = await import('../rigs/twilio-server.ts')
   const standIn = () => createTwilioStandIn({ accountSid: ACCOUNT_SID, authToken: AUTH_TOKEN })
   const first = standIn()

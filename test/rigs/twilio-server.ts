@@ -1,5 +1,9 @@
-import { createTwilioStandIn, type TwilioFault, type TwilioRequest } from '../../sandbox/twilio.ts'
-import type { TwilioMessage } from '../../sandbox/twilio-answers.ts'
+import type { TwilioMessage } from '../../sandbox/carriers/twilio/answers.ts'
+import {
+  createTwilioStandIn,
+  type TwilioFault,
+  type TwilioRequest,
+} from '../../sandbox/carriers/twilio/server.ts'
 
 export const ACCOUNT_SID = 'AC0123456789abcdef0123456789abcdef'
 export const AUTH_TOKEN = 'canary-auth-token-5f2d'

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { answerFaults, checkMailArrival, checkSmsArrival } from '../../sandbox/arrivals.ts'
-import type { ReceivedMail } from '../../sandbox/inbox.ts'
-import { ENVELOPE_SENDER, SMTP_USER } from '../../sandbox/peers.ts'
-import type { TwilioMessage } from '../../sandbox/twilio-answers.ts'
+import type { ReceivedMail } from '../../sandbox/carriers/smtp/inbox.ts'
+import { SMTP_USER } from '../../sandbox/carriers/smtp/stand-in.ts'
+import type { TwilioMessage } from '../../sandbox/carriers/twilio/answers.ts'
+import { ENVELOPE_SENDER } from '../../sandbox/peers.ts'
 import type { Sample } from '../../src/platform/sample-callbacks.ts'
 
 const link = 'https://iot.example.com/#!/a?x=1&y=2'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { TwilioFault } from '../../../sandbox/twilio.ts'
+import type { TwilioFault } from '../../../sandbox/carriers/twilio/server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { HttpLimits } from '../../../src/providers/twilio/http-client.ts'

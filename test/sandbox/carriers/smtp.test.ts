@@ -1,8 +1,8 @@
 import nodemailer from 'nodemailer'
 import t, { type Test } from 'tap'
-import { createCertificate } from '../../sandbox/certificate.ts'
-import { createInbox, type InboxOptions } from '../../sandbox/inbox.ts'
-import { createClock } from '../../src/runtime/clock.ts'
+import { createInbox, type InboxOptions } from '../../../sandbox/carriers/smtp/inbox.ts'
+import { createCertificate } from '../../../sandbox/certificate.ts'
+import { createClock } from '../../../src/runtime/clock.ts'
 
 const certificate = await createCertificate(Date.now())
 const account = { user: 'courier', password: 'p@ss:word/1' }
@@ -56,7 +56,10 @@ t.test('a mail is kept with its envelope, its words and its bytes', async t => {
   })
   t.equal(kept?.text.trim(), mail.text)
   t.match(kept?.raw.toString(), /^From: /)
-  t.equal(inbox.find(1), kept)
+  t.equal(
+    inbox.mails().find(({ id }) => id === 1),
+    kept,
+  )
   t.same(seen, [1])
 })
 
@@ -90,7 +93,10 @@ t.test('only the newest mails are kept, newest first', async t => {
     inbox.mails().map(kept => kept.subject),
     ['three', 'two'],
   )
-  t.equal(inbox.find(1), undefined)
+  t.equal(
+    inbox.mails().find(({ id }) => id === 1),
+    undefined,
+  )
   inbox.clear()
   t.same(inbox.mails(), [])
 })

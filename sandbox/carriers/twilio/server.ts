@@ -8,7 +8,7 @@ import {
   type TwilioError,
   type TwilioMessage,
   verdictOnMessage,
-} from './twilio-answers.ts'
+} from './answers.ts'
 
 /** A request as it came in. The password is compared, never kept. */
 export interface TwilioRequest {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callbackify } from 'node:util'
 import PostalMime from 'postal-mime'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
-import type { Clock } from '../src/runtime/clock.ts'
-import type { SelfSigned } from './certificate.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
+import type { SelfSigned } from '../../certificate.ts'
 
 /** A mail as the inbox took it: what the envelope said, what the bytes say, and the bytes. */
 export interface ReceivedMail {
@@ -57,7 +57,6 @@ export interface Inbox {
   readonly port: number
   /** Newest first. */
   mails(): readonly ReceivedMail[]
-  find(id: number): ReceivedMail | undefined
   /** Null: takes mails again. */
   setFault(fault: SmtpFault | null): void
   clear(): void
@@ -126,7 +125,6 @@ export async function createInbox(options: InboxOptions): Promise<Inbox> {
   return {
     port: (server.server.address() as AddressInfo).port,
     mails: () => mails,
-    find: id => mails.find(mail => mail.id === id),
     setFault: next => {
       fault = next
     },

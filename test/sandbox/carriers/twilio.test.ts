@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import t from 'tap'
-import { createTwilioStandIn, type TwilioStandIn } from '../../sandbox/twilio.ts'
+import { createTwilioStandIn, type TwilioStandIn } from '../../../sandbox/carriers/twilio/server.ts'
 
 const SID = 'AC0123456789abcdef0123456789abcdef'
 const description = JSON.parse(
-  readFileSync(new URL('../fixtures/twilio/openapi.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../fixtures/twilio/openapi.json', import.meta.url), 'utf8'),
 ) as object
 
 async function start(options: Partial<Parameters<typeof createTwilioStandIn>[0]> = {}): Promise<{

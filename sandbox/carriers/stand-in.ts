@@ -1,0 +1,62 @@
+import type { Clock } from '../../src/runtime/clock.ts'
+import type { SelfSigned } from '../certificate.ts'
+import type { ReceivedMail } from './smtp/inbox.ts'
+
+/** A way to misbehave, for trying what the service makes of it. */
+export interface NamedFault<Fault> {
+  /** For the page's list. */
+  readonly title: string
+  /** Null: works as it should. */
+  readonly fault: Fault | null
+}
+
+/** The same names in every stand-in: `none`, and those of its provider's outcomes that it plays. */
+export type NamedFaults<Fault> = Readonly<Record<string, NamedFault<Fault>>>
+
+/** An SMS as a stand-in took it. */
+export interface ReceivedSms {
+  readonly id: string
+  /** ms since the epoch. */
+  readonly at: number
+  readonly from: string
+  readonly to: string
+  readonly body: string
+  /** Seconds; null when none was given. */
+  readonly validityPeriod: number | null
+}
+
+/** A running server that the service takes for its provider's. */
+interface StandInBase {
+  readonly url: string
+  /** The settings that make the service use it. */
+  readonly settings: Readonly<Record<string, string>>
+  /** @param name one of its faults. */
+  setFault(name: string): void
+  /** Forgets what arrived. */
+  clear(): void
+  close(): Promise<void>
+}
+
+/** Newest mail first; oldest SMS first. */
+export type StandIn = StandInBase &
+  (
+    | { readonly channel: 'email'; mails(): readonly ReceivedMail[] }
+    | { readonly channel: 'sms'; sms(): readonly ReceivedSms[] }
+  )
+
+export interface StandInOptions {
+  readonly certificate: SelfSigned
+  readonly clock: Clock
+  /** Called when something arrived. */
+  readonly changed: () => void
+}
+
+/** How a provider's stand-in is started and shown. */
+export interface StandInModule {
+  /** The provider's: the name of its folder here and in src/providers. */
+  readonly name: string
+  /** For people. */
+  readonly title: string
+  readonly faults: NamedFaults<unknown>
+  start(options: StandInOptions): Promise<StandIn>
+}

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto'
+import type { ReceivedSms, StandInModule } from '../stand-in.ts'
+import { SMS_FAULTS } from './faults.ts'
+import { createTwilioStandIn, type TwilioFault } from './server.ts'
+
+/** Twilio's API, which takes every SMS and keeps the last 200. */
+export const twilio: StandInModule = {
+  name: 'twilio',
+  title: 'Twilio',
+  faults: SMS_FAULTS,
+  async start({ clock, changed }) {
+    let received: readonly ReceivedSms[] = []
+    let fault: TwilioFault | null = null
+    const accountSid = `AC${randomBytes(16).toString('hex')}`
+    const authToken = randomBytes(16).toString('hex')
+    const server = createTwilioStandIn({
+      accountSid,
+      authToken,
+      now: () => clock.now(),
+      fault: () => fault ?? undefined,
+      onMessage({ sid, at, from, to, body, validityPeriod }) {
+        received = [...received, { id: sid, at, from, to, body, validityPeriod }].slice(-200)
+        changed()
+      },
+    })
+    const { port } = await server.listen()
+    const url = `http://127.0.0.1:${port}`
+    return {
+      channel: 'sms',
+      url,
+      settings: {
+        TWILIO_ACCOUNT_SID: accountSid,
+        TWILIO_AUTH_TOKEN: authToken,
+        TWILIO_FROM: '+15005550006',
+        TWILIO_API_URL: url,
+      },
+      sms: () => received,
+      setFault(name) {
+        fault = SMS_FAULTS[name]?.fault ?? null
+      },
+      clear() {
+        received = []
+      },
+      close: () => server.close(),
+    }
+  },
+}
