@@ -1,10 +1,10 @@
 import type { Test } from 'tap'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { accepting } from './contract/accepting.ts'
+import { admin } from './contract/admin.ts'
 import { claiming } from './contract/claiming.ts'
-import { desk } from './contract/desk.ts'
 import { interleavings } from './contract/interleavings.ts'
-import { notebook } from './contract/notebook.ts'
+import { memos } from './contract/memos.ts'
 import { quotas } from './contract/quotas.ts'
 import { settling } from './contract/settling.ts'
 import { walk } from './contract/walk.ts'
@@ -21,9 +21,11 @@ export interface Opened {
   /** Another process on the same messages; for a store that only one may hold, the same one. */
   peer(): Promise<Outbox>
   /** Ends the process that held the store, without giving anything back, and opens it again. */
-  reopen(): Promise<Outbox>
-  /** Everything that lies on disk, once what was removed is gone from there too. */
+  reopen(changed?: Partial<StoreOptions>): Promise<Outbox>
+  /** All that lies on disk, once what was removed is gone from there too. */
   bytes(): Promise<Buffer>
+  /** The payload column of every message as it is stored, oldest first; null where there is none. */
+  payloads(): Promise<readonly (Uint8Array | null)[]>
   close(): Promise<void>
 }
 
@@ -31,7 +33,7 @@ export type Create = (options: StoreOptions) => Promise<Opened>
 
 /** Every promise of the outbox's port; each store passes all of it. */
 export async function outboxContract(t: Test, name: string, create: Create): Promise<void> {
-  for (const suite of [accepting, claiming, settling, interleavings, quotas, notebook, desk, walk]) {
+  for (const suite of [accepting, claiming, settling, interleavings, quotas, memos, admin, walk]) {
     await t.test(`${name}: ${suite.name}`, async t => await suite(t, create))
   }
 }

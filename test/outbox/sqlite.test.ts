@@ -1,25 +1,28 @@
-import { readFile, stat } from 'node:fs/promises'
+import { copyFile, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
-import { type Create, outboxContract } from './contract.ts'
+import { type Create, outboxContract, type StoreOptions } from './contract.ts'
+import { sample } from './samples.ts'
 
 const storeKeys = createStoreKeys('a secret of the tests, long enough')
 let stores = 0
 
-const create: Create = async ({ clock, maxBacklog = 1_000_000, retentionDays = 30 }) => {
+const create: Create = async options => {
   stores += 1
   const path = join(t.testdirName, `${stores}`, 'outbox.db')
-  const open = () =>
-    createSqliteOutbox({ path, clock, storeKeys, maxBacklog, retentionDays, emptyWalEveryMs: 20 })
+  const defaults = { path, storeKeys, maxBacklog: 1_000_000, retentionDays: 30, emptyWalEveryMs: 20 }
+  const open = (changed: Partial<StoreOptions> = {}) =>
+    createSqliteOutbox({ ...defaults, ...options, ...changed })
   let outbox = await open()
   return {
     outbox,
     peer: () => Promise.resolve(outbox),
-    async reopen() {
+    async reopen(changed) {
       await outbox.close()
-      outbox = await open()
+      outbox = await open(changed)
       return outbox
     },
     async bytes() {
@@ -27,6 +30,16 @@ const create: Create = async ({ clock, maxBacklog = 1_000_000, retentionDays = 3
       await new Promise(resolve => setTimeout(resolve, 80))
       const files = [path, `${path}-wal`].map(file => readFile(file).catch(() => Buffer.alloc(0)))
       return Buffer.concat(await Promise.all(files))
+    },
+    async payloads() {
+      // The store holds its file, so a copy is read; its log first, which a checkpoint may empty into the file.
+      const copy = `${path}-copy`
+      await copyFile(`${path}-wal`, `${copy}-wal`)
+      await copyFile(path, copy)
+      const db = new DatabaseSync(copy)
+      const rows = db.prepare('SELECT payload FROM messages ORDER BY seq').all()
+      db.close()
+      return rows.map(row => row['payload'] as Uint8Array | null)
     },
     close: () => outbox.close(),
   }
@@ -40,6 +53,22 @@ t.test('only the service’s user may read the store', async t => {
   const outbox = await createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 100, retentionDays: 30 })
   t.teardown(() => outbox.close())
   for (const file of [path, `${path}-wal`]) t.equal((await stat(file)).mode & 0o777, 0o600, file)
+})
+
+t.test('the log is emptied and cut again and again, so that nothing removed is left in it', async t => {
+  const path = join(t.testdir({}), 'outbox.db')
+  const clock = { now: () => 0 }
+  const shared = { path, clock, storeKeys, maxBacklog: 100, retentionDays: 30 }
+  const logSize = async () => (await stat(`${path}-wal`)).size
+  const outbox = await createSqliteOutbox({ ...shared, emptyWalEveryMs: 100 })
+  t.teardown(() => outbox.close())
+  for (let round = 0; round < 2; round += 1) {
+    await outbox.accept([sample(clock, { code: `${round}` })])
+    for (let tries = 0; tries < 100 && (await logSize()) > 0; tries += 1) {
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+    t.equal(await logSize(), 0)
+  }
 })
 
 await outboxContract(t, 'sqlite', create)

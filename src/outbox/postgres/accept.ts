@@ -18,6 +18,7 @@ export interface AcceptDeps {
 
 /** The messages that those of one transaction may be duplicates of, or supersede; its own new ones included. */
 interface Known {
+  /** By recipient and dedupe key. */
   readonly duplicates: Map<string, Row>
   readonly groups: Map<string, Row[]>
   /** Rows that this transaction may change. */
@@ -88,7 +89,7 @@ async function lockAndRead(
     // A locked message is one row, whoever changes it.
     duplicates: new Map(
       duplicates.rows.map(each => [
-        each['dedupe_key'] as string,
+        duplicateKey(each['recipient_hash'] as string, each['dedupe_key'] as string),
         locked.get(each['seq'] as number) ?? rowOf(each),
       ]),
     ),
@@ -100,10 +101,19 @@ async function lockAndRead(
   }
 }
 
-function isNew({ dedupeKey, dedupeWindowMs }: Acceptance, { duplicates }: Known, now: number): boolean {
-  const duplicate = duplicates.get(dedupeKey)
+function isNew(
+  { recipientHash, dedupeKey, dedupeWindowMs }: Acceptance,
+  { duplicates }: Known,
+  now: number,
+): boolean {
+  const duplicate = duplicates.get(duplicateKey(recipientHash, dedupeKey))
   if (duplicate === undefined) return true
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, dedupeWindowMs)) === null
+}
+
+/** Both are of one alphabet without a blank. */
+function duplicateKey(recipientHash: string, dedupeKey: string): string {
+  return `${recipientHash} ${dedupeKey}`
 }
 
 function acceptCall(
@@ -122,18 +132,18 @@ function acceptOne(deps: AcceptDeps, writer: MessageWriter, known: Known, accept
   if (answered !== null) return answered
   const charged = writer.quotas.charge(acceptance.charges)
   if (charged.is === 'over-quota') return charged
-  const { dedupeKey, groupKey } = acceptance
+  const { recipientHash, dedupeKey, groupKey } = acceptance
   const group = groupKey === undefined ? [] : (known.groups.get(groupKey) ?? [])
   const superseded = supersedeOlder(writer, group)
   const row = writer.store(acceptance, charged.windows, deps.payloadKey)
-  known.duplicates.set(dedupeKey, row)
+  known.duplicates.set(duplicateKey(recipientHash, dedupeKey), row)
   if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
   const { nearing } = charged
   return { is: 'stored', superseded, ...(nearing.length === 0 ? {} : { nearing }) }
 }
 
 function answerOfDuplicate(writer: MessageWriter, known: Known, acceptance: Acceptance): Accepted | null {
-  const duplicate = known.duplicates.get(acceptance.dedupeKey)
+  const duplicate = known.duplicates.get(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey))
   if (duplicate === undefined) return null
   const { id, channel, kind } = duplicate
   // Stored by an earlier try of this very call; the answer to its commit was lost.
@@ -170,7 +180,7 @@ const LOCK_RECIPIENTS: Statement = {
 const DUPLICATES: Statement = {
   name: 'duplicates',
   text: `SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
-    CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.dedupe_key FROM courier_messages m
+    CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.recipient_hash, m.dedupe_key FROM courier_messages m
       WHERE m.recipient_hash = asked.recipient_hash AND m.dedupe_key = asked.dedupe_key
       ORDER BY m.seq DESC LIMIT 1) AS m`,
 }

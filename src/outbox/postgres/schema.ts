@@ -2,7 +2,7 @@
  * The shared store's tables. The columns mean what they mean in the embedded store (sqlite/schema.ts), which also
  * says what `ready` is for; what differs is what several writers need:
  *
- * - a unique index of the live dedupe keys, so that no two replicas store the same message
+ * - a unique index of the live duplicates, so that no two replicas store the same message
  * - `courier_backlog` and `courier_counts` in shards, so that replicas do not wait for each other's counts
  *
  * Every change of a row writes a new version of it, with an entry in every index that is not partial: so there are
@@ -41,7 +41,7 @@ CREATE TABLE courier_messages (
 ) WITH (fillfactor = 70);
 
 CREATE UNIQUE INDEX courier_message_id ON courier_messages (id);
-CREATE UNIQUE INDEX courier_message_live_duplicate ON courier_messages (dedupe_key) WHERE final_at IS NULL;
+CREATE UNIQUE INDEX courier_message_live_duplicate ON courier_messages (dedupe_key, recipient_hash) WHERE final_at IS NULL;
 CREATE INDEX courier_message_recipient ON courier_messages (recipient_hash, dedupe_key, seq DESC);
 CREATE INDEX courier_message_group ON courier_messages (group_key) WHERE group_key IS NOT NULL AND final_at IS NULL;
 CREATE INDEX courier_message_due ON courier_messages (channel, rank, seq DESC) WHERE ready = 1;

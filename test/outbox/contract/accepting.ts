@@ -57,7 +57,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     t.equal((await outbox.queries.readSummary(clock.now(), 60_000)).backlog.email, 300)
   })
 
-  await t.test('a twin of a live message joins it', async t => {
+  await t.test('the duplicate of a live message waits for the same end', async t => {
     const { outbox, clock } = await fresh(t, create)
     const first = sample(clock)
     await outbox.accept([first])
@@ -76,22 +76,25 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     t.equal((await outbox.queries.listMessages({ limit: 10 })).length, 1)
   })
 
-  await t.test('a twin of a sent message gets the same answer for 45 s, and is new after that', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const first = sample(clock)
-    await outbox.accept([first])
-    const claimed = await claimOne(outbox)
-    await outbox.settle(claimed.id, claimed.lease, { to: 'final', state: 'sent', answer: null })
-    const same = [{ is: 'finished', id: first.message.id, state: 'sent', answer: null }]
-    t.same(await outbox.accept([sample(clock)]), same, 'at once')
-    clock.advance(45_000)
-    t.same(await outbox.accept([sample(clock)]), same, 'after 45 s')
-    clock.advance(1)
-    t.same(kinds(await outbox.accept([sample(clock)])), ['stored'], 'after that')
-  })
+  await t.test(
+    'the duplicate of a sent message gets the same answer for 45 s, and is new after that',
+    async t => {
+      const { outbox, clock } = await fresh(t, create)
+      const first = sample(clock)
+      await outbox.accept([first])
+      const claimed = await claimOne(outbox)
+      await outbox.settle(claimed.id, claimed.lease, { to: 'final', state: 'sent', answer: null })
+      const same = [{ is: 'finished', id: first.message.id, state: 'sent', answer: null }]
+      t.same(await outbox.accept([sample(clock)]), same, 'at once')
+      clock.advance(45_000)
+      t.same(await outbox.accept([sample(clock)]), same, 'after 45 s')
+      clock.advance(1)
+      t.same(kinds(await outbox.accept([sample(clock)])), ['stored'], 'after that')
+    },
+  )
 
   await t.test(
-    'a twin of a refused message gets the same refusal for 45 s, and a new attempt after that',
+    'the duplicate of a refused message gets the same refusal for 45 s, and a new attempt after that',
     async t => {
       const { outbox, clock } = await fresh(t, create)
       const first = sample(clock)
@@ -108,7 +111,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     },
   )
 
-  await t.test('a twin of a message whose life ended unnoticed is new', async t => {
+  await t.test('the duplicate of a message whose life ended unnoticed is new', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const first = sample(clock, { lifeMs: 1000 })
     await outbox.accept([first])
@@ -130,7 +133,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       for (const each of tooMany) t.equal(await outbox.queries.findMessage(each.message.id), null)
       t.same(kinds(await outbox.accept([to('c')])), ['stored'], 'one still fits')
       await t.rejects(outbox.accept([to('d')]), BacklogFull)
-      t.same(kinds(await outbox.accept([to('a')])), ['in-progress'], 'a twin needs no room')
+      t.same(kinds(await outbox.accept([to('a')])), ['in-progress'], 'a duplicate needs no room')
       const { messages } = await outbox.claim('email', 1, 60_000)
       const [claimed] = messages
       if (claimed === undefined) throw new Error('nothing was claimed')
@@ -141,6 +144,27 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       t.match(await view(last.message.id), { state: 'queued' })
     },
   )
+
+  await t.test('a backlog beyond a MAX_BACKLOG that was lowered: duplicates are answered still', async t => {
+    const { outbox, clock, reopen } = await fresh(t, create, { maxBacklog: 3 })
+    const given = ['a', 'b', 'c'].map(name => sample(clock, { recipient: `${name}@example.com` }))
+    await outbox.accept(given)
+    const again = await reopen({ maxBacklog: 2 })
+    t.same(kinds(await again.accept([sample(clock, { recipient: 'a@example.com' })])), ['in-progress'])
+    await t.rejects(again.accept([sample(clock, { recipient: 'd@example.com' })]), BacklogFull)
+  })
+
+  await t.test('the same dedupe key for two recipients is two messages', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const to = (name: string) => sample(clock, { recipient: `${name}@example.com`, dedupeKey: 'same' })
+    t.same(kinds(await outbox.accept([to('a'), to('b')])), ['stored', 'stored'], 'in one callback')
+    t.same(kinds(await outbox.accept([to('b'), to('c')])), ['in-progress', 'stored'], 'in two')
+    t.same((await outbox.claim('email', 10, 1000)).messages.map(each => each.recipient).toSorted(), [
+      'a@example.com',
+      'b@example.com',
+      'c@example.com',
+    ])
+  })
 
   await t.test('MAX_BACKLOG counts what waited before the process began', async t => {
     const { outbox, clock, reopen } = await fresh(t, create, { maxBacklog: 2 })

@@ -78,7 +78,7 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     t.equal(answers.filter(each => each === 'stored').length, 7)
   })
 
-  await t.test('twins do not count', async t => {
+  await t.test('duplicates do not count', async t => {
     const { outbox, clock } = await fresh(t, create)
     const ask = (code: string) =>
       outbox.accept([sample(clock, { code, purpose: 'link', charges: [charge(2)] })])
@@ -147,7 +147,7 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     ])
   })
 
-  await t.test('it is told from where on a limit comes near', async t => {
+  await t.test('the answer names the quotas whose limit comes near', async t => {
     const { outbox, clock } = await fresh(t, create)
     const ask = (code: string) =>
       outbox.accept([

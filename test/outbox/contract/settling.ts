@@ -174,6 +174,39 @@ export async function settling(t: Test, create: Create): Promise<void> {
     t.match(timeline.at(-1), { reply: 'try 24' })
   })
 
+  await t.test('whatever ends a message removes its payload from its row', async t => {
+    const { outbox, clock, payloads, view } = await fresh(t, create)
+    const states: string[] = []
+    const isStored = async () => (await payloads()).map(each => each !== null && each.length > 0)
+    for (const state of FINAL_STATES) {
+      const given = sample(clock, { recipient: `${state}@example.com`, lease: lease(clock) })
+      await outbox.accept([given])
+      t.equal((await isStored()).at(-1), true, 'while it lives')
+      await outbox.settle(given.message.id, given.lease ?? lease(clock), {
+        to: 'final',
+        state,
+        answer: null,
+      })
+      states.push((await view(given.message.id)).state)
+    }
+    t.same(states, FINAL_STATES)
+    const [cancelled, superseding, lost] = [
+      sample(clock, { code: '1', lifeMs: 1000 }),
+      sample(clock, { code: '2', lifeMs: 1000 }),
+      sample(clock, { recipient: 'lost@example.com', lifeMs: 1000, lease: lease(clock, 1000) }),
+    ]
+    await outbox.accept([sample(clock, { code: '0', lifeMs: 1000 })])
+    await outbox.accept([cancelled])
+    await outbox.actions.cancelMessage(cancelled.message.id)
+    await outbox.accept([superseding, lost])
+    clock.advance(1000)
+    await outbox.claim('email', 10, 1000)
+    t.same(
+      await isStored(),
+      [...FINAL_STATES, 'superseded', 'cancelled', 'expired', 'lost'].map(() => false),
+    )
+  })
+
   await t.test(
     'content and recipient are gone from the disk with the final state, and unreadable before',
     async t => {

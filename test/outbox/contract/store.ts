@@ -5,7 +5,7 @@ import { NOON, type TestClock, testClock } from '../samples.ts'
 
 export interface Fresh extends Opened {
   readonly clock: TestClock
-  /** A message as the desk shows it; fails when there is none. */
+  /** A message as people see it; fails when there is none. */
   view(id: string): Promise<MessageView>
 }
 

@@ -55,7 +55,7 @@ const ALLOWED = new Set(TRANSITIONS.map(({ from, to }) => `${from} ${to}`))
 /** Whatever happens, in whatever order, these hold. */
 export async function walk(t: Test, create: Create): Promise<void> {
   await t.test(
-    'on any walk: only known changes of state, one live twin, one waiting code a group, true counts',
+    'on any walk: only known changes of state, one live duplicate, one waiting code a group, true counts',
     async t => {
       await fc.assert(
         fc.asyncProperty(steps, async walked => {
@@ -63,7 +63,7 @@ export async function walk(t: Test, create: Create): Promise<void> {
           const walker = createWalker(store)
           for (const step of walked) {
             await walker.take(step)
-            await walker.look()
+            await walker.check()
           }
           await store.close()
         }),
@@ -76,8 +76,8 @@ export async function walk(t: Test, create: Create): Promise<void> {
 function createWalker({ outbox, clock }: Fresh) {
   const held: { id: string; lease: Lease }[] = []
   const accepted: string[] = []
-  /** Twin and group of each message, by id: what the store is not asked to tell. */
-  const names = new Map<string, { twin: string; group: string }>()
+  /** Dedupe key and group of each message, by id: the store is not asked to tell them. */
+  const names = new Map<string, { dedupeKey: string; group: string }>()
   const seen = new Map<string, State>()
 
   async function take(step: Step): Promise<void> {
@@ -93,7 +93,7 @@ function createWalker({ outbox, clock }: Fresh) {
         const [answer] = await outbox.accept([given])
         if (answer?.is !== 'stored') return
         const { id } = given.message
-        names.set(id, { twin: given.dedupeKey, group: given.groupKey ?? id })
+        names.set(id, { dedupeKey: given.dedupeKey, group: given.groupKey ?? id })
         accepted.push(id)
         if (own !== undefined) held.push({ id, lease: own })
         return
@@ -132,16 +132,16 @@ function createWalker({ outbox, clock }: Fresh) {
     else await outbox.settle(id, own, { to: 'queued', dueAt })
   }
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const all = await outbox.queries.listMessages({ limit: 1000 })
     if (all.length !== accepted.length)
       throw new Error(`${all.length} messages instead of ${accepted.length}`)
-    for (const view of all) changed(view)
+    for (const view of all) checkTransition(view)
     const live = all.filter(each => each.state === 'queued' || each.state === 'sending')
     const waiting = all.filter(each => each.state === 'queued')
     unique(
-      live.map(each => names.get(each.id)?.twin),
-      'live twins',
+      live.map(each => names.get(each.id)?.dedupeKey),
+      'live messages with a dedupe key',
     )
     unique(
       waiting.map(each => names.get(each.id)?.group),
@@ -157,7 +157,7 @@ function createWalker({ outbox, clock }: Fresh) {
   }
 
   /** Two changes may lie between two looks (a retry that is claimed again at once), so each way there is allowed. */
-  function changed({ id, state }: MessageView): void {
+  function checkTransition({ id, state }: MessageView): void {
     const from = seen.get(id) ?? 'new'
     seen.set(id, state)
     if (from === state || ALLOWED.has(`${from} ${state}`)) return
@@ -165,7 +165,7 @@ function createWalker({ outbox, clock }: Fresh) {
     if (!between) throw new Error(`${from} became ${state}`)
   }
 
-  return { take, look }
+  return { take, check }
 }
 
 function unique(names: readonly (string | undefined)[], what: string): void {

@@ -5,7 +5,7 @@ import { claimOne, fresh } from './store.ts'
 
 const DAY = 86_400_000
 
-export async function desk(t: Test, create: Create): Promise<void> {
+export async function admin(t: Test, create: Create): Promise<void> {
   await t.test('lists newest first, filtered, a page at a time', async t => {
     const { outbox, clock } = await fresh(t, create)
     const ids: string[] = []
