@@ -1,45 +1,45 @@
 import { inspect } from 'node:util'
 import t from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { createSecretCheck, createStoreKeys, matchesSecretCheck } from '../../src/outbox/encryption.ts'
 
 const storeKeys = createStoreKeys('the first secret of this test')
-const letter = {
+const payload = {
   recipient: 'ann@example.com',
   content: { params: { code: '135790' }, words: 'ours' },
 } as const
 const id = 'a'.repeat(32)
 
-t.test('a letter comes back as it was, and never looks the same', t => {
-  const sealed = [storeKeys.encrypt(id, letter), storeKeys.encrypt(id, letter)]
-  for (const each of sealed) t.same(storeKeys.decrypt(id, each), letter)
-  t.notSame(sealed[0], sealed[1])
-  for (const each of sealed) t.notOk(each.includes('135790') || each.includes('ann'))
+t.test('a payload comes back as it was, and never looks the same', t => {
+  const encrypted = [storeKeys.encrypt(id, payload), storeKeys.encrypt(id, payload)]
+  for (const each of encrypted) t.same(storeKeys.decrypt(id, each), payload)
+  t.notSame(encrypted[0], encrypted[1])
+  for (const each of encrypted) t.notOk(each.includes('135790') || each.includes('ann'))
   t.end()
 })
 
-t.test('a thousand letters have a thousand nonces', t => {
+t.test('a thousand payloads have a thousand nonces', t => {
   const nonces = Array.from({ length: 1000 }, () =>
-    storeKeys.encrypt(id, letter).subarray(1, 13).toString('hex'),
+    storeKeys.encrypt(id, payload).subarray(1, 13).toString('hex'),
   )
   t.equal(new Set(nonces).size, 1000)
   t.end()
 })
 
 t.test('changed, of another row, of another secret, or of another form: refused', t => {
-  const sealed = storeKeys.encrypt(id, letter)
-  for (const at of [0, 1, 13, sealed.length - 1]) {
-    const changed = Buffer.from(sealed)
+  const encrypted = storeKeys.encrypt(id, payload)
+  for (const at of [0, 1, 13, encrypted.length - 1]) {
+    const changed = Buffer.from(encrypted)
     changed[at] = (changed[at] ?? 0) ^ 1
     t.throws(() => storeKeys.decrypt(id, changed), `byte ${at}`)
   }
-  t.throws(() => storeKeys.decrypt('b'.repeat(32), sealed))
-  t.throws(() => createStoreKeys('the second secret of this test').decrypt(id, sealed))
-  t.throws(() => storeKeys.decrypt(id, sealed.subarray(0, 20)))
+  t.throws(() => storeKeys.decrypt('b'.repeat(32), encrypted))
+  t.throws(() => createStoreKeys('the second secret of this test').decrypt(id, encrypted))
+  t.throws(() => storeKeys.decrypt(id, encrypted.subarray(0, 20)))
   t.throws(() => storeKeys.decrypt(id, Buffer.alloc(0)))
   t.end()
 })
 
-t.test('names are equal for equal fields, and only then', t => {
+t.test('keyed hashes are equal for equal fields, and only then', t => {
   t.equal(
     storeKeys.dedupeKey(['a', 'b']),
     createStoreKeys('the first secret of this test').dedupeKey(['a', 'b']),
@@ -61,10 +61,20 @@ t.test('names are equal for equal fields, and only then', t => {
   t.end()
 })
 
-t.test('the secret shows in no print of the storeKeys', t => {
+t.test('the secret shows in no print of the keys', t => {
   const secret = 'canary-of-the-secret'
   const printed =
     inspect(createStoreKeys(secret), { depth: 9, showHidden: true }) + JSON.stringify(createStoreKeys(secret))
   t.notOk(printed.includes('canary'))
+  t.end()
+})
+
+t.test('the check of a secret matches that secret only, and nothing but a check', t => {
+  const { payloadKey, encrypt } = createStoreKeys('the first secret of this test')
+  const check = createSecretCheck(payloadKey)
+  t.equal(matchesSecretCheck(payloadKey, check), true)
+  t.equal(matchesSecretCheck(createStoreKeys('another').payloadKey, check), false)
+  t.equal(matchesSecretCheck(payloadKey, encrypt(id, payload)), false)
+  t.equal(matchesSecretCheck(payloadKey, Buffer.alloc(0)), false)
   t.end()
 })

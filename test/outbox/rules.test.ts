@@ -1,7 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { FINAL_STATES, LIVE_STATES, type State } from '../../src/outbox/outbox.ts'
-import { afterLostLease, afterSettlement, refundsQuota, TRANSITIONS } from '../../src/outbox/rules.ts'
+import { BacklogFull, FINAL_STATES, LIVE_STATES, type State } from '../../src/outbox/outbox.ts'
+import {
+  afterLostLease,
+  afterNewerCode,
+  afterSettlement,
+  answerForDuplicate,
+  checkBacklog,
+  isLive,
+  judgeDuplicate,
+  readinessOf,
+  refundsQuota,
+  stateAtAcceptance,
+  stateAtClaim,
+  stateAtEnd,
+  stateAtExpiry,
+  storeRecord,
+  TRANSITIONS,
+} from '../../src/outbox/rules.ts'
+import { NOON } from './samples.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 const page = await readFile(new URL('../../docs/states.md', import.meta.url), 'utf8')
@@ -76,5 +93,108 @@ t.test('coming back for a retry: the order of the reasons', t => {
     state: 'queued',
     attempts: 2,
   })
+  t.end()
+})
+
+t.test('the beginning, a claim and an end outside an attempt', t => {
+  t.same(stateAtAcceptance(undefined, 7), {
+    state: 'queued',
+    answer: null,
+    attempts: 0,
+    ambiguous: 0,
+    dueAt: 7,
+  })
+  const handed = { state: 'sending', answer: null, attempts: 1, ambiguous: 0, dueAt: null }
+  t.same(stateAtAcceptance({ token: 'a', until: 9 }, 7), handed)
+  t.same(stateAtClaim({ attempts: 2, ambiguous: 1 }), { ...handed, attempts: 3, ambiguous: 1 })
+  const ended = { answer: null, attempts: 2, ambiguous: 1, dueAt: null }
+  t.same(stateAtEnd({ attempts: 2, ambiguous: 1 }, 'expired'), { ...ended, state: 'expired' })
+  t.same(stateAtEnd({ attempts: 2, ambiguous: 1 }, 'refused', 'content'), {
+    ...ended,
+    state: 'refused',
+    answer: 'content',
+  })
+  t.equal(stateAtExpiry(0), 'expired')
+  t.equal(stateAtExpiry(1), 'unknown')
+  for (const state of LIVE_STATES) t.equal(isLive(state), true)
+  for (const state of FINAL_STATES) t.equal(isLive(state), false)
+  t.end()
+})
+
+t.test('only a queued message is ready: at once when it is due, else later', t => {
+  t.equal(readinessOf({ state: 'queued', dueAt: 7 }, 7), 1)
+  t.equal(readinessOf({ state: 'queued', dueAt: 8 }, 7), 0)
+  t.equal(readinessOf({ state: 'queued', dueAt: null }, 7), 1)
+  t.equal(readinessOf({ state: 'sending', dueAt: null }, 7), null)
+  t.equal(readinessOf({ state: 'sent', dueAt: 7 }, 7), null)
+  t.end()
+})
+
+t.test('the lines that the store itself writes into a timeline', t => {
+  const line = { at: 7, tookMs: 0, provider: '', reply: '' }
+  t.same(storeRecord('lease-lost', 7), { ...line, outcome: 'lease-lost', code: 'LEASE' })
+  t.same(storeRecord('cancelled', 7), { ...line, outcome: 'cancelled', code: 'CANCELLED' })
+  t.same(storeRecord('unreadable', 7), {
+    ...line,
+    outcome: 'rejected',
+    code: 'UNREADABLE',
+    reply: 'the stored content cannot be read',
+  })
+  t.end()
+})
+
+const duplicate = {
+  id: 'first',
+  state: 'sent',
+  answer: null,
+  finalAt: NOON,
+  expiresAt: NOON + 600_000,
+} as const
+
+t.test('a duplicate: what each state of it means, and what is answered for it', t => {
+  const judge = (more: object, now = NOON) => {
+    const it = { ...duplicate, ...more }
+    const verdict = judgeDuplicate(it, now)
+    return [verdict, answerForDuplicate(it, verdict)]
+  }
+  const joined = { is: 'in-progress', id: 'first' }
+  const same = (state: State, answer: string | null = null) => ({
+    is: 'finished',
+    id: 'first',
+    state,
+    answer,
+  })
+  const over = NOON + 600_000
+  const live = { finalAt: null }
+  t.same(judge({ ...live, state: 'sending' }, over + 1), ['live', joined], 'whatever its life')
+  t.same(judge({ ...live, state: 'queued' }, over - 1), ['live', joined])
+  t.same(judge({ ...live, state: 'queued' }, over), ['outlived', null])
+  t.same(judge({}, NOON + 45_000), ['recent', same('sent')])
+  t.same(judge({}, NOON + 45_001), ['past', null])
+  t.same(judge({ state: 'refused', answer: 'recipient' }), ['recent', same('refused', 'recipient')])
+  t.same(judge({ state: 'superseded' }, over - 1), ['recent', same('superseded')], 'as long as it lives')
+  t.same(judge({ state: 'superseded' }, over), ['past', null])
+  t.equal(judgeDuplicate(duplicate, NOON + 90_000, 90_000), 'recent', 'a window of its own')
+  t.end()
+})
+
+t.test('a duplicate: a clock that was set back an hour swallows nothing', t => {
+  t.equal(judgeDuplicate(duplicate, NOON - 1000), 'recent', 'replicas’ clocks differ a little')
+  t.equal(judgeDuplicate(duplicate, NOON - 3_600_000), 'past')
+  t.end()
+})
+
+t.test('a newer code ends an older one that waits, and leaves one that is being sent its attempt', t => {
+  t.equal(afterNewerCode('queued'), 'superseded')
+  t.equal(afterNewerCode('sending'), 'outdated')
+  for (const state of FINAL_STATES) t.equal(afterNewerCode(state), null)
+  t.end()
+})
+
+t.test('a full backlog: the last place is given, and what stores nothing needs none', t => {
+  t.equal(checkBacklog(2, 1, 3), null)
+  t.ok(checkBacklog(2, 2, 3) instanceof BacklogFull)
+  t.ok(checkBacklog(3, 1, 3) instanceof BacklogFull)
+  t.equal(checkBacklog(5, 0, 3), null)
   t.end()
 })

@@ -45,7 +45,7 @@ const keyed = (...fields: readonly string[]) =>
 
 export const recipientHashOf = (channel: Channel, recipient: string) => keyed('recipient', channel, recipient)
 
-/** A code by e-mail, unless told otherwise; twins and groups follow from what it says, as in the service. */
+/** A code by e-mail, unless told otherwise; its dedupe key and group follow from what it says, as in the service. */
 export function sample(clock: { now(): number }, given: Sample = {}): Acceptance {
   const { channel = 'email', purpose = 'code', code = '135790', pluginId = '' } = given
   const kind = given.kind ?? (purpose === 'code' ? 'activation-code' : 'member-alarm')
@@ -67,7 +67,7 @@ export function sample(clock: { now(): number }, given: Sample = {}): Acceptance
       arrivedAt,
       expiresAt: arrivedAt + (given.lifeMs ?? 600_000),
     },
-    dedupeKey: given.dedupeKey ?? keyed('twin', channel, recipient, kind, code, pluginId),
+    dedupeKey: given.dedupeKey ?? keyed('dedupe', channel, recipient, kind, code, pluginId),
     recipientHash: recipientHashOf(channel, recipient),
     charges: given.charges ?? [],
     ...(purpose === 'code' ? { groupKey: keyed('group', channel, recipient, kind, pluginId) } : {}),

@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  chargeQuotas,
+  counterName,
+  msUntilRoom,
+  type QuotaCounter,
+  refundCounter,
+  rotateCounter,
+  startOfWindow,
+} from '../../src/outbox/quota.ts'
+import { NOON } from './samples.ts'
+
+const WINDOW = 600_000
+
+t.test('a quota: what came in the window before weighs by what still overlaps', t => {
+  const half = NOON + WINDOW / 2
+  t.equal(msUntilRoom(0, 4, 5, WINDOW, half), 0)
+  t.equal(msUntilRoom(2, 4, 5, WINDOW, half), WINDOW / 2, 'two halves of them are one too many')
+  t.equal(msUntilRoom(2, 4, 6, WINDOW, half), 0)
+  t.equal(msUntilRoom(5, 0, 5, WINDOW, NOON), WINDOW / 5, 'one of five slides out in a fifth of the window')
+  t.equal(msUntilRoom(0, 5, 5, WINDOW, NOON), WINDOW + WINDOW / 5)
+  t.equal(msUntilRoom(0, 0, 0, WINDOW, NOON), WINDOW, 'never, but somewhen must be said')
+  t.end()
+})
+
+t.test('a quota: the wait it names is enough, and not much too long', t => {
+  const count = fc.nat(30)
+  fc.assert(
+    fc.property(
+      count,
+      count,
+      fc.integer({ min: 1, max: 20 }),
+      fc.nat(WINDOW - 1),
+      (previous, current, limit, into) => {
+        const now = NOON + into
+        const wait = msUntilRoom(previous, current, limit, WINDOW, now)
+        if (wait === 0) return current < limit
+        const roll = (at: number) =>
+          startOfWindow(at, WINDOW) === startOfWindow(now, WINDOW)
+            ? msUntilRoom(previous, current, limit, WINDOW, at)
+            : startOfWindow(at, WINDOW) === startOfWindow(now, WINDOW) + WINDOW
+              ? msUntilRoom(current, 0, limit, WINDOW, at)
+              : 0
+        return roll(now + wait) === 0 && roll(now + wait - 2) > 0
+      },
+    ),
+    { seed: 7, numRuns: 500 },
+  )
+  t.end()
+})
+
+const counterAt = (windowStart: number, current: number, previous = 0): QuotaCounter => ({
+  windowStart,
+  current,
+  previous,
+  expiresAt: windowStart + 2 * WINDOW,
+})
+
+t.test('a counter moves on with the windows', t => {
+  const stored = counterAt(NOON, 4, 3)
+  const at = (windows: number) => rotateCounter(stored, WINDOW, NOON + windows * WINDOW + 5)
+  t.same(rotateCounter(undefined, WINDOW, NOON + 5), counterAt(NOON, 0))
+  t.same(at(0), stored)
+  t.same(at(1), counterAt(NOON + WINDOW, 0, 4), 'the current window becomes the previous one')
+  t.same(at(2), counterAt(NOON + 2 * WINDOW, 0), 'one that is past weighs nothing')
+  t.same(at(-1), stored, 'a replica whose clock is ahead was in the next window already')
+  t.same(at(-2), counterAt(NOON - 2 * WINDOW, 0), 'a clock that was set back locks nobody out')
+  t.end()
+})
+
+t.test('a refund goes to the window that was charged, and never below nothing', t => {
+  const counter = counterAt(NOON, 2, 1)
+  t.same(refundCounter(counter, NOON), counterAt(NOON, 1, 1))
+  t.same(refundCounter(counter, NOON - WINDOW), counterAt(NOON, 2, 0))
+  t.same(refundCounter(counter, NOON - 2 * WINDOW), counter, 'a window that is past')
+  t.same(refundCounter(counter, NOON + WINDOW), counter, 'a window to come')
+  t.same(refundCounter(counterAt(NOON, 0, 0), NOON), counterAt(NOON, 0, 0))
+  t.same(refundCounter(counterAt(NOON, 0, 0), NOON - WINDOW), counterAt(NOON, 0, 0))
+  t.end()
+})
+
+t.test('charging counts in every counter, or in none when one is full', t => {
+  const ten = { quota: 'recipient-10m', bucket: 'ann', windowMs: WINDOW, limit: 3, warnAt: 2 }
+  const day = { quota: 'recipient-day', bucket: 'ann', windowMs: 144 * WINDOW, limit: 9 }
+  t.equal(counterName(ten), 'ann recipient-10m 600000')
+  const dayStart = startOfWindow(NOON, day.windowMs)
+  const stored = new Map([[counterName(ten), counterAt(NOON, 1)]])
+  const charged = chargeQuotas([ten, day], name => stored.get(name), NOON + 5)
+  t.same(charged, {
+    is: 'charged',
+    counters: new Map([
+      [counterName(ten), counterAt(NOON, 2)],
+      [counterName(day), { ...counterAt(dayStart, 1), expiresAt: dayStart + 2 * day.windowMs }],
+    ]),
+    windows: [
+      [counterName(ten), NOON],
+      [counterName(day), dayStart],
+    ],
+    nearing: ['recipient-10m'],
+  })
+  t.match(
+    chargeQuotas([{ ...ten, warnAt: 3 }], name => stored.get(name), NOON),
+    { nearing: [] },
+  )
+  t.end()
+})
+
+t.test('over quota: the one that is full for longest answers, its wait rounded up to seconds', t => {
+  const short = { quota: 'short', bucket: 'ann', windowMs: WINDOW, limit: 1 }
+  const long = { quota: 'long', bucket: 'ann', windowMs: 6 * WINDOW, limit: 0 }
+  const full = (name: string) => (name.includes('short') ? counterAt(NOON - WINDOW, 1) : undefined)
+  const at = (now: number, charges: readonly (typeof short)[]) => chargeQuotas(charges, full, now)
+  t.same(at(NOON + 1, [short]), { is: 'over-quota', quota: 'short', retryAfterSeconds: 600 })
+  t.same(at(NOON + 1, [short, long]), { is: 'over-quota', quota: 'long', retryAfterSeconds: 3600 })
+  t.same(at(NOON + 1, [long, short]), { is: 'over-quota', quota: 'long', retryAfterSeconds: 3600 })
+  t.same(at(NOON + WINDOW - 1, [short]), { is: 'over-quota', quota: 'short', retryAfterSeconds: 1 })
+  t.match(at(NOON + WINDOW, [short]), { is: 'charged' })
+  t.end()
+})

@@ -1,0 +1,13 @@
+import t from 'tap'
+import { isLaterReceipt } from '../../src/outbox/receipt-order.ts'
+
+t.test('receipts: each status counts only after earlier ones', t => {
+  t.equal(isLaterReceipt(null, 'queued'), true)
+  t.equal(isLaterReceipt('sent', 'delivered'), true)
+  t.equal(isLaterReceipt('delivered', 'sent'), false)
+  t.equal(isLaterReceipt('delivered', 'undelivered'), false, 'the first end counts')
+  t.equal(isLaterReceipt('delivered', 'read'), true)
+  t.equal(isLaterReceipt('sent', 'a-new-status'), false)
+  t.equal(isLaterReceipt('a-new-status', 'queued'), true)
+  t.end()
+})
