@@ -198,12 +198,13 @@ export async function settling(t: Test, create: Create): Promise<void> {
     await outbox.accept([sample(clock, { code: '0', lifeMs: 1000 })])
     await outbox.accept([cancelled])
     await outbox.actions.cancelMessage(cancelled.message.id)
-    await outbox.accept([superseding, lost])
+    // The second one supersedes the first within their own callback.
+    await outbox.accept([superseding, sample(clock, { code: '3', lifeMs: 1000 }), lost])
     clock.advance(1000)
     await outbox.claim('email', 10, 1000)
     t.same(
       await isStored(),
-      [...FINAL_STATES, 'superseded', 'cancelled', 'expired', 'lost'].map(() => false),
+      [...FINAL_STATES, 'superseded', 'cancelled', 'superseded', 'expired', 'lost'].map(() => false),
     )
   })
 
