@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..')
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runtime: [],
   messages: [],
-  settings: [],
+  settings: ['messages/message.ts'],
   config: ['settings', 'providers'],
   platform: ['messages'],
   tls: [],

@@ -1,19 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { parse } from 'node:querystring'
+import formBody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import { StoreUnavailable } from '../outbox/outbox.ts'
 import { answer } from './answers.ts'
 import { createReceiptRecorder, type Receipt, type ReceiptRecorderOptions } from './receipt-recorder.ts'
 
-/** Octets; a report has some hundred. */
-const BODY_LIMIT = 8 * 1024
+/** A report has some hundred octets and twenty fields. */
+const LIMITS = { octets: 8 * 1024, fields: 100 }
 
 /** How one provider's delivery reports are read. */
 export interface ReceiptSource {
   /** Where the provider posts them, below PUBLIC_URL. */
   readonly path: string
-  readonly contentType: string
-  /** @returns what a request reports, often nothing; `forged` when it does not prove to be the provider's. */
-  read(headers: IncomingHttpHeaders, body: string): readonly Receipt[] | 'forged'
+  /**
+   * @param form the fields of its body.
+   * @returns what a request reports, often nothing; `forged` when it does not prove to be the provider's.
+   */
+  read(headers: IncomingHttpHeaders, form: Readonly<Record<string, unknown>>): readonly Receipt[] | 'forged'
 }
 
 export interface ReceiptRoutesOptions extends Pick<ReceiptRecorderOptions, 'outbox' | 'now' | 'emit'> {
@@ -32,15 +36,14 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
   app.addHook('onClose', async () => recorder.close())
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    source.contentType,
-    { parseAs: 'string', bodyLimit: BODY_LIMIT },
-    (_request, body, done) => done(null, body),
-  )
+  await app.register(formBody, {
+    bodyLimit: LIMITS.octets,
+    parser: text => parse(text, undefined, undefined, { maxKeys: LIMITS.fields }),
+  })
 
   app.post(source.path, async (request, reply) => {
     reply.headers(headers)
-    const receipts = source.read(request.headers, typeof request.body === 'string' ? request.body : '')
+    const receipts = source.read(request.headers, (request.body ?? {}) as Record<string, unknown>)
     if (receipts === 'forged') {
       emit({ type: 'receipt', providerId: '', status: '', errorCode: null, result: 'forged' })
       const { status, err_code, err_msg } = answer('credential', 'the signature is wrong')

@@ -1,5 +1,4 @@
-const SPACE = 0x20
-const TAB = 0x09
+const BLANKS = ' \t'
 
 /**
  * A text without the spaces and tabs around it, and nothing else: a line end stays, for the parsers to refuse.
@@ -8,11 +7,7 @@ const TAB = 0x09
 export function trimBlanks(text: string): string {
   let from = 0
   let to = text.length
-  while (from < to && isBlank(text.charCodeAt(from))) from += 1
-  while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1
+  while (from < to && BLANKS.includes(text.charAt(from))) from += 1
+  while (to > from && BLANKS.includes(text.charAt(to - 1))) to -= 1
   return text.slice(from, to)
-}
-
-function isBlank(unit: number): boolean {
-  return unit === SPACE || unit === TAB
 }

@@ -8,7 +8,6 @@ import { type SettingName, type SettingValues, settingNames } from './settings.t
 import { mergeSources, type Sources } from './sources.ts'
 
 export type { Mailbox } from '../settings/mailbox.ts'
-export type { PluginSender, Sender } from '../settings/senders.ts'
 export type { Database } from '../settings/urls.ts'
 export { isLoopback } from './rules.ts'
 export type { Sources } from './sources.ts'

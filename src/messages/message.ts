@@ -77,3 +77,11 @@ export interface OutgoingSms {
 
 /** A number or alphanumeric sender id, or a messaging service. */
 export type SmsSender = { readonly from: string } | { readonly messagingServiceSid: string }
+
+/** The sender that a plugin_id chooses; its parts may be left out. */
+export interface PluginSender {
+  /** Stands in the SMS where the brand's name would. */
+  readonly signature?: string
+  readonly from?: string
+  readonly messagingServiceSid?: string
+}

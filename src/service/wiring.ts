@@ -185,7 +185,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
       draining = true
     },
     async load() {
-      await Promise.all(providers.map(provider => provider.load?.()))
+      await Promise.all(providers.flatMap(provider => provider.load?.() ?? []))
     },
     async close() {
       for (const each of resources) await each.close()

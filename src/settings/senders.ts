@@ -1,15 +1,5 @@
+import type { PluginSender, SmsSender } from '../messages/message.ts'
 import { type ParsedSetting, splitList } from './parsed-setting.ts'
-
-/** Who an SMS is from: a number, an alphanumeric sender id or a messaging service. */
-export type Sender = { readonly from: string } | { readonly messagingServiceSid: string }
-
-/** What a plugin_id chooses; either may be left out. */
-export interface PluginSender {
-  /** Stands in the SMS where the brand's name would. */
-  readonly signature?: string
-  readonly from?: string
-  readonly messagingServiceSid?: string
-}
 
 const NUMBER = /^\+[1-9]\d{6,14}$/
 const SHORT_CODE = /^\d{3,8}$/
@@ -31,7 +21,7 @@ export function readCountries(text: string): ParsedSetting<'*' | readonly string
   return countries.every(isCountry) ? { value: countries } : { fault: `${COUNTRIES}, or * for all` }
 }
 
-function sender(text: unknown): Sender | null {
+function sender(text: unknown): SmsSender | null {
   if (typeof text !== 'string') return null
   if (SERVICE.test(text)) return { messagingServiceSid: text }
   return NUMBER.test(text) || SHORT_CODE.test(text) || NAME.test(text) ? { from: text } : null
@@ -83,9 +73,9 @@ export function readSenders(text: string): ParsedSetting<ReadonlyMap<string, Plu
 }
 
 /** `SENDER_BY_COUNTRY`: country → sender. */
-export function readSendersByCountry(text: string): ParsedSetting<ReadonlyMap<string, Sender>> {
+export function readSendersByCountry(text: string): ParsedSetting<ReadonlyMap<string, SmsSender>> {
   const fault = 'must be JSON such as {"US": "+15005550006", "DE": "Example"}; countries in two letters'
-  const senders = new Map<string, Sender>()
+  const senders = new Map<string, SmsSender>()
   for (const [country, value] of Object.entries(json(text) ?? { '': null })) {
     const who = sender(value)
     if (who === null || !isCountry(country)) return { fault }

@@ -1,6 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
-import type { NewMessage, Outgoing, OutgoingMail, OutgoingSms, SmsSender } from '../messages/message.ts'
+import type {
+  NewMessage,
+  Outgoing,
+  OutgoingMail,
+  OutgoingSms,
+  PluginSender,
+  SmsSender,
+} from '../messages/message.ts'
 import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
@@ -12,14 +19,6 @@ import { chooseText } from './sms-text.ts'
 import type { TemplateProblem } from './template-files.ts'
 import { scopeOf, statedValidity } from './template-variables.ts'
 import { createTemplates, type TemplatesOptions } from './templates.ts'
-
-/** What a plugin_id chooses. */
-export interface PluginSender {
-  /** Stands in the SMS where the brand's name would. */
-  readonly signature?: string
-  readonly from?: string
-  readonly messagingServiceSid?: string
-}
 
 export interface RendererOptions {
   readonly brand: BrandSettings

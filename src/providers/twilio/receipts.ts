@@ -1,4 +1,3 @@
-import { parse } from 'node:querystring'
 import { validateRequest } from 'twilio/lib/webhooks/webhooks.js'
 import type { ReceiptSource } from '../../callback/receipt-routes.ts'
 import { receiptPath } from '../module.ts'
@@ -19,9 +18,7 @@ export function createTwilioReceipts({
 }): ReceiptSource {
   return {
     path: receiptPath('twilio'),
-    contentType: 'application/x-www-form-urlencoded',
-    read(headers, body) {
-      const fields = { ...parse(body, undefined, undefined, { maxKeys: 100 }) }
+    read(headers, fields) {
       const signature = headers['x-twilio-signature']
       if (typeof signature !== 'string' || !validateRequest(authToken, signature, url, fields))
         return 'forged'
