@@ -25,7 +25,7 @@ function withoutAddresses(text: string): string {
     ? text.replace(/(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/gi, '<link>')
     : text
   return linkless.includes('@')
-    ? linkless.replace(/<?[^\s<>()[\]"',;]+@[^\s<>()[\]"',;]+>?/g, '<address>')
+    ? linkless.replace(/<?(?:"[^\s"]{1,64}"|[^\s<>()[\]"',;]+)@[^\s<>()[\]"',;]+>?/g, '<address>')
     : linkless
 }
 

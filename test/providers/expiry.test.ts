@@ -37,6 +37,14 @@ t.test('a mail whose life ends on the way to its dot is not sent', async t => {
     const late = { ...mail(), expiresAt: clock.now() + 1000 }
     const outcome = await provider.send(late, new AbortController().signal)
     t.match(outcome, { is: 'retry', code: 'expired' }, step)
+    const early = step === 'greeting' || step === 'EHLO'
+    t.equal('untouched' in outcome, early, `${step}: before MAIL FROM nothing of the message has left`)
+    const commands = server.connections.flatMap(connection => connection.commands)
+    t.equal(
+      commands.some(command => command.startsWith('MAIL')),
+      !early,
+      step,
+    )
     server.act = undefined
     const next = { ...mail(), expiresAt: clock.now() + 1000 }
     t.match(await provider.send(next, new AbortController().signal), { is: 'sent' }, 'and the next one is')

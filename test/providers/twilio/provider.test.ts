@@ -9,34 +9,12 @@ import { longestTwilioAttemptMs } from '../../../src/providers/twilio/limits.ts'
 import type { TwilioSettings } from '../../../src/providers/twilio/provider.ts'
 import {
   ACCOUNT_SID,
-  AUTH_TOKEN,
   KEY_SECRET,
   KEY_SID,
   startTwilioServer,
   type TwilioServer,
 } from '../../rigs/twilio-server.ts'
-import { providerContract } from '../contract.ts'
-import { NUMBER, openTwilio, SENDER, SHORT, sms, twilioError, twilioSide } from './rig.ts'
-
-for (const [name, login] of [
-  ['an auth token', { authToken: AUTH_TOKEN }],
-  ['an API key', { apiKeySid: KEY_SID, apiKeySecret: KEY_SECRET }],
-] as const)
-  await t.test(`Twilio with ${name} keeps the contract`, async t =>
-    providerContract(t, async () => {
-      const server = await startTwilioServer()
-      const provider = openTwilio(server.url, { login })
-      const wrongLogin = openTwilio(server.url, { login: { authToken: 'canary-wrong' } })
-      return {
-        ...twilioSide(server),
-        provider,
-        wrongLogin,
-        async end() {
-          await Promise.all([provider.close(), wrongLogin.close(), server.close()])
-        },
-      }
-    }),
-  )
+import { NUMBER, openTwilio, SENDER, SHORT, sms, twilioError } from './rig.ts'
 
 interface Rig {
   readonly server: TwilioServer

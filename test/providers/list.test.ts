@@ -1,0 +1,72 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { standIns } from '../../sandbox/carriers/list.ts'
+import { envExample } from '../../src/config/example.ts'
+import { settings } from '../../src/config/settings.ts'
+import { longestAttemptMs, openProviders, providerModules } from '../../src/providers/list.ts'
+import { enough, faultsIn, load } from '../config/settings.ts'
+import { type ContractRig, providerContract } from './contract.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const names = providerModules.map(({ name }) => name)
+const foldersIn = (path: string) =>
+  readdirSync(join(ROOT, path), { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(entry => entry.name)
+
+for (const { name } of providerModules) {
+  const { variants } = (await import(`./${name}/contract.ts`)) as {
+    variants: Readonly<Record<string, () => Promise<ContractRig>>>
+  }
+  for (const [variant, start] of Object.entries(variants))
+    t.test(`${name} ${variant} keeps the contract`, async t => providerContract(t, start))
+}
+
+t.test('all that is a provider’s own is found by its name', async t => {
+  t.same(foldersIn('src/providers'), names)
+  t.same(foldersIn('sandbox/carriers'), names)
+  t.same(
+    standIns.map(standIn => standIn.name),
+    names,
+  )
+  for (const name of names)
+    for (const file of ['module.ts', 'settings.ts', 'outcome.ts', 'provider.ts'])
+      t.ok(existsSync(join(ROOT, 'src/providers', name, file)), `${name}/${file}`)
+})
+
+t.test('its settings are settings of the service, and stand in .env.example', async t => {
+  const example = envExample()
+  for (const module of providerModules)
+    for (const [name, setting] of Object.entries(module.settings)) {
+      t.equal(settings[name as keyof typeof settings], setting, name)
+      t.match(example, new RegExp(`^#?${name}=`, 'm'))
+    }
+})
+
+t.test('a channel that is on asks for its provider, and opens only that', async t => {
+  const { SMTP_URL: _url, ...noServer } = enough
+  t.match(faultsIn(noServer), [/^SMTP_URL is missing/])
+  const { EMAIL_TOKEN: _email, ...smsOnly } = enough
+  const { SMS_TOKEN: _sms, ...emailOnly } = enough
+  for (const [given, expected] of [
+    [enough, ['smtp', 'twilio']],
+    [{ ...smsOnly, BRAND_NAME: 'Example' }, ['twilio']],
+    [emailOnly, ['smtp']],
+  ] as const) {
+    const providers = await openProviders(load(given), { now: Date.now })
+    t.same(
+      providers.map(({ name }) => name),
+      expected,
+    )
+    for (const provider of providers) await provider.close()
+  }
+})
+
+t.test('a lease outlives the longest attempt of any provider, a fallback included', async t => {
+  const config = load(enough)
+  t.equal(longestAttemptMs(config), 390_000)
+  const withFallback = load({ ...enough, SMTP_FALLBACK_URL: 'smtp://mail2.example.com' })
+  t.equal(longestAttemptMs(withFallback), 480_000)
+  t.equal(longestAttemptMs(config, { smtp: { replyMs: 1000 }, twilio: { answerMs: 200_000 } }), 210_000)
+})
