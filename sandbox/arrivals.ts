@@ -1,5 +1,5 @@
 import type { CallbackAnswer } from '../src/platform/callback-client.ts'
-import type { Sample } from '../src/platform/sample-callbacks.ts'
+import type { SampleCallback } from '../src/platform/sample-callbacks.ts'
 import type { ReceivedMail } from './carriers/smtp/inbox.ts'
 import { SMTP_USER } from './carriers/smtp/stand-in.ts'
 import type { ReceivedSms } from './carriers/stand-in.ts'
@@ -23,7 +23,11 @@ export function answerFaults(answer: CallbackAnswer): readonly string[] {
 }
 
 /** Checks that `to` got exactly one mail, in an envelope of its own, with the sample's words in both parts. */
-export function checkMailArrival(mails: readonly ReceivedMail[], to: string, sample: Sample): ArrivalResult {
+export function checkMailArrival(
+  mails: readonly ReceivedMail[],
+  to: string,
+  sample: SampleCallback,
+): ArrivalResult {
   const mine = mails.filter(mail => mail.envelope.to.includes(to))
   const [mail] = mine
   if (!mail) return { arrived: 0, faults: ['no mail arrived'], files: null }
@@ -49,7 +53,7 @@ export function checkMailArrival(mails: readonly ReceivedMail[], to: string, sam
 export function checkSmsArrival(
   messages: readonly Pick<ReceivedSms, 'to' | 'body' | 'validityPeriod'>[],
   to: string,
-  sample: Sample,
+  sample: SampleCallback,
 ): ArrivalResult {
   const mine = messages.filter(message => message.to === to)
   const [message] = mine

@@ -1,6 +1,10 @@
 import type { Channel } from '../src/messages/message.ts'
 import type { CallbackAnswer, CallbackClient, Credentials } from '../src/platform/callback-client.ts'
-import { type Sample, type SampleKind, sampleOf } from '../src/platform/sample-callbacks.ts'
+import {
+  createSampleCallback,
+  type SampleCallback,
+  type SampleKind,
+} from '../src/platform/sample-callbacks.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 
 /** A callback that was sent to the service, and its answer. */
@@ -12,7 +16,7 @@ export interface SentCallback {
   readonly channel: Channel
   readonly title: string
   /** What was posted; null for a validation. */
-  readonly body: Sample['body'] | null
+  readonly body: SampleCallback['body'] | null
   readonly answer: CallbackAnswer
 }
 
@@ -33,7 +37,10 @@ export interface CallbackSender {
   /** Validates the URL as the platform's console does. `wrongToken`: as somebody who does not know the Token would. */
   validate(channel: Channel, wrongToken?: boolean): Promise<SentCallback>
   /** Posts a callback of the kind, different from all before, in the next of the platform's layouts. */
-  send(kind: SampleKind, to?: string): Promise<{ readonly callback: SentCallback; readonly sample: Sample }>
+  send(
+    kind: SampleKind,
+    to?: string,
+  ): Promise<{ readonly callback: SentCallback; readonly sample: SampleCallback }>
   /** Posts the channel's last callback once more, unchanged; null when there is none. */
   resend(channel: Channel): Promise<SentCallback | null>
   /** The last 100, newest first. */
@@ -45,18 +52,18 @@ export interface CallbackSender {
 /** Sends callbacks as the platform does, and remembers them with their answers. */
 export function createCallbackSender(options: CallbackSenderOptions): CallbackSender {
   const { platform, urls, credentials, clock, randomInt } = options
-  const last: Partial<Record<Channel, { kind: SampleKind; body: Sample['body'] }>> = {}
+  const last: Partial<Record<Channel, { kind: SampleKind; body: SampleCallback['body'] }>> = {}
   let sent: readonly SentCallback[] = []
   let round = 0
   let count = 0
 
-  const post = (channel: Channel, body: Sample['body']) =>
+  const post = (channel: Channel, body: SampleCallback['body']) =>
     platform.post(urls[channel], body, options.signPosts ? credentials[channel] : undefined)
 
   async function remember(
     channel: Channel,
     title: string,
-    body: Sample['body'] | null,
+    body: SampleCallback['body'] | null,
     answering: Promise<CallbackAnswer>,
   ): Promise<SentCallback> {
     const at = clock.now()
@@ -76,7 +83,7 @@ export function createCallbackSender(options: CallbackSenderOptions): CallbackSe
     },
     async send(kind, to) {
       const mark = String(randomInt(100_000, 1_000_000))
-      const sample = sampleOf(kind, { round: round++, mark, ...(to ? { to } : {}) })
+      const sample = createSampleCallback(kind, { round: round++, mark, ...(to ? { to } : {}) })
       last[kind.channel] = { kind, body: sample.body }
       const answering = post(kind.channel, sample.body)
       return { sample, callback: await remember(kind.channel, kind.title, sample.body, answering) }

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { type CallbackAnswer, createCallbackClient, sampleBody } from '../../src/platform/callback-client.ts'
-import { findSampleKind } from '../../src/platform/sample-callbacks.ts'
+import { type CallbackAnswer, createCallbackClient } from '../../src/platform/callback-client.ts'
+import { createSampleBody, findSampleKind } from '../../src/platform/sample-callbacks.ts'
 import { type Accounts, createTokens, type Tokens } from './accounts.ts'
 import { type Api, createApi, type Exchange } from './api.ts'
 import { createApiServer } from './api-server.ts'
@@ -158,7 +158,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
       remember('Validate URL', await platform.validate(url, { corpId, token })),
     async sendCallback({ url }, channel, kind) {
       const found = findSampleKind(channel, kind)
-      const body = sampleBody(channel, kind, { mark: String(randomInt(100_000, 1_000_000)) })
+      const body = createSampleBody(channel, kind, { mark: String(randomInt(100_000, 1_000_000)) })
       if (found === undefined || body === undefined) return null
       contract.validate('emulator', channel === 'email' ? 'e-mail callback' : 'SMS callback', body)
       return remember(found.title, await platform.post(url, body))

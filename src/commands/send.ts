@@ -5,9 +5,8 @@ import {
   type CallbackAnswer,
   type CallbackClient,
   createCallbackClient,
-  sampleBody,
 } from '../platform/callback-client.ts'
-import { SAMPLE_KINDS } from '../platform/sample-callbacks.ts'
+import { createSampleBody, SAMPLE_KINDS } from '../platform/sample-callbacks.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
 import { readSettings } from './read-settings.ts'
@@ -137,7 +136,8 @@ function bodyOf(channel: 'email' | 'sms', wishes: Wishes): object {
     throw new UsageError(`type ${wishes.type} is not known: name another, or give its text with --plain`)
   // Unlike the last one, which would be its twin.
   const mark = String(randomInt(100_000, 1_000_000))
-  const sample = known === undefined ? {} : (sampleBody(channel, known.kind, { to: wishes.to, mark }) ?? {})
+  const sample =
+    known === undefined ? {} : (createSampleBody(channel, known.kind, { to: wishes.to, mark }) ?? {})
   const own = channel === 'email' ? 'email_param' : 'sms_param'
   const type = known?.type ?? wishes.type
   const given: Record<string, unknown> = { ...sample, to: wishes.to }

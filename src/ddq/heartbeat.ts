@@ -1,4 +1,5 @@
-import { type ClientHttp2Session, constants } from 'node:http2'
+import type { ClientHttp2Session } from 'node:http2'
+import { post } from './exchange.ts'
 
 /**
  * How the connection is kept alive and watched. The contract gives an interval and a limit, but not the frame.
@@ -22,52 +23,45 @@ export interface HeartbeatOptions {
 }
 
 export interface RunningHeartbeat {
-  /** Something came from the other side. */
-  heard(): void
+  /** Bytes came from the other side. */
+  recordActivity(): void
   stop(): void
 }
 
-/** Sends heartbeats until it is stopped, and tells once when nothing at all was heard for too long. */
+/** Sends heartbeats until it is stopped, and calls `onSilence` once when nothing at all came for too long. */
 export function startHeartbeat(options: HeartbeatOptions): RunningHeartbeat {
   const { session, heartbeat, everyMs, silenceMs, now, onSilence } = options
-  let lastHeard = now()
-  /** Heartbeats since then. A process that was held up itself has sent few, and must not blame the other side. */
-  let unheard = 0
-  const enough = Math.max(1, Math.floor(silenceMs / everyMs))
-  const heard = () => {
-    lastHeard = now()
-    unheard = 0
+  let lastActivity = now()
+  /** Heartbeats since then. A process that was held up itself has sent few: the silence is not the other side's. */
+  let unanswered = 0
+  const expected = Math.max(1, Math.floor(silenceMs / everyMs))
+  const recordActivity = () => {
+    lastActivity = now()
+    unanswered = 0
   }
-  const answered = (error: Error | null) => {
-    if (error === null) heard()
+  const onAck = (error: Error | null) => {
+    if (error === null) recordActivity()
   }
 
-  function beat(): void {
-    if (unheard >= enough && now() - lastHeard >= silenceMs) {
+  function sendHeartbeat(): void {
+    if (unanswered >= expected && now() - lastActivity >= silenceMs) {
       clearInterval(timer)
       onSilence()
       return
     }
-    unheard += 1
+    unanswered += 1
     if (session.destroyed || session.closed) return
-    if (heartbeat === 'ping') session.ping(answered)
-    else if (heartbeat === 'settings') session.settings({}, answered)
-    else post(session, heartbeat.slice('post:'.length), heard)
+    if (heartbeat === 'ping') session.ping(onAck)
+    else if (heartbeat === 'settings') session.settings({}, onAck)
+    else {
+      const stream = post(session, heartbeat.slice('post:'.length), {})
+      stream.on('response', recordActivity)
+      // Its failure is the connection's, which is watched as a whole.
+      stream.on('error', () => {})
+      stream.resume()
+    }
   }
 
-  const timer = setInterval(beat, everyMs)
-  return { heard, stop: () => clearInterval(timer) }
-}
-
-function post(session: ClientHttp2Session, path: string, heard: () => void): void {
-  const stream = session.request({
-    [constants.HTTP2_HEADER_METHOD]: 'POST',
-    [constants.HTTP2_HEADER_PATH]: path,
-    [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/json',
-  })
-  stream.on('response', heard)
-  // Its failure is the connection's, which is watched as a whole.
-  stream.on('error', () => {})
-  stream.resume()
-  stream.end('{}')
+  const timer = setInterval(sendHeartbeat, everyMs)
+  return { recordActivity, stop: () => clearInterval(timer) }
 }

@@ -8,7 +8,7 @@ import {
   payloadSchemas,
 } from './schemas.ts'
 import { describeShape } from './shape.ts'
-import { type KnownTopic, readTopic } from './topics.ts'
+import { type KnownTopic, parseTopic } from './topics.ts'
 
 interface Received<K, P> {
   readonly kind: K
@@ -55,8 +55,8 @@ export function parseMessage(text: string): ParsedMessage {
   const topic = member(body, 'topic')
   if (topic === undefined) return { is: 'other', body }
   if (typeof topic !== 'string' || topic === '') return malformed('', '/topic must be text', body)
-  const { kind, product } = readTopic(topic)
-  const payload = unpacked(member(body, 'payload'), JSON.parse)
+  const { kind, product } = parseTopic(topic)
+  const payload = unpackPayload(member(body, 'payload'), JSON.parse)
   if (kind !== 'unknown') {
     const validate = validators[kind]
     if (!validate(payload)) {
@@ -71,13 +71,13 @@ export function parseMessage(text: string): ParsedMessage {
     topic,
     id: idOf(member(exact, 'message_id')) ?? idOf(member(exact, 'msgId')),
     product,
-    payload: exact === body ? payload : unpacked(member(exact, 'payload'), parseExactly),
+    payload: exact === body ? payload : unpackPayload(member(exact, 'payload'), parseExactly),
   } as DdqMessage
   return { is: 'message', message }
 }
 
 /** A payload may come as JSON text within the JSON. */
-function unpacked(payload: unknown, parse: (text: string) => unknown): unknown {
+function unpackPayload(payload: unknown, parse: (text: string) => unknown): unknown {
   if (typeof payload !== 'string' || !payload.startsWith('{')) return payload
   try {
     return parse(payload)

@@ -41,16 +41,16 @@ export async function readStream(
   for await (const chunk of stream) {
     options.onBytes()
     for (const piece of splitter.push(chunk as Buffer)) {
-      await take(piece, options, onAnswer)
+      await handlePiece(piece, options, onAnswer)
       handled += 1
       if (handled % MESSAGES_A_TURN === 0) await new Promise(resolve => setImmediate(resolve))
       if (options.stopped()) return
     }
   }
-  for (const piece of splitter.end()) await take(piece, options, onAnswer)
+  for (const piece of splitter.end()) await handlePiece(piece, options, onAnswer)
 }
 
-function take(
+function handlePiece(
   piece: Piece,
   { onMessage, onMalformed }: ReaderOptions,
   onAnswer: (text: string) => void,

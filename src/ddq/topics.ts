@@ -20,7 +20,7 @@ const MOST_REMEMBERED = 10_000
 const remembered = new Map<string, { readonly kind: TopicKind; readonly product: string | null }>()
 
 /** What a received topic is about, and its product when the topic names one. A leading slash makes no difference. */
-export function readTopic(topic: string): { readonly kind: TopicKind; readonly product: string | null } {
+export function parseTopic(topic: string): { readonly kind: TopicKind; readonly product: string | null } {
   const known = remembered.get(topic)
   if (known !== undefined) return known
   let found: { readonly kind: TopicKind; readonly product: string | null } = {

@@ -9,10 +9,10 @@ import type { Failure, Result } from './result.ts'
  */
 export type AnswerForm = 'envelope' | 'top-level'
 
-const MOST_WORDS = 200
+const MAX_MESSAGE_LENGTH = 200
 
 /**
- * Reads an answer. Errors are known by their form, not by the endpoint's version: a gateway in front may answer in the
+ * Reads an answer. Errors are recognized by their form, not by the endpoint's version: a gateway in front may answer in the
  * other one. `code` is the business code and `status` the HTTP status, as the envelope's definition says; the tables
  * of the gateway example have the two descriptions swapped.
  *
@@ -73,7 +73,7 @@ function oneLine(value: unknown): string {
   return value
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
-    .slice(0, MOST_WORDS)
+    .slice(0, MAX_MESSAGE_LENGTH)
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 import { Agent, request } from 'undici'
 
-export { SAMPLE_KINDS, sampleBody } from './sample-callbacks.ts'
-
 /**
  * The platform's side of the callbacks, as the contract describes it: a signed GET that validates a URL, and unsigned
  * POSTs that carry an e-mail or an SMS.
  */
 export interface CallbackClient {
-  /** Presses the console's "validate": GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
+  /** Validates a URL as the platform's console does: GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
   validate(url: string, credentials: Credentials): Promise<CallbackAnswer>
   /**
    * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the
@@ -24,7 +22,7 @@ export interface Credentials {
   readonly token: string
 }
 
-/** What came back. A service that cannot be reached is an answer, too: `why` says what went wrong. */
+/** The outcome of a call. A service that cannot be reached is one, too: `why` says what went wrong. */
 export type CallbackAnswer =
   | {
       readonly is: 'answered'
@@ -40,15 +38,15 @@ export type CallbackAnswer =
   | {
       readonly is: 'unreachable'
       readonly why: string
-      /** Somebody is there, and showed a certificate that this client does not accept. */
+      /** The service showed a certificate that this client does not accept. */
       readonly certificateRefused: boolean
       readonly ms: number
     }
 
 export interface CallbackClientOptions {
-  /** PEM of the authority to trust besides nothing else; absent: the usual ones. */
+  /** PEM of the only authority to trust; absent: the usual ones. */
   readonly ca?: string
-  /** Takes any certificate. For a service with a self-signed one, on a machine of your own. */
+  /** Accepts any certificate: for a service with a self-signed one, on a machine of your own. */
   readonly insecure?: boolean
   /** How long it waits for an answer, in ms. Default 10,000. */
   readonly timeoutMs?: number
@@ -63,7 +61,7 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
     connect: {
       timeout: timeoutMs,
       rejectUnauthorized: options.insecure !== true,
-      ...(options.ca === undefined ? {} : { ca: options.ca }),
+      ca: options.ca,
     },
   })
 
@@ -77,20 +75,20 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
     const began = performance.now()
     const ms = () => Math.round(performance.now() - began)
     try {
-      const target = credentials ? signed(url, credentials, now()) : new URL(url)
+      const target = credentials ? signUrl(url, credentials, now()) : new URL(url)
       const response = await request(target, {
         method,
         dispatcher: agent,
         headers: { 'content-type': 'application/json', 'user-agent': 'callback-courier-send' },
         signal: AbortSignal.timeout(timeoutMs),
-        ...(body === undefined ? {} : { body }),
+        body,
       })
       const text = await response.body.text()
       return { is: 'answered', status: response.statusCode, ...readAnswer(text), ms: ms() }
     } catch (error) {
       return {
         is: 'unreachable',
-        why: inWords(error),
+        why: describeError(error),
         certificateRefused: isAboutCertificate(error),
         ms: ms(),
       }
@@ -105,17 +103,17 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
 }
 
 /** The contract's signature: SHA1 over corp_id, Token and timestamp, concatenated, as 40 hex digits. */
-export function signature(credentials: Credentials, timestamp: string): string {
+export function computeSignature(credentials: Credentials, timestamp: string): string {
   return createHash('sha1')
     .update(credentials.corpId + credentials.token + timestamp)
     .digest('hex')
 }
 
-function signed(url: string, credentials: Credentials, at: number): URL {
+function signUrl(url: string, credentials: Credentials, at: number): URL {
   const to = new URL(url)
   const timestamp = String(Math.floor(at / 1000))
   to.searchParams.set('timestamp', timestamp)
-  to.searchParams.set('signature', signature(credentials, timestamp))
+  to.searchParams.set('signature', computeSignature(credentials, timestamp))
   return to
 }
 
@@ -133,7 +131,7 @@ function readAnswer(text: string): { errCode: number | null; errMsg: string; bod
   }
 }
 
-/** OpenSSL's verdicts on a certificate as Node names them (X509_V_ERR_…), and Node's own on its names. */
+/** The codes of OpenSSL for a refused certificate (X509_V_ERR_…), as Node names them, and Node's own for its names. */
 const CERTIFICATE_CODE =
   /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECODE|DECRYPT)_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|ERROR_IN_CERT_|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$|ERR_TLS_CERT_ALTNAME_INVALID$)/
 
@@ -142,7 +140,7 @@ function isAboutCertificate(error: unknown): boolean {
   return code !== undefined && CERTIFICATE_CODE.test(code)
 }
 
-function inWords(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // Node's error for a name with several addresses has an empty message; its first cause speaks.
   const cause = error instanceof AggregateError ? (error.errors[0] as Error | undefined) : undefined

@@ -24,7 +24,7 @@ import {
 } from './logins.ts'
 import { type Result, refusesCredential } from './result.ts'
 
-/** How a call says who it is. Access-Token wins on the platform's side, so a call never carries both. */
+/** How a call is authenticated. Access-Token wins on the platform's side, so a call never carries both. */
 export type Authentication =
   | { readonly by: 'token'; readonly credential: Credential }
   | { readonly by: 'signature'; readonly signing: Signing }
@@ -70,8 +70,8 @@ export interface PlatformClientOptions {
   readonly dispatcher?: Dispatcher
 }
 
-/** Longer answers are cut off: file download and other streams are not part of the contract. */
-const MOST_BYTES = 4 * 1024 * 1024
+/** Longer answers are an error: file download and other streams are not part of the contract. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 /** @throws TypeError for a base URL that is none. */
 export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
@@ -80,7 +80,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   // HTTP/1.1, as the contract says.
   const own = options.dispatcher
     ? null
-    : new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: MOST_BYTES, allowH2: false })
+    : new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: MAX_ANSWER_BYTES, allowH2: false })
   const dispatcher = options.dispatcher ?? own ?? undefined
 
   interface Sent {
@@ -96,8 +96,8 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         method,
         headers,
         signal: AbortSignal.timeout(timeoutMs),
-        ...(dispatcher === undefined ? {} : { dispatcher }),
-        ...(body === undefined ? {} : { body }),
+        dispatcher,
+        body,
       })
       const text = await response.body.text()
       return { status: response.statusCode, result: readAnswer(response.statusCode, text, form) }

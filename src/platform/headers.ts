@@ -5,7 +5,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 /** Environment of a front-end API behind the gateway: production, test, pre-production. */
 export type Stage = 'RELEASE' | 'TEST' | 'PRE_RELEASE'
 
-/** What a signature may be made from: the request as it goes out. */
+/** The parts of a request, as it goes out, that a signature may be made from. */
 export interface Signable {
   readonly method: Method
   /** With its query, as sent. */
@@ -38,7 +38,7 @@ export interface HeaderOptions {
   readonly stage?: Stage
 }
 
-/** How a call goes over the wire: PUT and DELETE as POST with XR-Method, unless they are to go as they are. */
+/** The method that a call goes out with: POST and XR-Method for PUT and DELETE, unless they are to go as they are. */
 export function wireMethod(
   method: Method,
   direct: boolean,
@@ -53,11 +53,11 @@ export function plainHeaders(
 ): Record<string, string> {
   return {
     'content-type': 'application/json',
-    ...(corpId === undefined ? {} : { 'corp-id': corpId }),
-    ...(apiVersion === undefined ? {} : { 'api-version': apiVersion }),
-    ...(group === undefined ? {} : { group }),
-    ...(stage === undefined ? {} : { stage }),
-    ...(proxiedAs === undefined ? {} : { 'xr-method': proxiedAs }),
+    ...(corpId !== undefined && { 'corp-id': corpId }),
+    ...(apiVersion !== undefined && { 'api-version': apiVersion }),
+    ...(group !== undefined && { group }),
+    ...(stage !== undefined && { stage }),
+    ...(proxiedAs !== undefined && { 'xr-method': proxiedAs }),
   }
 }
 

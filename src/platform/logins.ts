@@ -27,7 +27,7 @@ export interface AppAccount {
   readonly appSecret: string
 }
 
-/** What every login grants. */
+/** The result of every login. */
 export interface Granted {
   readonly accessToken: string
   readonly refreshToken: string
@@ -55,14 +55,14 @@ export function userAuthBody(account: UserAccount): object {
     corp_id: corpId,
     phone_zone: phoneZone,
     password,
-    ...(phone === undefined ? {} : { phone }),
-    ...(email === undefined ? {} : { email }),
-    ...(resource === undefined ? {} : { resource }),
+    phone,
+    email,
+    resource,
   }
 }
 
 export function readCorpLogin(value: unknown, httpStatus: number): Result<CorpLogin> {
-  return read(value, httpStatus, (body, granted) => {
+  return readLogin(value, httpStatus, (body, granted) => {
     const [corpId, memberId] = [textOf(body['corp_id']), textOf(body['member_id'])]
     if (corpId === undefined) return 'corp_id'
     if (memberId === undefined) return 'member_id'
@@ -71,18 +71,18 @@ export function readCorpLogin(value: unknown, httpStatus: number): Result<CorpLo
 }
 
 export function readUserLogin(value: unknown, httpStatus: number): Result<UserLogin> {
-  return read(value, httpStatus, (body, granted) => {
+  return readLogin(value, httpStatus, (body, granted) => {
     const userId = intOf(body['user_id'])
     return userId === undefined ? 'user_id' : { ...granted, userId }
   })
 }
 
 export function readAppLogin(value: unknown, httpStatus: number): Result<Granted> {
-  return read(value, httpStatus, (_body, granted) => granted)
+  return readLogin(value, httpStatus, (_body, granted) => granted)
 }
 
 /** Only what is used is insisted on: a login whose refresh_token is missing is a login all the same. */
-function read<T>(
+function readLogin<T>(
   value: unknown,
   httpStatus: number,
   more: (body: Readonly<Record<string, unknown>>, granted: Granted) => T | string,
@@ -96,10 +96,10 @@ function read<T>(
     refreshToken: textOf(value['refresh_token']) ?? '',
     expireIn: expireIn === undefined ? null : Number(expireIn),
   }
-  const made = more(value, granted)
-  return typeof made === 'string'
-    ? unreadable(httpStatus, `a login without ${made}`)
-    : { ok: true, value: made }
+  const login = more(value, granted)
+  return typeof login === 'string'
+    ? unreadable(httpStatus, `a login without ${login}`)
+    : { ok: true, value: login }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -2,7 +2,7 @@ import type { CallbackKind } from '../messages/kind.ts'
 import type { Channel } from '../messages/message.ts'
 import { callbackKinds, PLAIN_KIND } from '../messages/registry.ts'
 
-/** A kind of message as the platform can be made to send it. */
+/** A kind of callback as samples are made of it. */
 export interface SampleKind {
   readonly channel: Channel
   readonly kind: string
@@ -13,21 +13,21 @@ export interface SampleKind {
   /** E-mail only. */
   readonly subject: string
   readonly params: Readonly<Record<string, string>>
-  /** The parameter that makes one message differ from the next: the code, the link, a name. Empty for `plain`. */
-  readonly carrier: string
+  /** The parameter that the mark goes into: the code, the link, a name. Empty for `plain`. */
+  readonly markedParam: string
 }
 
 export interface SampleOptions {
   /** Recipients, separated by commas; SMS in E.164. Default: one that belongs to nobody. */
   readonly to?: string
-  /** Which of the platform's layouts: its numbers also come as strings, an area code in four forms. Default 0. */
+  /** Chooses among the platform's layouts: its numbers also come as strings, an area code in four forms. Default 0. */
   readonly round?: number
   /** Six digits that make this message unlike any other: the code, a part of the link, a part of the words. */
   readonly mark?: string
 }
 
-/** A callback's body, and what must reach the reader word for word. */
-export interface Sample {
+/** A callback's body, and the words of it that must reach the reader as they are. */
+export interface SampleCallback {
   readonly body: Readonly<Record<string, unknown>>
   readonly words: string
   readonly subject: string | null
@@ -37,9 +37,9 @@ const PLAIN = 'Your maintenance window is tonight from 22:00 to 23:00.'
 
 /** Every kind of the registry, and after each channel's a type that no version knows, with the platform's own text. */
 export const SAMPLE_KINDS: readonly SampleKind[] = [
-  ...callbackKinds.filter(kind => kind.channel === 'email').map(sampleKind),
+  ...callbackKinds.filter(kind => kind.channel === 'email').map(sampleKindOf),
   unknownType('email', 4),
-  ...callbackKinds.filter(kind => kind.channel === 'sms').map(sampleKind),
+  ...callbackKinds.filter(kind => kind.channel === 'sms').map(sampleKindOf),
   unknownType('sms', 99),
 ]
 
@@ -56,24 +56,24 @@ export function findSampleKind(channel: Channel, kind: string): SampleKind | und
  * The body of a callback as the platform would post it.
  * @param kind a kind's name in the registry, or `plain`; undefined comes back for any other.
  */
-export function sampleBody(
+export function createSampleBody(
   channel: Channel,
   kind: string,
   options?: SampleOptions,
-): Sample['body'] | undefined {
+): SampleCallback['body'] | undefined {
   const found = findSampleKind(channel, kind)
-  return found && sampleOf(found, options).body
+  return found && createSampleCallback(found, options).body
 }
 
-/** The same, with what must reach the reader. */
-export function sampleOf(kind: SampleKind, options: SampleOptions = {}): Sample {
+/** The same, with the words that must reach the reader. */
+export function createSampleCallback(kind: SampleKind, options: SampleOptions = {}): SampleCallback {
   const { to = SAMPLE_RECIPIENT[kind.channel], round = 0, mark } = options
-  const { params, words } = marked(kind, mark)
+  const { params, words } = markParams(kind, mark)
   const plain = kind.kind === PLAIN_KIND ? words : null
-  const laidOut = { type: round % 2 === 0 ? kind.type : String(kind.type), ...numbered(params, round) }
+  const laidOut = { type: round % 2 === 0 ? kind.type : String(kind.type), ...varyNumbers(params, round) }
   if (kind.channel === 'sms')
     return {
-      body: { sms_param: laidOut, ...addressed(to, round), plain_sms: plain, plugin_id: null },
+      body: { sms_param: laidOut, ...varyNumberForm(to, round), plain_sms: plain, plugin_id: null },
       words,
       subject: null,
     }
@@ -81,39 +81,39 @@ export function sampleOf(kind: SampleKind, options: SampleOptions = {}): Sample 
   return { body: { subject, to, email_param: laidOut, plain_email: plain }, words, subject }
 }
 
-function sampleKind({ channel, name, type, linkParam, sample }: CallbackKind): SampleKind {
-  const { subject = titled(name), params } = sample
-  const carrier =
+function sampleKindOf({ channel, name, type, linkParam, sample }: CallbackKind): SampleKind {
+  const { subject = titleOf(name), params } = sample
+  const markedParam =
     ['code', linkParam, 'productName', Object.keys(params)[0]].find(key => key && key in params) ?? ''
-  return { channel, kind: name, type, title: titled(name), subject, params, carrier }
+  return { channel, kind: name, type, title: titleOf(name), subject, params, markedParam }
 }
 
 function unknownType(channel: Channel, type: number): SampleKind {
   const title = 'Unknown type'
-  return { channel, kind: PLAIN_KIND, type, title, subject: 'Maintenance', params: {}, carrier: '' }
+  return { channel, kind: PLAIN_KIND, type, title, subject: 'Maintenance', params: {}, markedParam: '' }
 }
 
-function titled(name: string): string {
+function titleOf(name: string): string {
   const words = name.replaceAll('-', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** Puts the mark into the parameter that the reader needs most, and gives back its value. */
-function marked(kind: SampleKind, mark?: string): { params: Record<string, string>; words: string } {
+/** Puts the mark into the parameters. @returns them, and the words that must reach the reader */
+function markParams(kind: SampleKind, mark?: string): { params: Record<string, string>; words: string } {
   if (kind.kind === PLAIN_KIND)
     return { params: {}, words: mark === undefined ? PLAIN : `${PLAIN} Reference ${mark}.` }
-  const value = kind.params[kind.carrier] ?? ''
-  const words = mark === undefined ? value : kind.carrier === 'code' ? mark : withMark(value, mark)
-  return { params: { ...kind.params, [kind.carrier]: words }, words }
+  const value = kind.params[kind.markedParam] ?? ''
+  const words = mark === undefined ? value : kind.markedParam === 'code' ? mark : appendMark(value, mark)
+  return { params: { ...kind.params, [kind.markedParam]: words }, words }
 }
 
-function withMark(value: string, mark: string): string {
+function appendMark(value: string, mark: string): string {
   if (!URL.canParse(value)) return `${value} ${mark}`
   return `${value}${value.includes('?') ? '&' : '?'}t=${mark}`
 }
 
 /** Durations and codes come as text or as numbers, depending on which of the platform's clients wrote them. */
-function numbered(params: Record<string, string>, round: number): Record<string, unknown> {
+function varyNumbers(params: Record<string, string>, round: number): Record<string, unknown> {
   const numeric = round % 2 === 0 ? ['code'] : ['hour', 'minute']
   return Object.fromEntries(
     Object.entries(params).map(([key, value]) => [key, numeric.includes(key) ? Number(value) : value]),
@@ -121,7 +121,7 @@ function numbered(params: Record<string, string>, round: number): Record<string,
 }
 
 /** A single mainland number comes in national form with an area code, in any of its forms; others as they are. */
-function addressed(to: string, round: number): { to: unknown; area_code: unknown } {
+function varyNumberForm(to: string, round: number): { to: unknown; area_code: unknown } {
   const national = /^\+86(\d{11})$/.exec(to)?.[1]
   if (national === undefined) return { to, area_code: null }
   const forms = [

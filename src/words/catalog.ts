@@ -57,7 +57,7 @@ export function createCatalogLoader(
             lastGood.set(file, now)
             return taken
           } catch (error) {
-            problems.push(refusal(file, error))
+            problems.push(refusedProblem(file, error))
           }
         }
         const before = lastGood.get(file)
@@ -74,14 +74,14 @@ export function createCatalogLoader(
 
       const words = createEngine('none')
       const languages = new Map<string, Language>()
-      for (const file of filesIn('locales/', ours, read.texts, lastGood)) {
+      for (const file of listFiles('locales/', ours, read.texts, lastGood)) {
         const tag = file.slice('locales/'.length, -'.json'.length)
         const language = take(file, text => readLanguage(tag, text, ours.get(file), words, brand))
         if (language) languages.set(language.tag, language)
       }
       const english = languages.get(FALLBACK)
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
-      for (const [tag, language] of languages) problems.push(...lacking(tag, language, english))
+      for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
 
       const sources = new Map<string, { readonly source: string; readonly engine: Engine }>()
       for (const part of ['html', 'txt'] as const) {
@@ -97,7 +97,7 @@ export function createCatalogLoader(
         if (source === undefined) throw new Error(`the built-in ${layout} is missing`)
         const engine = createEngine(part === 'html' ? 'html' : 'none', { [layout]: source })
         sources.set(layout, { source, engine })
-        for (const file of filesIn('messages/', ours, read.texts, lastGood)) {
+        for (const file of listFiles('messages/', ours, read.texts, lastGood)) {
           if (!file.endsWith(`.${part}`)) continue
           const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
           const source = take(file, text => compileOwnMail(text, name, tag, engine, languages, brand))
@@ -107,8 +107,8 @@ export function createCatalogLoader(
       return {
         catalog: {
           languages,
-          languageFor: nearest(languages, english),
-          template: compileOnce(sources, languages, brand),
+          languageFor: createLanguageLookup(languages, english),
+          template: createTemplateLookup(sources, languages, brand),
           isBuiltIn: (name, tag) =>
             (['html', 'txt'] as const).every(part => {
               const file = fileFor(sources, part, name, tag)
@@ -122,7 +122,10 @@ export function createCatalogLoader(
 }
 
 /** Remembers what was found: working out a language's kin takes longer than saying the message. */
-function nearest(languages: ReadonlyMap<string, Language>, fallback: Language): Catalog['languageFor'] {
+function createLanguageLookup(
+  languages: ReadonlyMap<string, Language>,
+  fallback: Language,
+): Catalog['languageFor'] {
   const found = new Map<string, Language>()
   return (tag, what) => {
     const language =
@@ -133,7 +136,7 @@ function nearest(languages: ReadonlyMap<string, Language>, fallback: Language): 
 }
 
 /** Finds a kind's template and compiles it for a language, with all that never changes printed in, when first asked. */
-function compileOnce(
+function createTemplateLookup(
   sources: ReadonlyMap<string, { readonly source: string; readonly engine: Engine }>,
   languages: ReadonlyMap<string, Language>,
   brand: Brand,
@@ -165,7 +168,7 @@ function fileFor(
 }
 
 /** What a language could do with, as warnings. */
-function lacking(tag: string, language: Language, english: Language): readonly TemplateProblem[] {
+function findGaps(tag: string, language: Language, english: Language): readonly TemplateProblem[] {
   const file = `locales/${tag}.json`
   const missing = [...english.kinds].filter(name => !language.kinds.has(name))
   const wordless = `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`
@@ -180,11 +183,11 @@ function lacking(tag: string, language: Language, english: Language): readonly T
   }))
 }
 
-function refusal(file: string, error: unknown): TemplateProblem {
+function refusedProblem(file: string, error: unknown): TemplateProblem {
   const { message, line } = templateFaultOf(error)
   return { file, ...(line !== undefined && { line }), reason: message, is: 'refused' }
 }
 
-function filesIn(folder: string, ...sets: readonly ReadonlyMap<string, string>[]): readonly string[] {
+function listFiles(folder: string, ...sets: readonly ReadonlyMap<string, string>[]): readonly string[] {
   return [...new Set(sets.flatMap(set => [...set.keys()]))].filter(file => file.startsWith(folder)).sort()
 }

@@ -101,7 +101,7 @@ export function createRenderer(options: RendererOptions): Renderer {
 
   function renderMail(message: NewMessage): OutgoingMail {
     const { id, recipient: to, arrivedAt, expiresAt } = message
-    const sample = spoken(message)
+    const sample = chooseWords(message)
     const parts = mailParts(sample.content, templates.current(), sample.name, () =>
       templates.renderWith(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
     )
@@ -109,13 +109,13 @@ export function createRenderer(options: RendererOptions): Renderer {
   }
 
   function viewMail(message: NewMessage): MailView {
-    const sample = spoken(message)
+    const sample = chooseWords(message)
     return templates.renderWith(`email/${sample.name}`, catalog => mails.view(catalog, sample))
   }
 
   function renderSms(message: NewMessage): OutgoingSms {
     const { id, recipient: to, expiresAt } = message
-    const { name, kind, content } = spoken(message)
+    const { name, kind, content } = chooseWords(message)
     const { pluginSenders, countrySenders, webotpDomain, maxSegments } = sms
     const country =
       localeByCountry?.size || countrySenders?.size ? parsePhoneNumberFromString(to)?.country : undefined
@@ -139,7 +139,7 @@ export function createRenderer(options: RendererOptions): Renderer {
 }
 
 /** Which words a message is said in: its kind's, or the frame around the platform's plain text. */
-function spoken({ channel, kind: name, content }: NewMessage): Sample {
+function chooseWords({ channel, kind: name, content }: NewMessage): Sample {
   const kind = content.words === 'plain' ? undefined : findKind(channel, name)
   if (!kind && content.plain === undefined) throw new Unrenderable(`no words for ${name}, and no plain text`)
   return { channel, name: kind?.name ?? PLAIN_KIND, kind, content }

@@ -22,7 +22,7 @@ export function chooseText(
       : ''
   const texts: string[] = []
   for (const variant of variants) {
-    const text = tidy(variant)
+    const text = trimLines(variant)
     if (countSegments(text + line).segments === 1) return text + line
     texts.push(text)
   }
@@ -37,6 +37,6 @@ export function chooseText(
  * Conditions in the words leave blanks behind. Lines stay as they are. The look behind is for blanks before something
  * else: without it each of them would be a place to begin from, which takes the square of the time.
  */
-function tidy(text: string): string {
+function trimLines(text: string): string {
   return text.replace(/(?<![ \t])[ \t]+$/gm, '').trim()
 }

@@ -75,15 +75,15 @@ export function createTemplates({
   }
 
   function load(): readonly TemplateProblem[] {
-    const before = new Set(problems.map(told))
+    const before = new Set(problems.map(problemKey))
     const read = loader?.load() ?? ours
     catalog = read.catalog
     failed = new Map()
     const missing = wantedLocales.filter(tag => matchLocale(tag, catalog.languages.keys()) === null)
-    problems = [...read.problems, ...[...new Set(missing)].map(noWords)]
+    problems = [...read.problems, ...[...new Set(missing)].map(noWordsProblem)]
     for (const problem of problems)
-      if (!before.has(told(problem))) log?.warn({ ...problem }, 'template problem')
-    const now = new Set(problems.map(told))
+      if (!before.has(problemKey(problem))) log?.warn({ ...problem }, 'template problem')
+    const now = new Set(problems.map(problemKey))
     if ([...before].some(problem => !now.has(problem)))
       log?.info({ problems: problems.length }, 'templates read again')
     return problems
@@ -117,7 +117,7 @@ export function createTemplates({
   }
 }
 
-function noWords(tag: string): TemplateProblem {
+function noWordsProblem(tag: string): TemplateProblem {
   return {
     file: `locales/${tag}.json`,
     reason: `there are no words for ${tag}: ${FALLBACK} is used`,
@@ -125,6 +125,6 @@ function noWords(tag: string): TemplateProblem {
   }
 }
 
-function told({ file, line, reason }: TemplateProblem): string {
+function problemKey({ file, line, reason }: TemplateProblem): string {
   return `${file}:${line ?? ''}:${reason}`
 }

@@ -6,8 +6,8 @@ import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import {
   type CallbackClientOptions,
+  computeSignature,
   createCallbackClient,
-  signature,
 } from '../../src/platform/callback-client.ts'
 
 const credentials = { corpId: '100fa4b2c3d4e5f6', token: 'bVq3xGm7RzKp2wTnYh8LdJfs' }
@@ -36,7 +36,7 @@ async function serving(t: Test, handler: Handler): Promise<string> {
 
 t.test('the signature is SHA1 over corp_id, Token and timestamp', async t => {
   // printf 100fa4b2c3d4e5f6bVq3xGm7RzKp2wTnYh8LdJfs1795219200 | sha1sum
-  t.equal(signature(credentials, '1795219200'), '1b4b681248914c4df4434c68714fd43cca9f41cf')
+  t.equal(computeSignature(credentials, '1795219200'), '1b4b681248914c4df4434c68714fd43cca9f41cf')
 })
 
 t.test('validation is a GET with timestamp and signature, in seconds', async t => {
@@ -49,7 +49,7 @@ t.test('validation is a GET with timestamp and signature, in seconds', async t =
   })
   const answer = await platform(t, { now: () => 1_795_219_200_999 }).validate(`${base}/c/email`, credentials)
   t.equal(method, 'GET')
-  t.equal(url, `/c/email?timestamp=1795219200&signature=${signature(credentials, '1795219200')}`)
+  t.equal(url, `/c/email?timestamp=1795219200&signature=${computeSignature(credentials, '1795219200')}`)
   t.match(answer, { is: 'answered', status: 200, errCode: 0, errMsg: '' })
 })
 

@@ -3,11 +3,11 @@ import t from 'tap'
 import { callbackKinds } from '../../src/messages/registry.ts'
 import { emailBodySchema, smsBodySchema } from '../../src/messages/schemas.ts'
 import {
+  createSampleBody,
+  createSampleCallback,
   findSampleKind,
   SAMPLE_KINDS,
   type SampleKind,
-  sampleBody,
-  sampleOf,
 } from '../../src/platform/sample-callbacks.ts'
 
 const ajv = new Ajv({ coerceTypes: false, allowUnionTypes: true })
@@ -18,28 +18,28 @@ t.test('every kind of the registry can be played, and an unknown type per channe
   t.equal(SAMPLE_KINDS.length, callbackKinds.length + 2)
   t.ok(findSampleKind('email', 'plain'))
   t.ok(findSampleKind('sms', 'plain'))
-  t.equal(sampleBody('sms', 'registration-activation'), undefined)
+  t.equal(createSampleBody('sms', 'registration-activation'), undefined)
 })
 
 t.test('every layout of every kind is a body that the contract allows', async t => {
   for (const kind of SAMPLE_KINDS) {
     for (let round = 0; round < 10; round++) {
       const validate = schemas[kind.channel]
-      const { body } = sampleOf(kind, { round, mark: '204816' })
+      const { body } = createSampleCallback(kind, { round, mark: '204816' })
       t.ok(validate(body), `${kind.kind} ${round}: ${ajv.errorsText(validate.errors)}`)
     }
   }
 })
 
 t.test('types, durations and codes come as numbers and as text', async t => {
-  const layouts = [0, 1].map(round => sampleBody('email', 'phone-change', { round, mark: '204816' }))
+  const layouts = [0, 1].map(round => createSampleBody('email', 'phone-change', { round, mark: '204816' }))
   t.match(layouts[0]?.['email_param'], { type: 3, code: 204816, hour: String })
   t.match(layouts[1]?.['email_param'], { type: '3', code: '204816', hour: Number })
 })
 
 t.test('a number comes in each form that the platform knows', async t => {
   const forms = [0, 1, 2, 3, 4].map(round => {
-    const { to, area_code } = sampleBody('sms', 'login-code', { round, to: '+8613800138001' }) ?? {}
+    const { to, area_code } = createSampleBody('sms', 'login-code', { round, to: '+8613800138001' }) ?? {}
     return [area_code, to]
   })
   t.same(forms, [
@@ -49,18 +49,20 @@ t.test('a number comes in each form that the platform knows', async t => {
     ['0086', '13800138001'],
     [null, '+8613800138001'],
   ])
-  const abroad = sampleBody('sms', 'login-code', { to: '+14155550100,+8613800138001' })
+  const abroad = createSampleBody('sms', 'login-code', { to: '+14155550100,+8613800138001' })
   t.match(abroad, { to: '+14155550100,+8613800138001', area_code: null })
 })
 
 t.test('the mark makes a message unlike any other, and is where its reader looks', async t => {
   for (const kind of SAMPLE_KINDS) {
-    const one = sampleOf(kind, { mark: '111111' })
-    const other = sampleOf(kind, { mark: '222222' })
+    const one = createSampleCallback(kind, { mark: '111111' })
+    const other = createSampleCallback(kind, { mark: '222222' })
     t.match(one.words, '111111', kind.kind)
     t.notSame(one.body, other.body)
     t.match(JSON.stringify(one.body), JSON.stringify(one.words).slice(1, -1))
   }
-  const link = sampleOf(findSampleKind('email', 'password-reset') as SampleKind, { mark: '111111' })
+  const link = createSampleCallback(findSampleKind('email', 'password-reset') as SampleKind, {
+    mark: '111111',
+  })
   t.ok(URL.canParse(link.words))
 })

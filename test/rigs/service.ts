@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Channel } from '../../src/messages/message.ts'
-import { signature } from '../../src/platform/callback-client.ts'
+import { computeSignature } from '../../src/platform/callback-client.ts'
 import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts'
 import { createTestCertificate } from './certificate.ts'
 import { createSmtpServer, type SmtpServer } from './smtp-server.ts'
@@ -125,7 +125,7 @@ export async function startRig(
     timestamp = String(Math.floor(Date.now() / 1000)),
     token = tokens[channel],
   ) =>
-    `timestamp=${encodeURIComponent(timestamp)}&signature=${signature({ corpId: CORP_ID, token }, timestamp)}`
+    `timestamp=${encodeURIComponent(timestamp)}&signature=${computeSignature({ corpId: CORP_ID, token }, timestamp)}`
 
   const ask = (where: string, options: AskOptions = {}) =>
     exchange(agent, new URL(`${service.publicUrl}${where}`), options)

@@ -4,10 +4,10 @@ import type { ReceivedMail } from '../../sandbox/carriers/smtp/inbox.ts'
 import { SMTP_USER } from '../../sandbox/carriers/smtp/stand-in.ts'
 import type { TwilioMessage } from '../../sandbox/carriers/twilio/answers.ts'
 import { ENVELOPE_SENDER } from '../../sandbox/peers.ts'
-import type { Sample } from '../../src/platform/sample-callbacks.ts'
+import type { SampleCallback } from '../../src/platform/sample-callbacks.ts'
 
 const link = 'https://iot.example.com/#!/a?x=1&y=2'
-const sample: Sample = { body: {}, words: link, subject: 'Activate' }
+const sample: SampleCallback = { body: {}, words: link, subject: 'Activate' }
 const mail: ReceivedMail = {
   id: 1,
   at: 0,

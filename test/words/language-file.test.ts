@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
+import { messageKinds } from '../../src/messages/registry.ts'
 import { parseJsonObject } from '../../src/words/json-text.ts'
-import { checkLanguage } from '../../src/words/language-file.ts'
+import { checkLanguage, type LanguageSource } from '../../src/words/language-file.ts'
 import { templateFaultOf } from '../../src/words/template-engine.ts'
 
 const LOCALES = new URL('../../src/words/templates/locales/', import.meta.url)
@@ -11,6 +12,16 @@ t.test('the languages of the service have everything, and nothing that nobody re
   for (const file of await readdir(LOCALES)) {
     const text = await readFile(new URL(file, LOCALES), 'utf8')
     t.doesNotThrow(() => checkLanguage(parseJsonObject(text), text), file)
+  }
+})
+
+t.test('the languages of the service have words for every kind', async t => {
+  for (const file of await readdir(LOCALES)) {
+    const { mail, sms } = JSON.parse(await readFile(new URL(file, LOCALES), 'utf8')) as LanguageSource
+    const missing = messageKinds
+      .filter(({ channel, name }) => !((channel === 'email' ? mail : sms)[name] ?? false))
+      .map(({ channel, name }) => `${channel}/${name}`)
+    t.same(missing, [], file)
   }
 })
 
