@@ -13,8 +13,8 @@ import type { RefusedRenewal } from '../tls/watch.ts'
 import { preview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import type { TemplateProblem } from '../words/template-files.ts'
-import { type ConsoleOptions, consoleRoutes } from './console/routes.ts'
-import type { Shown } from './console/words.ts'
+import type { ConsoleOptions, WordsPreview } from './console/options.ts'
+import { consoleRoutes } from './console/routes.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
@@ -35,8 +35,8 @@ export interface AdminOptions {
   readonly urls: { readonly email?: string; readonly sms?: string }
   readonly testSend: ConsoleOptions['testSend']
   readonly emit: Emit
-  /** How the data subscription does; null when there are no device alerts. */
-  readonly devices: ConsoleOptions['devices']
+  /** Null when there are no device alerts. */
+  readonly deviceAlerts: ConsoleOptions['deviceAlerts']
   readonly draining: () => boolean
   readonly startedAt: number
   /** ms since the epoch. */
@@ -65,12 +65,12 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     },
   )
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
-  const channels = delivery.status().map(lane => lane.channel)
+  const channels = delivery.status().map(({ channel }) => channel)
   await app.register(consoleRoutes, {
-    desk: outbox.queries,
+    queries: outbox.queries,
     actions: outbox.actions,
     health,
-    lanes: () => delivery.status(),
+    channelStatus: () => delivery.status(),
     channels,
     kinds: callbackKinds,
     kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
@@ -79,15 +79,15 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     renewalRefused: options.renewalRefused,
     templateProblems: () => renderer.problems().map(problemLine),
     locales: () => renderer.locales,
-    show: (channel, kind, locale) => shown(renderer, channel, kind, locale),
+    previewWords: (channel, kind, locale) => previewWords(renderer, channel, kind, locale),
     urls: options.urls,
     recipientHash: typed => hashOf(typed, options.recipientHash),
     testSend: options.testSend,
     emit: options.emit,
-    nudge: channel => delivery.wake(channel),
+    wake: channel => delivery.wake(channel),
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
-    devices: options.devices,
+    deviceAlerts: options.deviceAlerts,
     rotating: channels.filter(channel => isRotating(config, channel)),
     draining,
     startedAt: options.startedAt,
@@ -113,7 +113,12 @@ function hashOf(typed: string, hash: AdminOptions['recipientHash']): string | nu
   return number.ok ? hash('sms', number.number) : null
 }
 
-function shown(renderer: Renderer, channel: Channel, kind: string, locale: string): Shown | null {
+function previewWords(
+  renderer: Renderer,
+  channel: Channel,
+  kind: string,
+  locale: string,
+): WordsPreview | null {
   if (!renderer.locales.includes(locale)) return null
   const found = preview(renderer, channel, kind, locale)
   if (found === null) return null

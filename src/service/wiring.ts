@@ -173,7 +173,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
         const { answer, ids } = await receive(authentication.operatorAsCaller(channel), body)
         return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
       },
-      devices: () => alerts?.status() ?? null,
+      deviceAlerts: () => alerts?.status() ?? null,
       draining: common.isDraining,
       startedAt,
       now: clock.now,

@@ -1,6 +1,6 @@
 import type { Segments } from '../messages/sms-segments.ts'
+import { escapeHtml } from '../runtime/html.ts'
 import type { MailView } from './mails.ts'
-import { escapeHtml } from './template-engine.ts'
 
 /** One sample message in one language, as a reader would get it. */
 export type Preview =

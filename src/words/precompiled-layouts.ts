@@ -1,6 +1,7 @@
+import { escapeHtml } from '../runtime/html.ts'
 import type { MailWords } from './language.ts'
 import { type Body, encodeBody, encodedLine, quotedPrintable } from './mime.ts'
-import { type Compiled, escapeHtml, type Scope } from './template-engine.ts'
+import type { Compiled, Scope } from './template-engine.ts'
 
 /**
  * A form is a layout rendered once, with blanks where a message's own strings go; saying a message is then filling it in,

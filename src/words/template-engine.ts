@@ -1,5 +1,6 @@
 import { Liquid, type Template } from 'liquidjs'
 import { LINK_IN_TEXT } from '../messages/links.ts'
+import { escapeHtml } from '../runtime/html.ts'
 
 /** What a template may name. Values are data: they are printed, never compiled. */
 export type Scope = Readonly<Record<string, unknown>>
@@ -131,17 +132,4 @@ function autolink(value: unknown): string {
     done = match.index + match[0].length
   }
   return (html + escapeHtml(text.slice(done))).replace(/\r\n?|\n/g, '<br>\n')
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&#34;',
-  "'": '&#39;',
-}
-
-/** Text as HTML, in an element or in a quoted attribute. */
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, char => ENTITIES[char] ?? char)
 }

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
-import { type DevicesStanding, devicesCard } from '../../src/admin/console/devices.ts'
+import { type DeviceAlertsStatus, devicesCard } from '../../src/admin/console/devices.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 
-const subscribed: DevicesStanding = {
+const subscribed: DeviceAlertsStatus = {
   leads: true,
   subscribed: true,
   forMs: 3_600_000,
@@ -23,20 +23,20 @@ const sources: CauseSources = {
     bytes: 0,
   },
   health: createServiceHealth(() => 0),
-  lanes: [],
+  channelStatus: [],
   channels: [],
   certificate: null,
   renewalRefused: null,
   templateProblems: [],
-  devices: null,
+  deviceAlerts: null,
   draining: false,
 }
-const lines = (devices: DevicesStanding | null) =>
-  causesOf({ ...sources, devices }).map(({ level, text }) => `${level}: ${text}`)
+const lines = (devices: DeviceAlertsStatus | null) =>
+  causesOf({ ...sources, deviceAlerts: devices }).map(({ level, text }) => `${level}: ${text}`)
 
 t.test('a subscription that is away is worth a line once it is away for longer than a minute', t => {
   const lost = { is: 'unreachable', why: 'ECONNREFUSED' }
-  const away = (forMs: number, more: Partial<DevicesStanding> = {}) =>
+  const away = (forMs: number, more: Partial<DeviceAlertsStatus> = {}) =>
     lines({ ...subscribed, subscribed: false, forMs, lastEnd: lost, ...more })
   const well = ['ok: All is well.']
   t.same(lines(null), well, 'device alerts are off')
@@ -62,7 +62,7 @@ t.test('a topic that is refused is worth a line at once', t => {
 })
 
 t.test('the card says how it does, and escapes what the platform said', t => {
-  const text = (devices: Partial<DevicesStanding>) => devicesCard({ ...subscribed, ...devices }).html
+  const text = (devices: Partial<DeviceAlertsStatus>) => devicesCard({ ...subscribed, ...devices }).html
   t.match(text({}), /subscribed<\/span> <span class="soft">for 1 h 0 min/)
   t.match(text({}), '42 messages, 1 that cannot be used')
   t.match(text({ leads: false }), 'Another replica watches the devices.')

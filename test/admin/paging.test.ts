@@ -1,5 +1,5 @@
 import t from 'tap'
-import { filterOf, pageOf } from '../../src/admin/console/messages.ts'
+import { filterOf, pageOf } from '../../src/admin/console/message-list.ts'
 import type { ListFilter, MessageView } from '../../src/outbox/outbox.ts'
 
 /** A store with so many messages of each callback, the newest callback first; each arrived a second after the last. */

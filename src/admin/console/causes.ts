@@ -2,8 +2,8 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
-import { type DevicesStanding, deviceCauses } from './devices.ts'
-import { clockTime, span, spoken } from './layout.ts'
+import { type DeviceAlertsStatus, deviceCauses } from './devices.ts'
+import { clockTime, describeReply, span } from './layout.ts'
 
 /** One line that says what is wrong, since when, and what to do. */
 export interface Cause {
@@ -18,14 +18,14 @@ export interface CauseSources {
   /** null when the store does not answer. */
   readonly summary: Summary | null
   readonly health: Pick<ServiceHealth, 'providers' | 'validation' | 'storeFailure' | 'signatures'>
-  readonly lanes: readonly ChannelStatus[]
+  readonly channelStatus: readonly ChannelStatus[]
   readonly channels: readonly Channel[]
   readonly certificate: { readonly expiresAt: number; readonly flaws: readonly string[] } | null
   /** Why the certificate's files are not what is served. */
   readonly renewalRefused: { readonly since: number; readonly reason: string } | null
   readonly templateProblems: readonly string[]
   /** How the data subscription does; null when there are no device alerts. */
-  readonly devices: DevicesStanding | null
+  readonly deviceAlerts: DeviceAlertsStatus | null
   readonly draining: boolean
 }
 
@@ -33,68 +33,99 @@ export interface CauseSources {
 const OLD_MS = 60_000
 const DAY = 86_400_000
 
-/** What an operator has to know first, the worst first; one line that all is well when it is. */
+/** The lines that an operator needs first, the worst first; one line that all is well when it is. */
 export function causesOf(sources: CauseSources): readonly Cause[] {
-  const { now, summary, health, lanes, channels, certificate } = sources
-  const causes: Cause[] = []
-  const fail = (about: string, text: string) => causes.push({ level: 'fail', about, text })
-  const warn = (about: string, text: string) => causes.push({ level: 'warn', about, text })
+  const { now, health, channelStatus, channels, deviceAlerts } = sources
+  const causes = [
+    ...(sources.draining
+      ? [warn('ending', 'This process is ending: it finishes what is in flight and takes nothing new soon.')]
+      : []),
+    ...storeCauses(sources),
+    ...health
+      .providers()
+      .filter(({ up }) => !up)
+      .map(provider => fail(provider.provider, downLine(provider, channelStatus, now))),
+    ...channels.flatMap(channel => channelCauses(channel, sources)),
+    ...certificateCauses(sources),
+    ...(deviceAlerts === null ? [] : deviceCauses(deviceAlerts)).map(cause => ({
+      ...cause,
+      about: 'device alerts',
+    })),
+    ...sources.templateProblems.map(problem =>
+      warn('words', `Words: ${problem}; the last good ones are used.`),
+    ),
+  ]
+  if (causes.length === 0) return [{ level: 'ok', about: 'all', text: 'All is well.' }]
+  return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
 
-  if (sources.draining)
-    warn('ending', 'This process is ending: it finishes what is in flight and takes nothing new soon.')
+function fail(about: string, text: string): Cause {
+  return { level: 'fail', about, text }
+}
+
+function warn(about: string, text: string): Cause {
+  return { level: 'warn', about, text }
+}
+
+function storeCauses({ now, summary, health }: CauseSources): readonly Cause[] {
   const failure = health.storeFailure()
   if (summary === null)
+    return [
+      fail(
+        'store',
+        'The store does not answer. Callbacks are answered 503 until it does: look at its disk (space, permissions) or at the database, then at the log.',
+      ),
+    ]
+  if (failure === null || now - failure.at >= OLD_MS) return []
+  const { at, doing, message } = failure
+  return [
     fail(
       'store',
-      'The store does not answer. Callbacks are answered 503 until it does: look at its disk (space, permissions) or at the database, then at the log.',
-    )
-  else if (failure !== null && now - failure.at < OLD_MS)
-    fail(
-      'store',
-      `The store could not ${failure.doing} at ${clockTime(failure.at)}: ${failure.message}. Callbacks are answered 503 meanwhile.`,
-    )
-  for (const provider of health.providers())
-    if (!provider.up) fail(provider.provider, downLine(provider, lanes, now))
-  for (const channel of channels) {
-    const oldest = summary?.oldest[channel] ?? null
-    if (oldest !== null && now - oldest > OLD_MS) {
+      `The store could not ${doing} at ${clockTime(at)}: ${message}. Callbacks are answered 503 meanwhile.`,
+    ),
+  ]
+}
+
+function channelCauses(channel: Channel, { now, summary, health }: CauseSources): readonly Cause[] {
+  const causes: Cause[] = []
+  const oldest = summary?.oldest[channel] ?? null
+  if (oldest !== null && now - oldest > OLD_MS)
+    causes.push(
       warn(
         `${channel} waits`,
         `${summary?.backlog[channel] ?? 0} ${channel === 'email' ? 'mails wait' : 'SMS wait'}, the oldest for ${span(now - oldest)}.`,
-      )
-    }
-    const validation = health.validation(channel)
-    if (validation !== null && !validation.ok) {
+      ),
+    )
+  const validation = health.validation(channel)
+  if (validation !== null && !validation.ok)
+    causes.push(
       warn(
         `${channel} URL`,
         `The last validation of the ${channel} URL failed at ${clockTime(validation.at)}: ${validation.reason}. Paste URL and Token again (URLs), and validate once more.`,
-      )
-    }
-  }
-  if (certificate !== null) {
-    const days = Math.floor((certificate.expiresAt - now) / DAY)
-    if (days < 0)
+      ),
+    )
+  return causes
+}
+
+function certificateCauses({ now, certificate, renewalRefused }: CauseSources): readonly Cause[] {
+  if (certificate === null) return []
+  const { expiresAt, flaws } = certificate
+  const causes: Cause[] = []
+  const days = Math.floor((expiresAt - now) / DAY)
+  const renew = 'it is picked up without a restart.'
+  if (days < 0)
+    causes.push(
       fail(
         'certificate',
-        `The certificate expired on ${clockTime(certificate.expiresAt)}: the platform refuses it. Renew it; it is picked up without a restart.`,
-      )
-    else if (days < 14)
-      warn(
-        'certificate',
-        `The certificate expires in ${days} days. Renew it; it is picked up without a restart.`,
-      )
-    if (sources.renewalRefused !== null)
-      warn('renewal', refusedLine(sources.renewalRefused, certificate.expiresAt, now))
-    for (const flaw of certificate.flaws)
-      warn('certificate', flaw.startsWith('the ') ? `T${flaw.slice(1)}` : `Certificate: ${flaw}`)
-  }
-  if (sources.devices !== null)
-    for (const { level, text } of deviceCauses(sources.devices))
-      causes.push({ level, about: 'device alerts', text })
-  for (const problem of sources.templateProblems)
-    warn('words', `Words: ${problem}; the last good ones are used.`)
-  if (causes.length === 0) causes.push({ level: 'ok', about: 'all', text: 'All is well.' })
-  return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+        `The certificate expired on ${clockTime(expiresAt)}: the platform refuses it. Renew it; ${renew}`,
+      ),
+    )
+  else if (days < 14)
+    causes.push(warn('certificate', `The certificate expires in ${days} days. Renew it; ${renew}`))
+  if (renewalRefused !== null) causes.push(warn('renewal', refusedLine(renewalRefused, expiresAt, now)))
+  for (const flaw of flaws)
+    causes.push(warn('certificate', flaw.startsWith('the ') ? `T${flaw.slice(1)}` : `Certificate: ${flaw}`))
+  return causes
 }
 
 function refusedLine(
@@ -107,14 +138,14 @@ function refusedLine(
 
 function downLine(
   { provider, channel, since, lastError }: ProviderStatus,
-  lanes: readonly ChannelStatus[],
+  channelStatus: readonly ChannelStatus[],
   now: number,
 ): string {
-  const resting = lanes.some(lane => lane.channel === channel && lane.breaker !== 'closed')
-  const what = lastError === null ? 'does not answer' : spoken(lastError)
+  const circuitOpen = channelStatus.some(each => each.channel === channel && each.breaker !== 'closed')
+  const what = lastError === null ? 'does not answer' : describeReply(lastError)
   const whose =
     lastError?.whose === 'ours'
       ? 'This is ours to mend: look at its settings and account.'
       : 'Messages wait and are tried until they expire.'
-  return `${provider} has failed for ${span(now - since)}: ${what}. ${whose}${resting ? ' It is tried by one message at a time.' : ''}`
+  return `${provider} has failed for ${span(now - since)}: ${what}. ${whose}${circuitOpen ? ' It is tried by one message at a time.' : ''}`
 }

@@ -2,7 +2,7 @@ import { type Html, html } from './html.ts'
 import { span } from './layout.ts'
 
 /** How the data subscription does, that device alerts come of. */
-export interface DevicesStanding {
+export interface DeviceAlertsStatus {
   /** False: another replica watches the devices. */
   readonly leads: boolean
   readonly subscribed: boolean
@@ -21,7 +21,7 @@ const LONG_MS = 60_000
 
 /** What is wrong with it, a sentence each. */
 export function deviceCauses(
-  devices: DevicesStanding,
+  devices: DeviceAlertsStatus,
 ): readonly { readonly level: 'fail' | 'warn'; readonly text: string }[] {
   const { leads, subscribed, forMs, lastEnd, refused } = devices
   if (!leads) return []
@@ -42,7 +42,7 @@ export function deviceCauses(
 }
 
 /** The part of the first page that is about it. */
-export function devicesCard(devices: DevicesStanding): Html {
+export function devicesCard(devices: DeviceAlertsStatus): Html {
   const { leads, subscribed, forMs, lastEnd, refused, received, malformed } = devices
   const word = subscribed ? 'subscribed' : 'not subscribed'
   return html`<section class="card"><h2>Device alerts</h2>${
@@ -59,7 +59,7 @@ function ended({ is, why }: { readonly is: string; readonly why: string }): stri
   return `${is}, ${why}`
 }
 
-function whatToDo(lastEnd: DevicesStanding['lastEnd']): string {
+function whatToDo(lastEnd: DeviceAlertsStatus['lastEnd']): string {
   return lastEnd?.is === 'refused'
     ? 'This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET and the topics in ALERTS; “check” tries the login.'
     : 'It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.'

@@ -1,20 +1,4 @@
-import { readFileSync } from 'node:fs'
 import { type Html, html } from './html.ts'
-
-/** What the browser may do with a mail shown in a frame: its own inline styles, no script, nothing from anywhere, no way out. */
-export const MAIL_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox"
-
-export const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8')
-export const SCRIPT = readFileSync(new URL('live.js', import.meta.url), 'utf8')
-
-const PLACES = [
-  ['/console', 'Overview'],
-  ['/console/messages', 'Messages'],
-  ['/console/templates', 'Words'],
-  ['/console/send', 'Test send'],
-  ['/console/urls', 'URLs'],
-] as const
 
 export interface Page {
   readonly title: string
@@ -23,12 +7,13 @@ export interface Page {
   readonly content: Html
   /** ms since the epoch. */
   readonly now: number
-  /** How often a page with JavaScript looks again, ms; absent: never. */
+  readonly menu: readonly { readonly path: string; readonly name: string }[]
+  /** How often a browser with JavaScript loads the page again, ms; absent: never. */
   readonly liveMs?: number
 }
 
 /** A whole page. */
-export function frame({ title, place, content, now, liveMs }: Page): string {
+export function frame({ title, place, content, now, menu, liveMs }: Page): string {
   return `<!doctype html>${
     html`<html lang="en" data-live="${liveMs ?? 0}">
 <head>
@@ -42,7 +27,7 @@ export function frame({ title, place, content, now, liveMs }: Page): string {
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><div class="in"><strong>callback-courier</strong>
-<nav aria-label="Console">${PLACES.map(([path, name]) => html`<a href="${path}"${path === place ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>
+<nav aria-label="Console">${menu.map(({ path, name }) => html`<a href="${path}"${path === place ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>
 <time id="clock">${clockTime(now)} UTC</time></div></header>
 <p id="news" class="unseen" role="status"></p>
 <main id="content" tabindex="-1"><h1>${title}</h1>
@@ -63,8 +48,8 @@ export function moment(at: number | null): Html {
   return at === null ? html`–` : html`<time datetime="${new Date(at).toISOString()}">${clockTime(at)}</time>`
 }
 
-/** A provider's word: its code, unless the reply begins with it already. */
-export function spoken({ code, reply }: { readonly code: string; readonly reply: string }): string {
+/** A provider's reply with its code, unless the reply begins with it already. */
+export function describeReply({ code, reply }: { readonly code: string; readonly reply: string }): string {
   return reply.startsWith(code) ? reply : `${code} ${reply}`.trim()
 }
 

@@ -1,11 +1,19 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
-import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
+import {
+  type AdminQueries,
+  LIVE_STATES,
+  type State,
+  StoreUnavailable,
+  type Summary,
+} from '../../outbox/outbox.ts'
 import type { Refusals, ServiceHealth } from '../service-health.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
 import { type Html, html } from './html.ts'
-import { moment, span, spoken } from './layout.ts'
+import { describeReply, moment, span } from './layout.ts'
+import type { ConsoleOptions } from './options.ts'
+import { type ConsolePage, LIVE_MS } from './page.ts'
 import { plot } from './plot.ts'
 
 const HOUR = 3_600_000
@@ -36,8 +44,53 @@ export interface OverviewSources extends Omit<CauseSources, 'summary'> {
   readonly rotating: readonly Channel[]
 }
 
+export const overviewPages: readonly ConsolePage[] = [
+  {
+    method: 'GET',
+    path: '/console',
+    place: '/console',
+    menu: 'Overview',
+    handle: async (_request, options) => ({
+      is: 'page',
+      title: 'Overview',
+      content: overview(await readSources(options)),
+      liveMs: LIVE_MS,
+    }),
+  },
+]
+
+async function readSources(options: ConsoleOptions): Promise<OverviewSources> {
+  const now = options.now()
+  const [hour, day] = await Promise.all([
+    readSummary(options.queries, now - HOUR, 60_000),
+    readSummary(options.queries, now - 24 * HOUR, 15 * 60_000),
+  ])
+  return {
+    ...options,
+    now,
+    hour,
+    day,
+    channelStatus: options.channelStatus(),
+    certificate: options.certificate(),
+    renewalRefused: options.renewalRefused(),
+    templateProblems: options.templateProblems(),
+    deviceAlerts: options.deviceAlerts(),
+    draining: options.draining(),
+    requiredIsSafe: options.requiredIsSafe(),
+  }
+}
+
+async function readSummary(queries: AdminQueries, since: number, stepMs: number): Promise<Summary | null> {
+  try {
+    return await queries.readSummary(since, stepMs)
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return null
+    throw error
+  }
+}
+
 /** The whole picture on one page: first what is wrong, in a line each. */
-export function overview(sources: OverviewSources): Html {
+function overview(sources: OverviewSources): Html {
   const { hour, day, now, channels } = sources
   const causes = causesOf({ ...sources, summary: hour })
   const about = causes.map(cause => `${cause.level} ${cause.about}`).join(', ')
@@ -52,7 +105,7 @@ export function overview(sources: OverviewSources): Html {
 <section class="card">${providers(sources)}</section>
 <section class="card">${platform(sources)}</section>
 <section class="card">${house(sources)}</section>
-${sources.devices === null ? '' : devicesCard(sources.devices)}
+${sources.deviceAlerts === null ? '' : devicesCard(sources.deviceAlerts)}
 </div>`
 }
 
@@ -98,32 +151,32 @@ function cells(
   })
 }
 
-function providers({ health, lanes, now }: OverviewSources): Html {
+function providers({ health, channelStatus, now }: OverviewSources): Html {
   const known = health.providers()
-  return html`<h2>Providers</h2>${lanes.map(lane => {
-    const seen = known.filter(each => each.channel === lane.channel)
+  return html`<h2>Providers</h2>${channelStatus.map(channel => {
+    const seen = known.filter(each => each.channel === channel.channel)
     return html`${
       seen.length === 0
-        ? html`<p>${lane.provider}: nothing sent yet.</p>`
+        ? html`<p>${channel.provider}: nothing sent yet.</p>`
         : seen.map(
             each => html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${each.up ? 'works' : 'fails'}</span> <strong>${each.provider}</strong> <span class="soft">for ${span(now - each.since)}</span></p>
 <dl class="small"><dt>Last accepted</dt><dd>${moment(each.lastSentAt)}</dd>
-<dt>Last error</dt><dd>${each.lastError === null ? 'none' : html`${moment(each.lastError.at)}<br>${spoken(each.lastError)}`}</dd></dl>`,
+<dt>Last error</dt><dd>${each.lastError === null ? 'none' : html`${moment(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`,
           )
     }
-<p class="small soft">${laneLine(lane, now)}</p>`
+<p class="small soft">${channelLine(channel, now)}</p>`
   })}`
 }
 
-function laneLine(lane: ChannelStatus, now: number): string {
-  const rest = (lane.breakerUntil ?? now) - now
+function channelLine(channel: ChannelStatus, now: number): string {
+  const rest = (channel.breakerUntil ?? now) - now
   const breaker =
-    lane.breaker === 'closed'
+    channel.breaker === 'closed'
       ? ''
       : rest > 0
         ? `; left alone for ${span(rest)}`
         : '; being tried by one message'
-  return `${lane.inFlight} in flight, ${lane.waiting} in memory${breaker}`
+  return `${channel.inFlight} in flight, ${channel.waiting} in memory${breaker}`
 }
 
 function platform(sources: OverviewSources): Html {

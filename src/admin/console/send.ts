@@ -1,13 +1,60 @@
 import { randomInt } from 'node:crypto'
 import type { CallbackKind } from '../../messages/kind.ts'
 import { type Html, html } from './html.ts'
+import type { ConsoleOptions } from './options.ts'
+import type { ConsolePage, PageRequest, PageResponse } from './page.ts'
 
-/** What a test send answered. */
-export interface TestResult {
+/** The answer to a test send. */
+interface TestResult {
   readonly kind: string
   readonly err_code: number
   readonly err_msg: string
   readonly ids: readonly string[]
+}
+
+const PLACE = '/console/send'
+
+export const sendPages: readonly ConsolePage[] = [
+  {
+    method: 'GET',
+    path: PLACE,
+    place: PLACE,
+    menu: 'Test send',
+    handle: (_request, options) => sendPage(options),
+  },
+  { method: 'POST', path: PLACE, place: PLACE, handle: sendTest },
+]
+
+function sendPage(
+  options: ConsoleOptions,
+  {
+    result = null,
+    problem = null,
+  }: { readonly result?: TestResult | null; readonly problem?: string | null } = {},
+): PageResponse {
+  const status = problem === null ? 200 : 400
+  return {
+    is: 'page',
+    status,
+    title: 'Test send',
+    content: sendForm(sendableKinds(options), result, problem),
+  }
+}
+
+function sendableKinds({ kinds, channels }: ConsoleOptions): readonly CallbackKind[] {
+  return kinds.filter(kind => channels.includes(kind.channel))
+}
+
+async function sendTest({ fields }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
+  const { kind: chosen, to = '' } = fields
+  const kind = sendableKinds(options).find(each => `${each.channel}/${each.name}` === chosen)
+  if (kind === undefined || to.trim() === '' || to.includes(',')) {
+    return sendPage(options, { problem: 'Choose a kind and type one recipient.' })
+  }
+  const { channel, name } = kind
+  const answer = await options.testSend(channel, testBody(kind, to.trim(), options.now()))
+  options.emit({ type: 'operator-action', action: 'test-send', channel, kind: name, ids: answer.ids })
+  return sendPage(options, { result: { kind: name, ...answer } })
 }
 
 /** The body that the platform would post for a kind, with a code of its own and a subject that says it is a test. */
@@ -27,12 +74,8 @@ export function testBody(
   return { to, subject: `Test ${at}: ${kind.sample.subject ?? kind.name}`, email_param: params }
 }
 
-/** The form of a test send, and what the last one came to. */
-export function sendPage(
-  kinds: readonly CallbackKind[],
-  result: TestResult | null,
-  problem: string | null,
-): Html {
+/** The form of a test send, and the answer to the last one. */
+function sendForm(kinds: readonly CallbackKind[], result: TestResult | null, problem: string | null): Html {
   return html`${problem === null ? '' : html`<ul class="causes"><li class="warn">${problem}</li></ul>`}${result === null ? '' : resultLine(result)}
 <section class="card"><p>Sends one real message by the road of every other: words, store, provider. An SMS costs money; quotas count it.</p>
 <form class="row" method="post" action="/console/send">

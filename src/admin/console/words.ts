@@ -1,16 +1,54 @@
 import type { Channel } from '../../messages/message.ts'
 import { type Html, html } from './html.ts'
+import type { ConsoleOptions, WordsPreview } from './options.ts'
+import { type ConsolePage, notFound, type PageRequest } from './page.ts'
 
-/** One message of the gallery. */
-export interface Shown {
-  readonly channel: Channel
-  readonly kind: string
-  readonly locale: string
-  readonly subject?: string
-  /** Mail: its HTML and its text; SMS: its text and how many segments it is. */
-  readonly html?: string
-  readonly text: string
-  readonly segments?: number
+const PLACE = '/console/templates'
+const PATH = `${PLACE}/:channel/:kind/:locale`
+
+/** For a mail in a frame: its own inline styles, no script, nothing loaded from anywhere, no way out. */
+const MAIL_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox"
+
+export const wordsPages: readonly ConsolePage[] = [
+  {
+    method: 'GET',
+    path: PLACE,
+    place: PLACE,
+    menu: 'Words',
+    handle: (_request, { gallery, locales, templateProblems }) => ({
+      is: 'page',
+      title: 'Words',
+      content: wordsList(gallery, locales(), templateProblems()),
+    }),
+  },
+  {
+    method: 'GET',
+    path: PATH,
+    place: PLACE,
+    handle(request, options) {
+      const preview = previewOf(request, options)
+      if (preview === null) return notFound('There are no such words.', PLACE)
+      const { kind, locale } = preview
+      return { is: 'page', title: `${kind}, ${locale}`, content: wordsDetail(preview, options.locales()) }
+    },
+  },
+  {
+    method: 'GET',
+    path: `${PATH}/mail`,
+    place: PLACE,
+    handle(request, options) {
+      const body = previewOf(request, options)?.html
+      if (body === undefined) return notFound('There is no such mail.', PLACE)
+      return { is: 'file', type: 'text/html; charset=utf-8', body, policy: MAIL_POLICY }
+    },
+  },
+]
+
+function previewOf({ params }: PageRequest, options: ConsoleOptions): WordsPreview | null {
+  const { channel, kind = '', locale = '' } = params
+  if (channel !== 'email' && channel !== 'sms') return null
+  return options.previewWords(channel, kind, locale)
 }
 
 const CHANNELS = [
@@ -19,7 +57,7 @@ const CHANNELS = [
 ] as const
 
 /** Every kind in every language, to be looked at. @param kinds each channel's, in the order of the gallery. */
-export function wordsList(
+function wordsList(
   kinds: readonly { readonly channel: Channel; readonly name: string }[],
   locales: readonly string[],
   problems: readonly string[],
@@ -38,17 +76,17 @@ export function wordsList(
 }
 
 /** One message, and the way to its other languages. */
-export function wordsShown(shown: Shown, locales: readonly string[]): Html {
-  const { channel, kind, locale, text } = shown
+function wordsDetail(preview: WordsPreview, locales: readonly string[]): Html {
+  const { channel, kind, locale, text } = preview
   const others = html`<nav aria-label="Languages">${languages(channel, kind, locales, locale)}</nav>`
-  if (shown.html === undefined) {
-    const segments = shown.segments ?? 1
+  if (preview.html === undefined) {
+    const segments = preview.segments ?? 1
     return html`<section class="card">${others}</section>
 <section class="card sms"><h2>SMS</h2><p class="bubble" lang="${locale}" dir="auto">${text}</p><p class="soft small">billed as ${segments} segment${segments === 1 ? '' : 's'}</p></section>`
   }
   const src = `/console/templates/${channel}/${kind}/${locale}/mail`
   return html`<section class="card">${others}</section>
-<section class="card"><h2 dir="auto" lang="${locale}">${shown.subject ?? ''}</h2><iframe src="${src}" sandbox="" title="The mail as a reader sees it"></iframe></section>
+<section class="card"><h2 dir="auto" lang="${locale}">${preview.subject ?? ''}</h2><iframe src="${src}" sandbox="" title="The mail as a reader sees it"></iframe></section>
 <section class="card"><h2>The same as text</h2><pre class="mono" dir="auto" lang="${locale}">${text}</pre></section>`
 }
 

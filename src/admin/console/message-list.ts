@@ -7,7 +7,17 @@ import {
   type State,
 } from '../../outbox/outbox.ts'
 import { type Html, html } from './html.ts'
-import { clockTime, moment, span, spoken } from './layout.ts'
+import { clockTime, describeReply, span } from './layout.ts'
+import type { ConsoleOptions } from './options.ts'
+import {
+  type ConsolePage,
+  type Fields,
+  LIVE_MS,
+  notFound,
+  type PageRequest,
+  type PageResponse,
+} from './page.ts'
+import { STATE_WORDS, stateBadge } from './state-badge.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 /** Rows of one page. */
@@ -15,31 +25,45 @@ const PAGE_ROWS = 50
 /** More recipients than a callback may have (MAX_RECIPIENTS), and one row more. */
 const MOST_AT_ONCE = 1001
 
-const STATE_WORDS: Readonly<Record<State, string>> = {
-  queued: 'waiting',
-  sending: 'being sent',
-  sent: 'sent',
-  refused: 'refused',
-  expired: 'expired',
-  superseded: 'superseded',
-  unknown: 'unknown',
+const PLACE = '/console/messages'
+
+export const messageListPages: readonly ConsolePage[] = [
+  { method: 'GET', path: PLACE, place: PLACE, menu: 'Messages', handle: listMessages },
+  // The recipient is typed into a POST, so that it stands in no address bar, history or log; what follows is its hash.
+  { method: 'POST', path: PLACE, place: PLACE, handle: chooseFilter },
+]
+
+async function listMessages({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
+  const { queries, kindNames, now } = options
+  const filter = filterOf(query, kindNames)
+  const { rows, more } = await pageOf(queries, filter)
+  const content = messageList(rows, more, filter, kindNames, now())
+  return { is: 'page', title: 'Messages', content, liveMs: filter.before === undefined ? LIVE_MS : undefined }
 }
 
-function badge(state: State): Html {
-  return html`<span class="state s-${state}">${STATE_WORDS[state]}</span>`
+function chooseFilter({ fields }: PageRequest, { kindNames, recipientHash }: ConsoleOptions): PageResponse {
+  const { recipient = '', ...rest } = fields
+  const typed = recipient.trim()
+  const hash = typed === '' ? undefined : recipientHash(typed)
+  if (hash === null)
+    return notFound('That is neither a mail address nor a phone number in full (+86…).', PLACE)
+  return {
+    is: 'redirect',
+    to: `${PLACE}?${queryOf({ ...filterOf(rest, kindNames), recipientHash: hash }).toString()}`,
+  }
 }
 
-/** What a list page was asked for. */
-export interface ListQuery {
-  readonly channel?: string
-  readonly state?: string
-  readonly kind?: string
-  readonly who?: string
-  readonly before?: string
+function queryOf({ channel, state, kind, recipientHash }: Omit<ListFilter, 'limit'>): URLSearchParams {
+  const query = new URLSearchParams()
+  if (channel !== undefined) query.set('channel', channel)
+  if (state !== undefined) query.set('state', state)
+  if (kind !== undefined) query.set('kind', kind)
+  if (recipientHash !== undefined) query.set('who', recipientHash)
+  return query
 }
 
 /** Reads a list's query; what is not one of the choices is left out. */
-export function filterOf(query: ListQuery, kinds: readonly string[]): ListFilter {
+export function filterOf(query: Fields, kinds: readonly string[]): ListFilter {
   const { channel, state, kind, who, before } = query
   return {
     limit: PAGE_ROWS,
@@ -56,22 +80,22 @@ export function filterOf(query: ListQuery, kinds: readonly string[]): ListFilter
  * messages of one callback arrived at once: so a page ends between two callbacks, never within one.
  */
 export async function pageOf(
-  desk: Pick<AdminQueries, 'listMessages'>,
+  queries: Pick<AdminQueries, 'listMessages'>,
   filter: ListFilter,
 ): Promise<{ readonly rows: readonly MessageView[]; readonly more: boolean }> {
-  const found = await desk.listMessages({ ...filter, limit: PAGE_ROWS + 1 })
+  const found = await queries.listMessages({ ...filter, limit: PAGE_ROWS + 1 })
   if (found.length <= PAGE_ROWS) return { rows: found, more: false }
   const edge = found[PAGE_ROWS]?.arrivedAt
   const rows = found.filter(row => row.arrivedAt !== edge)
   if (rows.length > 0) return { rows, more: true }
   // One callback fills the page: it is shown whole.
-  const all = await desk.listMessages({ ...filter, limit: MOST_AT_ONCE })
+  const all = await queries.listMessages({ ...filter, limit: MOST_AT_ONCE })
   const last = all.findIndex(row => row.arrivedAt !== edge)
   return { rows: last < 0 ? all : all.slice(0, last), more: last >= 0 }
 }
 
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
-export function messageList(
+function messageList(
   rows: readonly MessageView[],
   more: boolean,
   filter: ListFilter,
@@ -81,11 +105,7 @@ export function messageList(
   const option = (value: string, name: string, current: string | undefined) =>
     html`<option value="${value}"${value === (current ?? '') ? html` selected` : ''}>${name}</option>`
   const last = rows.at(-1)
-  const query = new URLSearchParams()
-  if (filter.channel !== undefined) query.set('channel', filter.channel)
-  if (filter.state !== undefined) query.set('state', filter.state)
-  if (filter.kind !== undefined) query.set('kind', filter.kind)
-  if (filter.recipientHash !== undefined) query.set('who', filter.recipientHash)
+  const query = queryOf(filter)
   const newest = query.toString()
   if (last !== undefined) query.set('before', String(last.arrivedAt))
   return html`<section class="card"><h2>Filter</h2>
@@ -103,7 +123,7 @@ export function messageList(
 <td data-l="Arrived" class="when"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
 <td data-l="Kind">${row.channel === 'email' ? 'E-mail' : 'SMS'}: ${row.kind}</td>
 <td data-l="Recipient" class="mono">${row.maskedRecipient}</td>
-<td data-l="State">${badge(row.state)}${receiptWord(row)}</td>
+<td data-l="State">${stateBadge(row.state)}${receiptWord(row)}</td>
 <td data-l="Attempts" class="n">${row.attempts}</td>
 <td data-l="Last reply" class="small">${lastReply(row)}</td>
 <td data-l="Took" class="n">${row.finalAt === null ? html`<span class="soft">${span(now - row.arrivedAt)} so far</span>` : span(row.finalAt - row.arrivedAt)}</td></tr>`,
@@ -119,33 +139,5 @@ function receiptWord({ receipt }: MessageView): Html | string {
 
 function lastReply({ timeline }: MessageView): string {
   const last = timeline.at(-1)
-  return last === undefined ? '' : spoken(last).slice(0, 120)
-}
-
-/** One message: its facts and every attempt. */
-export function messageDetail(row: MessageView, now: number): Html {
-  const waits = row.state === 'queued'
-  return html`<section class="card"><dl>
-<dt>State</dt><dd>${badge(row.state)}${row.answer === null ? '' : ` (${row.answer})`}</dd>
-<dt>Recipient</dt><dd class="mono">${row.maskedRecipient}</dd>
-<dt>Kind</dt><dd>${row.channel === 'email' ? 'E-mail' : 'SMS'}: ${row.kind}</dd>
-<dt>Id</dt><dd class="mono">${row.id}</dd>
-<dt>Provider’s id</dt><dd class="mono">${row.providerId ?? '–'}</dd>
-<dt>Arrived</dt><dd>${moment(row.arrivedAt)}</dd>
-<dt>Valid until</dt><dd>${moment(row.expiresAt)}</dd>
-<dt>Next attempt</dt><dd>${row.dueAt === null ? '–' : html`${moment(row.dueAt)} <span class="soft">(${row.dueAt <= now ? 'now' : `in ${span(row.dueAt - now)}`})</span>`}</dd>
-<dt>Ended</dt><dd>${row.finalAt === null ? '–' : html`${moment(row.finalAt)} <span class="soft">(after ${span(row.finalAt - row.arrivedAt)})</span>`}</dd>
-<dt>Delivery report</dt><dd>${row.receipt === null ? 'none' : html`${row.receipt.status}${row.receipt.errorCode === null ? '' : ` (error ${row.receipt.errorCode})`} ${moment(row.receipt.at)}`}</dd>
-<dt>Attempts</dt><dd>${row.attempts}, ${row.ambiguous} of them ambiguous</dd></dl>
-${waits ? html`<form class="row" method="post" action="/console/messages/${row.id}"><p><button class="main" name="do" value="retry">Try now</button> <button name="do" value="cancel">Cancel</button></p></form>` : ''}</section>
-<section class="card"><table class="stack"><caption>Timeline</caption>
-<thead><tr><th scope="col">When, UTC</th><th scope="col">Provider</th><th scope="col">Outcome</th><th scope="col">Code</th><th scope="col">Reply</th><th scope="col" class="n">Took</th></tr></thead>
-<tbody>${
-    row.timeline.length === 0
-      ? html`<tr><td colspan="6">No attempt yet.</td></tr>`
-      : row.timeline.map(
-          each => html`<tr>
-<td data-l="When" class="when">${clockTime(each.at)}</td><td data-l="Provider">${each.provider}</td><td data-l="Outcome">${each.outcome}</td><td data-l="Code" class="mono">${each.code}</td><td data-l="Reply">${each.reply}</td><td data-l="Took" class="n">${span(each.tookMs)}</td></tr>`,
-        )
-  }</tbody></table></section>`
+  return last === undefined ? '' : describeReply(last).slice(0, 120)
 }

@@ -1,0 +1,64 @@
+import type { ChannelStatus } from '../../delivery/port.ts'
+import type { Emit } from '../../events/events.ts'
+import type { CallbackKind } from '../../messages/kind.ts'
+import type { Channel } from '../../messages/message.ts'
+import type { AdminQueries, OperatorActions } from '../../outbox/outbox.ts'
+import type { ServiceHealth } from '../service-health.ts'
+import type { DeviceAlertsStatus } from './devices.ts'
+
+/** One message of the gallery, in one language. */
+export interface WordsPreview {
+  readonly channel: Channel
+  readonly kind: string
+  readonly locale: string
+  readonly subject?: string
+  /** Of a mail; an SMS has none. */
+  readonly html?: string
+  readonly text: string
+  /** Of an SMS. */
+  readonly segments?: number
+}
+
+/** What the console's pages show and do. */
+export interface ConsoleOptions {
+  readonly queries: AdminQueries
+  readonly actions: OperatorActions
+  readonly health: ServiceHealth
+  readonly channelStatus: () => readonly ChannelStatus[]
+  readonly channels: readonly Channel[]
+  readonly kinds: readonly CallbackKind[]
+  readonly kindNames: readonly string[]
+  /** Kinds whose words can be looked at. */
+  readonly gallery: readonly { readonly channel: Channel; readonly name: string }[]
+  readonly certificate: () => {
+    readonly expiresAt: number
+    readonly flaws: readonly string[]
+    readonly chain: string
+    readonly names: readonly string[]
+  } | null
+  /** Why the certificate's files are not what is served. */
+  readonly renewalRefused: () => { readonly since: number; readonly reason: string } | null
+  readonly templateProblems: () => readonly string[]
+  readonly locales: () => readonly string[]
+  readonly previewWords: (channel: Channel, kind: string, locale: string) => WordsPreview | null
+  readonly urls: { readonly email?: string; readonly sms?: string }
+  /** Finds the hash of a recipient that an operator typed; null: it is neither an address nor a number. */
+  readonly recipientHash: (typed: string) => string | null
+  readonly testSend: (
+    channel: Channel,
+    body: Record<string, unknown> & { to: string },
+  ) => Promise<{ readonly err_code: number; readonly err_msg: string; readonly ids: readonly string[] }>
+  /** A message of the channel was made due. */
+  readonly wake: (channel: Channel) => void
+  readonly emit: Emit
+  readonly postSignature: string
+  readonly requiredIsSafe: () => readonly Channel[]
+  /** Channels whose Token or key is being replaced. */
+  readonly rotating: readonly Channel[]
+  /** Null when there are no device alerts. */
+  readonly deviceAlerts: () => DeviceAlertsStatus | null
+  readonly draining: () => boolean
+  readonly startedAt: number
+  /** ms since the epoch. */
+  readonly now: () => number
+}

@@ -1,0 +1,52 @@
+import { type Html, html } from './html.ts'
+import type { ConsoleOptions } from './options.ts'
+
+/** How often a page that changes is loaded again by a browser with JavaScript, ms. */
+export const LIVE_MS = 5000
+
+/** Strings by name. */
+export type Fields = Readonly<Record<string, string>>
+
+export interface PageRequest {
+  readonly params: Fields
+  readonly query: Fields
+  /** Of a form. */
+  readonly fields: Fields
+}
+
+export type PageResponse =
+  | {
+      readonly is: 'page'
+      /** 200 unless given. */
+      readonly status?: number
+      readonly title: string
+      readonly content: Html
+      /** Absent: the page is not loaded again. */
+      readonly liveMs?: number
+    }
+  /** 303 unless given. */
+  | { readonly is: 'redirect'; readonly to: string; readonly status?: number }
+  /** @param policy Content-Security-Policy; the console's own unless given. */
+  | { readonly is: 'file'; readonly type: string; readonly body: string; readonly policy?: string }
+
+/** A page of the console: where it is, and how a request for it is answered. */
+export interface ConsolePage {
+  readonly method: 'GET' | 'POST'
+  /** A pattern of Fastify's. */
+  readonly path: string
+  /** Path of the page in the menu that this one belongs to. */
+  readonly place: string
+  /** The page's name in the menu; absent: it has no entry. */
+  readonly menu?: string
+  readonly handle: (request: PageRequest, options: ConsoleOptions) => PageResponse | Promise<PageResponse>
+}
+
+/** A 404 that leads back to the page in the menu. */
+export function notFound(reason: string, place: string): PageResponse {
+  return {
+    is: 'page',
+    status: 404,
+    title: 'Not here',
+    content: html`<section class="card"><p>${reason}</p><p><a href="${place}">Back</a></p></section>`,
+  }
+}

@@ -1,0 +1,17 @@
+import { html } from './html.ts'
+import type { ConsolePage } from './page.ts'
+
+export const urlsPages: readonly ConsolePage[] = [
+  {
+    method: 'GET',
+    path: '/console/urls',
+    place: '/console/urls',
+    menu: 'URLs',
+    handle: (_request, { channels, urls }) => ({
+      is: 'page',
+      title: 'URLs',
+      content: html`<section class="card"><p>Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.</p>
+${channels.map(channel => html`<details><summary>Show the ${channel === 'email' ? 'e-mail' : 'SMS'} URL</summary><p><code>${urls[channel] ?? ''}</code></p></details>`)}</section>`,
+    }),
+  },
+]
