@@ -23,7 +23,7 @@ export const ERR_CODES = {
 
 export type ErrName = keyof typeof ERR_CODES
 
-/** What a callback is answered. */
+/** The answer to a callback. */
 export interface Answer {
   /** HTTP status. */
   readonly status: number
@@ -45,7 +45,7 @@ const OWN_TABLE: Readonly<Record<Channel, ReadonlySet<number>>> = {
   ]),
 }
 
-/** HTTP statuses of a body that cannot be read, other than 400. */
+/** HTTP statuses of the answer to a body that cannot be read. */
 export type BodyStatus = 400 | 413 | 415
 
 /**
@@ -67,13 +67,13 @@ export function answer(
 /** HTTP 200, `{"err_code":0,"err_msg":""}`. */
 export const OK: Answer = answer('ok', '')
 
-/** The content code of a channel: a malformed or wrong body, or words that cannot be said. */
+/** The channel's content code: for a malformed or wrong body, or a text that cannot be rendered. */
 export function contentInvalid(channel: Channel, why: string, status: BodyStatus = 400): Answer {
   return answer(channel === 'email' ? 'mailContent' : 'smsContent', why, { status })
 }
 
 /**
- * The answer to a recipient that is not one.
+ * The answer to a message that cannot be sent.
  * @param why `recipient`, `content` or `country`; e-mail has no country code.
  */
 export function refusal(channel: Channel, why: 'recipient' | 'content' | 'country', message: string): Answer {
@@ -83,7 +83,7 @@ export function refusal(channel: Channel, why: 'recipient' | 'content' | 'countr
 }
 
 /**
- * The HTTP status an answer to a POST travels with.
+ * The HTTP status of the answer to a POST.
  * @param errorStatus `code`: the err_code's first three digits; `200`: 200 for the codes of the channel's own table,
  *   for a platform that reads the body only of a 200.
  */

@@ -37,7 +37,7 @@ export type AuthenticationResult =
 /** Why a request is refused: for counters and the console, never with what it sent. */
 export type AuthenticationFailure = 'corp' | 'source' | 'key' | 'signature' | 'stale'
 
-/** What a channel that is switched on accepts. Each list: the current one first, then its predecessor. */
+/** The Tokens and keys that an enabled channel accepts, each list with the current one first, then its predecessor. */
 export interface ChannelSecrets {
   readonly tokens: readonly string[]
   readonly keys: readonly string[]
@@ -75,7 +75,7 @@ export interface Authentication {
   authenticatePost(credentials: Credentials): AuthenticationResult
   /** A test send from the private listener, which has authenticated its caller itself. */
   operatorAsCaller(channel: Channel): Caller
-  /** How POSTs come signed; counted with `observe` only. */
+  /** The counts of right, wrong and missing signatures of POSTs; only `observe` counts them. */
   signatureStatistics(channel: Channel): SignatureStatistics
 }
 

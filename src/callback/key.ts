@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 
 /**
  * The secret part of a callback URL, `/callback/{corp_id}/{key}/{channel}`, when the operator gave none: the first
- * 32 hex digits of HMAC-SHA256(key = the channel's Token, message = `callback-courier/<channel>/<corp_id>`). So it
- * needs no configuration and cannot be guessed as long as the Token cannot.
+ * 32 hex digits of HMAC-SHA256(key = the channel's Token, message = `callback-courier/<channel>/<corp_id>`). The key
+ * needs no configuration then, and cannot be guessed as long as the Token cannot.
  */
 export function callbackKey(channel: 'email' | 'sms', corpId: string, token: string): string {
   return createHmac('sha256', token)
@@ -12,7 +12,7 @@ export function callbackKey(channel: 'email' | 'sms', corpId: string, token: str
     .slice(0, 32)
 }
 
-/** What a channel's settings say about its keys. */
+/** The settings of a channel that its keys follow from. */
 export interface KeySettings {
   readonly corpId: string
   readonly token: string

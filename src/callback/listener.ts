@@ -20,7 +20,7 @@ const MOST_UNAUTHENTICATED = 1000
 const MOST_CONNECTIONS = 10_000
 
 export interface PublicListenerOptions {
-  /** What Node's HTTPS server is made with; undefined: plain HTTP, behind a proxy that ends TLS. */
+  /** The options of Node's HTTPS server; undefined: plain HTTP, behind a proxy that ends TLS. */
   readonly tls: object | undefined
   /** Called for bytes that are not HTTP, requests that never ended, and pipelined ones without authentication. */
   readonly onNotHttp: () => void
@@ -28,7 +28,7 @@ export interface PublicListenerOptions {
   readonly onBadUrl: (reply: FastifyReply) => void
 }
 
-/** The listener that the platform reaches, without its routes: what protects it from slow, idle and noisy clients. */
+/** The listener that the platform reaches, without its routes, guarded against slow, idle and noisy clients. */
 export function createPublicListener(options: PublicListenerOptions): {
   readonly app: FastifyInstance
   readonly unauthenticated: UnauthenticatedConnections

@@ -7,7 +7,7 @@ import {
 } from 'libphonenumber-js/max'
 import { trimBlanks } from './trim.ts'
 
-/** A number that can be written to, or which part of it is wrong. */
+/** A number that SMS can be sent to, or which part of it is wrong. */
 export type PhoneVerdict =
   | { readonly ok: true; readonly number: string; readonly country: CountryCode }
   | { readonly ok: false; readonly why: 'recipient' | 'country' }
@@ -16,8 +16,8 @@ const NO_RECIPIENT: PhoneVerdict = { ok: false, why: 'recipient' }
 const NO_COUNTRY: PhoneVerdict = { ok: false, why: 'country' }
 
 /**
- * Characters first: libphonenumber-js reads `13800138000;139…` as one number, and skips letters and extensions.
- * One leading plus, digits, and the separators people type.
+ * The characters are checked first, because libphonenumber-js reads `13800138000;139…` as one number and skips letters
+ * and extensions: one leading plus, digits, and the separators people type.
  */
 const NUMBER = /^\+?[0-9][0-9 ().-]*$/
 const AREA = /^(?:\+|00)?([1-9][0-9]{0,3})$/
@@ -35,7 +35,7 @@ export interface PhoneRules {
 }
 
 /**
- * The country that a calling code is first of all: CN for 86, US for 1, GB for 44.
+ * The main country of a calling code: CN for 86, US for 1, GB for 44.
  * @param area calling code as `86`, `+86` or `0086`.
  */
 export function countryOfAreaCode(area: string): CountryCode | null {
@@ -45,16 +45,16 @@ export function countryOfAreaCode(area: string): CountryCode | null {
   return first !== undefined && isSupportedCountry(first) ? first : null
 }
 
-/** Whether it is an ISO 3166 code of a country that has telephone numbers. */
+/** @returns whether `code` is the ISO 3166 code of a country that has telephone numbers. */
 export function isCountry(code: string): boolean {
   return (getCountries() as string[]).includes(code)
 }
 
 /**
- * Makes the reader of SMS recipients.
+ * Makes the parser of SMS recipients.
  *
- * The returned function takes one number, already split from its list, national or international (`+…`, `00…`), and
- * the callback's area_code when there is one. A number with `+` wins; a contradicting area code is a wrong country.
+ * It takes one number, already split from its list, national or international (`+…`, `00…`), and the callback's
+ * area_code when there is one. A number with `+` wins; a contradicting area code is a wrong country.
  * Only mobile numbers, and those that may be mobile, are numbers: a premium or shared-cost number costs whoever sends
  * to it, and a number without a country (satellite, +881…) always does.
  */

@@ -9,7 +9,7 @@ import { createReceiptRecorder, type Receipt, type ReceiptRecorderOptions } from
 /** A report has some hundred octets and twenty fields. */
 const LIMITS = { octets: 8 * 1024, fields: 100 }
 
-/** How one provider's delivery reports are read. */
+/** The delivery reports of one provider. */
 export interface ReceiptSource {
   /** Where the provider posts them, below PUBLIC_URL. */
   readonly path: string

@@ -60,7 +60,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   app.addHook('onRequest', (request, reply, next) => {
     if (isDraining()) reply.header('connection', 'close')
     if (!request.is404) return next()
-    // Before anything of it is read: a stranger's body would be parsed otherwise.
+    // Answered before its body is read: a stranger's would be parsed otherwise.
     emit({ type: 'stray-request', answer: NOT_FOUND })
     dropBody(request, reply)
     send(reply, NOT_FOUND.status, NOT_FOUND)

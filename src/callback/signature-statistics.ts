@@ -1,7 +1,7 @@
 import type { Channel } from '../messages/message.ts'
 import type { SignatureCheck } from './signature.ts'
 
-/** How the POSTs of a channel that had the right key were signed, since the start of the process. */
+/** Counts, since the start of the process, of how a channel's POSTs with the right key were signed. */
 export interface SignatureStatistics {
   /** Signed, right and fresh: `required` accepts these. */
   readonly right: number
@@ -9,13 +9,13 @@ export interface SignatureStatistics {
   readonly stale: number
   readonly wrong: number
   readonly absent: number
-  /** How many in a row, up to the last one, `required` would have accepted, and over how long, ms. */
+  /** The last POSTs in a row that `required` would have accepted: how many, and over how long, ms. */
   readonly run: number
   readonly runMs: number
   readonly requiredIsSafe: boolean
 }
 
-/** What an operator should know about the policy. */
+/** News for an operator about POST_SIGNATURE. */
 export type SignatureNews =
   /** `required` would refuse nothing on any enabled channel. */
   | { readonly is: 'required-is-safe' }

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
-/** What a query string says about its signature. */
+/** The result of checking the signature in a query string. */
 export type SignatureCheck = 'right' | 'wrong' | 'absent'
 
 const TIMESTAMP = /^[\x20-\x7e]{1,64}$/
@@ -11,8 +11,8 @@ const DIGEST = /^[0-9a-fA-F]{40}$/
  * without a separator, as 40 hexadecimal digits of either case (the contract's GET {callback_url}).
  *
  * A timestamp is printable ASCII of 1 to 64 characters: SHA1's length extension needs a byte 0x80. Clients leave a `+`
- * bare, so a match on the form-decoded, the percent-decoded or the raw value counts. Twice given, missing, empty and
- * `a[]=` are not a signature.
+ * bare, so a match on the form-decoded, the percent-decoded or the raw value counts. A parameter that is missing, empty,
+ * given twice or written `a[]=` makes no signature.
  *
  * @param query the raw query string, without `?`.
  * @param tokens the current Token and, while one is rotated, its predecessor.
@@ -33,7 +33,7 @@ export function checkSignature(
   if (signature === null || !DIGEST.test(signature)) return { check: 'wrong' }
   const given = Buffer.from(signature, 'hex')
   let matched: string | undefined
-  // Every candidate and every Token is computed, whichever matched: the time tells nothing.
+  // Every candidate is computed with every Token, whichever matched, so that the time tells nothing.
   for (const timestamp of candidates(rawTimestamp)) {
     for (const token of tokens) {
       const digest = hash('sha1', `${corpId}${token}${timestamp}`, 'buffer')
@@ -69,7 +69,7 @@ function valuesOf(query: string, name: string): string[] {
 }
 
 function candidates(raw: string): Iterable<string> {
-  // Nothing to decode, as nearly always.
+  // Nearly always there is nothing to decode.
   if (!/[%+]/.test(raw)) return TIMESTAMP.test(raw) ? [raw] : []
   const all = [raw, percentDecoded(raw), percentDecoded(raw.replaceAll('+', ' '))]
   return new Set(all.filter((each): each is string => each !== null && TIMESTAMP.test(each)))

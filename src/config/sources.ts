@@ -40,7 +40,7 @@ export function mergeSources(sources: Sources): Merged {
     const fallback = settingOf(name)?.defaultFrom?.(given)
     if (given[name] === undefined && fallback !== undefined) given[name] = fallback
   }
-  return { given, faults, warnings: [...cut, ...strangers(all, dotenv)] }
+  return { given, faults, warnings: [...cut, ...findUnknownSettings(all, dotenv)] }
 }
 
 interface Dotenv {
@@ -93,7 +93,7 @@ function valueOf(
 }
 
 /** Names that nobody reads: near to one of ours anywhere, or anything in a dotenv file. */
-function strangers(
+function findUnknownSettings(
   all: Readonly<Record<string, string>>,
   dotenv: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {

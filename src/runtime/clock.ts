@@ -1,8 +1,8 @@
 /**
  * Time, as an argument.
  *
- * Lives (validity) and leases must not move when somebody sets the machine's clock, so a process takes the wall
- * clock once, at its start, and from then on counts with the monotonic one.
+ * Validity and leases must not move when somebody sets the machine's clock, so a process reads the wall clock once, at
+ * its start, and counts with the monotonic one from then on.
  */
 export interface Clock {
   /** Milliseconds since the Unix epoch: wall time at the start of the process plus monotonic time since. */

@@ -1,19 +1,18 @@
 /**
- * Does things at the end of the current turn of the event loop, those of one turn together and in their order.
+ * Makes a function that defers a task to the end of the current tick of the event loop; the tasks of one tick run
+ * together, in their order, and must not throw.
  *
- * Answers that are ready in the same turn are written so: each write wakes whoever reads on the other side, and one
- * that is awake already costs a third as much. Under light load a turn has one answer, and nothing waits for another.
- *
- * @returns what takes an act, which must not throw.
+ * Answers that are ready in the same tick are written this way: each write wakes the process on the other side, and a
+ * write to one that is awake already costs a third as much. Under light load a tick has one answer, and nothing waits.
  */
-export function createEndOfTickBatch(): (act: () => void) => void {
-  let acts: (() => void)[] = []
+export function createEndOfTickBatch(): (task: () => void) => void {
+  let tasks: (() => void)[] = []
   const end = () => {
-    const all = acts
-    acts = []
-    for (const act of all) act()
+    const all = tasks
+    tasks = []
+    for (const task of all) task()
   }
-  return act => {
-    if (acts.push(act) === 1) setImmediate(end)
+  return task => {
+    if (tasks.push(task) === 1) setImmediate(end)
   }
 }

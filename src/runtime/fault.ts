@@ -1,16 +1,16 @@
-/** What may be said of an unexpected error. */
+/** The parts of an unexpected error that may be shown. */
 export interface PresentableFault {
   readonly type: string
   readonly code?: string
   readonly stack?: string
 }
 
-/** A frame of V8's: a function's name, if any, and a place. Nothing else that begins with `at`. */
+/** A stack frame as V8 prints it: a function's name, if any, and a place; no other line that begins with `at`. */
 const FRAME = /^\s+at (?:[\w$.<>[\] ]{1,120} \()?(?:file:\/\/\/|\/|node:|[A-Za-z]:\\)[^\s()]+:\d+:\d+\)?$/
 
 /**
- * An error as the log may have it: its class, its code and where it happened. Never its message or cause: a library's
- * message may quote what it was given, which here is a code, a link or a password.
+ * Reduces an error to what the log may hold: its class, its code and where it happened. Never its message or cause: a
+ * library's message may quote its argument, which here is a code, a link or a password.
  */
 export function presentableFault(error: unknown): PresentableFault {
   if (!(error instanceof Error)) return { type: typeof error }

@@ -1,33 +1,33 @@
-/** How often a condition that every request could report is said, ms. */
+/** The period in which a condition that every request could report is logged `burst` times, ms. */
 const REPEAT_MS = 60_000
-/** Conditions that are told apart. There are a few dozen; codes that servers make up must not make it more. */
+/** The most conditions that are kept apart. There are a few dozen; codes that servers make up must not add to them without end. */
 const MOST = 500
 
-/** Says a thing at once, then rarely, with how many times it happened since it was last said. */
-export type LogThrottle = (what: string, say: (times: number) => void) => void
+/** Logs a condition at once, then rarely, with how many times it happened since it was last logged. */
+export type LogThrottle = (condition: string, log: (times: number) => void) => void
 
 /**
  * @param now ms; only differences count.
- * @param burst how many times a minute a thing is said; once unless given.
+ * @param burst how many times a minute a condition is logged; once unless given.
  */
 export function createLogThrottle(now: () => number, burst = 1): LogThrottle {
-  const known = new Map<string, { since: number; said: number; times: number }>()
-  return (what, say) => {
-    let thing = known.get(what)
-    if (thing === undefined) {
+  const known = new Map<string, { since: number; logged: number; times: number }>()
+  return (condition, log) => {
+    let state = known.get(condition)
+    if (state === undefined) {
       if (known.size >= MOST) known.clear()
-      thing = { since: now(), said: 0, times: 0 }
-      known.set(what, thing)
+      state = { since: now(), logged: 0, times: 0 }
+      known.set(condition, state)
     }
-    thing.times += 1
-    if (now() - thing.since >= REPEAT_MS) {
-      thing.since = now()
-      thing.said = 0
+    state.times += 1
+    if (now() - state.since >= REPEAT_MS) {
+      state.since = now()
+      state.logged = 0
     }
-    if (thing.said >= burst) return
-    const { times } = thing
-    thing.said += 1
-    thing.times = 0
-    say(times)
+    if (state.logged >= burst) return
+    const { times } = state
+    state.logged += 1
+    state.times = 0
+    log(times)
   }
 }

@@ -1,10 +1,10 @@
 import { callbackKeys } from '../callback/key.ts'
 import type { Config } from '../config/config.ts'
 
-/** What to paste into the platform's console for one channel. */
+/** The values to paste into the platform's console for one channel. */
 export interface CallbackUrl {
   readonly channel: 'email' | 'sms'
-  /** What to paste as URL; it holds the channel's key. */
+  /** The URL; it holds the channel's key. */
   readonly url: string
   /** The setting whose value to paste as Token. */
   readonly setting: 'EMAIL_TOKEN' | 'SMS_TOKEN'
@@ -12,7 +12,7 @@ export interface CallbackUrl {
 }
 
 /**
- * What to paste into the platform's console, for each channel that is on.
+ * Lists the values to paste into the platform's console, for each channel that is on.
  * @param base scheme, host and port as the platform reaches them.
  */
 export function callbackUrls(config: Config, base: string): readonly CallbackUrl[] {

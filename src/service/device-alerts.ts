@@ -17,7 +17,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { matchLocale } from '../words/locales.ts'
 import { openRecipientReader } from './factories.ts'
 
-/** What device alerts are made with, from the settings. Loaded only when DDQ_HOST is set. */
+/** The parts of device alerts, from the settings. This file is loaded only when DDQ_HOST is set. */
 
 /** As the contract's client sample has them; the limit of an answer is ours. ms. */
 export const DDQ_TIMINGS: Timings = {
@@ -38,7 +38,7 @@ export type DdqSettings = Pick<
   readonly DDQ_APP_SECRET: string
 }
 
-/** What DDQ is reached by, and how to log in there; `close` lets go of the platform's API. */
+/** The endpoint of DDQ and the credential to log in there; `close` closes the connections to the platform's API. */
 export function openDdq(settings: DdqSettings): {
   readonly endpoint: DdqEndpoint
   readonly appId: string

@@ -17,7 +17,7 @@ import { createRenderer, type Renderer } from '../words/render.ts'
 
 /** The parts and their options from the settings: the only place that knows both their names. */
 
-/** Who may call, and how POSTs must be signed. */
+/** The callers that are accepted, and the signatures that their POSTs need. */
 export function authenticationOptions(config: Config, wall: () => number, emit: Emit): AuthenticationOptions {
   return {
     corpId: config.CORP_ID,
@@ -48,7 +48,7 @@ function channelSecrets(config: Config, channel: Channel, name: 'EMAIL' | 'SMS')
   return { tokens: tokenPrevious === undefined ? [token] : [token, tokenPrevious], keys: accepted }
 }
 
-/** Who may be written to. SMS: in the listed countries, else in the country of the default area code. */
+/** The reader of recipients. SMS may go to the listed countries, else to the country of the default area code. */
 export function openRecipientReader(config: Config): ReadRecipients {
   const area = config.DEFAULT_AREA_CODE
   const home = area === undefined ? null : countryOfAreaCode(area)
@@ -74,7 +74,7 @@ export function quotaLimits(config: Config): QuotaLimits {
   }
 }
 
-/** The key of everything at rest: STORE_SECRET, or the file beside the embedded store. */
+/** The keys of everything at rest, from STORE_SECRET or from the file beside the embedded store. */
 export async function openStoreKeys(config: Config): Promise<StoreKeys> {
   const { DATABASE_URL: store, STORE_SECRET: secret } = config
   if (store.kind === 'file') {
@@ -84,7 +84,7 @@ export async function openStoreKeys(config: Config): Promise<StoreKeys> {
   return createStoreKeys(secret)
 }
 
-/** The store; each implementation is loaded only when it is the one. */
+/** The store that DATABASE_URL names; the other implementation is not loaded. */
 export async function openOutbox(
   config: Config,
   clock: Clock,
@@ -113,7 +113,7 @@ export async function openOutbox(
   return createSqliteOutbox({ ...shared, path: store.path })
 }
 
-/** The words of every channel. */
+/** The renderer of every channel's messages. */
 export function openRenderer(config: Config, log: Logger): Renderer {
   const from = config.MAIL_FROM ?? { address: 'nobody@localhost.invalid' }
   return createRenderer({

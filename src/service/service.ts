@@ -17,7 +17,7 @@ export interface Service {
   /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
   readonly publicUrl: string
   readonly adminUrl: string
-  /** What to paste into the platform's console; a channel that is off has none. */
+  /** The callback URLs to paste into the platform's console; a channel that is off has none. */
   readonly urls: { readonly email?: string; readonly sms?: string }
   readonly config: Config
   readonly log: Logger
@@ -34,16 +34,16 @@ export interface ServiceOptions {
   readonly dotenvPath?: string
   /** Reads the wall clock, ms since the epoch. */
   readonly wall?: () => number
-  /** What lives, leases and waits run on; one that starts at `wall` unless given. */
+  /** The clock of validity, leases and waits; one that starts at `wall` unless given. */
   readonly clock?: Clock
   readonly limits?: ProviderLimits
 }
 
-/** In all 15 s (with DRAIN_SECONDS at 5): what is in flight may finish, then is aborted, then settled. */
+/** Attempts in flight may finish for so long, and have so long to be aborted and settled: 15 s in all with DRAIN_SECONDS at 5. */
 const GRACE_MS = 6000
 const ABORT_MS = 2000
 const CERTIFICATE_CHECK_MS = 30_000
-/** From the start until what the first message needs is loaded, ms. */
+/** From the start until the modules that the first message needs are loaded, ms. */
 const LOAD_AFTER_MS = 1000
 
 /**
@@ -78,7 +78,7 @@ export async function startService(
   await listen(parts, config)
   parts.delivery.start()
   parts.alerts?.start()
-  // Later than the first callbacks of a start under load, which bring their own need for it.
+  // Not at once: the first callbacks of a start under load come sooner, and load the modules themselves.
   const loading = setTimeout(() => void parts.load().catch(() => undefined), LOAD_AFTER_MS).unref()
 
   watch =
@@ -130,14 +130,14 @@ async function listen(parts: ServiceParts, config: Config): Promise<void> {
 async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise<void> {
   log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
   parts.beginDraining()
-  // Another replica may watch the devices at once; what came here by now is stored meanwhile.
+  // Another replica may watch the devices at once; messages that came here by now are stored meanwhile.
   const alertsStopped = parts.alerts?.stop()
   // Load balancers need a moment to notice; until then nothing is refused.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
   const closed = parts.publicListener.close()
   await alertsStopped
   await parts.delivery.stop(GRACE_MS, ABORT_MS)
-  // What was accepted is answered before the store is closed: nothing is left whose end could not be written.
+  // Accepted callbacks are answered before the store is closed: no message is left that could not be settled.
   await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])
   parts.publicListener.server.closeAllConnections()
   await parts.close()

@@ -55,7 +55,7 @@ export interface WiringOptions {
   readonly certificate?: () => Certificate | null
   /** Why a renewed one is not served; null while the served one is that of the files. */
   readonly renewalRefused?: () => RefusedRenewal | null
-  /** What to paste into the platform's console, by channel. */
+  /** The callback URLs to paste into the platform's console, by channel. */
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Limits that no setting changes; those that are not given are the usual ones. */
   readonly limits?: ProviderLimits
@@ -76,9 +76,9 @@ export interface ServiceParts {
   close(): Promise<void>
 }
 
-/** What an attempt may take beyond its provider's own limits, ms: a busy process notices them late. */
+/** The time that an attempt may take beyond its provider's own limits, ms: a busy process notices them late. */
 const ATTEMPT_SPARE_MS = 10_000
-/** How long a claimed message may wait for its attempt, ms. */
+/** The time that a claimed message may wait for its attempt, ms. */
 const LEASE_SPARE_MS = 120_000
 
 /** A part that has threads, timers or connections. */
@@ -86,7 +86,7 @@ interface Resource {
   close(): void | Promise<unknown>
 }
 
-/** What most parts are made with. */
+/** The options that most parts take. */
 interface Common extends WiringOptions {
   readonly emit: Emit
   readonly storeKeys: StoreKeys

@@ -15,11 +15,11 @@ export interface Certificate {
   readonly startsAt: number
   readonly expiresAt: number
   readonly chain: Chain
-  /** What clients may stumble over, a sentence each; it can be served nevertheless. */
+  /** Reasons why some clients may refuse it, a sentence each; it can be served nevertheless. */
   readonly problems: readonly string[]
-  /** Those of them that do not come of the certificate's own dates, and so are the same tomorrow. */
+  /** The problems that do not follow from the certificate's own dates, and so are the same tomorrow. */
   readonly flaws: readonly string[]
-  /** Whether a client that asks for this host name or address accepts it. */
+  /** @returns whether a client that asks for this host name or address accepts it. */
   covers(host: string): boolean
 }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto'
 
 /**
- * How HTTPS is served: TLS 1.2 and 1.3, forward-secret suites with authenticated encryption only (Mozilla's
+ * The options of the HTTPS server: TLS 1.2 and 1.3, forward-secret suites with authenticated encryption only (Mozilla's
  * "intermediate" list without its finite-field suites, which need parameters of their own). Java 8 and later have
  * them. Renegotiation is off: TLS 1.2 clients use it for nothing but wearing a server out.
  */

@@ -16,7 +16,7 @@ export interface CertificateWatchOptions extends CertificateFiles {
   readonly current: Certificate
   /** The name or address that the platform calls us by; a renewed pair that is not for it is not taken. */
   readonly host?: string
-  /** How often to look, ms. */
+  /** The pause between two checks, ms. */
   readonly everyMs: number
   readonly log: Pick<Log, 'info' | 'warn'>
   /** ms since the epoch. */
@@ -32,12 +32,12 @@ interface Log {
 export interface RefusedRenewal {
   /** When that was first seen, ms since the epoch. */
   readonly since: number
-  /** What is wrong with them; holds no key. */
+  /** The reason; holds no key. */
   readonly reason: string
 }
 
 export interface CertificateWatch {
-  /** Looks now. */
+  /** Checks the files now. */
   check(): void
   /** The pair that new connections get. */
   current(): Certificate
@@ -99,7 +99,7 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
   return { check, current: () => current, refused: () => refused, close: () => clearInterval(timer) }
 }
 
-/** What clients would refuse the found one for and not the served one; null: nothing. */
+/** Why clients would refuse the found certificate though they accept the served one; null: they would not. */
 function worseThan(
   served: Certificate,
   found: Certificate,
