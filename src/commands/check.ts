@@ -13,7 +13,7 @@ import { checkClock, type ReadServerDate, readServerDate } from './check/clock.t
 import { checkDkim } from './check/dkim.ts'
 import { createResolveTxt, type ResolveTxt } from './check/dns.ts'
 import { formatAsJson, formatAsText } from './check/format.ts'
-import { checkMachine, createMachine, type Machine } from './check/machine.ts'
+import { checkMachine, createMachineLimits, type MachineLimits } from './check/machine.ts'
 import { checkSender } from './check/sender.ts'
 import { checkSettings } from './check/settings.ts'
 import { checkStore, type ServiceStatus } from './check/store.ts'
@@ -26,27 +26,31 @@ export const check: Command = {
 
   Looks at everything that can be found out from here without sending a message: settings, certificate, mail server,
   Twilio account, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, whether the callback URLs
-  validate, and the login for device alerts if they are on. Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
+  validate, and the login for device alerts if they are on. Each line is ok, warn or fail, and says what to do. Exit code
+  1 when something failed.
 
   --json  as JSON
 `,
   async run(argv, io) {
     const { values } = readArguments(argv, { json: { type: 'boolean' } })
-    const findings = await runChecks(io)
-    io.stdout.write(values.json === true ? formatAsJson(findings) : formatAsText(findings))
-    return findings.some(({ is }) => is === 'fail') ? 1 : 0
+    const results = await runChecks(io)
+    io.stdout.write(values.json === true ? formatAsJson(results) : formatAsText(results))
+    return results.some(({ is }) => is === 'fail') ? 1 : 0
   },
 }
 
-/** What is asked outside of this process; the real world unless given. */
+/** What checks ask outside of this process; DNS, servers and the machine unless given. */
 export interface CheckDependencies {
   readonly resolveTxt?: ResolveTxt
   readonly readServerDate?: ReadServerDate
-  readonly machine?: Machine
+  readonly machine?: MachineLimits
 }
 
-/** @returns findings in the order of the road: settings, certificate, providers, store, machine, words, URLs. */
-export async function runChecks(io: Io, world: CheckDependencies = {}): Promise<readonly CheckResult[]> {
+/** Runs all checks at the same time. @returns their results in the order in which they stand here. */
+export async function runChecks(
+  io: Io,
+  dependencies: CheckDependencies = {},
+): Promise<readonly CheckResult[]> {
   let config: Config
   try {
     config = loadConfig(io)
@@ -58,30 +62,32 @@ export async function runChecks(io: Io, world: CheckDependencies = {}): Promise<
     })
   }
   const clock = createClock()
-  const dns = world.resolveTxt ?? createResolveTxt()
-  const looks = [
+  const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
+  const checks = [
     attempt('settings', () => checkSettings(config)),
     attempt('certificate', () => checkCertificate(config, clock.now())),
-    attempt('providers', () => providersOf(config, clock)),
-    attempt('sender', () => checkSender(config, dns)),
-    attempt('DKIM', () => checkDkim(config, io.readFile, dns)),
-    attempt('store', () => storeOf(config, io, clock)),
-    attempt('machine', () => checkMachine(config, io.dotenvPath, world.machine ?? createMachine())),
-    attempt('clock', () => checkClock(config, world.readServerDate ?? readServerDate, Date.now)),
-    attempt('templates', () => wordsOf(config)),
-    attempt('URLs', () => callbacksOf(config)),
-    attempt('alerts', () => alertsOf(config)),
+    attempt('providers', () => checkProviders(config, clock)),
+    attempt('sender', () => checkSender(config, resolveTxt)),
+    attempt('DKIM', () => checkDkim(config, io.readFile, resolveTxt)),
+    attempt('store', () => checkStoreOrService(config, io, clock)),
+    attempt('machine', () =>
+      checkMachine(config, io.dotenvPath, dependencies.machine ?? createMachineLimits()),
+    ),
+    attempt('clock', () => checkClock(config, dependencies.readServerDate ?? readServerDate, Date.now)),
+    attempt('templates', () => checkRendererTemplates(config)),
+    attempt('URLs', () => checkPublicUrls(config)),
+    attempt('alerts', () => checkAlertsIfOn(config)),
   ]
-  return (await Promise.all(looks)).flat()
+  return (await Promise.all(checks)).flat()
 }
 
-/** A look that fails in a way nobody foresaw is a finding, too: the other looks go on. */
+/** Turns an unexpected error of a check into a result, so that the other checks go on. */
 async function attempt(
   about: string,
-  act: () => readonly CheckResult[] | Promise<readonly CheckResult[]>,
+  check: () => readonly CheckResult[] | Promise<readonly CheckResult[]>,
 ): Promise<readonly CheckResult[]> {
   try {
-    return await act()
+    return await check()
   } catch (error) {
     return [
       fail(
@@ -95,7 +101,7 @@ async function attempt(
 
 const silent = pino({ level: 'silent' })
 
-async function providersOf(
+async function checkProviders(
   config: Config,
   clock: ReturnType<typeof createClock>,
 ): Promise<readonly CheckResult[]> {
@@ -111,22 +117,22 @@ async function providersOf(
   return (await Promise.all(checks)).flat()
 }
 
-async function storeOf(
+async function checkStoreOrService(
   config: Config,
   io: Io,
   clock: ReturnType<typeof createClock>,
 ): Promise<readonly CheckResult[]> {
   const address = adminAddress(io)
-  const running = async (): Promise<ServiceStatus> => {
+  const askService = async (): Promise<ServiceStatus> => {
     if ((await requestHealth(`${address}/healthz`)) !== null) return { is: 'absent' }
     const reason = await requestHealth(`${address}/readyz`)
     return reason === null ? { is: 'ready' } : { is: 'unready', reason }
   }
   const open = async () => openOutbox(config, clock, await openStoreKeys(config), silent)
-  return await checkStore(config, open, running)
+  return await checkStore(config, open, askService)
 }
 
-function wordsOf(config: Config): readonly CheckResult[] {
+function checkRendererTemplates(config: Config): readonly CheckResult[] {
   const renderer = openRenderer(config, silent)
   try {
     return checkTemplates(config, renderer)
@@ -135,7 +141,7 @@ function wordsOf(config: Config): readonly CheckResult[] {
   }
 }
 
-async function callbacksOf(config: Config): Promise<readonly CheckResult[]> {
+async function checkPublicUrls(config: Config): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
   const platform = createCallbackClient({ timeoutMs: 5000 })
   try {
@@ -145,8 +151,8 @@ async function callbacksOf(config: Config): Promise<readonly CheckResult[]> {
   }
 }
 
-/** Loaded only when they are on. */
-async function alertsOf(config: Config): Promise<readonly CheckResult[]> {
+/** The module for device alerts is loaded only when they are on. */
+async function checkAlertsIfOn(config: Config): Promise<readonly CheckResult[]> {
   if (config.DDQ_HOST === undefined) return []
   const { checkAlerts } = await import('./check/alerts.ts')
   const renderer = openRenderer(config, silent)

@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 
-/** What a command may touch: never the process itself. */
+/** The parts of the process that a command may use. */
 export interface Io {
   readonly stdout: { write(text: string): unknown }
   readonly stderr: { write(text: string): unknown }
@@ -13,11 +13,11 @@ export interface Io {
   readonly signal?: AbortSignal
 }
 
-/** Exit codes: 0 all is well; 1 it is not; 2 the command line was wrong. */
+/** 0: success; 1: failure; 2: a wrong command line. */
 export type ExitCode = 0 | 1 | 2
 
 export interface Command {
-  /** What `--help` prints. */
+  /** The text that `--help` prints. */
   readonly usage: string
   run(argv: readonly string[], io: Io): Promise<number>
 }

@@ -67,7 +67,7 @@ async function tail(
   const connection = openDdq(settings)
   const any = product ?? settings.DDQ_ANY_PRODUCT
   const kinds = ['online-state', 'attributes', 'event', 'alert'] as const
-  const say = (text: string) => io.stderr.write(`${text}\n`)
+  const report = (text: string) => io.stderr.write(`${text}\n`)
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
   let printed = 0
   const client = createDdqClient({
@@ -78,15 +78,15 @@ async function tail(
     now: () => performance.now(),
     onMessage(message) {
       if (printed >= count) return
-      io.stdout.write(`${lineOf(message, new Date())}\n`)
+      io.stdout.write(`${formatMessage(message, new Date())}\n`)
       printed += 1
       if (printed >= count) end()
     },
     onMalformed: ({ topic, fault, shape }) =>
-      say(`malformed${topic === '' ? '' : ` (${topic})`}: ${fault}; ${shape}`),
-    onSubscribed: topics => say(`subscribed to ${topics} topics at ${settings.DDQ_HOST}`),
-    onRefused: (topic, why) => say(`${topic}: ${why}`),
-    onEnd: ({ why }, waitMs) => say(`${why}; again in ${(waitMs / 1000).toFixed(1)} s`),
+      report(`malformed${topic === '' ? '' : ` (${topic})`}: ${fault}; ${shape}`),
+    onSubscribed: topics => report(`subscribed to ${topics} topics at ${settings.DDQ_HOST}`),
+    onRefused: (topic, why) => report(`${topic}: ${why}`),
+    onEnd: ({ why }, waitMs) => report(`${why}; again in ${(waitMs / 1000).toFixed(1)} s`),
   })
   if (io.signal?.aborted) end()
   io.signal?.addEventListener('abort', () => end(), { once: true })
@@ -97,6 +97,6 @@ async function tail(
   return 0
 }
 
-function lineOf({ topic, kind, id, payload }: DdqMessage, at: Date): string {
+function formatMessage({ topic, kind, id, payload }: DdqMessage, at: Date): string {
   return stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * A secret as people may compare it: its length and six hex digits of its SHA-256. A Token with #, quotes or $ reads
- * differently in a dotenv file and in a container's env file; this shows it. `printf %s TOKEN | sha256sum` gives the
+ * Describes a secret so that people can compare it: by its length and six hex digits of its SHA-256. A Token with #, quotes
+ * or $ reads differently in a dotenv file and in a container's env file; this shows it. `printf %s TOKEN | sha256sum` gives the
  * same digits.
  */
 export function fingerprint(secret: string): string {

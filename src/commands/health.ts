@@ -21,7 +21,7 @@ export const health: Command = {
   },
 }
 
-/** Null when it is well, else the reason. */
+/** Asks a health URL. @returns null when it answers 200, else the reason. */
 export function requestHealth(url: string): Promise<string | null> {
   return new Promise(resolve => {
     const request = get(url, { timeout: WITHIN_MS, agent: false }, response => {

@@ -32,24 +32,24 @@ export const preview: Command = {
     if (config === null) return 1
     const renderer = openRenderer(config, pino({ level: 'silent' }))
     try {
-      const strangers = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
-      if (strangers.length > 0)
-        throw new UsageError(`there is no ${strangers.join(', ')}: there are ${renderer.locales.join(', ')}`)
+      const unknown = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
+      if (unknown.length > 0)
+        throw new UsageError(`there is no ${unknown.join(', ')}: there are ${renderer.locales.join(', ')}`)
       if (out !== undefined) {
         const index = await writeGallery({ renderer, out, ...(locale && { locales: locale }) })
         io.stdout.write(`look at ${index}\n`)
       }
-      const findings = [...checkTemplates(config, renderer), ...(lint ? lintFindings(config, renderer) : [])]
-      if (lint || findings.some(({ is }) => is !== 'ok')) io.stdout.write(formatAsText(findings))
-      return findings.some(({ is }) => is === 'fail') ? 1 : 0
+      const results = [...checkTemplates(config, renderer), ...(lint ? checkMessages(config, renderer) : [])]
+      if (lint || results.some(({ is }) => is !== 'ok')) io.stdout.write(formatAsText(results))
+      return results.some(({ is }) => is === 'fail') ? 1 : 0
     } finally {
       renderer.close()
     }
   },
 }
 
-/** What a reader would notice in a message, beside what the templates' own trial finds. */
-function lintFindings(config: Config, renderer: Renderer): readonly CheckResult[] {
+/** Checks what a reader would notice in a message. Problems of templates are left out: `checkTemplates` reports them. */
+function checkMessages(config: Config, renderer: Renderer): readonly CheckResult[] {
   const { WEBOTP_DOMAIN: webotpDomain, PLUGIN_SENDERS: senders } = config
   return lintMessages({
     renderer,

@@ -1,7 +1,7 @@
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import type { Io } from './command.ts'
 
-/** The settings, or null after having said on stderr what is wrong with them. */
+/** Reads the settings; null when something is wrong with them, which is then written to stderr. */
 export function readSettings(io: Io): Config | null {
   try {
     return loadConfig(io)

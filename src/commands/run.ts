@@ -40,7 +40,7 @@ const commands: Readonly<Record<string, Entry>> = {
 
 const width = Math.max(...Object.keys(commands).map(name => name.length))
 
-/** What `callback-courier --help` prints. */
+/** The text that `callback-courier --help` prints. */
 export const usage = `callback-courier COMMAND [options]
 
   Delivers an IoT platform's e-mail and SMS callbacks through your own SMTP server and Twilio account.
@@ -55,7 +55,7 @@ ${Object.entries(commands)
 /**
  * Runs a command line.
  * @param argv without node and script.
- * @returns the exit code: 0 well, 1 not well, 2 a wrong command line.
+ * @returns the exit code: 0 for success, 1 for failure, 2 for a wrong command line.
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv

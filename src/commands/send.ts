@@ -11,7 +11,7 @@ import { callbackUrls } from '../service/callback-urls.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
 import { readSettings } from './read-settings.ts'
 
-const types = (channel: 'email' | 'sms') =>
+const listTypes = (channel: 'email' | 'sms') =>
   SAMPLE_KINDS.filter(sample => sample.channel === channel && sample.kind !== 'plain')
     .map(({ type, kind }) => `    ${channel.padEnd(5)} ${type}  ${kind}`)
     .join('\n')
@@ -24,8 +24,8 @@ const usage = `callback-courier send email|sms --to RECIPIENT [options]
 
   --to RECIPIENT   an address, or a number in international form (+8613800138000); several separated by commas
   --type TYPE      the kind, as number or name (default 1):
-${types('email')}
-${types('sms')}
+${listTypes('email')}
+${listTypes('sms')}
   --param KEY=VAL  a parameter of the kind (code, url, hour …) instead of the sample's; may be repeated
   --subject TEXT   e-mail: the subject
   --plain TEXT     plain_email or plain_sms; with an unknown type it is all there is
@@ -39,7 +39,7 @@ ${types('sms')}
   --validate-only  only the validation; nothing is sent
 `
 
-const options = {
+const OPTIONS = {
   to: { type: 'string' },
   type: { type: 'string', default: '1' },
   param: { type: 'string', multiple: true, default: [] as string[] },
@@ -55,94 +55,94 @@ const options = {
   'validate-only': { type: 'boolean', default: false },
 } as const
 
-type Wishes = ReturnType<typeof readArguments<typeof options>>['values']
+type SendOptions = ReturnType<typeof readArguments<typeof OPTIONS>>['values']
 
 export const send: Command = {
   usage,
   async run(argv, io) {
-    const { values, positionals } = readArguments(argv, options, { least: 1, most: 1 })
+    const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
     const [channel] = positionals
     if (channel !== 'email' && channel !== 'sms') throw new UsageError('say email or sms')
-    const body = values['validate-only'] ? null : bodyOf(channel, values)
+    const body = values['validate-only'] ? null : buildBody(channel, values)
     const config = readSettings(io)
     if (config === null) return 1
-    const entry = callbackUrls(config, baseOf(config, values)).find(each => each.channel === channel)
+    const entry = callbackUrls(config, findBaseUrl(config, values)).find(each => each.channel === channel)
     if (entry === undefined) {
       io.stderr.write(`${channel} is off: ${channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'} is not set\n`)
       return 1
     }
     const platform = createCallbackClient({
       insecure: values.insecure || values.local,
-      ...(values.ca === undefined ? {} : { ca: io.readFile(values.ca) }),
+      ca: values.ca === undefined ? undefined : io.readFile(values.ca),
     })
     const credentials = { corpId: config.CORP_ID, token: entry.token }
     try {
-      return await play(platform, { ...entry, credentials, body, signed: !values.unsigned }, io)
+      return await sendCallback(platform, { ...entry, credentials, body, signed: !values.unsigned }, io)
     } finally {
       await platform.close()
     }
   },
 }
 
-interface Play {
+interface Callback {
   readonly url: string
   readonly credentials: { readonly corpId: string; readonly token: string }
   readonly body: object | null
   readonly signed: boolean
 }
 
-async function play(
+async function sendCallback(
   platform: CallbackClient,
-  { url, credentials, body, signed }: Play,
+  { url, credentials, body, signed }: Callback,
   io: Io,
 ): Promise<ExitCode> {
   const validated = await platform.validate(url, credentials)
-  io.stdout.write(`validate  ${told(validated)}\n`)
-  if (!isWell(validated)) return 1
+  io.stdout.write(`validate  ${formatAnswer(validated)}\n`)
+  if (!isSuccess(validated)) return 1
   if (body === null) return 0
   const answered = await platform.post(url, body, ...(signed ? [credentials] : []))
-  io.stdout.write(`send      ${told(answered)}\n`)
-  return isWell(answered) ? 0 : 1
+  io.stdout.write(`send      ${formatAnswer(answered)}\n`)
+  return isSuccess(answered) ? 0 : 1
 }
 
-function isWell(answer: CallbackAnswer): boolean {
+function isSuccess(answer: CallbackAnswer): boolean {
   return answer.is === 'answered' && answer.status === 200 && answer.errCode === 0
 }
 
-function told(answer: CallbackAnswer): string {
+function formatAnswer(answer: CallbackAnswer): string {
   if (answer.is === 'unreachable') return `no answer: ${answer.why} (${answer.ms} ms)`
   const { status, errCode, errMsg, body, ms } = answer
-  const said = errCode === null ? `no err_code in: ${body.slice(0, 200)}` : `err_code ${errCode}`
-  return `HTTP ${status}  ${said}  ${ms} ms${errMsg === '' ? '' : `  ${errMsg}`}`
+  const code = errCode === null ? `no err_code in: ${body.slice(0, 200)}` : `err_code ${errCode}`
+  return `HTTP ${status}  ${code}  ${ms} ms${errMsg === '' ? '' : `  ${errMsg}`}`
 }
 
-/** Where the service is: as the platform reaches it, or on this machine when nobody said. */
-function baseOf(config: Config, { base, local }: Wishes): string {
+/** The service's address: as the platform reaches it, or on this machine when no option or setting says. */
+function findBaseUrl(config: Config, { base, local }: SendOptions): string {
   const here = `${config.TLS ? 'https' : 'http'}://${reachable(config.HOST)}:${config.PORT}`
   return local ? here : (base ?? config.PUBLIC_URL ?? here)
 }
 
-/** The callback's body: a sample of the kind with what was wished put in its place. */
-function bodyOf(channel: 'email' | 'sms', wishes: Wishes): object {
-  if (wishes.to === undefined) throw new UsageError('--to is missing')
-  const params = Object.fromEntries(wishes.param.map(keyAndValue))
+/** Builds the callback's body: a sample of the kind, with the values of the options in place of its own. */
+function buildBody(channel: 'email' | 'sms', options: SendOptions): object {
+  if (options.to === undefined) throw new UsageError('--to is missing')
+  const params = Object.fromEntries(options.param.map(parseParam))
   const known = SAMPLE_KINDS.find(
     sample =>
       sample.channel === channel &&
       sample.kind !== 'plain' &&
-      (String(sample.type) === wishes.type || sample.kind === wishes.type),
+      (String(sample.type) === options.type || sample.kind === options.type),
   )
-  if (known === undefined && wishes.plain === undefined)
-    throw new UsageError(`type ${wishes.type} is not known: name another, or give its text with --plain`)
-  // Unlike the last one, which would be its twin.
+  if (known === undefined && options.plain === undefined)
+    throw new UsageError(`type ${options.type} is not known: name another, or give its text with --plain`)
+  // Each callback is different from the last, whose duplicate it would be otherwise.
   const mark = String(randomInt(100_000, 1_000_000))
   const sample =
-    known === undefined ? {} : (createSampleBody(channel, known.kind, { to: wishes.to, mark }) ?? {})
+    known === undefined ? {} : (createSampleBody(channel, known.kind, { to: options.to, mark }) ?? {})
   const own = channel === 'email' ? 'email_param' : 'sms_param'
-  const type = known?.type ?? wishes.type
-  const given: Record<string, unknown> = { ...sample, to: wishes.to }
+  const type = known?.type ?? options.type
+  const given: Record<string, unknown> = { ...sample, to: options.to }
   given[own] = { ...(given[own] as object | undefined), type, ...params }
-  const { plain, subject, plugin, 'area-code': area } = wishes
+  const { plain, subject, plugin, 'area-code': area } = options
   return channel === 'email'
     ? { subject: 'Test', ...given, ...defined('subject', subject), ...defined('plain_email', plain) }
     : { ...given, area_code: area ?? null, plugin_id: plugin ?? null, ...defined('plain_sms', plain) }
@@ -152,7 +152,7 @@ function defined(key: string, value: string | undefined): Record<string, string>
   return value === undefined ? {} : { [key]: value }
 }
 
-function keyAndValue(text: string): readonly [string, string] {
+function parseParam(text: string): readonly [string, string] {
   const at = text.indexOf('=')
   if (at < 1) throw new UsageError(`--param ${text}: write it as KEY=VALUE`)
   return [text.slice(0, at), text.slice(at + 1)]

@@ -5,12 +5,12 @@ const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const LENGTH = 32
 
 /**
- * A Token of 190 random bits. Letters and digits only: #, quotes, $ and spaces read differently in a dotenv file, in
+ * Makes a Token of 190 random bits. Letters and digits only: #, quotes, $ and spaces read differently in a dotenv file, in
  * a container's env file and in a shell. It ends in a letter: the platform signs Token and timestamp without
  * anything between them.
  * @param below gives a whole random number from 0 to below its argument.
  */
-export function makeToken(below: (limit: number) => number = randomInt): string {
+export function createToken(below: (limit: number) => number = randomInt): string {
   const characters = `${LETTERS}0123456789`
   const pick = (from: string) => from.charAt(below(from.length))
   return Array.from({ length: LENGTH }, (_, at) => pick(at === LENGTH - 1 ? LETTERS : characters)).join('')
@@ -25,7 +25,7 @@ export const token: Command = {
 `,
   async run(argv, io) {
     readArguments(argv, {})
-    io.stdout.write(`${makeToken()}\n`)
+    io.stdout.write(`${createToken()}\n`)
     return 0
   },
 }

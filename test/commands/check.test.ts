@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { ResolveTxt } from '../../src/commands/check/dns.ts'
-import type { Machine } from '../../src/commands/check/machine.ts'
+import type { MachineLimits } from '../../src/commands/check/machine.ts'
 import { type CheckDependencies, runChecks } from '../../src/commands/check.ts'
 import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
@@ -13,7 +13,7 @@ import { makeChain } from '../tls/authority.ts'
 import { command, type Env, peersFor, running } from './rig.ts'
 
 /** Plenty of everything. */
-const machine: Machine = {
+const machine: MachineLimits = {
   freeBytes: () => 50_000_000_000,
   openFiles: () => 1_048_576,
   memory: () => null,

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { makeToken } from '../../src/commands/token.ts'
+import { createToken } from '../../src/commands/token.ts'
 import { command } from './rig.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
@@ -47,11 +47,11 @@ t.test('a Token is long, plain, and ends in a letter', async t => {
   const { code, out } = await command(['token'])
   t.equal(code, 0)
   t.match(out, /^[A-Za-z0-9]{31}[A-Za-z]\n$/)
-  const many = Array.from({ length: 200 }, () => makeToken())
+  const many = Array.from({ length: 200 }, () => createToken())
   t.equal(new Set(many).size, 200)
   t.ok(many.every(token => /^[A-Za-z0-9]{31}[A-Za-z]$/.test(token)))
   t.equal(
-    makeToken(limit => limit - 1),
+    createToken(limit => limit - 1),
     `${'9'.repeat(31)}z`,
     'the last of each alphabet',
   )

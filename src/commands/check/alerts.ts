@@ -16,17 +16,17 @@ export async function checkAlerts(
 ): Promise<readonly CheckResult[]> {
   const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
   if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined) return []
-  let findings: CheckResult[]
+  let results: CheckResult[]
   try {
     const rows = readAlerts(config, locales)
     const people = new Set(
       rows.flatMap(({ recipients }) => recipients.map(({ channel, to }) => `${channel} ${to}`)),
     )
     const topics = topicsOf(rows, config.DDQ_ANY_PRODUCT)
-    findings = [ok(ABOUT, `${rows.length} rows, ${people.size} recipients, ${topics.length} topics`)]
+    results = [ok(ABOUT, `${rows.length} rows, ${people.size} recipients, ${topics.length} topics`)]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    findings = error.faults.map(({ problem }) =>
+    results = error.faults.map(({ problem }) =>
       fail(ABOUT, `ALERTS ${problem}`, 'docs/alerts.md shows what a row is'),
     )
   }
@@ -40,7 +40,7 @@ export async function checkAlerts(
   try {
     const login = await ddq.credential.token()
     return [
-      ...findings,
+      ...results,
       login.ok
         ? ok(
             ABOUT,

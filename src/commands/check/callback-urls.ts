@@ -3,8 +3,8 @@ import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 import type { CallbackUrl } from '../../service/callback-urls.ts'
 
 /**
- * Presses the console's "validate" through PUBLIC_URL, from here: name, certificate with its whole chain, proxy, key
- * and Token in one. Nothing is sent. Like a Java client, this one fetches no missing intermediate.
+ * Validates each callback URL through PUBLIC_URL as the platform's console does: this checks name, certificate with its
+ * whole chain, proxy, key and Token. No message is sent. Like a Java client, this one fetches no missing intermediate.
  */
 export async function checkCallbackUrls(
   entries: readonly CallbackUrl[],

@@ -5,30 +5,30 @@ import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
 const ABOUT = 'certificate'
 
 /**
- * The certificate that is served: key, names, chain, end.
+ * Checks the certificate that is served: its key, names, chain and expiry.
  * @param now ms since the epoch.
  */
 export function checkCertificate(config: Config, now: number): readonly CheckResult[] {
   if (!config.TLS)
     return [ok(ABOUT, 'TLS=off: a proxy in front has to end TLS, the platform calls https only')]
   try {
-    return served(config, now)
+    return checkFiles(config, now)
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error
     return [fail(ABOUT, error.message, 'the service does not start without a certificate and its key')]
   }
 }
 
-function served(config: Config, now: number): readonly CheckResult[] {
+function checkFiles(config: Config, now: number): readonly CheckResult[] {
   const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
   const certificate = loadCertificate(files, now)
   const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
-  const findings: CheckResult[] = [
+  const results: CheckResult[] = [
     ok(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`),
   ]
   const host = config.PUBLIC_URL === undefined ? undefined : new URL(config.PUBLIC_URL).hostname
   if (host !== undefined && !certificate.covers(host.replace(/^\[|\]$/g, '')))
-    findings.push(
+    results.push(
       fail(
         ABOUT,
         `is not for ${host}, the host in PUBLIC_URL`,
@@ -39,7 +39,7 @@ function served(config: Config, now: number): readonly CheckResult[] {
   for (const problem of certificate.problems) {
     const [what = problem, next = 'see that a certificate of a public authority is served'] =
       problem.split(/: (.*)/)
-    findings.push(broken ? fail(ABOUT, what, next) : warn(ABOUT, what, next))
+    results.push(broken ? fail(ABOUT, what, next) : warn(ABOUT, what, next))
   }
-  return findings
+  return results
 }

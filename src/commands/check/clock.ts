@@ -3,14 +3,14 @@ import { request as httpsRequest } from 'node:https'
 import type { Config } from '../../config/config.ts'
 import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
 
-/** The time that a server says it is, ms since the epoch; null when it cannot be asked, or does not say. */
+/** Asks a server for its time, ms since the epoch; null when it does not answer or sends no Date. */
 export type ReadServerDate = (url: string) => Promise<number | null>
 
 const WITHIN_MS = 4000
-/** A Date header has whole seconds, and was on its way for a while. */
-const UNSURE_MS = 5000
+/** A Date header has whole seconds and takes a while to arrive: a smaller difference says nothing. */
+const TOLERANCE_MS = 5000
 
-/** Asks for nothing; whatever is answered has a Date (RFC 9110, 6.6.1). */
+/** Sends a HEAD request: any answer has a Date (RFC 9110, 6.6.1). */
 export const readServerDate: ReadServerDate = url =>
   new Promise(resolve => {
     const ask = url.startsWith('https:') ? httpsRequest : httpRequest
@@ -25,20 +25,20 @@ export const readServerDate: ReadServerDate = url =>
   })
 
 /**
- * This machine's clock beside Twilio's. One that is wrong makes fresh signatures look old, and certificates not yet
- * valid or expired.
+ * Compares this machine's clock with Twilio's. A wrong clock makes new signatures look old, and certificates not yet valid
+ * or expired.
  */
 export async function checkClock(
   config: Config,
   dateAt: ReadServerDate,
   now: () => number,
 ): Promise<readonly CheckResult[]> {
-  // Without SMS there is nobody to ask whom this service asks anyway.
+  // Only a server that the service calls anyway is asked, and without SMS there is none.
   if (config.SMS_TOKEN === undefined) return []
-  const theirs = await dateAt(config.TWILIO_API_URL)
-  if (theirs === null) return []
-  const aheadMs = now() - theirs
-  if (Math.abs(aheadMs) <= UNSURE_MS) return [ok('clock', "agrees with Twilio's")]
+  const serverTime = await dateAt(config.TWILIO_API_URL)
+  if (serverTime === null) return []
+  const aheadMs = now() - serverTime
+  if (Math.abs(aheadMs) <= TOLERANCE_MS) return [ok('clock', "agrees with Twilio's")]
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
   return [
     warn(

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts'
 import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 import { type ResolveTxt, readTxt } from './dns.ts'
 
-/** DKIM: the key can be read, and the DNS shows its other half. */
+/** Checks that the DKIM key can be read and that the DNS has its public half. */
 export async function checkDkim(
   config: Config,
   readFile: (path: string) => string,

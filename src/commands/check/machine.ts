@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 
-/** What the machine, or the container, lets a process have; null: it does not say. */
-export interface Machine {
+/** The limits that the machine, or the container, sets for a process; null where they cannot be read. */
+export interface MachineLimits {
   /** Free octets of the file system that a directory is on. */
   freeBytes(directory: string): number | null
   openFiles(): number | null
@@ -14,7 +14,7 @@ export interface Machine {
   mode(path: string): number | null
 }
 
-export function createMachine(): Machine {
+export function createMachineLimits(): MachineLimits {
   return {
     freeBytes(directory) {
       const { bavail, bsize } = statfsSync(directory)
@@ -27,7 +27,7 @@ export function createMachine(): Machine {
     },
     memory() {
       const most = process.constrainedMemory()
-      // Without a limit it is 0, or more than there is.
+      // Without a limit this is 0, or more than the machine has.
       return most === 0 || most > 2 ** 50 ? null : most
     },
     mode: path => (existsSync(path) ? statSync(path).mode & 0o777 : null),
@@ -35,31 +35,38 @@ export function createMachine(): Machine {
 }
 
 const MB = 1_000_000
-/** What a waiting message takes on disk, octets. */
+/** Octets that a waiting message takes on disk. */
 const PER_MESSAGE = 1000
-/** Below this the next minutes fill it. */
+/** A disk with less free space is full within minutes. */
 const LEAST_FREE = 50 * MB
-/** Each connection takes one, of callers and to providers. */
+/** Each connection takes one file, of callers and to providers. */
 const ENOUGH_FILES = 4096
-/** The process at work, with what a burst takes. */
+/** Octets that the process takes during a burst. */
 const ENOUGH_MEMORY = 200 * MB
 
 /** Disk, open files, memory, and who can read the settings. */
-export function checkMachine(config: Config, dotenvPath: string, machine: Machine): readonly CheckResult[] {
+export function checkMachine(
+  config: Config,
+  dotenvPath: string,
+  machine: MachineLimits,
+): readonly CheckResult[] {
   return [
-    ...lookAtDisk(config, machine),
-    ...lookAtOpenFiles(machine),
-    ...lookAtMemory(machine),
-    ...lookAtDotenv(dotenvPath, machine),
+    ...checkDisk(config, machine),
+    ...checkOpenFiles(machine),
+    ...checkMemory(machine),
+    ...checkDotenv(dotenvPath, machine),
   ]
 }
 
-function lookAtDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: Machine): readonly CheckResult[] {
+function checkDisk(
+  { DATABASE_URL: store, MAX_BACKLOG }: Config,
+  machine: MachineLimits,
+): readonly CheckResult[] {
   if (store.kind !== 'file') return []
-  const directory = nearest(resolve(dirname(store.path)))
+  const directory = nearestExisting(resolve(dirname(store.path)))
   const free = machine.freeBytes(directory)
   if (free === null) return []
-  const what = `${size(free)} free at ${directory}`
+  const what = `${formatSize(free)} free at ${directory}`
   if (free < LEAST_FREE)
     return [
       fail('disk', `${what}: callbacks are answered 503 when it is full`, 'make room, or move DATABASE_URL'),
@@ -68,14 +75,14 @@ function lookAtDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: Machi
     return [
       warn(
         'disk',
-        `${what}: less than MAX_BACKLOG messages need (${size(MAX_BACKLOG * PER_MESSAGE)})`,
+        `${what}: less than MAX_BACKLOG messages need (${formatSize(MAX_BACKLOG * PER_MESSAGE)})`,
         'make room, or lower MAX_BACKLOG',
       ),
     ]
   return [ok('disk', what)]
 }
 
-function lookAtOpenFiles(machine: Machine): readonly CheckResult[] {
+function checkOpenFiles(machine: MachineLimits): readonly CheckResult[] {
   const most = machine.openFiles()
   if (most === null) return []
   const what = `${most} may be open at once`
@@ -89,24 +96,26 @@ function lookAtOpenFiles(machine: Machine): readonly CheckResult[] {
   ]
 }
 
-function lookAtMemory(machine: Machine): readonly CheckResult[] {
+function checkMemory(machine: MachineLimits): readonly CheckResult[] {
   const most = machine.memory()
   if (most === null || most >= ENOUGH_MEMORY) return []
-  return [warn('memory', `${size(most)} are allowed, and a burst of callbacks takes more`, 'allow it 256 MB')]
+  return [
+    warn('memory', `${formatSize(most)} are allowed, and a burst of callbacks takes more`, 'allow it 256 MB'),
+  ]
 }
 
-function lookAtDotenv(path: string, machine: Machine): readonly CheckResult[] {
+function checkDotenv(path: string, machine: MachineLimits): readonly CheckResult[] {
   const mode = machine.mode(path)
   if (mode === null || (mode & 0o004) === 0) return []
   return [warn(path, 'holds secrets, and every user of this machine can read it', `chmod 600 ${path}`)]
 }
 
-function nearest(directory: string): string {
+function nearestExisting(directory: string): string {
   let found = directory
   while (!existsSync(found) && dirname(found) !== found) found = dirname(found)
   return found
 }
 
-function size(octets: number): string {
+function formatSize(octets: number): string {
   return octets < 1000 * MB ? `${Math.round(octets / MB)} MB` : `${(octets / (1000 * MB)).toFixed(1)} GB`
 }

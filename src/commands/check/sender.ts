@@ -2,19 +2,19 @@ import type { Config } from '../../config/config.ts'
 import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
 import { type ResolveTxt, readTxt } from './dns.ts'
 
-/** Names that are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
-const NOWHERE = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/
+/** Reserved names, which are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
+const RESERVED = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/
 
 /**
- * What receivers look up about who mails are from: SPF of the bounce address's domain (RFC 7208) and DMARC of
- * MAIL_FROM's (RFC 7489). Without them mails are refused or end among the junk. Whether the mail server itself is in
- * the SPF record cannot be seen from here.
+ * Checks what receivers look up about a sender: SPF of the bounce address's domain (RFC 7208) and DMARC of MAIL_FROM's
+ * (RFC 7489). Without them mails are refused or sorted as junk. Whether the SPF record contains the mail server cannot be
+ * checked from here.
  */
 export async function checkSender(config: Config, resolveTxt: ResolveTxt): Promise<readonly CheckResult[]> {
   if (config.EMAIL_TOKEN === undefined || config.MAIL_FROM === undefined) return []
   const from = domainOf(config.MAIL_FROM.address)
   const bounce = domainOf(config.MAIL_BOUNCE_TO ?? config.MAIL_FROM.address)
-  if (NOWHERE.test(from))
+  if (RESERVED.test(from))
     return [
       warn(
         'MAIL_FROM',
@@ -23,16 +23,16 @@ export async function checkSender(config: Config, resolveTxt: ResolveTxt): Promi
       ),
     ]
   return await Promise.all([
-    lookAtSpf(bounce, resolveTxt),
-    lookAtDmarc({ from, bounce, dkim: config.DKIM_DOMAIN }, resolveTxt),
+    checkSpf(bounce, resolveTxt),
+    checkDmarc({ from, bounce, dkim: config.DKIM_DOMAIN }, resolveTxt),
   ])
 }
 
-async function lookAtSpf(domain: string, resolveTxt: ResolveTxt): Promise<CheckResult> {
-  const looked = await readTxt(resolveTxt, domain)
-  if (looked.is === 'unknown') return notLookedUp('SPF', domain, looked.why)
+async function checkSpf(domain: string, resolveTxt: ResolveTxt): Promise<CheckResult> {
+  const answer = await readTxt(resolveTxt, domain)
+  if (answer.is === 'unknown') return warnLookupFailed('SPF', domain, answer.why)
   const [record, ...more] =
-    looked.is === 'none' ? [] : looked.records.filter(text => /^v=spf1(?: |$)/i.test(text))
+    answer.is === 'none' ? [] : answer.records.filter(text => /^v=spf1(?: |$)/i.test(text))
   if (record === undefined)
     return warn(
       'SPF',
@@ -58,12 +58,12 @@ interface Domains {
   readonly dkim: string | undefined
 }
 
-async function lookAtDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<CheckResult> {
-  for (const domain of upwards(domains.from)) {
-    const looked = await readTxt(resolveTxt, `_dmarc.${domain}`)
-    if (looked.is === 'unknown') return notLookedUp('DMARC', `_dmarc.${domain}`, looked.why)
-    const record = looked.is === 'none' ? undefined : looked.records.find(text => /^v=DMARC1 *;/i.test(text))
-    if (record !== undefined) return policyOf(record, domain, domains)
+async function checkDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<CheckResult> {
+  for (const domain of parentDomains(domains.from)) {
+    const answer = await readTxt(resolveTxt, `_dmarc.${domain}`)
+    if (answer.is === 'unknown') return warnLookupFailed('DMARC', `_dmarc.${domain}`, answer.why)
+    const record = answer.is === 'none' ? undefined : answer.records.find(text => /^v=DMARC1 *;/i.test(text))
+    if (record !== undefined) return checkPolicy(record, domain, domains)
   }
   return warn(
     'DMARC',
@@ -72,11 +72,12 @@ async function lookAtDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<Ch
   )
 }
 
-function policyOf(record: string, domain: string, { from, bounce, dkim }: Domains): CheckResult {
+function checkPolicy(record: string, domain: string, { from, bounce, dkim }: Domains): CheckResult {
   const policy = /; *p *= *(\w+)/i.exec(record)?.[1] ?? 'none'
   const what = `${domain} has p=${policy}`
-  // Receivers ask for SPF or DKIM of the domain that readers see.
-  if ([bounce, dkim].some(each => each !== undefined && related(each, domain, from))) return ok('DMARC', what)
+  // DMARC passes with SPF or DKIM of the domain that readers see.
+  if ([bounce, dkim].some(each => each !== undefined && isAligned(each, domain, from)))
+    return ok('DMARC', what)
   return ok(
     'DMARC',
     what,
@@ -84,17 +85,17 @@ function policyOf(record: string, domain: string, { from, bounce, dkim }: Domain
   )
 }
 
-function related(domain: string, policyDomain: string, from: string): boolean {
+function isAligned(domain: string, policyDomain: string, from: string): boolean {
   return domain === policyDomain || domain.endsWith(`.${policyDomain}`) || from.endsWith(`.${domain}`)
 }
 
 /** A domain and those above it, but no top-level domain. */
-function upwards(domain: string): readonly string[] {
+function parentDomains(domain: string): readonly string[] {
   const labels = domain.split('.')
   return labels.slice(0, Math.max(1, labels.length - 1)).map((_, at) => labels.slice(at).join('.'))
 }
 
-function notLookedUp(about: string, name: string, why: string): CheckResult {
+function warnLookupFailed(about: string, name: string, why: string): CheckResult {
   return warn(
     about,
     `could not be looked up from here (${why})`,

@@ -7,43 +7,43 @@ const CHANNELS = [
   ['sms', 'SMS_TOKEN'],
 ] as const
 
-/** What can be said about settings by looking at them alone. */
+/** Checks what the settings alone show. */
 export function checkSettings(config: Config): readonly CheckResult[] {
   return [
     ok(
       'settings',
       `read; ${CHANNELS.map(([name, token]) => `${name} is ${config[token] ? 'on' : 'off'}`).join(', ')}`,
     ),
-    ...config.warnings.map(warning => warningOf(warning)),
+    ...config.warnings.map(warning => resultOfWarning(warning)),
     ...CHANNELS.flatMap(([, name]) => {
       const token = config[name]
       return token === undefined ? [] : [ok(name, fingerprint(token))]
     }),
-    ...lookAtCallers(config),
-    ...lookAtLinks(config),
-    ...lookAtBrakes(config),
+    ...checkCallers(config),
+    ...checkLinks(config),
+    ...checkAccountQuotas(config),
   ]
 }
 
 /** A warning of the settings begins with a setting's name and says after a colon what to do. */
-function warningOf(warning: string): CheckResult {
+function resultOfWarning(warning: string): CheckResult {
   const name = /^[A-Z_0-9]+/.exec(warning)?.[0] ?? 'settings'
   const colon = warning.lastIndexOf(': ')
   if (colon < 0) return warn(name, warning, 'see .env.example')
   return warn(name, warning.slice(0, colon), warning.slice(colon + 2))
 }
 
-function lookAtCallers(config: Config): readonly CheckResult[] {
-  const findings: CheckResult[] = []
+function checkCallers(config: Config): readonly CheckResult[] {
+  const results: CheckResult[] = []
   if (config.PUBLIC_URL === undefined)
-    findings.push(
+    results.push(
       warn(
         'PUBLIC_URL',
         'is not set',
         'set it to this service as the platform reaches it, so that `urls` can print what to paste',
       ),
     )
-  const guards = [
+  const protections = [
     'the key in the URL',
     ...(config.ALLOWED_SOURCES.length > 0 ? [`${config.ALLOWED_SOURCES.length} allowed networks`] : []),
     ...(config.POST_SIGNATURE === 'required' ? ['a signature on every POST'] : []),
@@ -52,11 +52,11 @@ function lookAtCallers(config: Config): readonly CheckResult[] {
     config.POST_SIGNATURE === 'observe'
       ? 'once the console or the metrics show that POSTs come signed, set POST_SIGNATURE=required'
       : undefined
-  findings.push(ok('callers', `let in by ${guards.join(', ')}`, next))
-  return findings
+  results.push(ok('callers', `let in by ${protections.join(', ')}`, next))
+  return results
 }
 
-function lookAtLinks(config: Config): readonly CheckResult[] {
+function checkLinks(config: Config): readonly CheckResult[] {
   const hosts = config.LINK_HOSTS.length > 0 ? `to ${config.LINK_HOSTS.join(', ')}` : 'to any host'
   const schemes = config.LINKS_HTTPS_ONLY ? 'https only' : 'http too'
   const next =
@@ -66,11 +66,11 @@ function lookAtLinks(config: Config): readonly CheckResult[] {
   return [ok('links', `${hosts}, ${schemes}`, next)]
 }
 
-/** The brakes for a whole account are off until the operator names a figure. */
-function lookAtBrakes(config: Config): readonly CheckResult[] {
-  const findings: CheckResult[] = []
+/** The quotas of the whole account are off until the operator sets them. */
+function checkAccountQuotas(config: Config): readonly CheckResult[] {
+  const results: CheckResult[] = []
   if (config.SMS_TOKEN !== undefined && config.QUOTA_SMS_PER_DAY === 0)
-    findings.push(
+    results.push(
       warn(
         'quotas',
         'nothing limits all SMS of a day',
@@ -78,12 +78,12 @@ function lookAtBrakes(config: Config): readonly CheckResult[] {
       ),
     )
   if (config.EMAIL_TOKEN !== undefined && config.QUOTA_EMAIL_PER_DAY === 0)
-    findings.push(
+    results.push(
       ok(
         'quotas',
         'nothing limits all mails of a day',
         'QUOTA_EMAIL_PER_DAY would protect your reputation as a sender',
       ),
     )
-  return findings
+  return results
 }

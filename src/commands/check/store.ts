@@ -4,38 +4,38 @@ import type { Config } from '../../config/config.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
 import { type CheckResult, fail, ok } from '../../runtime/check-result.ts'
 
-/** What the private listener says. */
+/** The state of a running service, as its private listener answers. */
 export type ServiceStatus =
   | { readonly is: 'absent' }
   | { readonly is: 'ready' }
   | { readonly is: 'unready'; readonly reason: string }
 
 /**
- * Whether the store can be used. A running service holds the embedded store by a lock, so it is asked; when there is
- * none, or when the store is a shared one, it is opened, made to commit and closed. An embedded one that does not exist yet is not made: whoever runs this
- * may be another user than the service.
- * @param running asks the private listener of a running service, if there is one.
+ * Checks whether the store can be used. A running service locks the embedded store, so it is asked; without one, or with a
+ * shared store, the store is opened, made to commit and closed. An embedded store that does not exist yet is not created,
+ * because the command may run as another user than the service.
+ * @param askService asks the private listener of a running service, if there is one.
  */
 export async function checkStore(
   config: Config,
   open: () => Promise<Outbox>,
-  running: () => Promise<ServiceStatus>,
+  askService: () => Promise<ServiceStatus>,
 ): Promise<readonly CheckResult[]> {
   const { DATABASE_URL: store } = config
-  const service = await running()
-  // A shared store can be tried beside the service: the settings may name another one than the service has.
+  const service = await askService()
+  // A shared store is tried all the same: the settings may name another one than the service uses.
   if (service.is === 'ready' && store.kind === 'file')
     return [ok('store', 'the running service says that it commits')]
   if (service.is === 'unready')
     return [
       fail('store', `the running service does not accept callbacks: ${service.reason}`, 'look at its log'),
-      ...(store.kind === 'postgres' ? [await tryIt(open)] : []),
+      ...(store.kind === 'postgres' ? [await tryStore(open)] : []),
     ]
-  if (store.kind === 'file' && !existsSync(store.path)) return [notThereYet(store.path)]
-  return [await tryIt(open)]
+  if (store.kind === 'file' && !existsSync(store.path)) return [checkCreatable(store.path)]
+  return [await tryStore(open)]
 }
 
-async function tryIt(open: () => Promise<Outbox>): Promise<CheckResult> {
+async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
   try {
     const outbox = await open()
     try {
@@ -51,8 +51,8 @@ async function tryIt(open: () => Promise<Outbox>): Promise<CheckResult> {
   }
 }
 
-/** Looks at the nearest folder that there is. */
-function notThereYet(path: string): CheckResult {
+/** Checks whether the nearest existing folder is writable. */
+function checkCreatable(path: string): CheckResult {
   let folder = dirname(path)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   try {

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts'
 import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 import type { Renderer } from '../../words/render.ts'
 
-/** Templates, built in and the operator's own: every one is tried on every kind when they are read. */
+/** Reports problems of the built-in templates and the operator's own; reading them tries each template with each kind. */
 export function checkTemplates(config: Config, renderer: Renderer): readonly CheckResult[] {
   const problems = renderer.problems().map(({ file, line, reason, is }) => {
     const where = line === undefined ? file : `${file}:${line}`

@@ -1,22 +1,23 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { checkMachine, createMachine, type Machine } from '../../../src/commands/check/machine.ts'
+import { checkMachine, createMachineLimits, type MachineLimits } from '../../../src/commands/check/machine.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
 /** Plenty of everything. */
-const plenty: Machine = {
+const plenty: MachineLimits = {
   freeBytes: () => 50_000_000_000,
   openFiles: () => 1_048_576,
   memory: () => null,
   mode: () => null,
 }
 
-const look = (has: Partial<Machine> = {}, settings = {}) =>
+const look = (has: Partial<MachineLimits> = {}, settings = {}) =>
   linesOf(checkMachine(load({ ...enough, ...settings }), '.env', { ...plenty, ...has }))
 
-const about = (what: string, has: Partial<Machine>) => look(has).filter(line => line.includes(` ${what}: `))
+const about = (what: string, has: Partial<MachineLimits>) =>
+  look(has).filter(line => line.includes(` ${what}: `))
 
 t.test('plenty of everything is well', async t => {
   const postgres = { DATABASE_URL: 'postgres://db.example.com/courier', STORE_SECRET: 'x'.repeat(22) }
@@ -41,7 +42,7 @@ t.test('settings that everybody on the machine can read', async t => {
 })
 
 t.test('what this machine really has', async t => {
-  const machine = createMachine()
+  const machine = createMachineLimits()
   const directory = t.testdir()
   t.ok((machine.freeBytes(directory) ?? 0) > 0)
   t.ok(machine.openFiles() === null || Number(machine.openFiles()) >= 256)
