@@ -2,18 +2,18 @@ import type { Brand } from './brand.ts'
 import type { Language } from './language.ts'
 import { FALLBACK, matchLocale } from './locales.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
-import { readTemplates, type TemplateProblem } from './template-files.ts'
-import { compileOwnMail, readLanguage, renderSamples } from './template-validation.ts'
+import { readTemplates, type TemplateFiles, type TemplateProblem } from './template-files.ts'
+import { readLanguage, renderSamples, validateOwnTemplate } from './template-validation.ts'
 import { fixedVariables, layoutVariables } from './template-variables.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
 export interface Catalog {
   readonly languages: ReadonlyMap<string, Language>
-  /** The language to say `channel/kind` in when `tag` is wanted: that or its nearest kin, else the fallback. */
-  languageFor(tag: string, what: string): Language
+  /** The language of a `channel/kind` when `tag` is wanted: that or its nearest kin, else the fallback. */
+  languageFor(tag: string, kind: string): Language
   /** A kind's own html or text, in this language's version first, or the layout. */
-  template(part: 'html' | 'txt', name: string, tag: string): Compiled
-  /** Whether both parts of that are the built-in layouts. */
+  template(part: Part, name: string, tag: string): Compiled
+  /** Whether both parts of a mail are the built-in layouts. */
   isBuiltIn(name: string, tag: string): boolean
 }
 
@@ -21,6 +21,15 @@ export interface CatalogLoader {
   /** Reads everything again. A file that is broken now counts as it was when it last was good, or not at all. */
   load(): { readonly catalog: Catalog; readonly problems: readonly TemplateProblem[] }
 }
+
+type Part = 'html' | 'txt'
+const PARTS: readonly Part[] = ['html', 'txt']
+
+/** The text of each template that is used, and the engine with the layout that it may extend. */
+type Sources = ReadonlyMap<string, { readonly source: string; readonly engine: Engine }>
+
+/** Takes the first text of a file that passes: as it is now, as it last was good, the built-in one. */
+type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
 
 /**
  * @param builtIn directory of the words and layouts that come with the service; a fault in it throws
@@ -35,109 +44,127 @@ export function createCatalogLoader(
   /** Text of each override when it was last good. */
   const lastGood = new Map<string, string>()
 
+  function createTake(texts: ReadonlyMap<string, string>, problems: TemplateProblem[]): Take {
+    return (file, validate) => {
+      const now = texts.get(file)
+      if (now !== undefined) {
+        try {
+          const taken = validate(now)
+          lastGood.set(file, now)
+          return taken
+        } catch (error) {
+          problems.push(refusedProblem(file, error))
+        }
+      }
+      const before = lastGood.get(file)
+      if (before !== undefined && before !== now) {
+        try {
+          return validate(before)
+        } catch {
+          // It was good beside another layout. The fault that was named is the one to mend.
+        }
+      }
+      const text = ours.get(file)
+      return text === undefined ? undefined : validate(text)
+    }
+  }
+
   return {
     load() {
-      const read =
-        overrides === undefined
-          ? { texts: new Map<string, string>(), problems: [] }
-          : readTemplates(overrides)
+      const read = overrides === undefined ? { texts: new Map(), problems: [] } : readTemplates(overrides)
       const problems: TemplateProblem[] = [...read.problems]
-      const unreadable = new Set(read.problems.filter(({ is }) => is === 'refused').map(({ file }) => file))
-      for (const file of lastGood.keys()) {
-        const gone = !read.texts.has(file) && !unreadable.has(file) && !unreadable.has('.')
-        if (gone) lastGood.delete(file)
-      }
-
-      /** Takes the first of a file's texts that stands the trial: as it is now, as it last was good, ours. */
-      function take<T>(file: string, trial: (text: string) => T): T | undefined {
-        const now = read.texts.get(file)
-        if (now !== undefined) {
-          try {
-            const taken = trial(now)
-            lastGood.set(file, now)
-            return taken
-          } catch (error) {
-            problems.push(refusedProblem(file, error))
-          }
-        }
-        const before = lastGood.get(file)
-        if (before !== undefined && before !== now) {
-          try {
-            return trial(before)
-          } catch {
-            // It was good beside another layout. The fault that was named is the one to mend.
-          }
-        }
-        const text = ours.get(file)
-        return text === undefined ? undefined : trial(text)
-      }
-
-      const words = createEngine('none')
-      const languages = new Map<string, Language>()
-      for (const file of listFiles('locales/', ours, read.texts, lastGood)) {
-        const tag = file.slice('locales/'.length, -'.json'.length)
-        const language = take(file, text => readLanguage(tag, text, ours.get(file), words, brand))
-        if (language) languages.set(language.tag, language)
-      }
+      forgetRemoved(lastGood, read)
+      const take = createTake(read.texts, problems)
+      const listIn = (folder: string) => listFiles(folder, ours, read.texts, lastGood)
+      const languages = loadLanguages(listIn('locales/'), take, ours, brand)
       const english = languages.get(FALLBACK)
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
       for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
-
-      const sources = new Map<string, { readonly source: string; readonly engine: Engine }>()
-      for (const part of ['html', 'txt'] as const) {
-        const layout = `layout.${part}`
-        const source = take(layout, text => {
-          renderSamples(
-            createEngine(part === 'html' ? 'html' : 'none').compile(text, layoutVariables),
-            english,
-            brand,
-          )
-          return text
-        })
-        if (source === undefined) throw new Error(`the built-in ${layout} is missing`)
-        const engine = createEngine(part === 'html' ? 'html' : 'none', { [layout]: source })
-        sources.set(layout, { source, engine })
-        for (const file of listFiles('messages/', ours, read.texts, lastGood)) {
-          if (!file.endsWith(`.${part}`)) continue
-          const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
-          const source = take(file, text => compileOwnMail(text, name, tag, engine, languages, brand))
-          if (source !== undefined) sources.set(file, { source, engine })
-        }
+      const sources = loadTemplates(listIn('messages/'), take, languages, english, brand)
+      const isOurs = (part: Part, name: string, tag: string) => {
+        const file = fileFor(sources, part, name, tag)
+        return file === `layout.${part}` && sources.get(file)?.source === ours.get(file)
       }
-      return {
-        catalog: {
-          languages,
-          languageFor: createLanguageLookup(languages, english),
-          template: createTemplateLookup(sources, languages, brand),
-          isBuiltIn: (name, tag) =>
-            (['html', 'txt'] as const).every(part => {
-              const file = fileFor(sources, part, name, tag)
-              return file === `layout.${part}` && sources.get(file)?.source === ours.get(file)
-            }),
-        },
-        problems,
+      const catalog = {
+        languages,
+        languageFor: createLanguageLookup(languages, english),
+        template: createTemplateLookup(sources, languages, brand),
+        isBuiltIn: (name: string, tag: string) => PARTS.every(part => isOurs(part, name, tag)),
       }
+      return { catalog, problems }
     },
   }
 }
 
-/** Remembers what was found: working out a language's kin takes longer than saying the message. */
+/** Forgets the overrides that were removed; one that cannot be read now was not. */
+function forgetRemoved(lastGood: Map<string, string>, { texts, problems }: TemplateFiles): void {
+  const unreadable = new Set(problems.filter(({ is }) => is === 'refused').map(({ file }) => file))
+  if (unreadable.has('.')) return
+  for (const file of lastGood.keys()) if (!texts.has(file) && !unreadable.has(file)) lastGood.delete(file)
+}
+
+function loadLanguages(
+  files: readonly string[],
+  take: Take,
+  ours: ReadonlyMap<string, string>,
+  brand: Brand,
+): ReadonlyMap<string, Language> {
+  const engine = createEngine('none')
+  const languages = new Map<string, Language>()
+  for (const file of files) {
+    const tag = file.slice('locales/'.length, -'.json'.length)
+    const language = take(file, text => readLanguage(tag, text, ours.get(file), engine, brand))
+    if (language) languages.set(language.tag, language)
+  }
+  return languages
+}
+
+/** The layouts, and the kinds' own templates in `files`. */
+function loadTemplates(
+  files: readonly string[],
+  take: Take,
+  languages: ReadonlyMap<string, Language>,
+  english: Language,
+  brand: Brand,
+): Sources {
+  const sources = new Map<string, { readonly source: string; readonly engine: Engine }>()
+  for (const part of PARTS) {
+    const escape = part === 'html' ? 'html' : 'none'
+    const layout = `layout.${part}`
+    const layoutSource = take(layout, text => {
+      renderSamples(createEngine(escape).compile(text, layoutVariables), english, brand)
+      return text
+    })
+    if (layoutSource === undefined) throw new Error(`the built-in ${layout} is missing`)
+    const engine = createEngine(escape, { [layout]: layoutSource })
+    sources.set(layout, { source: layoutSource, engine })
+    for (const file of files) {
+      if (!file.endsWith(`.${part}`)) continue
+      const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
+      const source = take(file, text => validateOwnTemplate(text, name, tag, engine, languages, brand))
+      if (source !== undefined) sources.set(file, { source, engine })
+    }
+  }
+  return sources
+}
+
+/** Caches the language of each tag: matching tags takes longer than rendering a message. */
 function createLanguageLookup(
   languages: ReadonlyMap<string, Language>,
   fallback: Language,
 ): Catalog['languageFor'] {
   const found = new Map<string, Language>()
-  return (tag, what) => {
+  return (tag, kind) => {
     const language =
       found.get(tag) ?? languages.get(matchLocale(tag, languages.keys()) ?? FALLBACK) ?? fallback
     if (found.size < 100) found.set(tag, language)
-    return language.kinds.has(what) ? language : fallback
+    return language.kinds.has(kind) ? language : fallback
   }
 }
 
-/** Finds a kind's template and compiles it for a language, with all that never changes printed in, when first asked. */
+/** Finds a kind's template, and compiles it for a language when it is first needed, with the fixed variables printed in. */
 function createTemplateLookup(
-  sources: ReadonlyMap<string, { readonly source: string; readonly engine: Engine }>,
+  sources: Sources,
   languages: ReadonlyMap<string, Language>,
   brand: Brand,
 ): Catalog['template'] {
@@ -157,35 +184,26 @@ function createTemplateLookup(
 }
 
 /** A kind's own file in this language, its own in all, or the layout. */
-function fileFor(
-  sources: ReadonlyMap<string, unknown>,
-  part: 'html' | 'txt',
-  name: string,
-  tag: string,
-): string {
+function fileFor(sources: Sources, part: Part, name: string, tag: string): string {
   const own = [`messages/${name}.${tag}.${part}`, `messages/${name}.${part}`]
   return own.find(file => sources.has(file)) ?? `layout.${part}`
 }
 
-/** What a language could do with, as warnings. */
+/** The words and plural forms that a language lacks, as warnings. */
 function findGaps(tag: string, language: Language, english: Language): readonly TemplateProblem[] {
   const file = `locales/${tag}.json`
   const missing = [...english.kinds].filter(name => !language.kinds.has(name))
-  const wordless = `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`
-  const formless = `has no form for ${language.missingForms.join(', ')}: other is used`
+  const noWords = `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`
+  const noForms = `has no form for ${language.missingForms.join(', ')}: other is used`
   return [
-    ...(missing.length > 0 ? [wordless] : []),
-    ...(language.missingForms.length > 0 ? [formless] : []),
-  ].map(reason => ({
-    file,
-    reason,
-    is: 'warning' as const,
-  }))
+    ...(missing.length > 0 ? [noWords] : []),
+    ...(language.missingForms.length > 0 ? [noForms] : []),
+  ].map(reason => ({ file, reason, is: 'warning' }))
 }
 
 function refusedProblem(file: string, error: unknown): TemplateProblem {
-  const { message, line } = templateFaultOf(error)
-  return { file, ...(line !== undefined && { line }), reason: message, is: 'refused' }
+  const { message: reason, line } = templateFaultOf(error)
+  return { file, line, reason, is: 'refused' }
 }
 
 function listFiles(folder: string, ...sets: readonly ReadonlyMap<string, string>[]): readonly string[] {

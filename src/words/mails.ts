@@ -23,13 +23,19 @@ export interface MailRenderer {
   ): { readonly subject: string; readonly html: Body; readonly text: Body }
 }
 
-/** What is worked out once for all mails of a catalog. */
-interface Once {
-  readonly forms: PrecompiledLayouts
-  readonly ofKind: Map<string, { readonly known: ReadonlyMap<string, string>; readonly standard: boolean }>
+/** What all mails of a catalog share. */
+interface CatalogCache {
+  readonly layouts: PrecompiledLayouts
+  readonly kinds: Map<string, KindCache>
 }
 
-/** Puts words into layouts. @param locale the language of a mail that names none */
+interface KindCache {
+  /** Lines of the layout, encoded. */
+  readonly known: ReadonlyMap<string, string>
+  readonly isBuiltIn: boolean
+}
+
+/** Renders mails: puts words into layouts. @param locale the language of a mail that names none */
 export function createMailRenderer({
   brand,
   locale,
@@ -37,57 +43,38 @@ export function createMailRenderer({
   readonly brand: Brand
   readonly locale: string
 }): MailRenderer {
-  const once = new WeakMap<Catalog, Once>()
-  return {
-    view,
-    encode(catalog, sample) {
-      const { language, words, subject, scope, html, text } = wordsOf(catalog, sample)
-      const { forms, ofKind } = onceOf(catalog)
-      const key = `${sample.name}/${language.tag}`
-      let kind = ofKind.get(key)
-      if (!kind) {
-        kind = {
-          known: knownLines(catalog, sample.name, language.tag),
-          standard: catalog.isBuiltIn(sample.name, language.tag),
-        }
-        ofKind.set(key, kind)
-      }
-      const { known, standard } = kind
-      if (standard && words.text === null) {
-        return { subject, ...forms.encode({ key, scope, words, html, text, known }) }
-      }
-      const full = { ...scope, words }
-      return { subject, html: encodeBody(html(full), known), text: encodeBody(text(full)) }
-    },
-  }
+  const caches = new WeakMap<Catalog, CatalogCache>()
 
   function view(catalog: Catalog, sample: Sample): MailView {
-    const { language, words, subject, scope, html, text } = wordsOf(catalog, sample)
+    const { language, words, subject, scope, html, text } = prepare(catalog, sample)
     const full = { ...scope, words }
     return { subject, html: html(full), text: text(full), locale: language.tag, dir: language.dir }
   }
 
-  /** What a layout is rendered with, and the layouts. */
-  function wordsOf(catalog: Catalog, { kind, name, content }: Sample) {
+  /** The words of a mail, and its layouts with the scope that they are rendered with. */
+  function prepare(catalog: Catalog, { kind, name, content }: Sample) {
     const language = catalog.languageFor(content.locale ?? locale, `email/${name}`)
     const validity = statedValidity(language, 'email', content)
     const values = scopeOf('email', kind, content, { brand, locale: language, validity })
     const words = language.mailWords(name, values)
-    // The platform gives its mails a subject; what the service says of itself is headed by it.
+    // The platform gives its mails a subject; an alert of the service has its heading for one.
     const subject = content.subject ?? words.heading
     const html = catalog.template('html', name, language.tag)
     const text = catalog.template('txt', name, language.tag)
     return { language, words, subject, scope: { ...values, subject }, html, text }
   }
 
-  function onceOf(catalog: Catalog): Once {
-    const made = once.get(catalog) ?? { forms: createPrecompiledLayouts(), ofKind: new Map() }
-    once.set(catalog, made)
+  function kindCache({ kinds }: CatalogCache, catalog: Catalog, name: string, tag: string): KindCache {
+    const key = `${name}/${tag}`
+    const cached = kinds.get(key)
+    if (cached) return cached
+    const made = { known: sharedLines(catalog, name, tag), isBuiltIn: catalog.isBuiltIn(name, tag) }
+    kinds.set(key, made)
     return made
   }
 
-  /** Learnt from two invented mails of the kind: what they share is of the layout and the words, not of a message. */
-  function knownLines(catalog: Catalog, name: string, tag: string): ReadonlyMap<string, string> {
+  /** Learnt from two invented mails of the kind: the lines that they share are of the layout and the words, not of a message. */
+  function sharedLines(catalog: Catalog, name: string, tag: string): ReadonlyMap<string, string> {
     const sample = samples.find(one => one.channel === 'email' && one.name === name)
     if (!sample) return new Map()
     const htmlOf = (one: Sample) => view(catalog, { ...one, content: { ...one.content, locale: tag } }).html
@@ -97,5 +84,21 @@ export function createMailRenderer({
       // An operator's template need not be fit for invented values.
       return new Map()
     }
+  }
+
+  return {
+    view,
+    encode(catalog, sample) {
+      const { language, words, subject, scope, html, text } = prepare(catalog, sample)
+      const cache = caches.get(catalog) ?? { layouts: createPrecompiledLayouts(), kinds: new Map() }
+      caches.set(catalog, cache)
+      const { known, isBuiltIn } = kindCache(cache, catalog, sample.name, language.tag)
+      if (isBuiltIn && words.text === null) {
+        const key = `${sample.name}/${language.tag}`
+        return { subject, ...cache.layouts.encode({ key, scope, words, html, text, known }) }
+      }
+      const full = { ...scope, words }
+      return { subject, html: encodeBody(html(full), known), text: encodeBody(text(full)) }
+    },
   }
 }

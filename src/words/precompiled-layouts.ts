@@ -4,12 +4,12 @@ import { type Body, encodeBody, encodedLine, quotedPrintable } from './mime.ts'
 import type { Compiled, Scope } from './template-engine.ts'
 
 /**
- * A form is a layout rendered once, with blanks where a message's own strings go; saying a message is then filling it in,
- * which takes a fraction of the time (the engine walks some 60 nodes for a layout, and most of what it prints is the same
- * in every mail).
+ * A precompiled layout was rendered once, with placeholders where a message's own strings go; rendering a message then
+ * fills them, which takes a fraction of the time (the engine walks some 60 nodes for a layout, and most of what it prints
+ * is the same in every mail).
  *
  * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on what
- * `shapeOf` tells apart. A test compares form and layout over random messages. An operator's layout is rendered as it
+ * `shapeOf` tells apart. A test compares both over random messages. An operator's layout is rendered as it
  * stands, every time.
  */
 export interface PrecompiledLayouts {
@@ -38,26 +38,26 @@ interface PrecompiledLayout {
   readonly text: Line
 }
 
-/** Brackets of a blank's number, from Unicode's private use area: no template has them. */
-const BLANK = /\uE000(\d+)\uE001/
-/** Far more shapes than kinds, languages and rows make. */
+/** A placeholder's number between characters of Unicode's private use area, which no template has. */
+const PLACEHOLDER = /\uE000(\d+)\uE001/
+/** Far more than there are kinds, languages and numbers of rows. */
 const MAX_LAYOUTS = 2000
 
 export function createPrecompiledLayouts(): PrecompiledLayouts {
-  const forms = new Map<string, PrecompiledLayout>()
+  const layouts = new Map<string, PrecompiledLayout>()
   return {
     encode(message) {
       const { scope, words, known } = message
       const key = `${message.key}/${shapeOf(scope, words)}`
-      let form = forms.get(key)
-      if (!form) {
-        form = precompile(message)
-        if (forms.size < MAX_LAYOUTS) forms.set(key, form)
+      let layout = layouts.get(key)
+      if (!layout) {
+        layout = precompile(message)
+        if (layouts.size < MAX_LAYOUTS) layouts.set(key, layout)
       }
       const strings = stringsOf(scope, words)
       return {
-        html: fillHtml(form.html, strings, known),
-        text: encodeBody(fillLine(form.text, strings, asItIs)),
+        html: fillHtml(layout.html, strings, known),
+        text: encodeBody(fillLine(layout.text, strings, asItIs)),
       }
     },
   }
@@ -89,27 +89,27 @@ function stringsOf(scope: Scope, words: MailWords): readonly (string | null)[] {
   ]
 }
 
-/** Renders the layouts with a blank for each of those strings. */
-function precompile({ scope, words, html, text: twin, known }: LayoutInput): PrecompiledLayout {
-  const there = stringsOf(scope, words).map(string => string !== null)
+/** Renders the layouts with a placeholder for each of those strings. */
+function precompile({ scope, words, html, text: renderText, known }: LayoutInput): PrecompiledLayout {
+  const present = stringsOf(scope, words).map(string => string !== null)
   let number = 0
-  const blank = () => `\uE000${number++}\uE001`
-  const blankIf = () => (there[number] ? blank() : (number++, null))
+  const placeholder = () => `\uE000${number++}\uE001`
+  const placeholderIf = () => (present[number] ? placeholder() : (number++, null))
   const full = {
     ...scope,
-    subject: blankIf(),
-    code: blankIf(),
-    link: { url: blankIf(), host: blankIf() },
+    subject: placeholderIf(),
+    code: placeholderIf(),
+    link: { url: placeholderIf(), host: placeholderIf() },
     words: {
       ...words,
-      heading: blank(),
-      preheader: blank(),
-      button: blankIf(),
-      link: blankIf(),
-      footer: blank(),
-      before: words.before.map(blank),
-      after: words.after.map(blank),
-      details: words.details.map(() => ({ label: blank(), value: blank() })),
+      heading: placeholder(),
+      preheader: placeholder(),
+      button: placeholderIf(),
+      link: placeholderIf(),
+      footer: placeholder(),
+      before: words.before.map(placeholder),
+      after: words.after.map(placeholder),
+      details: words.details.map(() => ({ label: placeholder(), value: placeholder() })),
     },
   }
   const parts: Part[] = []
@@ -120,11 +120,11 @@ function precompile({ scope, words, html, text: twin, known }: LayoutInput): Pre
     else if (typeof last === 'string') parts[parts.length - 1] = last + encodedLine(line, known)
     else parts.push(encodedLine(line, known))
   }
-  return { html: parts, text: piecesOf(twin(full)) }
+  return { html: parts, text: piecesOf(renderText(full)) }
 }
 
 function piecesOf(line: string): Line {
-  return line.split(BLANK).map((piece, i) => (i % 2 === 1 ? Number(piece) : piece))
+  return line.split(PLACEHOLDER).map((piece, i) => (i % 2 === 1 ? Number(piece) : piece))
 }
 
 function fillHtml(

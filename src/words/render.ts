@@ -11,14 +11,14 @@ import type {
 import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
-import { type BrandSettings, createBrand } from './brand.ts'
+import { type Brand, type BrandSettings, createBrand } from './brand.ts'
 import { createMailRenderer, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import { createRenderCache } from './render-cache.ts'
 import { chooseText } from './sms-text.ts'
 import type { TemplateProblem } from './template-files.ts'
 import { scopeOf, statedValidity } from './template-variables.ts'
-import { createTemplates, type TemplatesOptions } from './templates.ts'
+import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
 
 export interface RendererOptions {
   readonly brand: BrandSettings
@@ -39,7 +39,7 @@ export interface RendererOptions {
     readonly maxSegments?: number
   }
   readonly log?: NonNullable<TemplatesOptions['log']>
-  /** How often TEMPLATES_DIR is looked at, ms. */
+  /** How often TEMPLATES_DIR is checked for changes, ms. */
   readonly pollEveryMs?: number
 }
 
@@ -53,15 +53,15 @@ export interface Renderer {
   viewMail(message: NewMessage): MailView
   /** Tags of the languages there are. */
   readonly locales: readonly string[]
-  /** What is wrong with templates now. */
+  /** Problems of the templates now. */
   problems(): readonly TemplateProblem[]
-  /** Reads the templates again now, and says what is wrong with them. */
+  /** Reads the templates again now. @returns their problems */
   reload(): readonly TemplateProblem[]
-  /** Stops looking for changes. */
+  /** Stops watching for changes. */
   close(): void
 }
 
-/** Words were found, but the message must not go out with them. */
+/** The message must not be sent: there are no words for it, or they come out too long. */
 export class Unrenderable extends Error {
   override readonly name = 'Unrenderable'
 }
@@ -73,7 +73,7 @@ const BUILT_IN = fileURLToPath(new URL('./templates/', import.meta.url))
  * @throws TypeError for a brand colour, sender or domain that cannot be used
  */
 export function createRenderer(options: RendererOptions): Renderer {
-  const { locale, localeByCountry, sms } = options
+  const { locale, localeByCountry } = options
   const brand = createBrand(options.brand)
   const compose = createComposer(options.mail)
   const templates = createTemplates({
@@ -86,18 +86,7 @@ export function createRenderer(options: RendererOptions): Renderer {
   })
   const mails = createMailRenderer({ brand, locale })
   const mailParts = createRenderCache<ReturnType<typeof mails.encode>>()
-  const smsBodies = createRenderCache<string>()
-
-  return {
-    render: message => (message.channel === 'email' ? renderMail(message) : renderSms(message)),
-    viewMail,
-    get locales() {
-      return [...templates.current().languages.keys()]
-    },
-    problems: templates.problems,
-    reload: templates.reload,
-    close: templates.close,
-  }
+  const renderSms = createSmsRenderer(options, brand, templates)
 
   function renderMail(message: NewMessage): OutgoingMail {
     const { id, recipient: to, arrivedAt, expiresAt } = message
@@ -108,20 +97,36 @@ export function createRenderer(options: RendererOptions): Renderer {
     return { channel: 'email', id, to, raw: compose({ ...parts, id, to, arrivedAt }), expiresAt }
   }
 
-  function viewMail(message: NewMessage): MailView {
-    const sample = chooseWords(message)
-    return templates.renderWith(`email/${sample.name}`, catalog => mails.view(catalog, sample))
+  return {
+    render: message => (message.channel === 'email' ? renderMail(message) : renderSms(message)),
+    viewMail(message) {
+      const sample = chooseWords(message)
+      return templates.renderWith(`email/${sample.name}`, catalog => mails.view(catalog, sample))
+    },
+    get locales() {
+      return [...templates.current().languages.keys()]
+    },
+    problems: templates.problems,
+    reload: templates.reload,
+    close: templates.close,
   }
+}
 
-  function renderSms(message: NewMessage): OutgoingSms {
+function createSmsRenderer(
+  { locale, localeByCountry, sms }: RendererOptions,
+  brand: Brand,
+  templates: Templates,
+): (message: NewMessage) => OutgoingSms {
+  const { pluginSenders, countrySenders, webotpDomain, maxSegments } = sms
+  const bodies = createRenderCache<string>()
+  return message => {
     const { id, recipient: to, expiresAt } = message
     const { name, kind, content } = chooseWords(message)
-    const { pluginSenders, countrySenders, webotpDomain, maxSegments } = sms
     const country =
       localeByCountry?.size || countrySenders?.size ? parsePhoneNumberFromString(to)?.country : undefined
     const tag = content.locale ?? (country && localeByCountry?.get(country)) ?? locale
     const plugin = content.pluginId === undefined ? undefined : pluginSenders?.get(content.pluginId)
-    const body = smsBodies(content, templates.current(), `${name}/${tag}`, () =>
+    const body = bodies(content, templates.current(), `${name}/${tag}`, () =>
       templates.renderWith(`sms/${name}`, catalog => {
         const language = catalog.languageFor(tag, `sms/${name}`)
         const validity = statedValidity(language, 'sms', content)
@@ -138,7 +143,7 @@ export function createRenderer(options: RendererOptions): Renderer {
   }
 }
 
-/** Which words a message is said in: its kind's, or the frame around the platform's plain text. */
+/** The words of a message: its kind's, or those around the platform's plain text. */
 function chooseWords({ channel, kind: name, content }: NewMessage): Sample {
   const kind = content.words === 'plain' ? undefined : findKind(channel, name)
   if (!kind && content.plain === undefined) throw new Unrenderable(`no words for ${name}, and no plain text`)

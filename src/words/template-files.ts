@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Something an operator should know about a template. */
+/** A problem of a template, for the operator. */
 export interface TemplateProblem {
   /** Within TEMPLATES_DIR, such as `locales/de.json`; `built-in` in front when it is one of ours. */
   readonly file: string
@@ -13,7 +13,7 @@ export interface TemplateProblem {
   readonly is: 'refused' | 'warning'
 }
 
-/** Directory to what its files are called. Nothing else is ever read. */
+/** The names of the files in each folder. No other file is ever read. */
 const FOLDERS = {
   '': /^layout\.(?:html|txt)$/,
   locales: /^[\w-]+\.json$/,
@@ -26,7 +26,7 @@ export interface TemplateFiles {
   readonly problems: readonly TemplateProblem[]
 }
 
-/** Reads a directory of templates, whole. What cannot be read is a problem, not an error. */
+/** Reads a directory of templates, whole. A file that cannot be read is a problem, not an error. */
 export function readTemplates(dir: string): TemplateFiles {
   const texts = new Map<string, string>()
   const problems: TemplateProblem[] = []
@@ -50,8 +50,38 @@ export function readTemplates(dir: string): TemplateFiles {
   return { texts, problems }
 }
 
-/** What changes whenever a template does: names, sizes and times. Follows links, as mounted ConfigMaps are made of them. */
-export async function fingerprint(dir: string): Promise<string> {
+/**
+ * Calls `onChange` when the directory's templates have changed.
+ * @returns a function that ends it
+ */
+export function watchDirectory(dir: string, pollEveryMs: number, onChange: () => void): () => void {
+  /** The fingerprint at the last check, and when `onChange` was last called. */
+  let lastSeen: string | undefined
+  let lastReported: string | undefined
+  let checking = false
+
+  async function check(): Promise<void> {
+    if (checking) return
+    checking = true
+    const now = await fingerprint(dir)
+    checking = false
+    // A file may be half written: report only what has not changed from one check to the next. Also after the first
+    // two, because a file may have been written between the reading at the start and the first check.
+    if (now !== lastReported && now === lastSeen) {
+      onChange()
+      lastReported = now
+    }
+    lastSeen = now
+  }
+
+  const timer = setInterval(() => void check(), pollEveryMs)
+  timer.unref()
+  void check()
+  return () => clearInterval(timer)
+}
+
+/** Names, sizes and times: changes whenever a template does. Follows links, as mounted ConfigMaps are made of them. */
+async function fingerprint(dir: string): Promise<string> {
   const parts: string[] = []
   for (const folder of Object.keys(FOLDERS)) {
     const names = await readdir(join(dir, folder)).catch((error: unknown) => [codeOf(error)])

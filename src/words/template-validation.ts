@@ -8,10 +8,8 @@ import { FALLBACK } from './locales.ts'
 import type { Compiled, Engine } from './template-engine.ts'
 import { layoutVariables, scopeOf, statedValidity } from './template-variables.ts'
 
-/** What a template goes through before a reader ever sees it. */
-
 /**
- * A language from its file, tried on every kind.
+ * Reads a language from its file, and renders every kind in it, so that what would fail for a reader fails here.
  * @param base the text of the built-in file of that language, which the operator's may override in parts
  * @throws TemplateFault, or Error whose message says what is wrong
  */
@@ -43,8 +41,8 @@ export function readLanguage(
   return language
 }
 
-/** The text of a message's own html or text, tried on its kind. @throws TemplateFault, or Error that says what is wrong */
-export function compileOwnMail(
+/** Validates a kind's own html or text on samples, and gives it back. @throws TemplateFault, or Error that says what is wrong */
+export function validateOwnTemplate(
   text: string,
   name: string,
   tag: string | undefined,
@@ -59,7 +57,7 @@ export function compileOwnMail(
   return text
 }
 
-/** Renders the samples, full and sparse, so that what would fail for a reader fails here. */
+/** Renders the samples, with all parameters and with the required ones, so that what would fail for a reader fails here. */
 export function renderSamples(compiled: Compiled, language: Language, brand: Brand, only?: string): void {
   for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
     const { channel, name, kind, content } = sample
