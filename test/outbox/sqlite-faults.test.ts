@@ -265,6 +265,24 @@ t.test('a call that fails for itself takes no other along', async t => {
   await outbox.close()
 })
 
+t.test('a duplicate that ended in a transaction that was undone is reported once', async t => {
+  const outbox = await openAt(pathIn(t))
+  const old = sample(clock, { lifeMs: 1000 })
+  await outbox.accept([old])
+  clock.advance(2000)
+  const faulty = sample(clock, { recipient: 'b@example.com' })
+  const unmasked = { ...faulty, message: { ...faulty.message, masked: null as unknown as string } }
+  const [stored, failed] = await Promise.allSettled([
+    outbox.accept([sample(clock)]),
+    outbox.accept([unmasked]),
+  ])
+  t.same([stored?.status, failed?.status], ['fulfilled', 'rejected'])
+  const { settled } = await outbox.claim('email', 1, 1000)
+  t.match(settled, [{ id: old.message.id, state: 'expired' }])
+  t.equal(settled.length, 1)
+  await outbox.close()
+})
+
 t.test('after close, calls are refused; what was called before is committed', async t => {
   const path = pathIn(t)
   const outbox = await openAt(path)

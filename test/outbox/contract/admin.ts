@@ -36,6 +36,15 @@ export async function admin(t: Test, create: Create): Promise<void> {
     t.same(await list({ recipientHash: 'nobody' }), [])
   })
 
+  await t.test('recipients whose hashes begin alike are told apart', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    for (const end of ['1', '2'])
+      await outbox.accept([
+        { ...sample(clock, { recipient: `${end}@example.com` }), recipientHash: `beginning${end}` },
+      ])
+    t.equal((await outbox.queries.listMessages({ limit: 10, recipientHash: 'beginning1' })).length, 1)
+  })
+
   await t.test('counts what arrived since a moment, what waits, and since when', async t => {
     const { outbox, clock } = await fresh(t, create)
     await outbox.accept([sample(clock, { purpose: 'alarm', code: 'old' })])
