@@ -1,6 +1,6 @@
 import type { Int } from './exact-json.ts'
 
-/** What a call to the platform came to. An expected end is a value; only misuse throws. */
+/** The result of a call to the platform. An expected failure is a value; only misuse throws. */
 export type Result<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: Failure }
@@ -30,8 +30,8 @@ export type Failure =
 export function refusesCredential(failure: Failure): boolean {
   if (failure.is !== 'refused') return false
   const { httpStatus, status, code } = failure
-  const told = code === null ? 0 : Math.floor(Number(code) / 10_000)
-  return [httpStatus, status, told].some(each => each === 401 || each === 403)
+  const statusOfCode = code === null ? 0 : Math.floor(Number(code) / 10_000)
+  return [httpStatus, status, statusOfCode].some(each => each === 401 || each === 403)
 }
 
 /** A failure as a log line may have it. */

@@ -46,7 +46,7 @@ async function until(condition: () => boolean): Promise<number> {
   return performance.now() - began
 }
 
-t.test('one replica leads; the other takes over at once when it is told', async t => {
+t.test('one replica leads; when it stops, the other takes over at once', async t => {
   const store = lease()
   const [a, b] = [replica(t, store.leaseFor('a')), replica(t, store.leaseFor('b'))]
   await until(() => a.isLeader())

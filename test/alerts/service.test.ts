@@ -116,7 +116,7 @@ event * 0 - ann@example.com
   },
 )
 
-t.test('after a cut line, a restart and a redelivery, what was told is not told again', async t => {
+t.test('after a cut connection, a restart and a redelivery, no alert is sent twice', async t => {
   const { peers, emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
   const first = await start()
   await subscribed(emulator, 1)
@@ -142,7 +142,7 @@ t.test('after a cut line, a restart and a redelivery, what was told is not told 
   )
 })
 
-t.test('metrics say what the subscription does', async t => {
+t.test('the metrics count messages and alerts', async t => {
   const { emulator, start, peers } = await serving(t, 'alert * 0 - ann@example.com')
   const service = await start()
   await subscribed(emulator, 1)
@@ -154,7 +154,7 @@ t.test('metrics say what the subscription does', async t => {
   t.match(scrape, /callback_courier_alerts_total\{channel="email",kind="device-alert",result="told"\} 1\n/)
 })
 
-t.test('the console says how the subscription does, and why it is away', async t => {
+t.test('the console shows the subscription, and why it last ended', async t => {
   const { emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
   const service = await start()
   await subscribed(emulator, 1)

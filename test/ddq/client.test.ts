@@ -1,7 +1,7 @@
 import t from 'tap'
 import { device, large, quick, second, subscribed } from './line.ts'
 
-t.test('it authenticates, subscribes to each topic, and hands on what comes', async t => {
+t.test('the client authenticates, subscribes to each topic, and hands on the messages', async t => {
   const { server, reporter, messages, contract, ready, until, client } = await subscribed(t)
   await ready()
   t.same([...server.statistics().topics].sort(), [
@@ -58,7 +58,7 @@ t.test(
   },
 )
 
-t.test('garbage is counted by its shape, and swallows no message', async t => {
+t.test('garbage is reported by its shape, and no message is lost to it', async t => {
   const { server, reporter, ids, malformed, ready, until, client, ends } = await subscribed(t)
   await ready()
   server.setFault('garbage', true)
@@ -79,7 +79,7 @@ t.test('garbage is counted by its shape, and swallows no message', async t => {
   t.same(ends, [], 'and ended no connection')
 })
 
-t.test('the order is whatever it is', async t => {
+t.test('messages are handed on in the order in which they come', async t => {
   const { server, reporter, ids, ready, until } = await subscribed(t)
   await ready()
   server.setFault('order', true)
@@ -92,7 +92,7 @@ t.test('the order is whatever it is', async t => {
   t.same(ids(), [sent[1], sent[0], sent[3], sent[2]])
 })
 
-t.test('a slow line is not a dead one', async t => {
+t.test('a connection whose bytes come slowly stays open', async t => {
   const { server, reporter, ids, ready, until, client } = await subscribed(t)
   await ready()
   server.setFault('slow', true)
@@ -101,7 +101,7 @@ t.test('a slow line is not a dead one', async t => {
   t.equal(client.status().connections, 1)
 })
 
-t.test('a connection that is cut is made again, and subscribed again', async t => {
+t.test('after a cut the client connects and subscribes again', async t => {
   const { server, reporter, ids, ready, until, client, logins } = await subscribed(t)
   for (let times = 1; times <= 3; times += 1) {
     await until(() => client.status().connections === times && client.status().state === 'subscribed')
@@ -114,7 +114,7 @@ t.test('a connection that is cut is made again, and subscribed again', async t =
   t.equal(logins(), 1, 'the credential is still good')
 })
 
-t.test('it tries to connect until it can', async t => {
+t.test('the client tries to connect until it succeeds', async t => {
   const { server, reporter, ids, ready, until, client, ends } = await subscribed(t)
   await ready()
   server.proxy.setDown(true)
@@ -126,7 +126,7 @@ t.test('it tries to connect until it can', async t => {
   await until(() => ids().length === 1)
 })
 
-t.test('silence is noticed though the connection stays open', async t => {
+t.test('a silent connection is ended though it stays open', async t => {
   const { server, ready, until, ends } = await subscribed(t)
   await ready()
   const began = performance.now()
@@ -142,7 +142,7 @@ t.test('silence is noticed though the connection stays open', async t => {
   await ready()
 })
 
-t.test('quiet is not silence: heartbeats are answered', async t => {
+t.test('a connection without messages stays open while heartbeats are answered', async t => {
   for (const heartbeat of ['ping', 'settings', 'post:/auth'] as const) {
     const { ready, client } = await subscribed(t, { heartbeat })
     await ready()
@@ -163,20 +163,20 @@ t.test('a refused credential is replaced at once', async t => {
   t.match(ends[1], /^refused: authenticate: refused: HTTP 403, code 4031003/)
 })
 
-t.test('an application that stays refused is not hammered with', async t => {
+t.test('an application that stays refused logs in at once only once', async t => {
   const { logins, until, ends } = await subscribed(t, { appId: 'somebody-else' })
   await until(() => ends.length >= 6)
   t.ok(ends.every(end => end.startsWith('refused: authenticate')))
   t.equal(logins(), ends.length, 'one login a try, none more')
 })
 
-t.test('a wrong path is said, and tried again', async t => {
+t.test('a wrong path is reported, and tried again', async t => {
   const { until, ends } = await subscribed(t, { paths: ['/auth', '/wrong'] })
   await until(() => ends.length >= 2)
   t.match(ends[0], /^refused: subscribe to .*: refused: HTTP 404, code 4041001/)
 })
 
-t.test('a topic that is refused does not take the others along', async t => {
+t.test('a topic that is refused does not end the others', async t => {
   const refused: string[] = []
   const counts: number[] = []
   const { server, reporter, ids, ready, until, client } = await subscribed(t, {
@@ -192,7 +192,7 @@ t.test('a topic that is refused does not take the others along', async t => {
   t.equal(client.status().connections, 1)
 })
 
-t.test('a login that fails is an end like any other', async t => {
+t.test('a failed login ends the connection, and is tried again', async t => {
   const credential = {
     token: async () => ({ ok: false, failure: { is: 'unreachable', message: 'ECONNREFUSED' } }) as const,
     refused: () => {},
@@ -202,7 +202,7 @@ t.test('a login that fails is an end like any other', async t => {
   t.equal(ends[0], 'refused: log in: ECONNREFUSED')
 })
 
-t.test('once stopped it stays so', async t => {
+t.test('a stopped client does not connect again', async t => {
   const { ready, client, server, until } = await subscribed(t)
   await ready()
   client.stop()
@@ -212,7 +212,7 @@ t.test('once stopped it stays so', async t => {
   t.equal(client.status().state, 'off')
 })
 
-t.test('who does not keep up slows the stream down, and memory stays bounded', async t => {
+t.test('a slow consumer slows the stream down, and memory stays bounded', async t => {
   let open = () => {}
   const gate = new Promise<void>(resolve => {
     open = resolve

@@ -13,7 +13,7 @@ if (!device || !large || !rule) throw new Error('no devices')
 const text = (publication: { topic: string; id: unknown; payload: object }, key = 'message_id') =>
   stringifyExactly({ topic: publication.topic, [key]: publication.id, payload: publication.payload })
 
-t.test('each of the four topics is read into its kind', async t => {
+t.test('a message of each of the four topics is parsed into its kind', async t => {
   t.match(parseMessage(text(reporter.online(device, false))), {
     is: 'message',
     message: {
@@ -80,7 +80,7 @@ t.test('identifiers keep every digit', async t => {
   })
 })
 
-t.test('the online flag is read in whichever form it comes', async t => {
+t.test('the online flag may come in any of its forms', async t => {
   for (const flag of [true, 1, '1', 'true', 'online'])
     t.ok(isOnline({ is_online: flag } as OnlineState), String(flag))
   for (const flag of [false, 0, '0', 'false', 'offline'])
@@ -105,7 +105,7 @@ t.test('a leading slash makes no difference to a topic', async t => {
   })
 })
 
-t.test('a payload that is JSON within the JSON is opened', async t => {
+t.test('a payload that is JSON text within the JSON is parsed', async t => {
   const { topic, payload } = reporter.alert(large, true)
   const nested = JSON.stringify({ topic, message_id: '1', payload: stringifyExactly(payload) })
   t.match(parseMessage(nested), {
@@ -129,7 +129,7 @@ t.test('fields that the contract calls optional may be null or missing', async t
   t.equal(read.is, 'message')
 })
 
-t.test('a malformed message says what was wrong by its shape, never by its values', async t => {
+t.test('a malformed message is described by its shape, never by its values', async t => {
   const secret = 'S3CRET'
   const broken = [
     [`{"topic":"/device-biz/state/product","payload":{"product_id":"${secret}"}}`, /device_id/],

@@ -47,11 +47,11 @@ t.test('characters of several bytes survive being cut', async t => {
   t.same(objects(split(text + text, [1])), [text, text])
 })
 
-t.test('a list of objects is its objects', async t => {
+t.test('the objects of a list come one by one', async t => {
   t.same(objects(split('[{"a":1},\n{"a":[{"b":2}]}]')), ['{"a":1}', '{"a":[{"b":2}]}'])
 })
 
-t.test('bytes between objects are garbage, told once, and swallow nothing', async t => {
+t.test('bytes between objects are garbage, reported once, and no object is lost to them', async t => {
   const pieces = split(
     Buffer.concat([Buffer.from('{"a":1}'), Buffer.of(0, 255, 254, 7), Buffer.from('x{"a":2}')]),
     [3],
@@ -60,7 +60,7 @@ t.test('bytes between objects are garbage, told once, and swallow nothing', asyn
   t.same(garbage(pieces), [{ is: 'garbage', bytes: 5, why: 'bytes outside of any object' }])
 })
 
-t.test('an object that breaks off swallows nothing of what follows on the next line', async t => {
+t.test('no object is lost to one that breaks off on the line before', async t => {
   const whole = '{"topic":"a/b","message_id":"7","payload":{"list":[1,{"x":"y"}],"t":true}}'
   for (let cut = 1; cut < whole.length; cut += 1) {
     // Broken off after a colon or in a list, an object may begin there; nobody can tell before its end.
@@ -72,7 +72,7 @@ t.test('an object that breaks off swallows nothing of what follows on the next l
   }
 })
 
-t.test('what cannot be JSON is given up at the byte that shows it', async t => {
+t.test('an object is given up at the first byte that cannot be JSON', async t => {
   for (const broken of [
     '{"a":}',
     '{"a" 1',
@@ -98,7 +98,7 @@ t.test('an object without end is given up at 1 MiB, one too deep at its depth', 
   )
 })
 
-t.test('any bytes at all: nothing is thrown, and a good object afterwards is found', async t => {
+t.test('after any bytes a good object is found, and nothing is thrown', async t => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
       const pieces = split(

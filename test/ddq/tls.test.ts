@@ -6,7 +6,7 @@ import { createDdqClient } from '../../src/ddq/client.ts'
 import type { DdqMessage } from '../../src/ddq/message.ts'
 import { quick } from './line.ts'
 
-t.test('over TLS, to a server whose certificate is trusted, and to no other', async t => {
+t.test('over TLS the client connects only to a server whose certificate is trusted', async t => {
   const certificate = await createCertificate(Date.now())
   const server = createSecureServer(certificate)
   server.on('sessionError', () => {})

@@ -81,7 +81,7 @@ t.test('null, empty and blank mean absent', async t => {
   }
 })
 
-t.test('a subject is needed, on one line, and keeps its own direction', async t => {
+t.test('a subject is required, on one line, and keeps its own direction', async t => {
   for (const subject of [
     null,
     '',
@@ -105,7 +105,7 @@ t.test('a subject is needed, on one line, and keeps its own direction', async t 
   })
 })
 
-t.test('a needed key that is missing or unusable falls back to the plain text', async t => {
+t.test('when a required parameter is missing or unusable the plain text is sent', async t => {
   const plain = 'Your link: https://example.com/x'
   for (const url of [undefined, null, 'javascript:alert(1)', 'https://u:p@example.com/', 17, {}]) {
     const result = read(interpret('email', email({ type: 1, url, hour: 3 }, { plain_email: plain })))
@@ -154,7 +154,7 @@ t.test("the platform's words are said where the settings prefer them", async t =
   t.match(ours.content, { words: 'ours', plain: 'P' })
 })
 
-t.test('optional keys cost a word, not the mail', async t => {
+t.test('a bad optional parameter is left out', async t => {
   const result = read(
     interpret('email', email({ type: 8, username: 'a\u202eb', time: {}, email: 'x\ny', productName: 'T2' })),
   )
@@ -174,7 +174,7 @@ t.test('unknown keys, inherited ones and odd shapes are harmless', async t => {
   }
 })
 
-t.test('validity: decimals count, nonsense is the default of the purpose', async t => {
+t.test('a validity may have decimals; an invalid one counts as not stated', async t => {
   const life = (type: number, hour: unknown) =>
     read(
       interpret(
@@ -193,7 +193,7 @@ t.test('validity: decimals count, nonsense is the default of the purpose', async
   const minute = read(interpret('sms', sms({ type: 1, code: '1', minute: '2.5' })))
   t.equal(minute.validityMs, 150_000)
   const stated = read(interpret('sms', sms({ type: 1, code: '1', minute: 'soon' })))
-  t.same(stated.content.params, { code: '1' }, 'a life that was not stated is not told')
+  t.same(stated.content.params, { code: '1' }, 'a validity that was not stated is not a parameter')
   for (const tooShort of ['0.001', 0.016, '0.000001']) {
     const { validityMs, content } = read(interpret('sms', sms({ type: 1, code: '1', minute: tooShort })))
     t.equal(validityMs, 10 * MINUTE, `${tooShort} minutes are less than a second, and as good as 0`)
@@ -225,7 +225,7 @@ const INVISIBLE = [
   '\u200f \u061c',
 ]
 
-t.test('what nobody sees anything of is blank, and blank means absent', async t => {
+t.test('a text without a visible character is blank, and counts as absent', async t => {
   for (const text of INVISIBLE) {
     const name = encodeURI(text)
     t.match(
@@ -281,7 +281,7 @@ t.test('plain text keeps its lines; control characters make it unusable', async 
   t.notOk('plain' in ours.content)
 })
 
-t.test('links in plain text are held to the same rules', async t => {
+t.test('links in plain text are judged by the same policy', async t => {
   const strict = reader({ linkPolicy: createLinkPolicy({ httpsOnly: true, hosts: ['*.example.com'] }) })
   const said = (text: string) => strict('email', email({ type: 99 }, { plain_email: text }))
   t.ok(read(said('See https://a.example.com/x?y=1, or (https://b.example.com).')))
@@ -296,7 +296,7 @@ t.test('links in plain text are held to the same rules', async t => {
   }
 })
 
-t.test('plain SMS longer than the operator pays for is unusable', async t => {
+t.test('plain SMS text of more than SMS_MAX_SEGMENTS is unusable', async t => {
   const one = reader({ smsMaxSegments: 1 })
   t.match(refused(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(161) }))), { pointer: '/plain_sms' })
   t.ok(read(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(160) }))))

@@ -20,7 +20,7 @@ t.test('ordinary links pass', async t => {
   }
 })
 
-t.test('what could be anything else does not', async t => {
+t.test('links that a browser could read otherwise are refused', async t => {
   for (const url of [
     'javascript:alert(1)',
     'data:text/html,x',
@@ -56,7 +56,7 @@ t.test('what could be anything else does not', async t => {
   }
 })
 
-t.test('LINKS_HTTPS_ONLY', async t => {
+t.test('LINKS_HTTPS_ONLY refuses http links', async t => {
   const https = createLinkPolicy({ httpsOnly: true, hosts: [] })
   t.match(https('http://example.com/'), /https/)
   t.equal(https('https://example.com/'), null)
@@ -87,7 +87,7 @@ t.test('LINK_HOSTS: a host is itself, *. is everything below it', async t => {
   }
 })
 
-t.test('the host is told as a browser would go there', async t => {
+t.test('the host of a link is the one a browser would connect to', async t => {
   t.equal(hostOf('https://EXAMPLE.com:8443/x'), 'example.com:8443')
   t.equal(hostOf('https://例え.jp/'), 'xn--r8jz45g.jp')
 })
@@ -101,7 +101,7 @@ t.test('links in running text end before the punctuation', async t => {
   t.same(findLinks('请打开https://a.test/激活，谢谢'), ['https://a.test/'])
 })
 
-t.test('whatever passes, a browser reads as http or https without user information', async () => {
+t.test('a browser reads every link that passes as http or https without user information', async () => {
   const shaped = fc
     .tuple(
       fc.constantFrom('https://', 'http://', 'https:/', 'HtTp://'),

@@ -34,7 +34,7 @@ t.test('version 1: an error object is a failure, anything else the result', asyn
   t.same(readAnswer(200, '{"list":[1]}', 'top-level'), { ok: true, value: { list: [1] } })
 })
 
-t.test('errors are known by their form, whichever version the endpoint has', async t => {
+t.test('errors are recognized by their form, whichever version the endpoint has', async t => {
   t.match(readAnswer(403, '{"code":4031003,"status":403,"msg":"no","data":{}}', 'top-level'), {
     failure: { is: 'refused', code: 4_031_003 },
   })
@@ -47,7 +47,7 @@ t.test('a result of a top-level endpoint may have a field called code', async t 
   t.same(readAnswer(200, '{"code":7,"name":"x"}', 'top-level'), { ok: true, value: { code: 7, name: 'x' } })
 })
 
-t.test('what no contract describes is said, not guessed', async t => {
+t.test('an answer that the contract does not describe is unreadable', async t => {
   t.match(readAnswer(200, '<html>', 'envelope'), { failure: { is: 'unreadable', message: 'not JSON' } })
   t.match(readAnswer(200, '[]', 'top-level'), { failure: { is: 'unreadable', message: 'not a JSON object' } })
   t.match(readAnswer(200, '{"a":1}', 'envelope'), { failure: { is: 'unreadable' } })
@@ -56,7 +56,7 @@ t.test('what no contract describes is said, not guessed', async t => {
   })
 })
 
-t.test('words of the platform are one short line', async t => {
+t.test('a message of the platform becomes one short line', async t => {
   const { failure } = readAnswer(
     200,
     JSON.stringify({ code: 1, msg: `a\nb\u202e${'x'.repeat(500)}` }),
@@ -80,7 +80,7 @@ t.test('a refused credential is one with 401 or 403, in HTTP, envelope or code',
   t.notOk(refusesCredential({ is: 'unreachable', message: 'ECONNREFUSED' }))
 })
 
-t.test('a failure in words', async t => {
+t.test('a failure is described in a log line', async t => {
   t.equal(
     describeFailure({ is: 'refused', httpStatus: 403, status: 403, code: 4_031_003, message: 'no' }),
     'refused: HTTP 403, code 4031003, no',

@@ -74,7 +74,7 @@ t.test('an answer that is no err_code is an answer without one', async t => {
   }
 })
 
-t.test('a service that is not there, not trusted or silent is told apart in words', async t => {
+t.test('a service that is absent, not trusted or silent is unreachable, each with its reason', async t => {
   const gone = await serving(t, () => {})
   const silent = platform(t, { timeoutMs: 200 })
   t.match(await silent.post(gone, {}), { is: 'unreachable', why: /time/i })

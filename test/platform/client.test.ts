@@ -249,7 +249,7 @@ t.test('failures of the gateway keep their code and status', async t => {
   }
 })
 
-t.test('no answer is a failure, too, and says why', async t => {
+t.test('a missing answer is a failure with its reason', async t => {
   const silent = createServer(() => {})
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
   const { port } = silent.address() as AddressInfo
@@ -266,7 +266,7 @@ t.test('no answer is a failure, too, and says why', async t => {
   await slow.close()
 })
 
-t.test('a login without a token is none', async t => {
+t.test('a login without a token is unreadable', async t => {
   const bodies = ['{"user_id":5}', '{"access_token":"","user_id":5}', '{"access_token":"x"}', '"x"', 'x']
   const odd = createServer((_request, response) => response.end(bodies[0]))
   await new Promise<void>(resolve => odd.listen(0, '127.0.0.1', resolve))

@@ -40,7 +40,7 @@ t.test(
   },
 )
 
-t.test('however many ask at once, one login', async t => {
+t.test('however many ask at once, there is one login', async t => {
   const { credential, logins } = door(7200)
   const all = await Promise.all(Array.from({ length: 100 }, () => credential.token()))
   t.equal(logins(), 1)
@@ -66,7 +66,7 @@ t.test('a refused token is replaced, once, however many refuse it', async t => {
   t.equal(logins(), 2)
 })
 
-t.test('it logs in early, before its life is over', async t => {
+t.test('a new token is fetched before the old one expires', async t => {
   const { credential, pass } = door(7200)
   await credential.token()
   pass(107 * MINUTE)
@@ -75,7 +75,7 @@ t.test('it logs in early, before its life is over', async t => {
   t.same(await credential.token(), { ok: true, value: 't2' })
 })
 
-t.test('a life that cannot be told is no reason to log in', async t => {
+t.test('a token of unknown lifetime is used until it is refused', async t => {
   const { credential, pass, logins } = door(5)
   await credential.token()
   pass(365 * DAY)
@@ -101,7 +101,7 @@ t.test('an early login that fails leaves the old token in use for a while', asyn
   t.equal(logins(), 1)
 })
 
-t.test('a login that fails is told to everybody who waits, and tried again by the next', async t => {
+t.test('everybody who waits gets the failure of a login, and the next call tries again', async t => {
   const { credential, logins } = door(7200, [down])
   t.same(await Promise.all([credential.token(), credential.token()]), [down, down])
   t.same(await credential.token(), { ok: true, value: 't2' })

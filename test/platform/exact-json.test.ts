@@ -8,7 +8,7 @@ t.test('a whole number keeps every digit, however long it is', async t => {
   t.equal(stringifyExactly(value), text)
 })
 
-t.test('what fits a number stays one', async t => {
+t.test('a whole number that fits a number stays one', async t => {
   t.same(parseExactly('{"a":9007199254740991,"t":1795219200123,"f":0.12345678901234567,"e":1e3}'), {
     a: 9_007_199_254_740_991,
     t: 1_795_219_200_123,
@@ -18,7 +18,7 @@ t.test('what fits a number stays one', async t => {
   t.equal(parseExactly('"12345678901234567890"'), '12345678901234567890', 'digits in a string stay text')
 })
 
-t.test('what is not JSON throws', async t => {
+t.test('a text that is not JSON throws', async t => {
   t.throws(() => parseExactly('{"id":90071992547409931'), SyntaxError)
   t.throws(() => parseExactly(''), SyntaxError)
 })

@@ -32,7 +32,7 @@ t.test('a colour that reads well is left as it is', async t => {
   t.equal(createBrand({ name: 'B', color: '#7a0000' }).ink, '#7a0000')
 })
 
-t.test('what is no colour is refused', async t => {
+t.test('a text that is no colour is refused', async t => {
   for (const color of ['red', '#12', '#1234567', 'url(x)', '#gggggg', ''])
     t.throws(() => createBrand({ name: 'B', color }), TypeError)
 })

@@ -7,7 +7,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-t.test('a life is said in the unit that a person would say it in', async t => {
+t.test('a duration is in the unit that a person would use', async t => {
   for (const [ms, n, unit] of [
     [30_000, 30, 'second'],
     [1, 1, 'second'],
@@ -26,7 +26,7 @@ t.test('a life is said in the unit that a person would say it in', async t => {
   }
 })
 
-t.test('nothing is promised longer than it holds', async () => {
+t.test('a duration is never rounded up', async () => {
   const unitMs = { second: 1000, minute: MINUTE, hour: HOUR, day: DAY }
   fc.assert(
     fc.property(fc.integer({ min: 1000, max: 30 * DAY }), ms => {
@@ -36,7 +36,7 @@ t.test('nothing is promised longer than it holds', async () => {
   )
 })
 
-t.test('a stated life is a second to 30 days, or was not stated', async () => {
+t.test('a validity outside of a second to 30 days counts as not stated', async () => {
   fc.assert(
     fc.property(
       fc.constantFrom('hour' as const, 'minute' as const),

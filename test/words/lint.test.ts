@@ -19,7 +19,7 @@ async function findingsOf(t: Test, files: Record<string, string>, options: Parti
   })
 }
 
-t.test('what comes with the service is clean, with and without the WebOTP line', async t => {
+t.test('the built-in words and layouts have no findings, with and without the WebOTP line', async t => {
   t.same(lint({ renderer: rendererFor() }), [])
   const webotpDomain = 'northwind.example'
   t.same(lint({ renderer: rendererFor({ sms: { webotpDomain } }), webotpDomain }), [])

@@ -102,7 +102,7 @@ t.test('a long subject is folded at blanks into lines of at most 76 characters',
   t.equal((await readMail(raw)).subject, subject)
 })
 
-t.test('a subject says what it said, in any script', async t => {
+t.test('a subject in any script is read back as it was', async t => {
   for (const subject of [
     'Plain',
     'Quotes "and" <brackets>, commas; colons:',
@@ -135,7 +135,7 @@ t.test('nothing in a subject can become a header', async t => {
   }
 })
 
-t.test('an address or an id that is none is a bug, and throws', async t => {
+t.test('an invalid address or id is a bug, and throws', async t => {
   for (const to of [
     '',
     'a',
@@ -157,7 +157,7 @@ t.test('an address or an id that is none is a bug, and throws', async t => {
   t.throws(() => createComposer({ from: 'a@b.test', messageIdDomain: 'a.test>' }), TypeError)
 })
 
-t.test('lines that two mails share are encoded once, and read the same', async t => {
+t.test('lines that two mails share are encoded once, to the same bytes', async t => {
   const one = '<p style="color: red;">é</p>\n<b>one</b>\n<i>=</i>'
   const known = encodedLines(one, '<p style="color: red;">é</p>\n<b>two</b>\n<i>=</i>')
   t.same([...known.keys()], ['<p style="color: red;">é</p>', '<i>=</i>'])

@@ -66,7 +66,7 @@ t.test('a new language is one file', async t => {
   t.match(smsOf(renderer, login), /ist Ihr Code/)
 })
 
-t.test('a plural form that a language asks for and lacks is said', async t => {
+t.test('a plural form that a language needs and lacks is a warning', async t => {
   const forms = { one: 'ساعة', other: '{{ n }} ساعة' }
   const whole = await import('../../src/words/templates/locales/ar.json', { with: { type: 'json' } })
   const { renderer } = await withTemplates(t, {
@@ -84,7 +84,7 @@ t.test('a plural form that a language asks for and lacks is said', async t => {
   ])
 })
 
-t.test('a new look is one layout', async t => {
+t.test('an operator’s layout replaces the built-in one', async t => {
   const { renderer } = await withTemplates(t, {
     'layout.html':
       '<!DOCTYPE html><html lang="{{ locale.tag }}"><title>{{ subject }}</title><h1>{{ words.heading }}</h1>{{ code }}{{ link.url }}',
@@ -108,7 +108,7 @@ t.test("one message's own HTML is one file, for all languages or one, in the loo
   const own = renderer.viewMail(link)
   t.match(own.html, /<h1>Own<\/h1><a href="https:\/\/example\.com\/#!x">/)
   t.match(own.html, /<html lang="en"/, 'the look around it')
-  t.match(own.text, /Download file/, "the text twin is the layout's")
+  t.match(own.text, /Download file/, "the text part is the layout's")
   t.match(renderer.viewMail({ ...link, content: { ...link.content, locale: 'zh-CN' } }).html, /^<p>自己的/)
   t.match(renderer.viewMail(messageOf('email', 'plain', { plain: 'a<b', words: 'plain' })).text, /^PLAIN a<b/)
   t.notMatch(renderer.viewMail(code).html, /Own/)
@@ -162,7 +162,7 @@ t.test('a broken file is named with line and reason, and the built-in one is use
   }
 })
 
-t.test('a file that nothing reads is said, hidden and backup files are not', async t => {
+t.test('a file that nothing reads is a warning, hidden and backup files are not', async t => {
   const { renderer } = await withTemplates(t, {
     'mails/x.html': 'x',
     'layout.htm': 'x',
@@ -179,38 +179,41 @@ t.test('a file that nothing reads is said, hidden and backup files are not', asy
   missing.close()
 })
 
-t.test('a change is picked up; a broken edit keeps the last good one; removal returns to ours', async t => {
-  const logged: string[] = []
-  const note = (fields: object, text: string) => void logged.push(`${text} ${JSON.stringify(fields)}`)
-  const own = (words: string) => JSON.stringify({ sms: { 'login-code': words } })
-  const { renderer, write, dir } = await withTemplates(
-    t,
-    { 'locales/en.json': own('one {{ code }}') },
-    { pollEveryMs: 20, log: { warn: note, info: note } },
-  )
-  const until = async (holds: () => boolean) => {
-    for (let i = 0; i < 250 && !holds(); i++) await sleep(20)
-    t.ok(holds(), 'in time')
-  }
-  t.equal(smsOf(renderer, login), 'one 1234')
-  await write('locales/en.json', own('second {{ code }}'))
-  await until(() => smsOf(renderer, login) === 'second 1234')
+t.test(
+  'a change is picked up; a broken edit keeps the last good file; after its removal the built-in one is used',
+  async t => {
+    const logged: string[] = []
+    const note = (fields: object, text: string) => void logged.push(`${text} ${JSON.stringify(fields)}`)
+    const own = (words: string) => JSON.stringify({ sms: { 'login-code': words } })
+    const { renderer, write, dir } = await withTemplates(
+      t,
+      { 'locales/en.json': own('one {{ code }}') },
+      { pollEveryMs: 20, log: { warn: note, info: note } },
+    )
+    const until = async (holds: () => boolean) => {
+      for (let i = 0; i < 250 && !holds(); i++) await sleep(20)
+      t.ok(holds(), 'in time')
+    }
+    t.equal(smsOf(renderer, login), 'one 1234')
+    await write('locales/en.json', own('second {{ code }}'))
+    await until(() => smsOf(renderer, login) === 'second 1234')
 
-  await write('locales/en.json', own('third {{ kode }}'))
-  await until(() => renderer.problems().length > 0)
-  t.equal(smsOf(renderer, login), 'second 1234')
-  t.match(renderer.problems(), [
-    { file: 'locales/en.json', line: 1, reason: /unknown variable: kode/, is: 'refused' },
-  ])
-  t.equal(logged.filter(line => line.includes('kode')).length, 1, 'said once')
+    await write('locales/en.json', own('third {{ kode }}'))
+    await until(() => renderer.problems().length > 0)
+    t.equal(smsOf(renderer, login), 'second 1234')
+    t.match(renderer.problems(), [
+      { file: 'locales/en.json', line: 1, reason: /unknown variable: kode/, is: 'refused' },
+    ])
+    t.equal(logged.filter(line => line.includes('kode')).length, 1, 'said once')
 
-  await write('locales/en.json', own('fourth {{ code }}'))
-  await until(() => smsOf(renderer, login) === 'fourth 1234')
-  await until(() => renderer.problems().length === 0)
+    await write('locales/en.json', own('fourth {{ code }}'))
+    await until(() => smsOf(renderer, login) === 'fourth 1234')
+    await until(() => renderer.problems().length === 0)
 
-  await rm(join(dir, 'locales/en.json'))
-  await until(() => smsOf(renderer, login).startsWith('Northwind: 1234'))
-})
+    await rm(join(dir, 'locales/en.json'))
+    await until(() => smsOf(renderer, login).startsWith('Northwind: 1234'))
+  },
+)
 
 t.test('a file that cannot be read for a while keeps its last good text', async t => {
   const { renderer, write, dir } = await withTemplates(t, {
@@ -226,7 +229,7 @@ t.test('a file that cannot be read for a while keeps its last good text', async 
   t.match(smsOf(renderer, login), /^Northwind: /)
 })
 
-t.test('a template that fails on one message only costs that message its look', async t => {
+t.test('a message on which a template fails gets the built-in one', async t => {
   const { renderer } = await withTemplates(t, {
     'messages/phone-change.html':
       '<p>{{ code }}</p>{% if code == "666" %}{% for i in (1..99999999) %}x{% endfor %}{% endif %}',
@@ -239,7 +242,7 @@ t.test('a template that fails on one message only costs that message its look', 
   t.equal(renderer.viewMail(code).html, '<p>428913</p>')
 })
 
-t.test('words of a reload are encoded anew', async t => {
+t.test('the encoded lines are made anew after a reload', async t => {
   const { renderer, write } = await withTemplates(t, {}, { pollEveryMs: 60_000 })
   const raw = () => {
     const outgoing = renderer.render(code)

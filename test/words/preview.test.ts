@@ -33,7 +33,7 @@ t.test('the gallery has every kind in every language, and a page that shows each
   t.match(await readFile(join(out, 'sms/login-code.en.txt'), 'utf8'), /351706 is your sign-in code/)
 })
 
-t.test('one sample, for the console', async t => {
+t.test('a single sample is rendered for the console', async t => {
   t.match(preview(renderer, 'email', 'file', 'ar'), {
     channel: 'email',
     mail: { dir: 'rtl', html: /<html lang="ar" dir="rtl"/ },

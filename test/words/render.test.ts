@@ -32,7 +32,7 @@ t.test('every kind of mail in every language has all its parameters in both part
   }
 })
 
-t.test('the recipients of one callback share the work, and each gets a mail of its own', async t => {
+t.test('the recipients of one callback share the rendering, and each gets a mail of its own', async t => {
   const plain = '<&>"'.repeat(8000)
   const content = { params: {}, subject: 'Subject', plain, words: 'plain' } as const
   const to = Array.from({ length: 50 }, (_, at) => ({
@@ -153,7 +153,7 @@ t.test('parameters are escaped in html, literal in text, and never evaluated', a
   t.ok(smsOf(renderer, messageOf('sms', 'plain', { plain: hostile, words: 'plain' })).includes(hostile))
 })
 
-t.test('a brand name is no template either', async t => {
+t.test('a brand name is printed, not compiled', async t => {
   const odd = rendererFor({ brand: { name: '{{ code }}<b>' } })
   const view = odd.viewMail(messageOf('email', 'phone-change', { params: { code: '31337' } }))
   t.match(view.html, /\{\{ code \}\}&lt;b&gt;/)
@@ -229,7 +229,7 @@ t.test('any parameter shows in both parts as it is', async () => {
   )
 })
 
-t.test('a form that is filled in says what the layout says, whatever the message', async () => {
+t.test('a precompiled layout gives the same bytes as the layout, whatever the message', async () => {
   const value = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 40 }),
     fc.constantFrom('<b>&"\'', '{{ code }}', 'a\nb', 'é=20'),
@@ -277,7 +277,7 @@ t.test('a form that is filled in says what the layout says, whatever the message
   )
 })
 
-t.test('plain text is said in our layout, its links clickable', async t => {
+t.test('plain text stands in our layout, with its links clickable', async t => {
   const plain = 'Hello <you>,\r\n\tyour link: https://a.example.com/?x=1&y=2#!z==.\nBye'
   const content = { plain, words: 'plain' as const, params: { code: '999999' }, subject: 'News' }
   for (const kind of ['plain', 'activation-code', 'a-kind-of-a-later-version']) {
@@ -312,18 +312,21 @@ t.test('every SMS is one segment and carries the brand', async t => {
   }
 })
 
-t.test('words give way to GSM-7 and shorter variants only where they must; code and brand never', async t => {
-  const text = smsOf(
-    rendererFor({ brand: { name: 'Solé' }, locale: 'es' }),
-    messageOf('sms', 'login-code', { params: { code: '123456', minute: '2880' } }),
-  )
-  t.match(text, /2 dias/, 'í is not in GSM-7, and two segments would be paid for')
-  t.match(text, /Solé/)
-  const odd = smsOf(renderer, messageOf('sms', 'login-code', { params: { code: '“12”–34', minute: '10' } }))
-  t.match(odd, /“12”–34/)
-})
+t.test(
+  'words become GSM-7 or a shorter variant only where one segment needs it; code and brand never change',
+  async t => {
+    const text = smsOf(
+      rendererFor({ brand: { name: 'Solé' }, locale: 'es' }),
+      messageOf('sms', 'login-code', { params: { code: '123456', minute: '2880' } }),
+    )
+    t.match(text, /2 dias/, 'í is not in GSM-7, and two segments would be paid for')
+    t.match(text, /Solé/)
+    const odd = smsOf(renderer, messageOf('sms', 'login-code', { params: { code: '“12”–34', minute: '10' } }))
+    t.match(odd, /“12”–34/)
+  },
+)
 
-t.test('a plugin chooses signature and sender; then the country does', async t => {
+t.test('the sender and signature are the plugin’s; else the sender is the country’s', async t => {
   const senders = rendererFor({
     sms: {
       pluginSenders: new Map([
@@ -380,38 +383,41 @@ t.test('the WebOTP line is last, exact, and never costs a segment', async t => {
   t.match(text, /12345678/)
 })
 
-t.test('SMS_MAX_SEGMENTS refuses what would cost more', async t => {
+t.test('an SMS of more than SMS_MAX_SEGMENTS is refused', async t => {
   const strict = rendererFor({ sms: { maxSegments: 1 } })
   const message = messageOf('sms', 'login-code', { params: { code: 'x'.repeat(150) } })
   t.throws(() => strict.render(message), Unrenderable)
   t.equal(countSegments(smsOf(renderer, message)).segments, 2)
 })
 
-t.test('language: of the message, of the country, of the service, of the nearest kin', async t => {
-  const many = rendererFor({
-    locale: 'es-MX',
-    localeByCountry: new Map([
-      ['CN', 'zh-CN'],
-      ['HK', 'zh-HK'],
-      ['FR', 'fr'],
-    ]),
-  })
-  const said = (recipient: string, locale?: string) =>
-    smsOf(
-      many,
-      messageOf('sms', 'login-code', { params: { code: '1' }, ...(locale && { locale }) }, { recipient }),
+t.test(
+  'the language is the message’s, else the country’s, else the service’s, or the nearest to it',
+  async t => {
+    const many = rendererFor({
+      locale: 'es-MX',
+      localeByCountry: new Map([
+        ['CN', 'zh-CN'],
+        ['HK', 'zh-HK'],
+        ['FR', 'fr'],
+      ]),
+    })
+    const said = (recipient: string, locale?: string) =>
+      smsOf(
+        many,
+        messageOf('sms', 'login-code', { params: { code: '1' }, ...(locale && { locale }) }, { recipient }),
+      )
+    t.match(said('+12025550123'), /clave/)
+    t.match(said('+8613800138000'), /登录/)
+    t.match(said('+85251234567'), /登入/)
+    t.match(said('+33612345678'), /sign-in/)
+    t.match(said('+8613800138000', 'en'), /sign-in/)
+    t.same(
+      many.problems().map(({ file }) => file),
+      ['locales/fr.json'],
+      'a language without words is said',
     )
-  t.match(said('+12025550123'), /clave/)
-  t.match(said('+8613800138000'), /登录/)
-  t.match(said('+85251234567'), /登入/)
-  t.match(said('+33612345678'), /sign-in/)
-  t.match(said('+8613800138000', 'en'), /sign-in/)
-  t.same(
-    many.problems().map(({ file }) => file),
-    ['locales/fr.json'],
-    'a language without words is said',
-  )
-})
+  },
+)
 
 t.test('a preheader is one line of under 90 characters, whatever is in it', async t => {
   for (const [kind, content] of [

@@ -1,7 +1,7 @@
 import type { MessageKind } from '../kind.ts'
 import { deviceOffline } from './device-offline.ts'
 
-/** A device that somebody was told to be offline is back. */
+/** A device is back, to somebody who got its device-offline. */
 export const deviceOnline: MessageKind = { ...deviceOffline, name: 'device-online' }
 
 /** The same by SMS. */

@@ -1,7 +1,7 @@
 import type { MessageKind } from '../kind.ts'
 import { deviceAlert } from './device-alert.ts'
 
-/** What somebody was alarmed about by a device-alert is over. */
+/** A rule that was broken is met again, to somebody who got its device-alert. */
 export const deviceRecovered: MessageKind = {
   ...deviceAlert,
   name: 'device-recovered',
