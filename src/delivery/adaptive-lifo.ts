@@ -1,0 +1,181 @@
+import type { NewMessage } from '../messages/message.ts'
+import { createStringMap } from '../runtime/collections.ts'
+
+/** What the order depends on. */
+export interface QueueEntry {
+  readonly message: Pick<NewMessage, 'purpose' | 'arrivedAt'>
+  /** Codes of one group: the newest is the only one that is sent. */
+  readonly groupKey?: string
+}
+
+/**
+ * What waits in memory for one channel's provider: codes before everything else, and within each of the two classes
+ * adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015). While the oldest has waited less than a second, first come,
+ * first served: whoever is overtaken would pay for all others. Beyond it, newest first: that is a backlog, and who came
+ * last is the likeliest to be still in front of the screen. In a backlog every eighth place goes to the oldest all the
+ * same; otherwise demand that just equals what the provider takes would leave those of one hiccup waiting for ever, and
+ * the order newest first with them.
+ *
+ * Each class is an array in the order of arrival: additions and departures are at its ends nearly always, others are
+ * found by halving. Neither Map nor Set holds an entry, see runtime/collections.ts. How many may wait is for the delivery to say.
+ */
+export interface AdaptiveLifo<E extends QueueEntry> {
+  readonly length: number
+  /** How many of them are codes. */
+  readonly codes: number
+  /**
+   * Takes one in.
+   * @param waitingSince since when it could have been sent, ms: its arrival, or for a retry the moment that it was due.
+   * @returns the older code of its group, taken out; the given one itself when a newer one of its group waits.
+   */
+  add(entry: E, waitingSince: number): E | undefined
+  /** Takes out the next to be sent. @param codesOnly nothing but a code may be. */
+  takeNext(now: number, codesOnly?: boolean): E | undefined
+  /** Takes out the code of this group. */
+  removeByGroup(groupKey: string): E | undefined
+  /** Takes out all that `when` is true of. */
+  removeWhere(when: (entry: E) => boolean): readonly E[]
+  /** Takes out so many of those that would be sent last. */
+  removeLast(count: number, now: number): readonly E[]
+  /** How long the one that came first of all has waited, ms; 0 when none waits. */
+  longestWait(now: number): number
+}
+
+/** From this wait of the oldest on, ms, there is a backlog. */
+const BACKLOG_MS = 1000
+/** In a backlog the oldest is the next so often. */
+const OLDEST_EVERY = 8
+
+export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
+  const codes = createPriorityClass<E>()
+  const others = createPriorityClass<E>()
+  const groups = createStringMap<E>()
+
+  const classOf = (entry: E): PriorityClass<E> => (entry.message.purpose === 'code' ? codes : others)
+
+  function forget(entry: E | undefined): E | undefined {
+    if (entry?.groupKey !== undefined && groups.get(entry.groupKey) === entry) groups.delete(entry.groupKey)
+    return entry
+  }
+
+  function removeByGroup(groupKey: string): E | undefined {
+    const entry = groups.get(groupKey)
+    if (entry !== undefined) classOf(entry).remove(entry)
+    return forget(entry)
+  }
+
+  return {
+    get length() {
+      return codes.length + others.length
+    },
+    get codes() {
+      return codes.length
+    },
+    add(entry, waitingSince) {
+      const { groupKey, message } = entry
+      let older: E | undefined
+      if (groupKey !== undefined) {
+        const waits = groups.get(groupKey)
+        if (waits !== undefined && waits.message.arrivedAt > message.arrivedAt) return entry
+        older = removeByGroup(groupKey)
+        groups.set(groupKey, entry)
+      }
+      classOf(entry).add(entry, waitingSince)
+      return older
+    },
+    takeNext: (now, codesOnly = false) =>
+      forget(codes.takeNext(now) ?? (codesOnly ? undefined : others.takeNext(now))),
+    removeByGroup,
+    removeWhere(when) {
+      const removed = [...codes.removeWhere(when), ...others.removeWhere(when)]
+      for (const entry of removed) forget(entry)
+      return removed
+    },
+    removeLast(count, now) {
+      const removed = others.removeLast(count, now)
+      removed.push(...codes.removeLast(count - removed.length, now))
+      for (const entry of removed) forget(entry)
+      return removed
+    },
+    longestWait: now => Math.max(codes.longestWait(now), others.longestWait(now)),
+  }
+}
+
+/** Codes, or everything else. */
+interface PriorityClass<E> extends Pick<AdaptiveLifo<E & QueueEntry>, 'length' | 'longestWait'> {
+  add(entry: E, waitingSince: number): void
+  takeNext(now: number): E | undefined
+  remove(entry: E): void
+  removeWhere(when: (entry: E) => boolean): E[]
+  removeLast(count: number, now: number): E[]
+}
+
+interface Slot<E> {
+  readonly entry: E
+  readonly waitingSince: number
+}
+
+function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
+  /** Oldest first; of those that arrived in the same millisecond the one that was added first. */
+  let slots: Slot<E>[] = []
+  /** How many have been taken in the present backlog. */
+  let taken = 0
+
+  /** How many stand before all others, by halving. @param isBefore true of a first part of the moments of arrival. */
+  function countBefore(isBefore: (arrivedAt: number) => boolean): number {
+    let low = 0
+    let high = slots.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (isBefore(slots[middle]?.entry.message.arrivedAt ?? 0)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  function longestWait(now: number): number {
+    const oldest = slots[0]
+    return oldest === undefined ? 0 : Math.max(0, now - oldest.waitingSince)
+  }
+
+  const isBacklog = (now: number): boolean => longestWait(now) >= BACKLOG_MS
+
+  return {
+    get length() {
+      return slots.length
+    },
+    longestWait,
+    add(entry, waitingSince) {
+      const { arrivedAt } = entry.message
+      slots.splice(
+        countBefore(at => at <= arrivedAt),
+        0,
+        { entry, waitingSince },
+      )
+    },
+    takeNext(now) {
+      taken = isBacklog(now) ? taken + 1 : 0
+      return (taken % OLDEST_EVERY === 0 ? slots.shift() : slots.pop())?.entry
+    },
+    remove(entry) {
+      const { arrivedAt } = entry.message
+      let at = countBefore(each => each < arrivedAt)
+      while (at < slots.length && slots[at]?.entry !== entry) at += 1
+      slots.splice(at, 1)
+    },
+    removeWhere(when) {
+      const removed: E[] = []
+      slots = slots.filter(({ entry }) => {
+        const leaves = when(entry)
+        if (leaves) removed.push(entry)
+        return !leaves
+      })
+      return removed
+    },
+    removeLast(count, now) {
+      const many = Math.max(0, Math.min(count, slots.length))
+      const removed = isBacklog(now) ? slots.splice(0, many) : slots.splice(slots.length - many, many)
+      return removed.map(({ entry }) => entry)
+    },
+  }
+}

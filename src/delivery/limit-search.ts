@@ -1,0 +1,249 @@
+/**
+ * The search for the number of attempts at once that a provider answers most of.
+ *
+ * It climbs by trial, as BBR probes for bandwidth and .NET's thread pool for threads: it measures how long attempts take
+ * while all places are in use, tries more places or fewer, measures again, and keeps what was tried if that paid. By
+ * Little's law the rate is places ÷ duration, so the two durations tell how much of the change arrived as rate.
+ *
+ * The better known limiters compare with a remembered duration instead, and that did not do here. In a simulation (50
+ * callers, 20 ms a mail with a coefficient of variation of 0.5) Vegas and Envoy's gradient, which remember the shortest,
+ * take jitter for a queue: 7 places, 0.15 of the best rate. Gradient2 of Netflix's concurrency-limits remembers a mean,
+ * which is sound, but opens by one place a second (0.81 over a minute), and under lasting load its memory drifts to what
+ * the overloaded server does. AIMD opens at once and never notices that a server is busy. A trial needs no memory, so
+ * nothing goes stale in it, neither overnight nor when the provider becomes slower for reasons of its own.
+ */
+export interface LimitSearch {
+  /** How many places there are, proven or on trial. */
+  readonly limit: number
+  /** Changes whenever the limit does: what began in another round says nothing about this one. */
+  readonly round: number
+  /** How the limit came about. */
+  readonly step: LimitStep
+  /**
+   * Takes how long an attempt took that began in this round and ended while all places were in use.
+   * @param attempt.isNew its place had never been in use before, so that it had to open a connection.
+   * @param ceiling the most that may be tried now.
+   */
+  measure(attempt: { readonly tookMs: number; readonly isNew: boolean }, now: number, ceiling: number): void
+  /** Ends a trial of fewer places when not all were needed for a while: the next burst shall find them all. */
+  endIdleTrial(now: number): void
+  /** There is another ceiling: ends the trial without a verdict, and measures anew. */
+  abandonTrial(ceiling: number): void
+  /** Goes down to so many places, because attempts fail, and opens anew from there. */
+  lowerTo(limit: number): void
+}
+
+export interface LimitStep {
+  readonly is: 'start' | 'trying' | 'raised' | 'lowered' | 'kept' | 'failing'
+  /** The number before, and the one that was tried. */
+  readonly from: number
+  readonly to: number
+}
+
+/** How much of a change of places must arrive as rate (1: all of it) for more to be kept, or for fewer to be given up. */
+const WORTH_MORE = 0.1
+const WORTH_KEEPING = 0.05
+/** Until the first trial fails the number doubles, on little evidence: a burst is over before there is more. */
+const OPENING = { factor: 2, worth: 0.5, batches: 1, batch: 8 }
+const MORE = 1.5
+const FEWER = 0.75
+/** Batches of attempts that are measured before a trial, and in it; of more before it the older ones weigh less. */
+const BATCHES = 4
+const MOST_BATCHES = 16
+const SMALLEST_BATCH = 16
+/**
+ * Trials pause after two have failed, 1 s, doubling to 30 s, and after one of fewer places, which costs rate, ten times
+ * as long as it took; unless the duration has changed by this factor since.
+ */
+const FIRST_PAUSE_MS = 1000
+const LONGEST_PAUSE_MS = 30_000
+const PAUSE_PER_TRIAL = 10
+const SHIFT = Math.log(1.5)
+/** Durations beyond an eighth and eight times the mean count as these: a hiccup of 3 s says nothing about places. */
+const OUTLIER = Math.log(8)
+/** A load is over when not all places were needed for so long. Bursts add up to a measurement; fewer are not tried in them. */
+const LULL_MS = 1000
+
+interface Trial {
+  readonly beganAt: number
+  /** Places in use before, and the limit to go back to, which is higher when a refusal bounded their use. */
+  readonly from: number
+  readonly limitBefore: number
+  readonly more: boolean
+  readonly durations: Durations
+}
+
+/** @param most the highest limit; @param start the first one. */
+export function createLimitSearch({ start, most }: { start: number; most: number }): LimitSearch {
+  let limit = Math.min(start, most)
+  let round = 0
+  let opening = true
+  let before = newDurations(limit)
+  let trial: Trial | undefined
+  let nextMore = true
+  let failedTrials = 0
+  let nextTrialAt = Number.NEGATIVE_INFINITY
+  let meanAtLastTrial: number | undefined
+  let measuredAt = Number.NEGATIVE_INFINITY
+  let measuredSinceLull = 0
+  let step: LimitStep = { is: 'start', from: limit, to: limit }
+
+  function setLimit(to: number): void {
+    limit = to
+    round += 1
+  }
+
+  function newDurations(places: number): Durations {
+    return durationsOf(Math.max(places, opening ? OPENING.batch : SMALLEST_BATCH))
+  }
+
+  function stopOpening(): void {
+    if (!opening) return
+    opening = false
+    before = newDurations(limit)
+  }
+
+  function isLull(now: number): boolean {
+    return now - measuredAt > Math.max(LULL_MS, 3 * Math.exp(before.mean))
+  }
+
+  function beginTrial(now: number, ceiling: number): void {
+    const from = Math.min(limit, ceiling)
+    const highest = Math.min(most, ceiling)
+    if (from >= highest) stopOpening()
+    if (before.batches < (opening ? OPENING.batches : BATCHES)) return
+    if (before.batches >= MOST_BATCHES) forgetHalf(before)
+    const shifted = meanAtLastTrial !== undefined && Math.abs(before.mean - meanAtLastTrial) > SHIFT
+    if (now < nextTrialAt && !shifted) return
+    if (shifted) failedTrials = 0
+    const higher = Math.min(highest, Math.ceil(from * (opening ? OPENING.factor : MORE)))
+    const lower = measuredSinceLull < BATCHES * from ? from : Math.ceil(from * FEWER)
+    const more = higher > from && (nextMore || lower === from)
+    const to = more ? higher : lower
+    if (to === from) return
+    meanAtLastTrial = before.mean
+    trial = { beganAt: now, from, limitBefore: limit, more, durations: newDurations(opening ? from : to) }
+    step = { is: 'trying', from, to }
+    setLimit(to)
+  }
+
+  /** Whether the trial has paid; undefined: not known yet. */
+  function judge({ from, more, durations }: Trial): boolean | undefined {
+    if (durations.batches < (opening ? OPENING.batches : BATCHES)) return undefined
+    const change = Math.log(limit / from)
+    const arrived = 1 - (durations.mean - before.mean) / change
+    if (opening) return arrived > OPENING.worth
+    const error = Math.hypot(standardError(before), standardError(durations)) / Math.abs(change)
+    const over = arrived - (more ? WORTH_MORE : WORTH_KEEPING)
+    // What is unsure does not raise the limit, or it would wander upwards.
+    return more ? over > error : over < 0
+  }
+
+  function endTrial(ended: Trial, paid: boolean, now: number): void {
+    const { beganAt, from, limitBefore, more, durations } = ended
+    const to = limit
+    trial = undefined
+    if (paid) {
+      before = durations
+      failedTrials = 0
+      nextTrialAt = now
+      step = { is: more ? 'raised' : 'lowered', from, to }
+      return
+    }
+    setLimit(limitBefore)
+    if (opening) stopOpening()
+    else forgetHalf(before)
+    nextMore = !more
+    failedTrials += 1
+    const pause = failedTrials < 2 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failedTrials - 2), LONGEST_PAUSE_MS)
+    nextTrialAt = now + Math.max(pause, more ? 0 : PAUSE_PER_TRIAL * (now - beganAt))
+    step = { is: 'kept', from, to }
+  }
+
+  return {
+    get limit() {
+      return limit
+    },
+    get round() {
+      return round
+    },
+    get step() {
+      return step
+    },
+    measure({ tookMs, isNew }, now, ceiling) {
+      // While it opens every place is new, before and after.
+      if (isNew && !opening) return
+      if (isLull(now)) measuredSinceLull = 0
+      measuredAt = now
+      measuredSinceLull += 1
+      // Half a millisecond is what a clock of whole ones cannot tell from nothing.
+      const measured = Math.log(Math.max(tookMs, 0.5))
+      const usual = before.batches > 0 ? before.mean : measured
+      addDuration(trial?.durations ?? before, Math.min(Math.max(measured, usual - OUTLIER), usual + OUTLIER))
+      if (trial === undefined) return beginTrial(now, ceiling)
+      const paid = judge(trial)
+      if (paid !== undefined) endTrial(trial, paid, now)
+    },
+    endIdleTrial(now) {
+      if (trial?.more === false && isLull(now)) endTrial(trial, false, now)
+    },
+    abandonTrial(ceiling) {
+      if (trial !== undefined) step = { is: 'kept', from: trial.from, to: limit }
+      setLimit(trial?.limitBefore ?? limit)
+      trial = undefined
+      before = newDurations(Math.min(limit, ceiling))
+    },
+    lowerTo(to) {
+      step = { is: 'failing', from: limit, to }
+      trial = undefined
+      opening = true
+      nextMore = true
+      failedTrials = 0
+      nextTrialAt = Number.NEGATIVE_INFINITY
+      setLimit(to)
+      before = newDurations(to)
+    },
+  }
+}
+
+/**
+ * Logarithms of durations in ms, so that twice and half weigh alike and the change of a rate is a difference. They are
+ * taken in batches as large as the number of places: attempts that are under way together are slow together, so only the
+ * means of batches vary independently.
+ */
+interface Durations {
+  readonly batchSize: number
+  batches: number
+  mean: number
+  /** Sum of the squared distances of the batches from their mean (Welford). */
+  squares: number
+  count: number
+  sum: number
+}
+
+function durationsOf(batchSize: number): Durations {
+  return { batchSize, batches: 0, mean: 0, squares: 0, count: 0, sum: 0 }
+}
+
+function addDuration(durations: Durations, logarithm: number): void {
+  durations.count += 1
+  durations.sum += logarithm
+  if (durations.count < durations.batchSize) return
+  const batch = durations.sum / durations.count
+  durations.sum = 0
+  durations.count = 0
+  durations.batches += 1
+  const off = batch - durations.mean
+  durations.mean += off / durations.batches
+  durations.squares += off * (batch - durations.mean)
+}
+
+function standardError({ batches, squares }: Durations): number {
+  return Math.sqrt(squares / batches / (batches - 1))
+}
+
+/** Halves the weight of what is known, so that it follows the provider. */
+function forgetHalf(durations: Durations): void {
+  durations.batches /= 2
+  durations.squares /= 2
+}

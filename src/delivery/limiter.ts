@@ -1,0 +1,221 @@
+import { createLimitSearch, type LimitStep } from './limit-search.ts'
+
+/**
+ * How many attempts may be under way at once with one provider. Three things decide, each with a memory of its own:
+ *
+ * - what pays: a search by trial (limit-search.ts), which also says why neither Netflix's limiters nor Envoy's;
+ * - what the provider refuses ("421 too many connections", 429): the number that it took is remembered, as in KumoMTA's
+ *   traffic shaping, and after a minute one more is tried, then after two, four … 30 minutes; once one is taken, one more
+ *   at a time, TCP's additive increase;
+ * - attempts that fail while at least half of the places are in use: once a quarter of them do, a third of the places go
+ *   (TCP's multiplicative decrease, once for all that were under way together).
+ *
+ * Nothing decays with time: a limiter that was idle overnight knows what it knew. Time is an argument in ms, of a clock
+ * that never goes back.
+ */
+export interface Limiter {
+  /** How many may be under way now; 0 while the provider asked for a pause. */
+  limit(now: number): number
+  /**
+   * When a pause ends that the provider asked for; null without one. Nothing may be under way then whose end would have
+   * the next one begun, so a timer has to.
+   */
+  pausedUntil(now: number): number | null
+  /** How many are. */
+  readonly inFlight: number
+  /** An attempt begins. @returns its place, to be given back to `end`, once. */
+  begin(now: number): Place
+  /** An attempt has ended, or shall count no longer. */
+  end(place: Place, end: AttemptEnd, now: number): void
+  status(now: number): LimiterStatus
+}
+
+/** How an attempt ended, as far as that tells how many may be under way. */
+export type AttemptEnd =
+  /** The provider dealt with the message: took it, refused it, or asked to come again with it. */
+  | { readonly is: 'answered' }
+  /**
+   * It takes no more connections than it has.
+   * @param accepted how many of those that are counted here it had, when whoever opened them knows.
+   */
+  | { readonly is: 'refused-connection'; readonly accepted?: number }
+  /** It takes no more requests, and may have said for how long. */
+  | { readonly is: 'throttled'; readonly retryAfterMs?: number }
+  /** No answer, no connection, no login. */
+  | { readonly is: 'failed' }
+  /** Says nothing about the provider: stopped by us, expired, or still waiting but not to be counted any more. */
+  | { readonly is: 'void' }
+
+export interface Place {
+  readonly beganAt: number
+  /** How many were under way then, this one included. */
+  readonly nth: number
+  readonly round: number
+  /** It is the first time that so many are under way: its duration includes opening a connection. */
+  readonly isNew: boolean
+}
+
+export interface LimiterStatus {
+  readonly limit: number
+  readonly inFlight: number
+  /** The upper bound, by the settings. */
+  readonly most: number
+  /** A closed list, for metrics. */
+  readonly reason: LimitStep['is'] | 'most' | 'refused' | 'throttled' | 'paused'
+  /** The same in words, for the console. */
+  readonly why: string
+  /** When a refusal is forgotten, in the clock's ms; null without one. */
+  readonly until: number | null
+}
+
+/** The number that the provider took when it refused one more. */
+interface Refusal {
+  readonly by: 'refused' | 'throttled'
+  readonly accepted: number
+  /** From then on one more may be tried. */
+  readonly until: number
+  readonly holdMs: number
+}
+
+/** Where the search begins: few enough for any mail server to take. */
+const START = 10
+const HOLD_MS = 60_000
+const LONGEST_HOLD_MS = 30 * 60_000
+/** When it refuses the only request and says nothing of a pause. */
+const PAUSE_MS = 1000
+/** When the load went while a refusal was on its way, fewer were under way when it came than were taken. */
+const LOWEST_SHARE = 0.8
+const FAILING_SHARE = 0.25
+/** The weight of the latest attempt in the share of those that failed. */
+const LATEST = 0.1
+const WHEN_FAILING = 0.7
+
+/**
+ * @param options.most the upper bound, by the settings.
+ * @param options.start the first limit, when not 10.
+ */
+export function createLimiter({ most, start = START }: { most: number; start?: number }): Limiter {
+  const search = createLimitSearch({ start, most })
+  let inFlight = 0
+  /** The most that ever were under way: so many connections have been opened. */
+  let peak = 0
+  let refusal: Refusal | undefined
+  let pausedUntil = Number.NEGATIVE_INFINITY
+  let failingShare = 0
+  let loweredAt = Number.NEGATIVE_INFINITY
+
+  /** What is known to be taken. */
+  function bound(): number {
+    return Math.min(search.limit, refusal?.accepted ?? most)
+  }
+
+  /** The most that the search may try. */
+  function ceiling(): number {
+    return Math.max(1, refusal?.accepted ?? most)
+  }
+
+  function limitAt(now: number): number {
+    if (now < pausedUntil) return 0
+    const oneMore = refusal !== undefined && search.limit >= refusal.accepted && now >= refusal.until
+    return bound() + (oneMore ? 1 : 0)
+  }
+
+  function takeAnswer(place: Place, allInUse: boolean, now: number): void {
+    const { beganAt, nth, isNew } = place
+    failingShare *= 1 - LATEST
+    // One more than was taken before is taken now. Beyond the search's own limit nothing is left to remember.
+    if (refusal !== undefined && beganAt >= refusal.until && nth > refusal.accepted)
+      refusal = nth > search.limit ? undefined : { ...refusal, accepted: nth, holdMs: HOLD_MS }
+    if (allInUse && place.round === search.round)
+      search.measure({ tookMs: now - beganAt, isNew }, now, ceiling())
+  }
+
+  function takeRefusal(by: Refusal['by'], accepted: number, retryAfterMs: number, now: number): void {
+    const again = refusal !== undefined && now >= refusal.until
+    const holdMs = Math.min((refusal?.holdMs ?? HOLD_MS) * (again ? 2 : 1), LONGEST_HOLD_MS)
+    if (accepted > 0) {
+      const least = Math.min(refusal?.accepted ?? most, accepted)
+      refusal = { by, accepted: least, until: now + Math.max(holdMs, retryAfterMs), holdMs }
+    } else {
+      // It takes nothing at all, which says nothing about how many it takes at other times.
+      pausedUntil = now + (retryAfterMs || PAUSE_MS)
+      refusal = { by, accepted: 0, until: pausedUntil, holdMs: HOLD_MS }
+    }
+    search.abandonTrial(ceiling())
+  }
+
+  function takeFailure(place: Place, now: number): void {
+    // Few under way are not why it fails, and those that began before the limit was lowered have been counted.
+    if (place.nth * 2 < bound() || place.beganAt < loweredAt) return
+    failingShare += (1 - failingShare) * LATEST
+    if (failingShare <= FAILING_SHARE) return
+    failingShare = 0
+    loweredAt = now
+    search.lowerTo(Math.max(1, Math.floor(bound() * WHEN_FAILING)))
+  }
+
+  return {
+    limit(now) {
+      search.endIdleTrial(now)
+      return limitAt(now)
+    },
+    pausedUntil: now => (now < pausedUntil ? pausedUntil : null),
+    get inFlight() {
+      return inFlight
+    },
+    begin(now) {
+      inFlight += 1
+      const place = { beganAt: now, nth: inFlight, round: search.round, isNew: inFlight > peak }
+      peak = Math.max(peak, inFlight)
+      return place
+    },
+    end(place, end, now) {
+      const allInUse = inFlight >= bound()
+      inFlight -= 1
+      if (end.is === 'answered') takeAnswer(place, allInUse, now)
+      else if (end.is === 'throttled' || end.is === 'refused-connection') {
+        const known = end.is === 'refused-connection' ? end.accepted : undefined
+        const accepted = known ?? Math.max(inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
+        if (end.is === 'throttled') takeRefusal('throttled', accepted, end.retryAfterMs ?? 0, now)
+        // That the only connection is refused says nothing about their number.
+        else if (accepted > 0) takeRefusal('refused', accepted, 0, now)
+        else takeFailure(place, now)
+      } else if (end.is === 'failed') takeFailure(place, now)
+    },
+    status(now) {
+      const limit = limitAt(now)
+      const refusedAt = refusal !== undefined && search.limit >= refusal.accepted ? refusal : undefined
+      const base = { limit, inFlight, most, until: refusedAt?.until ?? null }
+      if (now < pausedUntil) return { ...base, reason: 'paused', why: paused(pausedUntil - now) }
+      if (refusedAt !== undefined)
+        return { ...base, reason: refusedAt.by, why: refused(refusedAt, refusedAt.until - now) }
+      if (limit >= most) return { ...base, reason: 'most', why: 'as many as the settings allow' }
+      return { ...base, reason: search.step.is, why: STEPS[search.step.is](search.step) }
+    },
+  }
+}
+
+const STEPS: Readonly<Record<LimitStep['is'], (step: LimitStep) => string>> = {
+  start: () => 'not measured yet: all of them were never in use for long enough',
+  trying: ({ from, to }) => `trying ${to} instead of ${from}`,
+  raised: ({ from, to }) => `raised from ${from} to ${to}: all were in use, and more was answered`,
+  lowered: ({ from, to }) => `lowered from ${from} to ${to}: as much was answered`,
+  kept: ({ from, to }) =>
+    to > from ? `kept: with ${to} no more was answered` : `kept: with ${to} less was answered`,
+  failing: ({ from, to }) => `lowered from ${from} to ${to}: attempts failed while most were in use`,
+}
+
+function refused({ by, accepted }: Refusal, left: number): string {
+  const what = by === 'refused' ? 'connections' : 'requests at once'
+  if (accepted === 0) return 'the provider refused every request; one more at a time is tried'
+  const next = left > 0 ? `one more is tried in ${seconds(left)}` : 'one more is tried when it is needed'
+  return `the provider refused more than ${accepted} ${what}; ${next}`
+}
+
+function paused(left: number): string {
+  return `the provider asked for a pause; it ends in ${seconds(left)}`
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1000)} s`
+}

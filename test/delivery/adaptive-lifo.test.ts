@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { createAdaptiveLifo, type QueueEntry } from '../../src/delivery/adaptive-lifo.ts'
+import { createLimiter } from '../../src/delivery/limiter.ts'
+import {
+  createScheduler,
+  createTimeline,
+  hiccups,
+  jitter,
+  keepSending,
+  percentile,
+  seededRandom,
+  steadyServer,
+} from './simulation.ts'
+
+/** Another one each time, and printed; given to repeat a run. */
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9))
+const RUNS = Number(process.env.RUNS ?? 1000)
+t.comment(`SEED=${SEED}`)
+
+interface Entry extends QueueEntry {
+  readonly name: string
+}
+
+const code = (name: string, arrivedAt: number, groupKey = name): Entry => ({
+  name,
+  groupKey,
+  message: { purpose: 'code', arrivedAt },
+})
+const link = (name: string, arrivedAt: number): Entry => ({ name, message: { purpose: 'link', arrivedAt } })
+
+/** A queue of these, each of which could have been sent since it arrived. */
+function queueOf(...entries: readonly Entry[]) {
+  const queue = createAdaptiveLifo<Entry>()
+  for (const entry of entries) queue.add(entry, entry.message.arrivedAt)
+  return queue
+}
+
+/** Takes all there is, at this moment. @returns their names in order. */
+function drain(queue: ReturnType<typeof queueOf>, now: number, codesOnly = false): string[] {
+  const names: string[] = []
+  for (let entry = queue.takeNext(now, codesOnly); entry; entry = queue.takeNext(now, codesOnly))
+    names.push(entry.name)
+  return names
+}
+
+t.test(
+  'while the oldest has waited less than a second: codes, then the rest, first come, first served',
+  async t => {
+    const entries = [link('l1', 1), code('c2', 2), link('l3', 3), code('c4', 4), code('c4b', 4)]
+    t.same(drain(queueOf(...entries), 1000), ['c2', 'c4', 'c4b', 'l1', 'l3'])
+    t.same(drain(queueOf(...entries.toReversed()), 1000), ['c2', 'c4b', 'c4', 'l1', 'l3'])
+  },
+)
+
+t.test('in a backlog: codes, then the rest, newest first; of each class by itself', async t => {
+  const entries = [link('l1', 0), code('c2', 2), link('l3', 3), code('c4', 4), code('c4b', 4)]
+  t.same(drain(queueOf(...entries), 2000), ['c4b', 'c4', 'c2', 'l3', 'l1'])
+  t.same(drain(queueOf(...entries), 1000), ['c2', 'c4', 'c4b', 'l3', 'l1'], 'only the links have a backlog')
+})
+
+t.test(
+  'in a backlog every eighth place is for the oldest, and when it is gone the order is that of arrival again',
+  async t => {
+    const old = Array.from({ length: 3 }, (_, n) => code(`old ${n}`, n))
+    const young = Array.from({ length: 30 }, (_, n) => code(`${n}`, 5000 + n))
+    const order = drain(queueOf(...old, ...young), 5100)
+    t.same(
+      old.map(({ name }) => order.indexOf(name)),
+      [7, 15, 23],
+    )
+    t.same(order.slice(0, 3), ['29', '28', '27'])
+    t.same(order.slice(24), ['0', '1', '2', '3', '4', '5', '6', '7', '8'])
+  },
+)
+
+t.test('a retry waits since it was due, and comes before what arrived later', async t => {
+  const queue = queueOf(code('new 1', 60_000), code('new 2', 60_001))
+  queue.add(code('retry', 0), 60_000)
+  t.equal(queue.longestWait(60_500), 500)
+  t.same(drain(queue, 60_500), ['retry', 'new 1', 'new 2'])
+  t.equal(queue.longestWait(60_500), 0)
+})
+
+t.test('nothing but a code, when that is asked for', async t => {
+  const queue = queueOf(link('l', 0), code('c', 1))
+  t.same(drain(queue, 2, true), ['c'])
+  t.same(drain(queue, 2), ['l'])
+})
+
+t.test('a newer code of a group takes the place of an older one, never the other way round', async t => {
+  const [first, second, third] = [code('1', 1, 'g'), code('2', 2, 'g'), code('3', 3, 'g')]
+  const queue = queueOf(second)
+  t.equal(queue.add(first, 1), first, 'it came too late')
+  t.equal(queue.add(third, 3), second)
+  t.equal(queue.length, 1)
+  t.equal(queue.removeByGroup('g'), third)
+  t.equal(queue.removeByGroup('g'), undefined)
+  t.equal(queue.length, 0)
+  queue.add(first, 1)
+  t.equal(queue.takeNext(1), first)
+  t.equal(queue.add(first, 1), undefined, 'what was taken is in nobody’s way')
+})
+
+t.test('those that would be sent last leave first, in either order', async t => {
+  const entries = [link('l1', 0), code('c2', 1), link('l3', 2), code('c4', 3)]
+  const leaving = (count: number, now: number) =>
+    queueOf(...entries)
+      .removeLast(count, now)
+      .map(({ name }) => name)
+  t.same(leaving(1, 10), ['l3'])
+  t.same(leaving(3, 10).toSorted(), ['c4', 'l1', 'l3'])
+  t.same(leaving(1, 5000), ['l1'])
+  t.same(leaving(3, 5000).toSorted(), ['c2', 'l1', 'l3'])
+  t.same(leaving(0, 10), [])
+  t.equal(leaving(9, 10).length, 4)
+})
+
+/** The same queue, as it is described: everything in one list that is sorted when it is asked. */
+function createModel() {
+  let all: { readonly entry: Entry; readonly since: number; readonly order: number }[] = []
+  let order = 0
+  const taken = { code: 0, link: 0 }
+  const of = (purpose: string) =>
+    all
+      .filter(({ entry }) => (entry.message.purpose === 'code') === (purpose === 'code'))
+      .toSorted((a, b) => a.entry.message.arrivedAt - b.entry.message.arrivedAt || a.order - b.order)
+      .map(({ entry, since }) => ({ entry, since }))
+  const drop = (entry: Entry | undefined): Entry | undefined => {
+    all = all.filter(each => each.entry !== entry)
+    return entry
+  }
+  function take(purpose: 'code' | 'link', now: number): Entry | undefined {
+    const line = of(purpose)
+    const oldest = line[0]
+    if (oldest === undefined) {
+      taken[purpose] = 0
+      return undefined
+    }
+    taken[purpose] = now - oldest.since >= 1000 ? taken[purpose] + 1 : 0
+    return drop((taken[purpose] % 8 === 0 ? oldest : line.at(-1))?.entry)
+  }
+  const inGroup = (groupKey: string) => all.find(({ entry }) => entry.groupKey === groupKey)?.entry
+  return {
+    size: () => all.length,
+    add(entry: Entry, since: number): Entry | undefined {
+      const older = entry.groupKey === undefined ? undefined : inGroup(entry.groupKey)
+      if (older !== undefined && older.message.arrivedAt > entry.message.arrivedAt) return entry
+      drop(older)
+      all.push({ entry, since, order: (order += 1) })
+      return older
+    },
+    take: (now: number, codesOnly: boolean) =>
+      take('code', now) ?? (codesOnly ? undefined : take('link', now)),
+    removeByGroup: (groupKey: string) => drop(inGroup(groupKey)),
+    removeWhere(when: (entry: Entry) => boolean) {
+      const gone = all.filter(({ entry }) => when(entry)).map(({ entry }) => entry)
+      for (const entry of gone) drop(entry)
+      return gone
+    },
+  }
+}
+
+t.test('whatever happens, it does what its description says', async t => {
+  const step = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        does: fc.constant('add' as const),
+        old: fc.constantFrom(0, 0, 1, 500, 1500),
+        group: fc.nat(6),
+        isCode: fc.boolean(),
+        retry: fc.boolean(),
+      }),
+    },
+    { weight: 5, arbitrary: fc.record({ does: fc.constant('take' as const), codesOnly: fc.boolean() }) },
+    { weight: 1, arbitrary: fc.record({ does: fc.constant('remove group' as const), group: fc.nat(6) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ does: fc.constant('sweep' as const), share: fc.integer({ min: 2, max: 5 }) }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(0, 1, 300, 700) }),
+    },
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150, size: 'max' }), steps => {
+      const queue = createAdaptiveLifo<Entry>()
+      const model = createModel()
+      let now = 10_000
+      for (const [n, each] of steps.entries()) {
+        if (each.does === 'wait') now += each.ms
+        else if (each.does === 'add') {
+          const arrivedAt = now - each.old
+          // Some codes have no group.
+          const grouped = code(`${n}`, arrivedAt, `${each.group}`)
+          const entry = !each.isCode
+            ? link(`${n}`, arrivedAt)
+            : each.group === 0
+              ? { ...link(`${n}`, arrivedAt), message: grouped.message }
+              : grouped
+          const since = each.retry ? now : arrivedAt
+          assert.equal(queue.add(entry, since), model.add(entry, since))
+        } else if (each.does === 'take')
+          assert.equal(queue.takeNext(now, each.codesOnly), model.take(now, each.codesOnly))
+        else if (each.does === 'remove group')
+          assert.equal(queue.removeByGroup(`${each.group}`), model.removeByGroup(`${each.group}`))
+        else {
+          const leaves = ({ name }: Entry): boolean => Number(name) % each.share === 0
+          assert.deepEqual(new Set(queue.removeWhere(leaves)), new Set(model.removeWhere(leaves)))
+        }
+        assert.equal(queue.length, model.size())
+      }
+      assert.deepEqual(
+        queue.codes + queue.removeWhere(entry => entry.message.purpose !== 'code').length,
+        model.size(),
+      )
+    }),
+    { seed: SEED, numRuns: RUNS },
+  )
+  t.pass()
+})
+
+t.test('at saturation nobody is overtaken: p99 within three times p50', async t => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 20 }),
+      fc.constantFrom(0, 0.3, 0.5),
+      fc.integer({ min: 20, max: 200 }),
+      fc.nat(),
+      (ms, variation, callers, seed) => {
+        const time = createTimeline()
+        const random = seededRandom(seed)
+        const server = steadyServer(time, () => ms * jitter(random, variation))
+        const scheduler = createScheduler(time, server, createLimiter({ most: 10 }))
+        keepSending(scheduler, callers)
+        time.runUntil(ms * 500)
+        const took = scheduler.took.link.slice(callers)
+        return percentile(took, 0.99) <= 3 * percentile(took, 0.5)
+      },
+    ),
+    { seed: SEED, numRuns: 40 },
+  )
+  t.pass()
+})
+
+t.test(
+  'a hiccup of 3 s under lasting saturation: those who waited through it are served soon after',
+  async t => {
+    const time = createTimeline()
+    const server = hiccups(
+      time,
+      steadyServer(time, () => 20),
+      [[5000, 8000]],
+    )
+    const scheduler = createScheduler(time, server, createLimiter({ most: 10 }))
+    keepSending(scheduler, 50)
+    time.runUntil(20_000)
+    t.ok(Math.max(...scheduler.took.link) < 5000, 'within 2 s')
+    const after = scheduler.took.link.slice(scheduler.answeredAt.findIndex(at => at > 10_000))
+    t.ok(percentile(after, 0.99) <= 3 * percentile(after, 0.5), 'and it is fair again')
+  },
+)
+
+t.test('codes wait for no link, and in an overload the new ones come first', async t => {
+  const time = createTimeline()
+  const scheduler = createScheduler(
+    time,
+    steadyServer(time, () => 20),
+    createLimiter({ most: 10 }),
+  )
+  keepSending(scheduler, 300)
+  // A code every 3 ms, of 500 a second that there is room for.
+  const send = (): void => {
+    scheduler.send('code')
+    time.after(3, send)
+  }
+  send()
+  time.runUntil(20_000)
+  t.ok(Math.max(...scheduler.took.code) <= 50, 'a place becomes free and the code is sent')
+  t.ok(scheduler.took.link.length > 1500, 'links have the rest')
+  // Twice as many as there is room for.
+  const flood = (): void => {
+    scheduler.send('code')
+    time.after(1, flood)
+  }
+  flood()
+  time.runUntil(40_000)
+  const late = scheduler.took.code.slice(-5000)
+  t.ok(percentile(late, 0.5) <= 50, `half of those that are sent waited ${percentile(late, 0.5)} ms`)
+})

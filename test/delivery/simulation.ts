@@ -1,0 +1,297 @@
+import { createAdaptiveLifo, type QueueEntry } from '../../src/delivery/adaptive-lifo.ts'
+import type { AttemptEnd, Limiter, Place } from '../../src/delivery/limiter.ts'
+
+/** A discrete-event simulation of providers and of those who want something sent: minutes of load in milliseconds. */
+
+/** Simulated time, ms. */
+export interface Timeline {
+  now(): number
+  /** Has something happen after so many ms; of several at the same moment the one that was asked for first. */
+  after(ms: number, happen: () => void): void
+  /** Lets time pass until that moment, and everything happen that is due. */
+  runUntil(moment: number): void
+}
+
+export function createTimeline(): Timeline {
+  const heap: { readonly at: number; readonly order: number; readonly happen: () => void }[] = []
+  let now = 0
+  let order = 0
+
+  const before = (a: number, b: number): boolean => {
+    const [x, y] = [heap[a], heap[b]]
+    return x !== undefined && y !== undefined && (x.at < y.at || (x.at === y.at && x.order < y.order))
+  }
+  const swap = (a: number, b: number): void => {
+    const [x, y] = [heap[a], heap[b]]
+    if (x === undefined || y === undefined) return
+    heap[a] = y
+    heap[b] = x
+  }
+
+  function pop(): void {
+    swap(0, heap.length - 1)
+    const event = heap.pop()
+    for (let at = 0; ; ) {
+      const left = at * 2 + 1
+      const least = before(left + 1, left) ? left + 1 : left
+      if (!before(least, at)) break
+      swap(at, least)
+      at = least
+    }
+    if (event === undefined) return
+    now = event.at
+    event.happen()
+  }
+
+  return {
+    now: () => now,
+    after(ms, happen) {
+      heap.push({ at: now + Math.max(0, ms), order: (order += 1), happen })
+      for (let at = heap.length - 1; at > 0 && before(at, (at - 1) >> 1); at = (at - 1) >> 1)
+        swap(at, (at - 1) >> 1)
+    },
+    runUntil(moment) {
+      while ((heap[0]?.at ?? Number.POSITIVE_INFINITY) <= moment) pop()
+      now = moment
+    },
+  }
+}
+
+/** Numbers below 1 that a seed determines (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** A factor of mean 1 that is distributed log-normally with this coefficient of variation. */
+export function jitter(random: () => number, variation: number): number {
+  if (variation === 0) return 1
+  const variance = Math.log(1 + variation * variation)
+  const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  return Math.exp(Math.sqrt(variance) * normal - variance / 2)
+}
+
+/** Takes one message; calls back with its end. */
+export type Server = (over: (end: AttemptEnd) => void) => void
+
+const ANSWERED: AttemptEnd = { is: 'answered' }
+
+/** A server whose time for a mail does not depend on how many come at once. @param ms asked for each mail. */
+export function steadyServer(time: Timeline, ms: () => number): Server {
+  return over => time.after(ms(), () => over(ANSWERED))
+}
+
+/**
+ * A server whose mails share processors (processor sharing): each takes `workMs()` of one of them, and before that a
+ * delay that costs the server nothing.
+ */
+export function busyServer(time: Timeline, cores: number, workMs: () => number, delayMs = 0): Server {
+  // All that are being worked on progress alike: each ends when the common progress has come to its mark.
+  const working: { readonly mark: number; readonly over: (end: AttemptEnd) => void }[] = []
+  let progress = 0
+  let since = 0
+  let turn = 0
+
+  const advance = (): void => {
+    if (working.length > 0) progress += (time.now() - since) * Math.min(1, cores / working.length)
+    since = time.now()
+  }
+  const plan = (): void => {
+    const next = working[0]
+    if (next === undefined) return
+    const mine = (turn += 1)
+    time.after((next.mark - progress) / Math.min(1, cores / working.length), () => {
+      if (mine !== turn) return
+      advance()
+      working.shift()
+      plan()
+      next.over(ANSWERED)
+    })
+  }
+  return over =>
+    time.after(delayMs, () => {
+      advance()
+      const job = { mark: progress + workMs(), over }
+      let at = working.length
+      while (at > 0 && (working[at - 1]?.mark ?? 0) > job.mark) at -= 1
+      working.splice(at, 0, job)
+      plan()
+    })
+}
+
+/** Refuses whoever comes while `most` are being served, after the time of a greeting. */
+export function cappedServer(
+  time: Timeline,
+  inner: Server,
+  most: () => number,
+  refusal: (serving: number) => AttemptEnd,
+  greetingMs = 1,
+): Server {
+  let serving = 0
+  return over => {
+    if (serving >= most()) {
+      const end = refusal(serving)
+      time.after(greetingMs, () => over(end))
+      return
+    }
+    serving += 1
+    inner(end => {
+      serving -= 1
+      over(end)
+    })
+  }
+}
+
+/** Allows so many a second, in a bucket of a tenth of a second's worth or one. */
+export function ratedServer(time: Timeline, inner: Server, perSecond: number, retryAfterMs: number): Server {
+  const size = Math.max(1, perSecond / 10)
+  let tokens = size
+  let since = 0
+  return over => {
+    tokens = Math.min(size, tokens + ((time.now() - since) * perSecond) / 1000)
+    since = time.now()
+    if (tokens >= 1) {
+      tokens -= 1
+      inner(over)
+    } else time.after(1, () => over({ is: 'throttled', retryAfterMs }))
+  }
+}
+
+/** Hangs in these spans of time: what would be answered within one is answered at its end. */
+export function hiccups(
+  time: Timeline,
+  inner: Server,
+  spans: readonly (readonly [number, number])[],
+): Server {
+  return over =>
+    inner(end => {
+      const span = spans.find(([from, to]) => time.now() >= from && time.now() < to)
+      if (span === undefined) over(end)
+      else time.after(span[1] - time.now(), () => over(end))
+    })
+}
+
+/** Opens a connection for so many ms before the first mail on each, of as many as are in use at once. */
+export function connectingServer(time: Timeline, inner: Server, connectMs: number): Server {
+  let open = 0
+  let busy = 0
+  return over => {
+    busy += 1
+    const connects = busy > open
+    open = Math.max(open, busy)
+    time.after(connects ? connectMs : 0, () =>
+      inner(end => {
+        busy -= 1
+        over(end)
+      }),
+    )
+  }
+}
+
+/** A limiter that never learns: what a setting would be. */
+export function fixedLimiter(
+  limit: number,
+): Pick<Limiter, 'limit' | 'inFlight' | 'begin' | 'end' | 'pausedUntil'> {
+  let inFlight = 0
+  return {
+    limit: () => limit,
+    pausedUntil: () => null,
+    get inFlight() {
+      return inFlight
+    },
+    begin(now): Place {
+      inFlight += 1
+      return { beganAt: now, nth: inFlight, round: 0, isNew: false }
+    },
+    end() {
+      inFlight -= 1
+    },
+  }
+}
+
+interface Mail extends QueueEntry {
+  readonly beganWaiting: number
+  readonly answered: () => void
+}
+
+/** A scheduler in small: the queue, the limiter and a server. */
+export interface Scheduler {
+  /** @param answered called once the server has dealt with it. */
+  send(purpose: 'code' | 'link', answered?: () => void): void
+  /** How long each took from `send` to its answer, ms, in the order of the answers, by purpose. */
+  readonly took: { readonly code: number[]; readonly link: number[] }
+  /** When each was answered. */
+  readonly answeredAt: number[]
+  /** When attempts were refused or throttled. */
+  readonly refusedAt: number[]
+  readonly waiting: number
+}
+
+/** @throws when something waits although a place is free. */
+export function createScheduler(
+  time: Timeline,
+  server: Server,
+  limiter: ReturnType<typeof fixedLimiter>,
+): Scheduler {
+  const queue = createAdaptiveLifo<Mail>()
+  const took = { code: [] as number[], link: [] as number[] }
+  const answeredAt: number[] = []
+  const refusedAt: number[] = []
+
+  function over(mail: Mail, place: Place, end: AttemptEnd): void {
+    limiter.end(place, end, time.now())
+    if (end.is === 'answered') {
+      took[mail.message.purpose === 'code' ? 'code' : 'link'].push(time.now() - mail.beganWaiting)
+      answeredAt.push(time.now())
+      mail.answered()
+    } else {
+      if (end.is !== 'failed') refusedAt.push(time.now())
+      queue.add(mail, mail.beganWaiting)
+    }
+    run()
+  }
+
+  function run(): void {
+    while (queue.length > 0 && limiter.inFlight < limiter.limit(time.now())) {
+      const mail = queue.takeNext(time.now())
+      if (mail === undefined) throw new Error('the queue is not empty and gives nothing')
+      const place = limiter.begin(time.now())
+      server(end => over(mail, place, end))
+    }
+    const paused = limiter.pausedUntil(time.now())
+    if (paused !== null) time.after(paused - time.now(), run)
+    else if (queue.length > 0 && limiter.inFlight === 0)
+      throw new Error('nothing is under way, and mail waits')
+  }
+
+  return {
+    send(purpose, answered = () => {}) {
+      const now = time.now()
+      queue.add({ message: { purpose, arrivedAt: now }, beganWaiting: now, answered }, now)
+      run()
+    },
+    took,
+    answeredAt,
+    refusedAt,
+    get waiting() {
+      return queue.length
+    },
+  }
+}
+
+/** Callers who each send one mail after the other, as soon as the one before was answered. */
+export function keepSending(scheduler: Scheduler, callers: number): void {
+  const send = (): void => scheduler.send('link', send)
+  for (let n = 0; n < callers; n += 1) send()
+}
+
+/** @param share such as 0.99. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
