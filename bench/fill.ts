@@ -45,7 +45,7 @@ async function wait(first: number, count: number, waitMs: number): Promise<void>
   const dueAt = clock.now() + waitMs
   await Promise.all(
     claims.map(async ({ given, lease }) =>
-      outbox.settle(given.message.id, lease, { to: 'queued', dueAt, record }),
+      outbox.settle(given.message.id, lease, { to: 'queued', dueAt, records: [record] }),
     ),
   )
 }

@@ -86,14 +86,16 @@ async function handOver(outbox: Outbox): Promise<void> {
     to: 'final',
     state: 'sent',
     answer: null,
-    record: {
-      at: clock.now(),
-      tookMs: 3,
-      provider: 'smtp',
-      outcome: 'sent',
-      code: '',
-      reply: '250 2.0.0 Ok: queued as 4XyZ',
-    },
+    records: [
+      {
+        at: clock.now(),
+        tookMs: 3,
+        provider: 'smtp',
+        outcome: 'sent',
+        code: '',
+        reply: '250 2.0.0 Ok: queued as 4XyZ',
+      },
+    ],
   })
 }
 

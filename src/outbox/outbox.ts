@@ -23,6 +23,11 @@ export interface Lease {
   readonly token: string
   /** ms since the epoch. */
   readonly until: number
+  /**
+   * The attempt of a message that is accepted under it begins at once, so that a process that dies may have sent it;
+   * absent: only after `Outbox.beginAttempt`.
+   */
+  readonly begins?: boolean
 }
 
 /** One use of a quota: a counter of a window, counted inside the insert's transaction. */
@@ -91,7 +96,7 @@ export interface ClaimedMessage extends NewMessage {
   readonly lease: Lease
   /** Attempts so far, this one included. */
   readonly attempts: number
-  /** How many earlier attempts ended ambiguous. */
+  /** How many copies of it may have been sent. */
   readonly ambiguous: number
   readonly groupKey?: string
 }
@@ -109,27 +114,27 @@ export interface AttemptRecord {
   readonly reply: string
 }
 
-/** What settling does with a claimed message. */
+/** What settling does with a claimed message. `records`: lines for its timeline. */
 export type Settlement =
   | {
       readonly to: 'final'
       readonly state: FinalState
       readonly answer: FinalAnswer
       readonly providerId?: string
-      readonly record?: AttemptRecord
+      readonly records?: readonly AttemptRecord[]
     }
   /**
    * Back to `queued`, due at `dueAt`. If a newer message of its group exists it becomes `superseded` instead; if
-   * `dueAt` is not before its expiry, `expired`, or `unknown` if any attempt of it was ambiguous: it may have been
-   * sent. `ambiguous`: this attempt counts as one. `uncounted`: the attempt
-   * never began, so it does not count.
+   * `dueAt` is not before its expiry, `expired`, or `unknown` if any copy of it may have been sent. `ambiguous`: how
+   * many copies of it may have been sent, when that has changed. `uncounted`: the attempt never began, so it does not
+   * count.
    */
   | {
       readonly to: 'queued'
       readonly dueAt: number
-      readonly ambiguous?: boolean
+      readonly ambiguous?: number
       readonly uncounted?: boolean
-      readonly record?: AttemptRecord
+      readonly records?: readonly AttemptRecord[]
     }
 
 /** What settling did: the state it is in now, or `lost` when the lease was no longer ours (nothing was written). */
@@ -157,8 +162,8 @@ export interface Outbox {
   accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]>
   /**
    * Claims up to `limit` (0: none) due messages of a channel, codes first, newest first, and counts the attempt. Settles on
-   * the way, without an attempt, what has expired; takes over what has an outlived lease as an ambiguous attempt
-   * (`ambiguous` already counts it; one that was ambiguous before becomes `unknown`).
+   * the way, without an attempt, what has expired; takes over what has an outlived lease: as an ambiguous
+   * attempt if it had begun (`ambiguous` counts it), as none if it had not.
    * `settled` names what it made final. `nextDueAt`: when to ask again at the latest if nothing new comes; null:
    * nothing waits.
    * @throws StoreUnavailable
@@ -177,6 +182,13 @@ export interface Outbox {
     }[]
     readonly nextDueAt: number | null
   }>
+  /**
+   * Notes that the attempt of a message begins, before its first byte leaves. A process that dies may have sent it from
+   * then on; a message that was claimed and never begun was surely not sent. Survives the process, and a power cut only
+   * by being taken for begun. Returns nothing when it was noted at once.
+   * @throws StoreUnavailable: the attempt must not begin.
+   */
+  beginAttempt(id: string, lease: Lease): Promise<void> | void
   /**
    * Writes the end of an attempt, if `lease` is still the current one. Content and recipient are gone from the row
    * with its final state; charges of a message that was not sent (expired, superseded, refused) are given back.

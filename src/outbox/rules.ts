@@ -35,7 +35,11 @@ export const TRANSITIONS: readonly {
   { from: 'sending', to: 'queued', when: 'to be tried again, or its lease was lost' },
   { from: 'sending', to: 'expired', when: 'to be tried again, but its life ends before' },
   { from: 'sending', to: 'superseded', when: 'to be tried again, but there is a newer code' },
-  { from: 'sending', to: 'unknown', when: 'ambiguous twice, or ambiguous and its life ended' },
+  {
+    from: 'sending',
+    to: 'unknown',
+    when: 'it may have been sent, and no further copy may be, or its life ended',
+  },
 ]
 
 /** States that give a message's charges back: nothing was sent. An outage must lock nobody out. */
@@ -54,14 +58,15 @@ export const TIMELINE_LINES = 20
 
 export function appendToTimeline(
   timeline: readonly AttemptRecord[],
-  record: AttemptRecord | undefined,
+  records: readonly AttemptRecord[],
 ): readonly AttemptRecord[] {
-  return record === undefined ? timeline : [...timeline, record].slice(-TIMELINE_LINES)
+  return records.length === 0 ? timeline : [...timeline, ...records].slice(-TIMELINE_LINES)
 }
 
 /** The outcomes that a store writes into a timeline itself, of what never was an attempt. */
 const STORE_RECORDS = {
   'lease-lost': { outcome: 'lease-lost', code: 'LEASE', reply: '' },
+  'not-begun': { outcome: 'released', code: 'NOT-BEGUN', reply: '' },
   cancelled: { outcome: 'cancelled', code: 'CANCELLED', reply: '' },
   unreadable: { outcome: 'rejected', code: 'UNREADABLE', reply: 'the stored content cannot be read' },
 } as const
@@ -80,7 +85,7 @@ export function rankOfPurpose(purpose: string): 0 | 1 {
 export interface AttemptHistory {
   /** Attempts, the one that ends now included. */
   readonly attempts: number
-  /** How many earlier ones ended ambiguous. */
+  /** How many copies of it may have been sent. */
   readonly ambiguous: number
   /** ms since the epoch. */
   readonly expiresAt: number
@@ -146,16 +151,26 @@ export function afterSettlement(
     return { state: settlement.state, answer: settlement.answer, attempts, ambiguous, dueAt: null }
   }
   const counted = settlement.uncounted === true ? attempts - 1 : attempts
-  const unsure = settlement.ambiguous === true ? ambiguous + 1 : ambiguous
-  return backInQueue(tried.expiresAt, settlement.dueAt, counted, unsure, outdated)
+  const copies = settlement.ambiguous ?? ambiguous
+  return backInQueue(tried.expiresAt, settlement.dueAt, counted, copies, outdated)
 }
 
+/** After a process died, a message that it may have sent goes out again so much later, ms. */
+export const LOST_LEASE_PAUSE_MS = 5000
+
 /**
- * What becomes of a message whose lease ran out, or whose process died: nobody knows whether it was sent, so this
- * was an ambiguous attempt. Due at once, if it may be tried again at all.
+ * What becomes of a message whose lease ran out, or whose process died.
+ *
+ * @param history `begun`: its attempt had begun, so that nobody knows whether it was sent. Otherwise it surely was not:
+ *   it waited in the memory of the process, and its attempt does not count.
  */
-export function afterLostLease(tried: AttemptHistory, now: number, outdated: boolean): MessageState {
-  return backInQueue(tried.expiresAt, now, tried.attempts, tried.ambiguous + 1, outdated)
+export function afterLostLease(
+  { attempts, ambiguous, expiresAt, begun }: AttemptHistory & { readonly begun: boolean },
+  now: number,
+  outdated: boolean,
+): MessageState {
+  if (!begun) return backInQueue(expiresAt, now, attempts - 1, ambiguous, outdated)
+  return backInQueue(expiresAt, now + LOST_LEASE_PAUSE_MS, attempts, ambiguous + 1, outdated)
 }
 
 function backInQueue(
@@ -172,8 +187,6 @@ function backInQueue(
     ambiguous,
     dueAt: due,
   })
-  // Twice without knowing: a third attempt could make a third copy.
-  if (ambiguous > 1) return at('unknown', null)
   if (outdated) return at('superseded', null)
   if (dueAt >= expiresAt) return at(stateAtExpiry(ambiguous), null)
   return at('queued', dueAt)

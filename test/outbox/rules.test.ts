@@ -9,6 +9,7 @@ import {
   checkBacklog,
   isLive,
   judgeDuplicate,
+  LOST_LEASE_PAUSE_MS,
   readinessOf,
   refundsQuota,
   stateAtAcceptance,
@@ -55,10 +56,11 @@ t.test('what the rules make of a message that is being sent is in the table, and
     for (const outdated of [false, true]) {
       for (const dueAt of [1000, 5000]) {
         const tried = { attempts: 2, ambiguous, expiresAt: 5000 }
-        for (const more of [{}, { ambiguous: true }, { uncounted: true }]) {
+        for (const more of [{}, { ambiguous: 1 }, { uncounted: true }]) {
           reached.add(afterSettlement(tried, { to: 'queued', dueAt, ...more }, outdated).state)
         }
-        reached.add(afterLostLease(tried, dueAt, outdated).state)
+        for (const begun of [false, true])
+          reached.add(afterLostLease({ ...tried, begun }, dueAt, outdated).state)
       }
     }
   }
@@ -80,10 +82,14 @@ t.test('coming back for a retry: the order of the reasons', t => {
   const back = (ambiguous: number, outdated: boolean, dueAt: number) =>
     afterSettlement(
       { attempts: 3, ambiguous, expiresAt: 5000 },
-      { to: 'queued', dueAt, ambiguous: true },
+      { to: 'queued', dueAt, ambiguous: ambiguous + 1 },
       outdated,
     )
-  t.match(back(1, true, 9000), { state: 'unknown', ambiguous: 2, dueAt: null })
+  t.match(
+    back(1, false, 4999),
+    { state: 'queued', ambiguous: 2 },
+    'how many copies may go out is not the store’s to say',
+  )
   t.match(back(0, true, 9000), { state: 'superseded' })
   t.match(back(0, false, 5000), { state: 'unknown', ambiguous: 1 })
   t.match(back(0, false, 4999), { state: 'queued', ambiguous: 1, dueAt: 4999, attempts: 3 })
@@ -196,5 +202,24 @@ t.test('a full backlog: the last place is given, and what stores nothing needs n
   t.ok(checkBacklog(2, 2, 3) instanceof BacklogFull)
   t.ok(checkBacklog(3, 1, 3) instanceof BacklogFull)
   t.equal(checkBacklog(5, 0, 3), null)
+  t.end()
+})
+
+t.test('a lost lease: what had begun may have been sent, what had not was surely not', t => {
+  const claimed = { attempts: 2, ambiguous: 0, expiresAt: 100_000 }
+  t.match(afterLostLease({ ...claimed, begun: true }, 1000, false), {
+    state: 'queued',
+    attempts: 2,
+    ambiguous: 1,
+    dueAt: 1000 + LOST_LEASE_PAUSE_MS,
+  })
+  t.match(afterLostLease({ ...claimed, begun: false }, 1000, false), {
+    state: 'queued',
+    attempts: 1,
+    ambiguous: 0,
+    dueAt: 1000,
+  })
+  t.match(afterLostLease({ ...claimed, begun: true }, 99_000, false), { state: 'unknown' })
+  t.match(afterLostLease({ ...claimed, begun: false }, 100_000, false), { state: 'expired' })
   t.end()
 })

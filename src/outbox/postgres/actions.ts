@@ -26,7 +26,7 @@ export function createOperatorActions(shard: number) {
       ),
     cancelMessage: (client: Client, call: CallArguments<'cancelMessage'>) =>
       onWaiting(client, call, (writer, row) =>
-        writer.end(row, 'superseded', storeRecord('cancelled', call.now)),
+        writer.end(row, 'superseded', [storeRecord('cancelled', call.now)]),
       ),
   }
 }

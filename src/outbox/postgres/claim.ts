@@ -116,7 +116,7 @@ function claimedOf(row: Row, lease: Lease, masked: string, payload: Payload): Cl
 /** Ends a message in front of the queue that cannot be sent: its life is over, or its content was damaged. */
 function endUnsendable(writer: MessageWriter, row: Row): void {
   if (row.expiresAt <= writer.now) writer.end(row, stateAtExpiry(row.ambiguous))
-  else writer.changeState(row, stateAtEnd(row, 'refused', 'content'), storeRecord('unreadable', writer.now))
+  else writer.changeState(row, stateAtEnd(row, 'refused', 'content'), [storeRecord('unreadable', writer.now)])
 }
 
 /**

@@ -39,9 +39,9 @@ export interface MessageWriter {
   /** Marks a message that is being sent: a newer code came. */
   markOutdated(row: Row): void
   /** Writes a state after an attempt, with a line of the timeline; a final one loses payload and charges. */
-  changeState(row: Row, next: MessageState, record?: AttemptRecord, providerId?: string): void
+  changeState(row: Row, next: MessageState, records?: readonly AttemptRecord[], providerId?: string): void
   /** Ends a message outside an attempt. */
-  end(row: Row, state: FinalState, record?: AttemptRecord): void
+  end(row: Row, state: FinalState, records?: readonly AttemptRecord[]): void
   /** Takes over a message whose lease was lost. */
   takeOver(row: Row): void
   /** Writes all of it and commits. */
@@ -62,11 +62,11 @@ export function createMessageWriter(client: Client, shard: number, now: number):
   const quotas = createQuotas(client, now)
   const counts = createCounts(client, shard)
 
-  const changeState: MessageWriter['changeState'] = (row, next, record, providerId) => {
+  const changeState: MessageWriter['changeState'] = (row, next, records = [], providerId) => {
     const { state, answer, attempts, ambiguous, dueAt } = next
     counts.addChange(row, row.state, state)
     Object.assign(row, { state, answer, attempts, ambiguous, dueAt, leaseUntil: null })
-    if (record !== undefined) row.timeline = appendToTimeline(row.timeline ?? [], record)
+    if (records.length > 0) row.timeline = appendToTimeline(row.timeline ?? [], records)
     if (!isLive(state)) {
       if (row.charges !== null && refundsQuota(state)) quotas.refund(row.charges)
       row.charges = null
@@ -94,13 +94,17 @@ export function createMessageWriter(client: Client, shard: number, now: number):
       changeState(row, stateAtClaim(row))
       row.leaseToken = token
       row.leaseUntil = until
+      row.begun = false
     },
     markOutdated(row) {
       row.outdated = true
       if (row.seq !== undefined) changed.add(row)
     },
-    end: (row, state, record) => changeState(row, stateAtEnd(row, state), record),
-    takeOver: row => changeState(row, afterLostLease(row, now, row.outdated), storeRecord('lease-lost', now)),
+    end: (row, state, records) => changeState(row, stateAtEnd(row, state), records),
+    takeOver: row =>
+      changeState(row, afterLostLease(row, now, row.outdated), [
+        storeRecord(row.begun ? 'lease-lost' : 'not-begun', now),
+      ]),
     async commit() {
       const changes = [...changed].map(row => ({ seq: row.seq, ...changesOf(row, now) }))
       const rows = stored.map(each => columnsOf(each, now))
@@ -129,6 +133,7 @@ function newRow({ message, groupKey, lease }: Acceptance, windows: ChargedWindow
     groupKey: groupKey ?? null,
     ...stateAtAcceptance(lease, now),
     outdated: false,
+    begun: lease?.begins === true,
     finalAt: null,
     leaseUntil: lease?.until ?? null,
     leaseToken: lease?.token ?? null,
@@ -160,7 +165,7 @@ function columnsOf({ row, acceptance, payload }: NewRow, now: number): Record<st
 
 const CHANGE: Statement = {
   name: 'change-messages',
-  text: `UPDATE courier_messages m SET state = r.state, ready = r.ready, outdated = r.outdated, attempts = r.attempts,
+  text: `UPDATE courier_messages m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun, attempts = r.attempts,
       ambiguous = r.ambiguous, due_at = r.due_at, final_at = r.final_at, lease_until = r.lease_until,
       lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges,
       timeline = r.timeline, payload = CASE WHEN r.final_at IS NULL THEN m.payload END
@@ -169,10 +174,10 @@ const CHANGE: Statement = {
 const STORE: Statement = {
   name: 'store-messages',
   text: `INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
-      expires_at, due_at, final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated,
+      expires_at, due_at, final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun,
       masked_recipient, answer, charges, timeline, payload)
     SELECT id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at, final_at,
-      lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, masked_recipient, answer, charges,
+      lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, masked_recipient, answer, charges,
       timeline, decode(payload, 'base64')
     FROM json_to_recordset($1::json) AS r(id text, channel text, kind text, purpose text, rank smallint,
       arrived_at bigint, expires_at bigint, dedupe_key text, recipient_hash text, group_key text,

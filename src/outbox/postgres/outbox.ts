@@ -6,6 +6,7 @@ import { type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
+import { markBegun } from './begin.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections } from './connect.ts'
@@ -147,6 +148,11 @@ function createCalls(
     run: (batch: readonly CallArguments<'settle'>[], again) =>
       timed(batch, client => settle(client, batch, again)),
   })
+  const beginning = createGroupCommit({
+    ...shared,
+    run: (batch: readonly Pick<CallArguments<'settle'>, 'id' | 'token'>[]) =>
+      connections.use(client => markBegun(client, batch)),
+  })
   const writingReceipts = createGroupCommit({
     ...shared,
     run: (batch: readonly CallArguments<'writeReceipt'>[]) =>
@@ -172,14 +178,18 @@ function createCalls(
         throw error
       }),
     claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
+    // A message that began when it was accepted has its mark already.
+    beginAttempt: (id, { token, begins }) => (begins === true ? undefined : beginning.call({ id, token })),
     settle: (id, { token }, settlement) => settling.call({ now: clock.now(), id, token, settlement }),
     writeReceipt: (channel, providerId, status, errorCode, at) =>
       writingReceipts.call({ channel, providerId, status, errorCode, at }),
     /** Resolves when nothing is under way. */
     async idle() {
-      await Promise.all([accepting, settling, writingReceipts, claiming].map(each => each.idle()))
+      await Promise.all([accepting, beginning, settling, writingReceipts, claiming].map(each => each.idle()))
     },
-  } satisfies Pick<Outbox, 'accept' | 'claim' | 'settle' | 'writeReceipt'> & { idle(): Promise<void> }
+  } satisfies Pick<Outbox, 'accept' | 'claim' | 'beginAttempt' | 'settle' | 'writeReceipt'> & {
+    idle(): Promise<void>
+  }
 }
 
 /** Prunes a step at most every minute, or at every call while there is more. */

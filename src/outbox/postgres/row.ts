@@ -16,6 +16,8 @@ export interface Row {
   readonly groupKey: string | null
   state: State
   outdated: boolean
+  /** Its attempt has begun, or may have. */
+  begun: boolean
   attempts: number
   ambiguous: number
   dueAt: number | null
@@ -30,7 +32,7 @@ export interface Row {
 
 /** The columns of a Row, of the table called `m`. */
 export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.state, m.attempts, m.ambiguous, m.arrived_at,
-  m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.answer, m.provider_id,
+  m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.begun, m.answer, m.provider_id,
   m.charges, m.timeline`
 
 export function rowOf(read: Readonly<Record<string, unknown>>): Row {
@@ -45,6 +47,7 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row {
     groupKey: read['group_key'] as string | null,
     state: read['state'] as State,
     outdated: read['outdated'] as boolean,
+    begun: read['begun'] as boolean,
     attempts: read['attempts'] as number,
     ambiguous: read['ambiguous'] as number,
     dueAt: read['due_at'] as number | null,
@@ -69,6 +72,7 @@ export function changesOf(row: Row, now: number): Record<string, unknown> {
     state: row.state,
     ready: readinessOf(row, now),
     outdated: row.outdated,
+    begun: row.begun,
     attempts: row.attempts,
     ambiguous: row.ambiguous,
     due_at: row.dueAt,
@@ -83,6 +87,6 @@ export function changesOf(row: Row, now: number): Record<string, unknown> {
 }
 
 /** The same columns with their types, for json_to_recordset. */
-export const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, attempts integer, ambiguous integer,
+export const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boolean, attempts integer, ambiguous integer,
   due_at bigint, final_at bigint, lease_until bigint, lease_token text, answer text, provider_id text, charges jsonb,
   timeline jsonb`

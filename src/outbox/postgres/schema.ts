@@ -30,6 +30,7 @@ CREATE TABLE courier_messages (
   dedupe_key text NOT NULL,
   recipient_hash text NOT NULL,
   group_key text,
+  begun boolean NOT NULL,
   outdated boolean NOT NULL DEFAULT false,
   masked_recipient text NOT NULL,
   answer text,

@@ -39,7 +39,7 @@ export function createSettle(shard: number) {
       if (row !== undefined && next !== null && row.leaseUntil === null) return { state: 'lost' }
       if (row === undefined || next === null || settlement === undefined) return settled
       const providerId = settlement.to === 'final' ? settlement.providerId : undefined
-      writer.changeState(row, next, settlement.record, providerId)
+      writer.changeState(row, next, settlement.records ?? [], providerId)
       return settled
     })
     await writer.commit()

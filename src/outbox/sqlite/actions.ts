@@ -27,6 +27,6 @@ export function createOperatorActions(
         writer.changeState(row, { ...row, state: 'queued', answer: null, dueAt: now }, now),
       ),
     cancelMessage: ({ id, now }) =>
-      onWaiting(id, now, row => writer.end(row, 'superseded', now, storeRecord('cancelled', now))),
+      onWaiting(id, now, row => writer.end(row, 'superseded', now, [storeRecord('cancelled', now)])),
   }
 }

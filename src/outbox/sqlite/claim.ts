@@ -77,7 +77,7 @@ function createClaimDue({ db, payloadKey, writer, newLeaseToken }: ClaimDeps) {
       const payload = decrypt(payloadKey, row.id, found['payload'])
       if (payload === null) {
         // Its content was damaged on disk. Left in the queue it would be in the way for ever.
-        writer.changeState(row, stateAtEnd(row, 'refused', 'content'), now, storeRecord('unreadable', now))
+        writer.changeState(row, stateAtEnd(row, 'refused', 'content'), now, [storeRecord('unreadable', now)])
         ended.push(settledAs(row, 'refused'))
         continue
       }

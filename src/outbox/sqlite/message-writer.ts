@@ -28,9 +28,15 @@ export interface MessageWriter {
   /** Marks a message that is being sent: a newer code came. */
   markOutdated(row: Row): void
   /** Writes a state after an attempt, with a line of the timeline; a final one loses payload and charges. */
-  changeState(row: Row, next: MessageState, now: number, record?: AttemptRecord, providerId?: string): void
+  changeState(
+    row: Row,
+    next: MessageState,
+    now: number,
+    records?: readonly AttemptRecord[],
+    providerId?: string,
+  ): void
   /** Ends a message outside an attempt. */
-  end(row: Row, state: FinalState, now: number, record?: AttemptRecord): void
+  end(row: Row, state: FinalState, now: number, records?: readonly AttemptRecord[]): void
   /** Takes over a message whose lease was lost. @returns its new state. */
   takeOver(row: Row, now: number): MessageState
 }
@@ -50,9 +56,9 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
   const requeue = db.prepare(REQUEUE)
   const finish = db.prepare(FINISH)
 
-  const changeState: MessageWriter['changeState'] = (row, next, now, record, providerId) => {
+  const changeState: MessageWriter['changeState'] = (row, next, now, records = [], providerId) => {
     const { state, answer, attempts, ambiguous, dueAt } = next
-    const timeline = timelineWith(row.timeline, record)
+    const timeline = timelineWith(row.timeline, records)
     if (state === 'queued') {
       requeue.run(readinessOf(next, now), dueAt ?? now, attempts, ambiguous, timeline, row.seq)
     } else {
@@ -98,19 +104,19 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
       return attempts
     },
     markOutdated: row => void markOutdated.run(row.seq),
-    end: (row, state, now, record) => changeState(row, stateAtEnd(row, state), now, record),
+    end: (row, state, now, records) => changeState(row, stateAtEnd(row, state), now, records),
     takeOver(row, now) {
       const next = afterLostLease(row, now, row.outdated)
-      changeState(row, next, now, storeRecord('lease-lost', now))
+      changeState(row, next, now, [storeRecord(row.begun ? 'lease-lost' : 'not-begun', now)])
       return next
     },
   }
 }
 
-function timelineWith(timeline: string | null, record: AttemptRecord | undefined): string | null {
-  if (record === undefined) return timeline
+function timelineWith(timeline: string | null, records: readonly AttemptRecord[]): string | null {
+  if (records.length === 0) return timeline
   const known = timeline === null ? [] : (JSON.parse(timeline) as AttemptRecord[])
-  return JSON.stringify(appendToTimeline(known, record))
+  return JSON.stringify(appendToTimeline(known, records))
 }
 
 const INSERT = `
@@ -119,8 +125,8 @@ const INSERT = `
   VALUES (:id, :channel, :kind, :purpose, :rank, :state, :ready, :attempts, 0, :arrived_at, :expires_at,
     :due_at, :lease_until, :lease_token, :dedupe_key, :recipient_hash, :group_key, :masked_recipient, :charges, :payload)`
 const CLAIM = `
-  UPDATE messages SET state = 'sending', ready = NULL, due_at = NULL, attempts = ?, lease_token = ?, lease_until = ?
-  WHERE seq = ?`
+  UPDATE messages SET state = 'sending', ready = NULL, due_at = NULL, attempts = ?, lease_token = ?, lease_until = ?,
+    begun = 1 WHERE seq = ?`
 const REQUEUE = `
   UPDATE messages SET state = 'queued', ready = ?, due_at = ?, attempts = ?, ambiguous = ?, timeline = ?,
     lease_until = NULL, lease_token = NULL WHERE seq = ?`

@@ -14,6 +14,7 @@ import type {
 import type { StoreKeys } from '../encryption.ts'
 import { BacklogFull, type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { syncDirectory } from '../store-secret.ts'
+import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
 import type { StoreSettings } from './worker.ts'
 
 export interface SqliteOutboxOptions {
@@ -58,6 +59,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     execArgv: [],
   })
   await awaitOpen(worker)
+  const journal = openJournal(path)
   const calls = createCalls(worker, options.log ?? (() => {}), options.committed)
   const { call } = calls
   const timer = setInterval(
@@ -68,7 +70,12 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   return {
     accept: messages => call('accept', { now: clock.now(), messages }),
     claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
-    settle: (id, { token }, settlement) => call('settle', { now: clock.now(), id, token, settlement }),
+    beginAttempt: id => journal.begin(id),
+    async settle(id, { token }, settlement) {
+      const settled = await call('settle', { now: clock.now(), id, token, settlement })
+      journal.end(id)
+      return settled
+    },
     writeReceipt: (channel, providerId, status, errorCode, at) =>
       call('writeReceipt', { channel, providerId, status, errorCode, at }),
     memos: { readMemos: names => call('readMemos', { names }) },
@@ -89,7 +96,19 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     async close() {
       clearInterval(timer)
       await calls.close()
+      journal.close()
     },
+  }
+}
+
+function openJournal(databasePath: string): AttemptJournal {
+  try {
+    return openAttemptJournal(journalPath(databasePath))
+  } catch (error) {
+    throw new StoreUnusable(
+      `${journalPath(databasePath)} cannot be written: make its directory writable for the service's user`,
+      { cause: error },
+    )
   }
 }
 

@@ -4,7 +4,7 @@ import type { FinalAnswer, State } from '../outbox.ts'
 
 /** The columns that are read of a message before its state changes. */
 export const ROW_COLUMNS = `seq, id, channel, kind, state, attempts, ambiguous, arrived_at, expires_at, final_at, answer,
-  group_key, outdated, charges, timeline`
+  group_key, outdated, begun, charges, timeline`
 
 /** A message before its state changes. */
 export interface Row {
@@ -22,6 +22,8 @@ export interface Row {
   readonly groupKey: string | null
   /** A newer code of its group came while it was being sent. */
   readonly outdated: boolean
+  /** Its attempt may have begun. False only for a message of a process that died before it did. */
+  readonly begun: boolean
   readonly charges: string | null
   readonly timeline: string | null
 }
@@ -41,6 +43,7 @@ export function rowOf(read: Record<string, SQLOutputValue>): Row {
     answer: read['answer'] as FinalAnswer,
     groupKey: read['group_key'] as string | null,
     outdated: read['outdated'] === 1,
+    begun: read['begun'] === 1,
     charges: read['charges'] as string | null,
     timeline: read['timeline'] as string | null,
   }

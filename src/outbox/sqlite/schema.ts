@@ -29,6 +29,7 @@ CREATE TABLE messages (
   final_at INTEGER,
   lease_until INTEGER,
   lease_token TEXT,
+  begun INTEGER NOT NULL DEFAULT 1,
   dedupe_key TEXT NOT NULL,
   recipient_hash TEXT NOT NULL,
   group_key TEXT,

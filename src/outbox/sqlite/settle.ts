@@ -20,7 +20,7 @@ export function createSettle(
     const row = rowOf(found)
     const next = afterSettlement(row, settlement, row.outdated)
     const providerId = settlement.to === 'final' ? settlement.providerId : undefined
-    writer.changeState(row, next, now, settlement.record, providerId)
+    writer.changeState(row, next, now, settlement.records ?? [], providerId)
     return { state: next.state, answer: next.answer }
   }
 }

@@ -6,6 +6,7 @@ import { StoreUnusable } from '../outbox.ts'
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
+import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { createClaim } from './claim.ts'
 import { correctClock } from './clock-correction.ts'
 import { createCounts } from './counts.ts'
@@ -64,7 +65,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const maintenance = createMaintenance(db, deps.retentionMs)
   checkSecret(db, deps, counts.backlog())
   // Nobody but us can hold the file, so whoever was sending is dead: their leases are over.
-  db.exec("UPDATE messages SET lease_until = 0 WHERE state = 'sending'")
+  inTransaction(db, () => endLeases(db, readAttemptJournal(journalPath(deps.path))))
   inTransaction(db, () => correctClock(db, counts, deps.now))
   counts.commit()
 
@@ -96,6 +97,19 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
     },
     maintenance,
   }
+}
+
+/**
+ * Ends the leases of the process that ran before. Those that ended at an earlier start stay as they are: the journal
+ * says nothing of them any more.
+ * @param begun ids of the messages whose attempt had begun; null: all of them may have.
+ */
+function endLeases(db: DatabaseSync, begun: ReadonlySet<string> | null): void {
+  const endLease = db.prepare('UPDATE messages SET lease_until = 0, begun = ? WHERE seq = ?')
+  for (const { seq, id } of db
+    .prepare("SELECT seq, id FROM messages WHERE state = 'sending' AND lease_until > 0")
+    .all())
+    endLease.run(begun === null || begun.has(String(id)) ? 1 : 0, Number(seq))
 }
 
 function createHandlers(

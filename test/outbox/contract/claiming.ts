@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { LOST_LEASE_PAUSE_MS } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
 import { lease, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
@@ -142,30 +143,39 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     t.equal(ended.size, 1300)
   })
 
-  await t.test('a lost lease is an ambiguous attempt, tried once more', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    await outbox.accept([sample(clock)])
-    const first = await claimOne(outbox, 5000)
-    clock.advance(4999)
-    t.same((await outbox.claim('email', 1, 5000)).messages, [], 'not while it lasts')
-    clock.advance(1)
-    const second = await claimOne(outbox, 5000)
-    t.match(second, { id: first.id, attempts: 2, ambiguous: 1 })
-    t.not(second.lease.token, first.lease.token)
-    t.match((await view(first.id)).timeline, [{ outcome: 'lease-lost', at: clock.now() }])
-  })
+  await t.test(
+    'a lost lease of an attempt that had begun is an ambiguous attempt, tried again after a pause',
+    async t => {
+      const { outbox, clock, view } = await fresh(t, create)
+      await outbox.accept([sample(clock)])
+      const first = await claimOne(outbox, 5000)
+      await outbox.beginAttempt(first.id, first.lease)
+      clock.advance(4999)
+      t.same((await outbox.claim('email', 1, 5000)).messages, [], 'not while it lasts')
+      clock.advance(1)
+      t.match(await outbox.claim('email', 1, 5000), {
+        messages: [],
+        nextDueAt: clock.now() + LOST_LEASE_PAUSE_MS,
+      })
+      t.match((await view(first.id)).timeline, [{ outcome: 'lease-lost', at: clock.now() }])
+      clock.advance(LOST_LEASE_PAUSE_MS)
+      const second = await claimOne(outbox, 5000)
+      t.match(second, { id: first.id, attempts: 2, ambiguous: 1 })
+      t.not(second.lease.token, first.lease.token)
+    },
+  )
 
-  await t.test('a lease lost twice makes it unknown, for good', async t => {
+  await t.test('a lease that is lost again and again is counted, and ends nothing', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     await outbox.accept([sample(clock)])
-    const { id } = await claimOne(outbox, 1000)
-    clock.advance(1000)
-    await claimOne(outbox, 1000)
-    clock.advance(1000)
-    const { messages, settled } = await outbox.claim('email', 1, 1000)
-    t.same(messages, [])
-    t.match(settled, [{ id, state: 'unknown' }])
-    t.match(await view(id), { state: 'unknown', attempts: 2, ambiguous: 2 })
+    for (let n = 1; n <= 5; n += 1) {
+      const { id, lease: held } = await claimOne(outbox, 1000)
+      await outbox.beginAttempt(id, held)
+      clock.advance(1000)
+      await outbox.claim('email', 1, 1000)
+      t.match(await view(id), { state: 'queued', attempts: n, ambiguous: n })
+      clock.advance(LOST_LEASE_PAUSE_MS)
+    }
   })
 
   await t.test(
@@ -173,25 +183,47 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     async t => {
       const { outbox, clock, view } = await fresh(t, create)
       await outbox.accept([sample(clock, { lifeMs: 1000 })])
-      const { id } = await claimOne(outbox, 1000)
+      const { id, lease: held } = await claimOne(outbox, 1000)
+      await outbox.beginAttempt(id, held)
       clock.advance(1000)
       t.match(await outbox.claim('email', 1, 1000), { messages: [], settled: [{ id, state: 'unknown' }] })
       t.match(await view(id), { state: 'unknown' })
     },
   )
 
-  await t.test('what a dead process left is taken over, as ambiguous, once its lease is over', async t => {
+  await t.test('a dead process leaves what it was sending ambiguous, and nothing else', async t => {
     const { outbox, clock, reopen } = await fresh(t, create)
-    const handed = sample(clock, { lease: lease(clock, 5000) })
-    await outbox.accept([handed])
+    const samples = ['sent from memory', 'waited in memory', 'sent after waiting'].map((code, n) =>
+      sample(clock, {
+        code,
+        recipient: `r${n}@example.com`,
+        lease: { ...lease(clock, 5000), begins: n === 0 },
+      }),
+    )
+    await outbox.accept(samples)
+    for (const n of [0, 2]) {
+      const { message, lease: held } = samples[n] ?? {}
+      if (message !== undefined && held !== undefined) await outbox.beginAttempt(message.id, held)
+    }
     const again = await reopen()
     clock.advance(5000)
-    t.match(await claimOne(again), {
-      id: handed.message.id,
-      attempts: 2,
-      ambiguous: 1,
-      content: handed.message.content,
-    })
+    const atOnce = (await again.claim('email', 10, 60_000)).messages
+    clock.advance(LOST_LEASE_PAUSE_MS)
+    const later = (await again.claim('email', 10, 60_000)).messages
+    t.match(
+      atOnce.map(({ content, attempts, ambiguous }) => [content.params['code'], attempts, ambiguous]),
+      [['waited in memory', 1, 0]],
+      'surely not sent: as if it had never been taken',
+    )
+    t.match(
+      later
+        .map(({ content, attempts, ambiguous }) => [content.params['code'], attempts, ambiguous])
+        .toSorted(),
+      [
+        ['sent after waiting', 2, 1],
+        ['sent from memory', 2, 1],
+      ],
+    )
   })
 
   await t.test('a thousand that become due together are all claimed', async t => {

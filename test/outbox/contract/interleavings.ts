@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { LOST_LEASE_PAUSE_MS } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
 import { lease, record, sample } from '../samples.ts'
 import { claimOne, fresh, kinds } from './store.ts'
@@ -42,7 +43,7 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
     const settled = await outbox.settle(a.message.id, heldA, {
       to: 'queued',
       dueAt: clock.now() + 1000,
-      record: record(clock, 'retry'),
+      records: [record(clock, 'retry')],
     })
     t.same(settled, { state: 'superseded', answer: null })
     t.match(await view(a.message.id), { state: 'superseded', timeline: [{ outcome: 'retry' }] })
@@ -61,7 +62,7 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
 
   await t.test('A lost its lease while B came: taken over, A is superseded', async t => {
     const { outbox, clock, view } = await fresh(t, create)
-    const a = sample(clock, { code: '111111', lease: lease(clock, 1000) })
+    const a = sample(clock, { code: '111111', lease: { ...lease(clock, 1000), begins: true } })
     const b = sample(clock, { code: '222222' })
     await outbox.accept([a])
     await outbox.accept([b])
@@ -162,7 +163,10 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
     const { outbox, clock, view } = await fresh(t, create)
     await outbox.accept([sample(clock)])
     const slow = await claimOne(outbox, 1000)
+    await outbox.beginAttempt(slow.id, slow.lease)
     clock.advance(1000)
+    await outbox.claim('email', 1, 1000)
+    clock.advance(LOST_LEASE_PAUSE_MS)
     const second = await claimOne(outbox, 1000)
     t.same(await outbox.settle(slow.id, slow.lease, { to: 'final', state: 'sent', answer: null }), {
       state: 'lost',

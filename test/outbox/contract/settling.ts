@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import { FINAL_STATES, type FinalAnswer } from '../../../src/outbox/outbox.ts'
+import { LOST_LEASE_PAUSE_MS } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
 import { lease, record, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
@@ -19,7 +20,7 @@ export async function settling(t: Test, create: Create): Promise<void> {
         state,
         answer,
         providerId,
-        record: line,
+        records: [line],
       })
       t.same(settled, { state, answer })
       t.match(await view(given.message.id), {
@@ -67,7 +68,10 @@ export async function settling(t: Test, create: Create): Promise<void> {
       lost,
       'no such',
     )
+    await outbox.beginAttempt(first.id, first.lease)
     clock.advance(1000)
+    await outbox.claim('email', 1, 1000)
+    clock.advance(LOST_LEASE_PAUSE_MS)
     const second = await claimOne(outbox, 1000)
     t.same(
       await outbox.settle(first.id, first.lease, { to: 'final', state: 'refused', answer: 'content' }),
@@ -97,7 +101,7 @@ export async function settling(t: Test, create: Create): Promise<void> {
     const claimed = await claimOne(outbox)
     const line = record(clock, 'retry', '451 try again later')
     const dueAt = clock.now() + 4000
-    t.same(await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt, record: line }), {
+    t.same(await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt, records: [line] }), {
       state: 'queued',
       answer: null,
     })
@@ -115,26 +119,29 @@ export async function settling(t: Test, create: Create): Promise<void> {
     t.same(settled, { state: 'expired', answer: null })
   })
 
-  await t.test('an ambiguous attempt is remembered; a second one makes it unknown', async t => {
+  await t.test('how many copies may have been sent is remembered, and can be taken back', async t => {
     const { outbox, clock } = await fresh(t, create)
     await outbox.accept([sample(clock)])
-    const first = await claimOne(outbox)
-    await outbox.settle(first.id, first.lease, { to: 'queued', dueAt: clock.now(), ambiguous: true })
-    const second = await claimOne(outbox)
-    t.match(second, { attempts: 2, ambiguous: 1 })
-    const settled = await outbox.settle(second.id, second.lease, {
-      to: 'queued',
-      dueAt: clock.now(),
-      ambiguous: true,
-    })
-    t.same(settled, { state: 'unknown', answer: null })
+    for (const ambiguous of [1, 2, 0]) {
+      const claimed = await claimOne(outbox)
+      const settled = await outbox.settle(claimed.id, claimed.lease, {
+        to: 'queued',
+        dueAt: clock.now(),
+        ambiguous,
+      })
+      t.same(settled, { state: 'queued', answer: null })
+    }
+    const claimed = await claimOne(outbox)
+    t.match(claimed, { attempts: 4, ambiguous: 0 })
+    await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() })
+    t.match(await claimOne(outbox), { ambiguous: 0 }, 'unchanged when nothing is said of it')
   })
 
   await t.test('the end of its life after an ambiguous attempt is unknown, not expired', async t => {
     const { outbox, clock } = await fresh(t, create)
     await outbox.accept([sample(clock, { lifeMs: 5000 })])
     const first = await claimOne(outbox)
-    await outbox.settle(first.id, first.lease, { to: 'queued', dueAt: clock.now() + 1000, ambiguous: true })
+    await outbox.settle(first.id, first.lease, { to: 'queued', dueAt: clock.now() + 1000, ambiguous: 1 })
     clock.advance(5000)
     t.match(await outbox.claim('email', 1, 1000), {
       messages: [],
@@ -151,7 +158,7 @@ export async function settling(t: Test, create: Create): Promise<void> {
       to: 'queued',
       dueAt: clock.now(),
       uncounted: true,
-      record: line,
+      records: [line],
     })
     t.match(await claimOne(outbox), { attempts: 1, ambiguous: 0 })
   })
@@ -165,7 +172,7 @@ export async function settling(t: Test, create: Create): Promise<void> {
       await outbox.settle(claimed.id, claimed.lease, {
         to: 'queued',
         dueAt: clock.now(),
-        record: record(clock, 'retry', `try ${n}`),
+        records: [record(clock, 'retry', `try ${n}`)],
       })
     }
     const { timeline, attempts } = await view(given.message.id)

@@ -117,9 +117,8 @@ function createWalker({ outbox, clock }: Fresh) {
     }
   }
 
-  function mustBeAlive({ expiresAt, ambiguous }: ClaimedMessage): void {
+  function mustBeAlive({ expiresAt }: ClaimedMessage): void {
     if (expiresAt <= clock.now()) throw new Error('claimed after its life')
-    if (ambiguous > 1) throw new Error('claimed after two ambiguous attempts')
   }
 
   async function settle({ id, lease: own }: { id: string; lease: Lease }, how: string): Promise<void> {
@@ -127,7 +126,7 @@ function createWalker({ outbox, clock }: Fresh) {
     if (how === 'sent') await outbox.settle(id, own, { to: 'final', state: 'sent', answer: null })
     else if (how === 'refused')
       await outbox.settle(id, own, { to: 'final', state: 'refused', answer: 'content' })
-    else if (how === 'ambiguous') await outbox.settle(id, own, { to: 'queued', dueAt, ambiguous: true })
+    else if (how === 'ambiguous') await outbox.settle(id, own, { to: 'queued', dueAt, ambiguous: 1 })
     else if (how === 'released') await outbox.settle(id, own, { to: 'queued', dueAt, uncounted: true })
     else await outbox.settle(id, own, { to: 'queued', dueAt })
   }

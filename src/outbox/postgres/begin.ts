@@ -1,0 +1,36 @@
+import type { CallArguments } from '../calls.ts'
+import { StoreUnavailable } from '../outbox.ts'
+import { ask, type Client, commit, type Statement } from './connect.ts'
+
+/**
+ * Marks claimed messages whose attempts begin. The mark must be with the server before the first byte leaves; it need
+ * not be synced, since a mark that a crash of the server loses, loses at most the end of the attempt as well.
+ * @returns for each call an error when its claim is no longer this process's: then the attempt must not begin.
+ */
+export async function markBegun(
+  client: Client,
+  calls: readonly Pick<CallArguments<'settle'>, 'id' | 'token'>[],
+): Promise<(undefined | StoreUnavailable)[]> {
+  const [, , updated] = await commit(
+    client,
+    client.query('BEGIN'),
+    client.query('SET LOCAL synchronous_commit = off'),
+    ask(
+      client,
+      MARK,
+      calls.map(call => call.id),
+      calls.map(call => call.token),
+    ),
+  )
+  const marked = new Set(updated?.rows.map(row => row['id'] as string))
+  return calls.map(({ id }) =>
+    marked.has(id) ? undefined : new StoreUnavailable('the claim on the message is no longer ours'),
+  )
+}
+
+const MARK: Statement = {
+  name: 'mark-begun',
+  text: `UPDATE courier_messages m SET begun = true
+    FROM unnest($1::text[], $2::text[]) AS begun(id, token)
+    WHERE m.id = begun.id AND m.lease_token = begun.token AND m.state = 'sending' RETURNING m.id`,
+}

@@ -1,0 +1,120 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { StoreUnavailable } from '../outbox.ts'
+
+/**
+ * Which messages are being sent just now, in a small file beside the database. It is written before the first byte of
+ * a message leaves and never synced: what is written survives the death of the process, and a power cut shows in the
+ * machine's boot id. So a message that was merely claimed when the process died is known not to have been sent.
+ *
+ * The file is a header with the boot id, and slots of one id each; an empty slot is zeros.
+ */
+export interface AttemptJournal {
+  /** Notes that an attempt begins. @throws StoreUnavailable when that cannot be written: the attempt must not begin. */
+  begin(id: string): void
+  /** Notes that the end of an attempt is committed. Nothing when none was begun. */
+  end(id: string): void
+  close(): void
+}
+
+const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
+const SLOT_BYTES = 32
+const HEADER_BYTES = 64
+const EMPTY_SLOT = Buffer.alloc(SLOT_BYTES)
+/** Slots that have room on the disk from the beginning, so that a full disk stops no attempt. */
+const FIRST_SLOTS = 1024
+
+/** The file of a database's journal. */
+export function journalPath(databasePath: string): string {
+  return `${databasePath}-attempts`
+}
+
+/**
+ * Reads which messages were being sent when the last process ended.
+ * @param bootId identifies the machine's present run; null when it is not known.
+ * @returns their ids; null when nobody can say: there is no journal, or the machine was started again since.
+ */
+export function readAttemptJournal(
+  path: string,
+  bootId: string | null = readBootId(),
+): ReadonlySet<string> | null {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(path)
+  } catch {
+    return null
+  }
+  if (
+    bootId === null ||
+    bytes.length < HEADER_BYTES ||
+    !bytes.subarray(0, HEADER_BYTES).equals(headerOf(bootId))
+  )
+    return null
+  const ids = new Set<string>()
+  for (let at = HEADER_BYTES; at + SLOT_BYTES <= bytes.length; at += SLOT_BYTES) {
+    const slot = bytes.subarray(at, at + SLOT_BYTES)
+    if (!slot.equals(EMPTY_SLOT)) ids.add(slot.toString('latin1').replace(/\0+$/, ''))
+  }
+  return ids
+}
+
+/** Begins an empty journal, once the last one was read. @throws the file system's error. */
+export function openAttemptJournal(path: string, bootId: string | null = readBootId()): AttemptJournal {
+  const file = openSync(path, 'w', 0o600)
+  writeSync(file, Buffer.alloc(FIRST_SLOTS * SLOT_BYTES), 0, FIRST_SLOTS * SLOT_BYTES, HEADER_BYTES)
+  // The header last: without it nobody trusts the file.
+  writeSync(file, headerOf(bootId ?? ''), 0, HEADER_BYTES, 0)
+  /** The slot of each message that is being sent. Without a prototype no id means anything else. */
+  const slots = Object.create(null) as Record<string, number>
+  const free: number[] = []
+  let used = 0
+  let closed = false
+  const write = (slot: number, bytes: Buffer): void =>
+    void writeSync(file, bytes, 0, SLOT_BYTES, HEADER_BYTES + slot * SLOT_BYTES)
+
+  return {
+    begin(id) {
+      if (slots[id] !== undefined) return
+      const slot = free.pop() ?? used++
+      const bytes = Buffer.alloc(SLOT_BYTES)
+      bytes.write(id, 'latin1')
+      try {
+        write(slot, bytes)
+      } catch (error) {
+        free.push(slot)
+        throw new StoreUnavailable('the journal of attempts cannot be written', { cause: error })
+      }
+      slots[id] = slot
+    },
+    end(id) {
+      const slot = slots[id]
+      if (slot === undefined) return
+      delete slots[id]
+      try {
+        write(slot, EMPTY_SLOT)
+        free.push(slot)
+      } catch {
+        // The slot stays in use, and its message counts as begun: it may be sent once more, and is not lost.
+      }
+    },
+    close() {
+      if (closed) return
+      closed = true
+      closeSync(file)
+    },
+  }
+}
+
+function headerOf(bootId: string): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.write(`attempts 1 ${bootId}`, 'latin1')
+  return header
+}
+
+/** The kernel's random name for this run of the machine; null where there is none. */
+function readBootId(): string | null {
+  try {
+    return readFileSync(BOOT_ID_FILE, 'latin1').trim() || null
+  } catch {
+    return null
+  }
+}
