@@ -1,14 +1,33 @@
 import type { Emit } from '../events/events.ts'
-import type { Outgoing } from '../messages/message.ts'
-import type { Outcome } from '../providers/provider.ts'
+import type { Content, Outgoing } from '../messages/message.ts'
+import type { AttemptRecord } from '../outbox/outbox.ts'
+import type { LookUp, Outcome, Provider } from '../providers/provider.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
-import type { ChannelSpec, Job } from './channel-queue.ts'
-import { redactOutcome } from './redact.ts'
+import type { ChannelSpec, Job } from './channel-state.ts'
+import { redactReply } from './redact.ts'
+import { MAX_COPIES } from './retry.ts'
+
+/** One attempt's end: its outcome, and what was learned on the way. */
+export interface EndedAttempt {
+  readonly outcome: Outcome
+  /** How many copies may have been sent before this attempt; a look-up can have made it 0. */
+  readonly ambiguous: number
+  /** Lines for the timeline. */
+  readonly records: readonly AttemptRecord[]
+}
+
+/** See Provider.send. */
+export type AwaitingReply = NonNullable<Parameters<Provider['send']>[2]>
 
 /** Hands messages to providers. */
 export interface Attempts {
-  /** Tries once; whatever goes wrong becomes an outcome. */
-  send(lane: ChannelSpec, job: Job): Promise<Outcome>
+  /**
+   * Tries once; whatever goes wrong becomes an outcome. A message that may have been sent before is asked for first,
+   * where its provider can be asked.
+   * @param onAwaitingReply called once the message is with the provider and only its final reply is missing.
+   */
+  send(channel: ChannelSpec, job: Job, onAwaitingReply: AwaitingReply): Promise<EndedAttempt>
   /** Aborts those that run. */
   abort(): void
 }
@@ -20,52 +39,136 @@ const OVERDUE: Outcome = {
   code: 'attempt-limit',
   reply: 'the provider did not come back in time',
 }
+const NOT_KNOWN_YET: Outcome = {
+  is: 'retry',
+  whose: 'later',
+  code: 'not-known-yet',
+  reply: 'the provider does not know yet what became of it',
+}
 
 /**
  * @param options.limitMs the longest that an attempt may take, ms. Providers have limits of their own, which are
  *   shorter: this one is for a provider that has lost one of its calls, which must not outlive its lease unnoticed.
  */
-export function createAttempts(options: { readonly limitMs: number; readonly emit: Emit }): Attempts {
-  const { limitMs, emit } = options
+export function createAttempts(options: {
+  readonly limitMs: number
+  readonly clock: Clock
+  readonly emit: Emit
+}): Attempts {
+  const { limitMs, clock, emit } = options
   const running = createObjectSet<AbortController>()
 
-  async function within({ provider }: ChannelSpec, outgoing: Outgoing): Promise<Outcome> {
+  /** Runs one call to a provider within the limit. @param overdue is its result when the provider does not come back. */
+  async function callWithin<T>(call: (signal: AbortSignal) => Promise<T>, overdue: T): Promise<T> {
     const controller = new AbortController()
     let timer: NodeJS.Timeout | undefined
-    const overdue = new Promise<Outcome>(resolve => {
+    const limit = new Promise<T>(resolve => {
       timer = setTimeout(() => {
         controller.abort()
-        timer = setTimeout(() => resolve(OVERDUE), LAST_WORD_MS).unref()
+        timer = setTimeout(() => resolve(overdue), LAST_WORD_MS).unref()
       }, limitMs).unref()
     })
-    const over = running.add(controller)
+    const remove = running.add(controller)
     try {
-      return await Promise.race([provider.send(outgoing, controller.signal), overdue])
+      return await Promise.race([call(controller.signal), limit])
     } finally {
       clearTimeout(timer)
-      over()
+      remove()
+    }
+  }
+
+  /** A bug in a provider. Nobody knows what it did before it threw. */
+  function reportFault(error: unknown): void {
+    emit({ type: 'fault', error: error instanceof Error ? error : new Error('unknown fault') })
+  }
+
+  async function lookUp(provider: Provider, outgoing: Outgoing, job: Job): Promise<LookUp> {
+    try {
+      const since = job.message.arrivedAt
+      const none: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
+      return (
+        (await callWithin(
+          signal => provider.lookUp?.(outgoing, since, signal) ?? Promise.resolve(none),
+          none,
+        )) ?? none
+      )
+    } catch (error) {
+      reportFault(error)
+      return { is: 'unreachable', reply: 'an unexpected fault in the provider' }
+    }
+  }
+
+  async function sendOnce(
+    provider: Provider,
+    outgoing: Outgoing,
+    onAwaitingReply: AwaitingReply,
+  ): Promise<Outcome> {
+    try {
+      return await callWithin(signal => provider.send(outgoing, signal, onAwaitingReply), OVERDUE)
+    } catch (error) {
+      reportFault(error)
+      return { is: 'ambiguous', code: 'FAULT', reply: 'an unexpected fault in the provider' }
     }
   }
 
   return {
-    async send(lane, job) {
+    async send({ provider, render }, job, onAwaitingReply) {
+      const { message } = job
+      const timeline = createTimeline(provider.name, message.content, clock)
+      const startedAt = clock.now()
       let outgoing: Outgoing
       try {
-        outgoing = job.outgoing ?? lane.render(job.message)
+        outgoing = job.outgoing ?? render(message)
       } catch (error) {
         const reply = `cannot be rendered: ${error instanceof Error ? error.name : 'unknown fault'}; look at the templates`
-        return { is: 'retry', whose: 'ours', code: 'RENDER', reply }
+        return timeline.end({ is: 'retry', whose: 'ours', code: 'RENDER', reply }, startedAt, job.ambiguous)
       }
-      try {
-        return redactOutcome(await within(lane, outgoing), job.message.content)
-      } catch (error) {
-        // A bug in a provider. Nobody knows what it did before it threw.
-        emit({ type: 'fault', error: error instanceof Error ? error : new Error('unknown fault') })
-        return { is: 'ambiguous', code: 'FAULT', reply: 'an unexpected fault in the provider' }
+      let { ambiguous } = job
+      if (ambiguous > 0 && provider.lookUp !== undefined) {
+        const found = await lookUp(provider, outgoing, job)
+        timeline.add('looked-up', found.is, found.reply, startedAt)
+        const outcome = outcomeOfLookUp(found, ambiguous >= MAX_COPIES[message.channel])
+        if (outcome !== null) return timeline.end(outcome, clock.now(), ambiguous)
+        if (found.is === 'absent') ambiguous = 0
       }
+      const sendingAt = clock.now()
+      return timeline.end(await sendOnce(provider, outgoing, onAwaitingReply), sendingAt, ambiguous)
     },
     abort() {
       for (const controller of running) controller.abort()
+    },
+  }
+}
+
+/** What a look-up settles; null: the message is to be sent. @param isLastCopy no further copy may go out. */
+function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome | null {
+  switch (is) {
+    case 'accepted':
+      return { is: 'sent', ...found }
+    case 'absent':
+      return null
+    case 'not-known':
+      return isLastCopy ? NOT_KNOWN_YET : null
+    case 'unreachable':
+      // Nothing was sent, and it counts as a failure of the provider.
+      return { is: 'retry', whose: 'later', code: 'look-up', ...found, untouched: true }
+  }
+}
+
+/** Collects one attempt's lines for the timeline. Nothing that the message says gets into them. */
+function createTimeline(provider: string, content: Content, clock: Clock) {
+  const records: AttemptRecord[] = []
+  /** @param startedAt ms since the epoch. @returns the redacted reply. */
+  function add(outcome: string, code: string, reply: string, startedAt: number): string {
+    const redacted = redactReply(reply, content)
+    records.push({ at: startedAt, tookMs: clock.now() - startedAt, provider, outcome, code, reply: redacted })
+    return redacted
+  }
+  return {
+    add,
+    end(outcome: Outcome, startedAt: number, ambiguous: number): EndedAttempt {
+      const reply = add(outcome.is, outcome.is === 'sent' ? '' : outcome.code, outcome.reply, startedAt)
+      return { outcome: { ...outcome, reply }, ambiguous, records }
     },
   }
 }

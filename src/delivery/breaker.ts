@@ -1,4 +1,4 @@
-import { isProviderFailure, type Outcome } from '../providers/provider.ts'
+import { isProviderDown, type Outcome } from '../providers/provider.ts'
 
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export interface Breaker {
@@ -50,13 +50,8 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
         trial = false
         return
       }
-      if (!isProviderFailure(outcome)) {
+      if (!isProviderDown(outcome)) {
         failures = 0
-        // What stalled tells nothing good, be it the trial or an attempt from before: only an answer closes it.
-        if (until !== null && outcome.is === 'ambiguous') {
-          trial = false
-          return
-        }
         rests = 0
         trial = false
         until = null

@@ -1,15 +1,15 @@
 import type { Emit } from '../events/events.ts'
 import { type ClaimedMessage, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { ChannelQueue, Job } from './channel-queue.ts'
+import type { ChannelState, Job } from './channel-state.ts'
 import type { Verdicts } from './port.ts'
 
 /** Fetches from the store what is due: retries, what a dead process left, and what had no place in memory. */
 export interface Claims {
   /** Claims when memory has room and something is due; otherwise sets the timer for it. */
-  schedule(lane: ChannelQueue): void
+  schedule(channel: ChannelState): void
   /** Lets the store end what needs no attempt, when nothing was claimed for a while: what has outlived its life. */
-  settleExpired(lane: ChannelQueue): void
+  settleExpired(channel: ChannelState): void
 }
 
 export interface ClaimsOptions {
@@ -23,9 +23,9 @@ export interface ClaimsOptions {
   readonly pollMs: number
   /** Whether nothing may be claimed now. */
   readonly paused: () => boolean
-  /** Runs a claim; afterwards the lane is scheduled again. */
-  readonly work: (lane: ChannelQueue, task: Promise<void>) => void
-  readonly claimed: (lane: ChannelQueue, jobs: readonly Job[]) => void
+  /** Runs a claim; afterwards the channel is scheduled again. */
+  readonly work: (channel: ChannelState, task: Promise<void>) => void
+  readonly claimed: (channel: ChannelState, jobs: readonly Job[]) => void
 }
 
 const CLAIM_LIMIT = 100
@@ -34,71 +34,70 @@ const STORE_RETRY_MS = 1000
 const TIDY_MS = 5000
 
 /** The store has something that is due then. */
-export function expectDue(lane: ChannelQueue, dueAt: number): void {
-  lane.dueAt = lane.dueAt === null ? dueAt : Math.min(lane.dueAt, dueAt)
+export function expectDue(channel: ChannelState, dueAt: number): void {
+  channel.dueAt = channel.dueAt === null ? dueAt : Math.min(channel.dueAt, dueAt)
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
   const { outbox, clock, emit, leaseMs, pollMs, paused, work, claimed } = options
 
-  function schedule(lane: ChannelQueue): void {
-    const limit = claimable(lane, clock.now())
-    if (paused() || lane.claiming || limit === 0) return
-    clearTimeout(lane.timer)
+  function schedule(channel: ChannelState): void {
+    const limit = claimable(channel, clock.now())
+    if (paused() || channel.claiming || limit === 0) return
+    clearTimeout(channel.claimTimer)
     const now = clock.now()
-    const until = lane.breaker.openUntil()
-    const dueAt = lane.dueAt === null ? now + pollMs : Math.max(lane.dueAt, until ?? lane.dueAt)
-    if (lane.dueAt !== null && dueAt <= now) {
-      lane.claiming = true
-      work(lane, refill(lane, limit))
+    const until = channel.breaker.openUntil()
+    const dueAt = channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, until ?? channel.dueAt)
+    if (channel.dueAt !== null && dueAt <= now) {
+      channel.claiming = true
+      work(channel, refill(channel, limit))
       return
     }
-    lane.timer = setTimeout(
+    channel.claimTimer = setTimeout(
       () => {
         // Due or not as far as we know: another process may have put something there, or given it back.
-        lane.dueAt = clock.now()
-        schedule(lane)
+        channel.dueAt = clock.now()
+        schedule(channel)
       },
       Math.min(Math.max(dueAt - now, 1), pollMs),
     )
   }
 
-  async function refill(lane: ChannelQueue, limit: number): Promise<void> {
-    lane.dueAt = null
-    lane.claimedAt = clock.now()
-    const codes = lane.codesInStore
+  async function refill(channel: ChannelState, limit: number): Promise<void> {
+    channel.dueAt = null
+    channel.claimedAt = clock.now()
+    const codes = channel.codesInStore
     try {
-      const { messages, settled, nextDueAt } = await outbox.claim(lane.provider.channel, limit, leaseMs)
+      const { messages, settled, nextDueAt } = await outbox.claim(channel.provider.channel, limit, leaseMs)
       reportEnded(settled, options)
       const now = clock.now()
       const again = messages.length === limit ? now : nextDueAt
-      if (again !== null) expectDue(lane, again)
+      if (again !== null) expectDue(channel, again)
       if (limit > 0) {
-        lane.claimOnlyForIdle = messages.some(each => each.ambiguous > 0)
         // Those that came meanwhile may be among them or not.
-        lane.codesInStore -= codes
+        channel.codesInStore -= codes
         // Codes are claimed first: what comes last tells whether there may be more of them.
         const last = messages.at(-1)?.purpose ?? (codes > 0 ? 'code' : undefined)
-        if (last === 'code' && again !== null && again <= now) lane.codesInStore += 1
+        if (last === 'code' && again !== null && again <= now) channel.codesInStore += 1
       }
-      claimed(lane, messages.map(jobOf))
+      claimed(channel, messages.map(jobOf))
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       emit({ type: 'store-failed', doing: 'claim', error })
-      lane.dueAt = clock.now() + STORE_RETRY_MS
+      channel.dueAt = clock.now() + STORE_RETRY_MS
       // Nobody can tell when it can be asked again: until then, what is in memory does not wait for what is not.
-      lane.codesInStore -= codes
+      channel.codesInStore -= codes
     } finally {
-      lane.claiming = false
+      channel.claiming = false
     }
   }
 
   return {
     schedule,
-    settleExpired(lane) {
-      if (paused() || lane.claiming || clock.now() - lane.claimedAt < TIDY_MS) return
-      lane.claiming = true
-      work(lane, refill(lane, 0))
+    settleExpired(channel) {
+      if (paused() || channel.claiming || clock.now() - channel.claimedAt < TIDY_MS) return
+      channel.claiming = true
+      work(channel, refill(channel, 0))
     },
   }
 }
@@ -115,12 +114,9 @@ export function reportEnded(
 }
 
 /** How many to claim now. */
-function claimable(lane: ChannelQueue, now: number): number {
-  const { breaker, provider } = lane
-  const places = lane.capacity()
-  // What is claimed is sent before anything that is no code and waits here: it takes its place.
-  const room = lane.freePlaces(lane.codesInStore > 0 ? 'code' : 'alarm')
-  const idle = Math.max(0, provider.concurrency - (places - room))
+function claimable(channel: ChannelState, now: number): number {
+  const { breaker, limiter } = channel
+  const idle = Math.max(0, channel.limit(now) - limiter.inFlight - channel.reserved - channel.queue.length)
   switch (breaker.state(now)) {
     // While one message tries the provider nothing else is taken: it would only be given back.
     case 'half-open':
@@ -128,14 +124,15 @@ function claimable(lane: ChannelQueue, now: number): number {
     // It is tried by one message, not by a hundred.
     case 'open':
       return Math.min(idle, 1)
-    case 'closed':
-      if (lane.claimOnlyForIdle) return idle
-      if (room * 2 < places) return 0
-      return Math.min(room - lane.reservedForCodes(), CLAIM_LIMIT)
+    case 'closed': {
+      // A claimed message is sent before anything that is no code and waits here: it takes its place.
+      const free = channel.freePlaces(channel.codesInStore > 0 ? 'code' : 'alarm', now)
+      if (free * 2 < channel.capacity(now)) return 0
+      return Math.min(free - channel.reservedForCodes(now), CLAIM_LIMIT)
+    }
   }
 }
 
 function jobOf({ lease, attempts, ambiguous, groupKey, ...message }: ClaimedMessage): Job {
-  const job = { message, lease, attempts, ambiguous }
-  return groupKey === undefined ? job : { ...job, groupKey }
+  return { message, lease, attempts, ambiguous, groupKey }
 }

@@ -41,6 +41,11 @@ export interface ChannelStatus {
   readonly provider: string
   readonly inFlight: number
   readonly waiting: number
+  /** Attempts that wait for their final reply for long, and count against no limit. They are in `inFlight`. */
+  readonly awaitingReply: number
+  /** How many attempts may be under way now, and why. */
+  readonly limit: number
+  readonly limitReason: string
   readonly breaker: ReturnType<Breaker['state']>
   readonly breakerUntil: number | null
 }

@@ -1,20 +1,19 @@
 import type { Content } from '../messages/message.ts'
-import type { Outcome } from '../providers/provider.ts'
 
 /** Shorter values are words of every reply. */
 const LEAST = 3
 
 /**
- * An outcome whose reply holds nothing that the message says. Providers take out what looks like a code, a link or an
+ * A provider's reply without anything that the message says. Providers take out what looks like a code, a link or an
  * address; a code may be a plain word, though, and a name always is, and only here it is known which one.
  */
-export function redactOutcome(outcome: Outcome, { params, subject = '' }: Content): Outcome {
-  const lower = outcome.reply.toLowerCase()
-  let { reply } = outcome
+export function redactReply(reply: string, { params, subject = '' }: Content): string {
+  const lower = reply.toLowerCase()
+  let redacted = reply
   for (const value of [...Object.values(params), subject]) {
     if (value.length < LEAST || !lower.includes(value.toLowerCase())) continue
     const found = new RegExp(value.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi')
-    reply = reply.replace(found, '…')
+    redacted = redacted.replace(found, '…')
   }
-  return reply === outcome.reply ? outcome : { ...outcome, reply }
+  return redacted
 }

@@ -1,4 +1,4 @@
-import type { Purpose } from '../messages/message.ts'
+import type { Channel, Purpose } from '../messages/message.ts'
 import type { AttemptRecord, Settlement } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 
@@ -9,15 +9,33 @@ const MINUTE = 60 * SECOND
 const CODE_SCHEDULE = [1, 2, 4, 8, 15, 30].map(each => each * SECOND)
 const SLOW_SCHEDULE = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 60 * MINUTE]
 
-/** What retrying needs to know of a message. */
-export interface EndedAttempt {
+/**
+ * Pauses before a message goes out again that may have been sent n times, ms. Each outlasts a hiccup: of 40 codes
+ * under a hiccup of 3 s, 31 to 36 met it twice when the second attempt followed within a second.
+ */
+const CODE_PAUSES = [5 * SECOND, 20 * SECOND, MINUTE]
+const SLOW_PAUSES = [MINUTE, 10 * MINUTE, 30 * MINUTE]
+/** A message whose life would end within its pause goes out again after half of what is left. No sooner than this, ms. */
+const SHORTEST_PAUSE = SECOND
+
+/**
+ * How many copies of one message may go out when nobody can say whether the earlier ones did. An SMS is paid for, and
+ * most carriers can be asked; a second mail costs nobody anything, and no mail server can be asked.
+ */
+export const MAX_COPIES: Readonly<Record<Channel, number>> = { email: 4, sms: 2 }
+
+/** The message whose attempt has ended. */
+export interface AttemptedMessage {
+  readonly channel: Channel
   readonly purpose: Purpose
   /** Attempts so far, this one included. */
   readonly attempts: number
-  /** How many earlier attempts ended ambiguous. */
+  /** How many copies of it may have been sent before this attempt. */
   readonly ambiguous: number
   /** ms since the epoch. */
   readonly expiresAt: number
+  /** Whether its provider can be asked later what became of it. */
+  readonly canBeLookedUp: boolean
 }
 
 /**
@@ -25,37 +43,51 @@ export interface EndedAttempt {
  *
  * @param now ms since the epoch.
  * @param random 0 ≤ x < 1; full jitter, so that what failed together does not come back together.
- * @param record the attempt's line in the timeline.
+ * @param records the attempt's lines in the timeline.
  */
 export function settlementOf(
   outcome: Outcome,
-  tried: EndedAttempt,
+  message: AttemptedMessage,
   now: number,
   random: () => number,
-  record: AttemptRecord,
+  records: readonly AttemptRecord[],
 ): Settlement {
   switch (outcome.is) {
     case 'sent':
-      return outcome.providerId === undefined
-        ? { to: 'final', state: 'sent', answer: null, record }
-        : { to: 'final', state: 'sent', answer: null, providerId: outcome.providerId, record }
+      return { to: 'final', state: 'sent', answer: null, providerId: outcome.providerId, records }
     case 'rejected':
-      return { to: 'final', state: 'refused', answer: outcome.why, record }
-    case 'ambiguous': {
-      const dueAt = now + backoff(tried.purpose, tried.attempts, random)
-      // Once more and no more, and not past its life: then nobody will ever know, and it is said so.
-      if (tried.ambiguous > 0 || dueAt >= tried.expiresAt)
-        return { to: 'final', state: 'unknown', answer: null, record }
-      return { to: 'queued', dueAt, ambiguous: true, record }
-    }
+      return { to: 'final', state: 'refused', answer: outcome.why, records }
+    case 'ambiguous':
+      return afterAmbiguous(message, now, random, records)
     case 'retry': {
-      const wait = backoff(tried.purpose, tried.attempts, random)
+      const wait = backoff(message.purpose, message.attempts, random)
       const asked = outcome.retryAfterMs
       // Retry-After is a floor: the jitter goes on top, or everybody would be back at the same moment.
       const dueAt = now + (asked === undefined ? wait : asked + Math.min(wait, MINUTE))
-      return { to: 'queued', dueAt, record }
+      return { to: 'queued', dueAt, ambiguous: message.ambiguous, records }
     }
   }
+}
+
+/** The same message goes out again after a pause, or is asked for; `unknown` when neither may be. */
+function afterAmbiguous(
+  message: AttemptedMessage,
+  now: number,
+  random: () => number,
+  records: readonly AttemptRecord[],
+): Settlement {
+  const copies = message.ambiguous + 1
+  const left = message.expiresAt - now
+  const pause = Math.min(ambiguousPause(message.purpose, copies) * (1 + random() / 5), left / 2)
+  const mayRepeat = copies < MAX_COPIES[message.channel] || message.canBeLookedUp
+  if (!mayRepeat || pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null, records }
+  return { to: 'queued', dueAt: now + Math.round(pause), ambiguous: copies, records }
+}
+
+/** The pause before a message goes out again of which so many copies may have been sent, ms, without jitter. */
+function ambiguousPause(purpose: Purpose, copies: number): number {
+  const pauses = purpose === 'code' ? CODE_PAUSES : SLOW_PAUSES
+  return pauses[Math.min(copies, pauses.length) - 1] ?? MINUTE
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Emit } from '../events/events.ts'
 import { type Outbox, type Settled, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Job } from './channel-queue.ts'
+import type { Job } from './channel-state.ts'
 import type { Verdicts } from './port.ts'
 
 /** Writes the ends of attempts, the only one that does. */

@@ -43,12 +43,12 @@ export function withFallback(
     name: primary.name,
     channel: primary.channel,
     concurrency: Math.max(primary.concurrency, fallback.concurrency),
-    async send(message, signal) {
-      if (!admits()) return named(fallback.name, await fallback.send(message, signal))
-      const first = await primary.send(message, signal)
+    async send(message, signal, onAwaitingReply) {
+      if (!admits()) return named(fallback.name, await fallback.send(message, signal, onAwaitingReply))
+      const first = await primary.send(message, signal, onAwaitingReply)
       note(first)
       if (first.is !== 'retry' || signal.aborted) return named(primary.name, first)
-      const second = named(fallback.name, await fallback.send(message, signal))
+      const second = named(fallback.name, await fallback.send(message, signal, onAwaitingReply))
       return both(primary.name, first, second)
     },
     async verify() {

@@ -27,6 +27,8 @@ export type Outcome =
       readonly retryAfterMs?: number
       /** No byte of this message left the process (connection refused, DNS, TLS, aborted while waiting). */
       readonly untouched?: boolean
+      /** It was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
+      readonly overload?: 'connections' | 'requests'
     }
   /** Nobody knows: no reply after the dot, or after the POST was written. */
   | { readonly is: 'ambiguous'; readonly code: string; readonly reply: string }
@@ -36,19 +38,45 @@ export function notBegun(code: string, reply: string): Outcome {
   return { is: 'retry', whose: 'later', code, reply, untouched: true }
 }
 
+/** A provider's answer to the question what became of a message that may have been sent. */
+export type LookUp =
+  /** It has the message, so the message is sent. */
+  | { readonly is: 'accepted'; readonly reply: string; readonly providerId?: string }
+  /** It surely never got the message: no attempt so far has sent it. */
+  | { readonly is: 'absent'; readonly reply: string }
+  /** It cannot say, or not yet. */
+  | { readonly is: 'not-known'; readonly reply: string }
+  /** It could not be asked. */
+  | { readonly is: 'unreachable'; readonly reply: string }
+
+/** So many attempts of a channel may wait for their final reply alone, beyond `concurrency`; each holds a connection. */
+export const MOST_AWAITING_REPLY = 100
+
 /** Sends one message of one channel. Every implementation passes test/providers/contract.ts. */
 export interface Provider {
   /** `smtp`, `smtp-fallback`, `twilio`: the name in logs, metrics and the console. */
   readonly name: string
   readonly channel: Channel
-  /** How many messages it can have in flight; the delivery loop hands it no more. */
+  /** The most messages that it may be handed at a time, by the settings; fewer are in use when more do not pay. */
   readonly concurrency: number
   /**
    * Tries once, within the provider's own time limits, which are shorter than a lease.
    * When `signal` aborts: `retry` with `untouched` when nothing was written yet, `ambiguous` once the dot or the POST
    * may have been.
+   * @param onAwaitingReply called when all of the message is with the provider and only its final reply is missing. By
+   *   calling `stopCounting` the caller says that this attempt no longer counts against `concurrency`. A provider whose
+   *   replies never take long does not call it.
    */
-  send(message: Outgoing, signal: AbortSignal): Promise<Outcome>
+  send(
+    message: Outgoing,
+    signal: AbortSignal,
+    onAwaitingReply?: (stopCounting: () => void) => void,
+  ): Promise<Outcome>
+  /**
+   * Asks what became of a message that may have been sent. A provider that cannot be asked has no such method.
+   * @param since the message was not sent before, ms since the epoch.
+   */
+  lookUp?(message: Outgoing, since: number, signal: AbortSignal): Promise<LookUp>
   /** Looks whether the account works, without sending: for `check`, the console and a breaker's curiosity. */
   verify(): Promise<{ readonly ok: boolean; readonly detail: string }>
   /** Loads what takes long to load and is needed to send: once the service listens, so that the first message finds it. */

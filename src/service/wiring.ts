@@ -17,6 +17,7 @@ import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
 import { createBreaker } from '../delivery/breaker.ts'
 import { createDelivery } from '../delivery/delivery.ts'
+import { createLimiter } from '../delivery/limiter.ts'
 import { createVerdictPoller } from '../delivery/poll-verdict.ts'
 import type { Delivery, Verdicts } from '../delivery/port.ts'
 import { createVerdicts } from '../delivery/verdicts.ts'
@@ -203,6 +204,7 @@ function wireDelivery(common: Common, providers: readonly Provider[]): Delivery 
       provider,
       render: renderer.render,
       breaker: createBreaker({ random }),
+      limiter: createLimiter({ most: provider.concurrency }),
     })),
     leaseMs: attemptLimitMs + LEASE_SPARE_MS,
     attemptLimitMs,

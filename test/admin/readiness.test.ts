@@ -79,7 +79,16 @@ t.test('many who ask at once cost one commit', async t => {
 })
 
 t.test('an open breaker is degraded, too', async t => {
-  const lane = { channel: 'sms', provider: 'twilio', inFlight: 0, waiting: 3, breakerUntil: 5000 } as const
+  const lane = {
+    channel: 'sms',
+    provider: 'twilio',
+    inFlight: 0,
+    waiting: 3,
+    awaitingReply: 0,
+    limit: 10,
+    limitReason: 'start',
+    breakerUntil: 5000,
+  } as const
   const ready = createReadiness({ ...well, lanes: () => [{ ...lane, breaker: 'open' }] })
   t.same(await ready(), { ready: true, degraded: ['sms'] })
 })

@@ -26,7 +26,7 @@ t.test('the least that is needed gives every other setting its default, in its o
     MAX_RECIPIENTS: 50,
     DATABASE_URL: { kind: 'file', path: 'data/outbox.db' },
     RETENTION_DAYS: 30,
-    SMTP_CONNECTIONS: 10,
+    SMTP_CONNECTIONS: 50,
     MAIL_FROM: { name: 'Example', address: 'no-reply@example.com' },
     TWILIO_CONCURRENCY: 200,
     LINKS_HTTPS_ONLY: false,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { LookUp } from '../../src/providers/provider.ts'
 import { AMBIGUOUS, GREYLISTED, openRig, pause, SENT, until, verdictOn } from './rig.ts'
 
 t.test('a message from memory is tried once, sent, and those who wait are told', async t => {
@@ -56,20 +57,120 @@ t.test('Retry-After is obeyed', async t => {
   t.equal(provider.asked.length, 1)
 })
 
-t.test('ambiguous is tried once more, then it is unknown', async t => {
+t.test('an ambiguous mail goes out four times in all, each after a pause; then it is unknown', async t => {
   const { delivery, provider, accept, view, clock, events } = await openRig(t)
   provider.respond = () => AMBIGUOUS
   delivery.start()
   const { acceptance } = await accept()
   const { id } = acceptance.message
-  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
-  t.match(await view(id), { ambiguous: 1, attempts: 1 })
-  clock.advance(1000)
+  for (const [n, pauseMs] of [5500, 22_000, 66_000].entries()) {
+    await until('it is back in the queue', async () => (await view(id)).state === 'queued')
+    t.match(await view(id), { ambiguous: n + 1, attempts: n + 1, dueAt: clock.now() + pauseMs })
+    clock.advance(pauseMs - 1)
+    await pause(40)
+    t.equal(provider.asked.length, n + 1, 'not before its pause is over')
+    clock.advance(1)
+    await until('it is tried again', () => provider.asked.length === n + 2)
+  }
   await until('it is final', () => events.includes('final unknown'))
-  t.match(await view(id), { state: 'unknown', attempts: 2 })
-  clock.advance(600_000)
+  t.match(await view(id), { state: 'unknown', attempts: 4 })
+  clock.advance(400_000)
   await pause(60)
-  t.equal(provider.asked.length, 2, 'never a third time')
+  t.equal(provider.asked.length, 4, 'never a fifth time')
+})
+
+t.test('a provider that can be asked is asked before a message goes out again', async t => {
+  const rig = await openRig(t)
+  const { delivery, provider, accept, view, clock } = rig
+  const answers: LookUp[] = []
+  const asked: { since: number; to: string }[] = []
+  provider.lookUp = async ({ to }, since) => {
+    asked.push({ since, to })
+    return answers.shift() ?? { is: 'not-known', reply: 'not yet' }
+  }
+  const ambiguousOne = async () => {
+    provider.respond = () => AMBIGUOUS
+    const { acceptance } = await accept()
+    const { id } = acceptance.message
+    await until('it is ambiguous', async () => (await view(id)).ambiguous === 1)
+    provider.respond = () => SENT
+    return acceptance.message
+  }
+  delivery.start()
+
+  const taken = await ambiguousOne()
+  answers.push({ is: 'accepted', reply: 'found', providerId: 'P1' })
+  clock.advance(6000)
+  await until('it is sent', async () => (await view(taken.id)).state === 'sent')
+  t.equal(provider.asked.length, 1, 'it was taken: nothing goes out again')
+  t.match(await view(taken.id), {
+    providerId: 'P1',
+    timeline: [{ outcome: 'ambiguous' }, { outcome: 'looked-up', code: 'accepted' }, { outcome: 'sent' }],
+  })
+  t.same(asked, [{ since: taken.arrivedAt, to: taken.recipient }])
+
+  const absent = await ambiguousOne()
+  answers.push({ is: 'absent', reply: 'not there' })
+  provider.respond = () => GREYLISTED
+  clock.advance(6000)
+  await until('it is back', async () => (await view(absent.id)).attempts === 2)
+  await until('it is queued', async () => (await view(absent.id)).state === 'queued')
+  t.match(await view(absent.id), { ambiguous: 0 }, 'surely not sent: no copy counts any more')
+  provider.respond = () => SENT
+  clock.advance(6000)
+  await until('it is sent', async () => (await view(absent.id)).state === 'sent')
+  t.equal(asked.length, 2, 'and it is not asked for again')
+
+  const unclear = await ambiguousOne()
+  const before = provider.asked.length
+  answers.push({ is: 'unreachable', reply: 'connect ECONNREFUSED' }, { is: 'not-known', reply: 'not yet' })
+  clock.advance(6000)
+  await until('it could not be asked', async () => (await view(unclear.id)).attempts === 2)
+  await until('it waits', async () => (await view(unclear.id)).state === 'queued')
+  t.equal(provider.asked.length, before, 'a provider that cannot even be asked gets no copy')
+  clock.advance(6000)
+  await until('it is sent', async () => (await view(unclear.id)).state === 'sent')
+  t.equal(provider.asked.length, before + 1, 'asking settles nothing: a second copy goes out')
+})
+
+t.test('when no further copy may go out, a provider that can be asked is asked until the end', async t => {
+  const { delivery, provider, accept, view, clock } = await openRig(t)
+  let known = false
+  provider.lookUp = async () =>
+    known ? { is: 'accepted', reply: 'found' } : { is: 'not-known', reply: 'not yet' }
+  provider.respond = () => AMBIGUOUS
+  delivery.start()
+  const { acceptance } = await accept({ lifeMs: 3_600_000 })
+  const { id } = acceptance.message
+  for (let n = 0; n < 20 && (await view(id)).attempts < 7; n += 1) {
+    await until('it waits', async () => (await view(id)).state === 'queued')
+    clock.advance(80_000)
+    await pause(30)
+  }
+  t.equal(provider.asked.length, 4, 'four copies, and no more')
+  known = true
+  clock.advance(80_000)
+  await until('it is sent', async () => (await view(id)).state === 'sent')
+  t.equal(provider.asked.length, 4)
+})
+
+t.test('a final reply that takes its time does not keep new mail from going out', async t => {
+  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, replyPatienceMs: 60 })
+  provider.respond = undefined
+  provider.swallows = true
+  delivery.start()
+  const swallowed = [await accept(), await accept()]
+  await until('both places are in use', () => provider.asked.length === 2)
+  const next = await accept()
+  t.equal(provider.asked.length, 2, 'at first it waits')
+  await until('the next one goes out', () => provider.asked.length === 3)
+  await until('both count against no limit', () => delivery.status()[0]?.awaitingReply === 2)
+  t.match(delivery.status(), [{ inFlight: 3 }])
+  for (const asked of provider.asked) asked.answer(SENT)
+  for (const { acceptance } of [...swallowed, next])
+    await until('it is sent', async () => (await view(acceptance.message.id)).state === 'sent')
+  await until('nothing is in flight', () => delivery.status()[0]?.inFlight === 0)
+  t.match(delivery.status(), [{ awaitingReply: 0 }])
 })
 
 t.test('ambiguous, and its life ends before it can be tried again: unknown, not expired', async t => {

@@ -51,13 +51,21 @@ t.test(
   },
 )
 
-t.test('a trial that ended ambiguous lets another one through', async t => {
-  const breaker = make()
-  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0)
-  t.ok(breaker.allows(1000))
-  breaker.record(stall, 1000)
-  t.ok(breaker.allows(1000))
-})
+t.test(
+  'an ambiguous end is a failure like any other: an outage makes one message ambiguous at a time',
+  async t => {
+    const breaker = make()
+    for (let n = 0; n < 3; n += 1) breaker.record(stall, 0)
+    t.equal(breaker.state(), 'open')
+    t.ok(breaker.allows(1000))
+    breaker.record(stall, 1000)
+    t.notOk(breaker.allows(1000), 'a trial that ended ambiguous opens it again')
+    t.notOk(breaker.allows(2999))
+    t.ok(breaker.allows(3000), 'for twice as long')
+    breaker.record(sent, 3000)
+    t.equal(breaker.state(), 'closed')
+  },
+)
 
 t.test('an attempt that began before it opened and ends ambiguous does not close it', async t => {
   const breaker = make()

@@ -48,6 +48,8 @@ t.test('what was taken over meanwhile is not begun here', async t => {
   state.holds = false
   rig.clock.advance(520_000)
   other.delivery.start()
+  await until('it is taken over', async () => (await rig.view(id)).ambiguous === 1)
+  rig.clock.advance(5000)
   await until('the other one has sent it', async () => (await rig.view(id)).state === 'sent')
   rig.provider.asked[0]?.answer(SENT)
   await pause(100)

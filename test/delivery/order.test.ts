@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { openRig, pause, type Rig, SENT, until } from './rig.ts'
 
-t.test('codes come first, newest first, then the rest, newest first', async t => {
+t.test('codes come first, then the rest, each first come, first served', async t => {
   const { delivery, provider, store, clock } = await openRig(t, { concurrency: 1 })
   for (const [purpose, code] of [
     ['alarm', 'alarm 1'],
@@ -19,18 +19,37 @@ t.test('codes come first, newest first, then the rest, newest first', async t =>
   await until('all are sent', () => provider.asked.length === 6)
   t.same(
     provider.asked.map(each => each.code),
-    ['code 3', 'code 2', 'code 1', 'link 3', 'alarm 2', 'alarm 1'],
+    ['code 1', 'code 2', 'code 3', 'alarm 1', 'alarm 2', 'link 3'],
   )
 })
 
-t.test('newest first among those that came in the same millisecond as well', async t => {
+t.test('in a backlog codes come first, newest first, then the rest, newest first', async t => {
+  const { delivery, provider, store, clock } = await openRig(t, { concurrency: 1 })
+  for (const purpose of ['alarm', 'code', 'link'] as const) {
+    for (let n = 1; n <= 3; n += 1) {
+      await store({ purpose, code: `${purpose} ${n}` })
+      clock.advance(1000)
+    }
+  }
+  delivery.start()
+  await until('all are sent', () => provider.asked.length === 9)
+  const order = provider.asked.map(each => each.code)
+  t.same(order.slice(0, 2), ['code 3', 'code 2'])
+  t.same(order.slice(3, 5), ['link 3', 'link 2'])
+  t.ok(
+    order.slice(0, 3).every(each => each.startsWith('code')),
+    order.join(),
+  )
+})
+
+t.test('first come, first served among those that came in the same millisecond as well', async t => {
   const { delivery, provider, store } = await openRig(t, { concurrency: 1 })
   for (let n = 0; n < 5; n += 1) await store({ code: `code ${n}` })
   delivery.start()
   await until('all are sent', () => provider.asked.length === 5)
   t.same(
     provider.asked.map(each => each.code),
-    ['code 4', 'code 3', 'code 2', 'code 1', 'code 0'],
+    ['code 0', 'code 1', 'code 2', 'code 3', 'code 4'],
   )
 })
 
@@ -54,7 +73,7 @@ t.test('the same in memory', async t => {
   await until('all are sent', () => provider.asked.length === 5)
   t.same(
     provider.asked.map(each => each.code),
-    ['first', 'code 2', 'code 1', 'alarm 2', 'alarm 1'],
+    ['first', 'code 1', 'code 2', 'alarm 1', 'alarm 2'],
   )
 })
 
@@ -236,9 +255,9 @@ t.test('when other messages fill memory, a code that comes takes the place of on
   await until('the next are asked for', () => provider.asked.length === 11)
   t.same(
     provider.asked.slice(8).map(each => each.code),
-    ['code 2', 'code 1', 'code 0'],
+    ['code 0', 'code 1', 'code 2'],
   )
-  t.ok((delivery.status()[0]?.waiting ?? 0) <= 4, 'memory stays bounded')
+  t.ok((delivery.status()[0]?.waiting ?? 0) <= 6, 'memory stays bounded: half a second of work')
   provider.respond = () => SENT
   for (const asked of provider.asked.slice(7)) asked.answer(SENT)
   await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)

@@ -1,13 +1,15 @@
 import t from 'tap'
-import { backoff, type EndedAttempt, settlementOf } from '../../src/delivery/retry.ts'
+import { type AttemptedMessage, backoff, MAX_COPIES, settlementOf } from '../../src/delivery/retry.ts'
 
 const NOW = 1_000_000
-const record = { at: NOW, tookMs: 5, provider: 'smtp', outcome: 'x', code: '', reply: '' }
-const tried = (more: Partial<EndedAttempt> = {}): EndedAttempt => ({
+const records = [{ at: NOW, tookMs: 5, provider: 'smtp', outcome: 'x', code: '', reply: '' }]
+const tried = (more: Partial<AttemptedMessage> = {}): AttemptedMessage => ({
+  channel: 'email',
   purpose: 'code',
   attempts: 1,
   ambiguous: 0,
   expiresAt: NOW + 600_000,
+  canBeLookedUp: false,
   ...more,
 })
 const most = () => 0.999999
@@ -16,7 +18,7 @@ const half = () => 0.5
 t.test(
   'codes wait up to 1, 2, 4, 8, 15, 30, 30 … s, everything else 5 s, 30 s, 2, 10, 30 min, then hourly',
   async t => {
-    const bounds = (purpose: EndedAttempt['purpose']) =>
+    const bounds = (purpose: AttemptedMessage['purpose']) =>
       [1, 2, 3, 4, 5, 6, 7, 20].map(n => Math.round(backoff(purpose, n, most) / 1000))
     t.same(bounds('code'), [1, 2, 4, 8, 15, 30, 30, 30])
     for (const purpose of ['link', 'file', 'alarm', 'plain'] as const) {
@@ -34,49 +36,89 @@ t.test('the jitter is full: from nothing to the bound', async t => {
 })
 
 t.test('sent and rejected are final, with the answer they give', async t => {
-  t.same(settlementOf({ is: 'sent', reply: 'ok', providerId: 'SM1' }, tried(), NOW, half, record), {
+  t.same(settlementOf({ is: 'sent', reply: 'ok', providerId: 'SM1' }, tried(), NOW, half, records), {
     to: 'final',
     state: 'sent',
     answer: null,
     providerId: 'SM1',
-    record,
+    records,
   })
   for (const why of ['recipient', 'content', 'country'] as const) {
-    t.same(settlementOf({ is: 'rejected', why, code: '550', reply: '' }, tried(), NOW, half, record), {
+    t.same(settlementOf({ is: 'rejected', why, code: '550', reply: '' }, tried(), NOW, half, records), {
       to: 'final',
       state: 'refused',
       answer: why,
-      record,
+      records,
     })
   }
 })
 
-t.test('ambiguous is tried once more, then unknown', async t => {
-  const outcome = { is: 'ambiguous', code: 'T', reply: '' } as const
-  t.same(settlementOf(outcome, tried(), NOW, half, record), {
-    to: 'queued',
-    dueAt: NOW + 500,
-    ambiguous: true,
-    record,
-  })
-  t.same(settlementOf(outcome, tried({ ambiguous: 1, attempts: 2 }), NOW, half, record), {
-    to: 'final',
-    state: 'unknown',
-    answer: null,
-    record,
-  })
-  t.match(
-    settlementOf(outcome, tried({ expiresAt: NOW + 400 }), NOW, half, record),
-    { to: 'final', state: 'unknown' },
-    'no time left: nobody will know',
+const ambiguous = { is: 'ambiguous', code: 'T', reply: '' } as const
+const none = () => 0
+const pauseOf = (more: Partial<AttemptedMessage>, random = none) => {
+  const settlement = settlementOf(
+    ambiguous,
+    tried({ expiresAt: NOW + 7_200_000, ...more }),
+    NOW,
+    random,
+    records,
   )
+  return settlement.to === 'queued' ? settlement.dueAt - NOW : settlement.state
+}
+
+t.test(
+  'an ambiguous message goes out again after a pause that outlasts a hiccup, and is counted',
+  async t => {
+    t.same(settlementOf(ambiguous, tried(), NOW, half, records), {
+      to: 'queued',
+      dueAt: NOW + 5500,
+      ambiguous: 1,
+      records,
+    })
+    t.same(
+      [0, 1, 2].map(copies => pauseOf({ ambiguous: copies })),
+      [5000, 20_000, 60_000],
+      'a code',
+    )
+    t.same(
+      [0, 1, 2].map(copies => pauseOf({ purpose: 'alarm', ambiguous: copies })),
+      [60_000, 600_000, 1_800_000],
+      'everything else',
+    )
+    t.equal(pauseOf({}, most), 6000, 'a fifth of jitter at most, on top')
+  },
+)
+
+t.test('four copies of a mail and two of an SMS may go out, then it is unknown', async t => {
+  for (const channel of ['email', 'sms'] as const) {
+    const most = MAX_COPIES[channel]
+    t.type(pauseOf({ channel, ambiguous: most - 2 }), 'number', `${channel}: copy ${most} may go out`)
+    t.equal(pauseOf({ channel, ambiguous: most - 1 }), 'unknown', `${channel}: copy ${most} was the last one`)
+  }
+  t.same(MAX_COPIES, { email: 4, sms: 2 })
+  t.type(
+    pauseOf({ channel: 'sms', ambiguous: 1, canBeLookedUp: true }),
+    'number',
+    'a provider that can be asked is asked later',
+  )
+})
+
+t.test('the pause leaves time for another copy; without time it is unknown', async t => {
+  t.equal(pauseOf({ expiresAt: NOW + 6000 }), 3000, 'half of what is left')
+  t.equal(pauseOf({ expiresAt: NOW + 1999 }), 'unknown', 'no time left: nobody will know')
+})
+
+t.test('a look-up that made a message surely absent is remembered with its retry', async t => {
+  const later = { is: 'retry', whose: 'later', code: '450', reply: '' } as const
+  t.match(settlementOf(later, tried({ ambiguous: 0, attempts: 2 }), NOW, half, records), { ambiguous: 0 })
+  t.match(settlementOf(later, tried({ ambiguous: 2, attempts: 3 }), NOW, half, records), { ambiguous: 2 })
 })
 
 t.test('Retry-After is a floor, with jitter on top', async t => {
   const outcome = { is: 'retry', whose: 'later', code: '20429', reply: '', retryAfterMs: 20_000 } as const
-  t.match(settlementOf(outcome, tried(), NOW, half, record), { to: 'queued', dueAt: NOW + 20_500 })
+  t.match(settlementOf(outcome, tried(), NOW, half, records), { to: 'queued', dueAt: NOW + 20_500 })
   t.match(
-    settlementOf(outcome, tried({ purpose: 'link', attempts: 9 }), NOW, most, record),
+    settlementOf(outcome, tried({ purpose: 'link', attempts: 9 }), NOW, most, records),
     { dueAt: NOW + 80_000 },
     'an hour of jitter would be too much',
   )

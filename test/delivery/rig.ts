@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type BreakerOptions, createBreaker } from '../../src/delivery/breaker.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
+import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery, Verdict, Verdicts } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../../src/events/events.ts'
@@ -46,16 +47,19 @@ export interface FakeProvider extends Provider {
   respond: ((asked: Asked) => Outcome | undefined) | undefined
   /** What an attempt becomes that is aborted; undefined: it does not notice. */
   aborted: (asked: Asked) => Outcome | undefined
+  /** Takes every message to its end, and then its reply is missing. */
+  swallows: boolean
 }
 
 function fakeProvider(concurrency: number): FakeProvider {
   const asked: Asked[] = []
   const rig: Pick<FakeProvider, 'respond' | 'aborted'> = { respond: () => SENT, aborted: () => ABORTED }
-  return {
+  const provider: FakeProvider = {
     name: 'fake',
     channel: 'email',
     concurrency,
     asked,
+    swallows: false,
     get respond() {
       return rig.respond
     },
@@ -68,11 +72,12 @@ function fakeProvider(concurrency: number): FakeProvider {
     set aborted(aborted) {
       rig.aborted = aborted
     },
-    send: (outgoing, signal) =>
+    send: (outgoing, signal, onAwaitingReply) =>
       new Promise(resolve => {
         const code = outgoing.channel === 'email' ? outgoing.raw.toString() : outgoing.body
         const attempt = { id: outgoing.id, code, signal, answer: resolve }
         asked.push(attempt)
+        if (provider.swallows) onAwaitingReply?.(() => {})
         signal.addEventListener('abort', () => {
           const outcome = rig.aborted(attempt)
           if (outcome !== undefined) resolve(outcome)
@@ -83,6 +88,7 @@ function fakeProvider(concurrency: number): FakeProvider {
     verify: async () => ({ ok: true, detail: '' }),
     close: async () => {},
   }
+  return provider
 }
 
 export interface Options {
@@ -94,6 +100,7 @@ export interface Options {
   readonly between?: (outbox: Outbox) => Partial<Outbox>
   readonly render?: (message: NewMessage) => Outgoing
   readonly random?: () => number
+  readonly replyPatienceMs?: number
 }
 
 /** A delivery loop over a real store, with a clock and a provider in the test's hand. */
@@ -141,8 +148,14 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       verdicts,
       emit: emitInto(events),
       channels: [
-        { provider, render: given.render ?? rendered, breaker: createBreaker({ random, ...given.breaker }) },
+        {
+          provider,
+          render: given.render ?? rendered,
+          breaker: createBreaker({ random, ...given.breaker }),
+          limiter: createLimiter({ most: concurrency, start: concurrency }),
+        },
       ],
+      replyPatienceMs: given.replyPatienceMs,
       leaseMs: given.leaseMs ?? 520_000,
       attemptLimitMs,
       pollMs: 10,

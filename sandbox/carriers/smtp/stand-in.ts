@@ -6,7 +6,8 @@ import { createInbox } from './inbox.ts'
 export const SMTP_USER = 'courier'
 
 /** A mail server that takes every mail and keeps it. */
-export const standIn: StandInModule = {
+export const smtp: StandInModule = {
+  name: 'smtp',
   title: 'Mail server',
   faults: MAIL_FAULTS,
   async start({ certificate, clock, changed }) {

@@ -105,20 +105,38 @@ export function messageResource(accountSid: string, message: TwilioMessage): Rec
   }
 }
 
-/** The newest message only, as a page of the list: enough to see that the list may be read. */
-export function messagePage(accountSid: string, messages: readonly TwilioMessage[]): Record<string, unknown> {
-  const uri = `/2010-04-01/Accounts/${accountSid}/Messages.json?PageSize=1&Page=0`
-  const page = {
+/** What a list is filtered by, and how much of it is wanted: the query of the request. */
+export interface MessageQuery {
+  readonly to: string | null
+  readonly pageSize: number
+}
+
+/** @param url path and query of a GET of the list. */
+export function readMessageQuery(url: string): MessageQuery {
+  const query = new URL(url, 'http://localhost').searchParams
+  return { to: query.get('To'), pageSize: Math.min(Number(query.get('PageSize') ?? 50), 1000) }
+}
+
+/** The first page of the list, newest first. */
+export function messagePage(
+  accountSid: string,
+  messages: readonly TwilioMessage[],
+  { to, pageSize }: MessageQuery,
+): Record<string, unknown> {
+  const uri = `/2010-04-01/Accounts/${accountSid}/Messages.json?PageSize=${pageSize}&Page=0`
+  const found = messages.filter(message => to === null || message.to === to).toReversed()
+  const page = found.slice(0, pageSize)
+  return {
+    messages: page.map(message => messageResource(accountSid, message)),
     page: 0,
-    page_size: 1,
+    page_size: pageSize,
     start: 0,
-    end: 0,
+    end: Math.max(page.length - 1, 0),
     uri,
     first_page_uri: uri,
-    next_page_uri: null,
+    next_page_uri: found.length > pageSize ? `${uri.slice(0, -1)}1` : null,
     previous_page_uri: null,
   }
-  return { messages: messages.slice(-1).map(message => messageResource(accountSid, message)), ...page }
 }
 
 export function accountResource(sid: string, at: number): Record<string, unknown> {

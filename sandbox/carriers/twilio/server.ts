@@ -5,6 +5,7 @@ import {
   accountResource,
   messagePage,
   messageResource,
+  readMessageQuery,
   type TwilioError,
   type TwilioMessage,
   verdictOnMessage,
@@ -124,7 +125,10 @@ export function createTwilioStandIn(options: {
       })
     if (!account[2]) return { status: 200, body: JSON.stringify(accountResource(accountSid, request.at)) }
     if (request.method === 'GET')
-      return { status: 200, body: JSON.stringify(messagePage(accountSid, messages)) }
+      return {
+        status: 200,
+        body: JSON.stringify(messagePage(accountSid, messages, readMessageQuery(request.url))),
+      }
     if (request.method !== 'POST') return failure({ status: 405, code: 20004, message: 'Method not allowed' })
     const refusal = verdictOnMessage(request.form)
     if (refusal) return failure(refusal)

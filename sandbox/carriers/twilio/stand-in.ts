@@ -4,7 +4,8 @@ import { SMS_FAULTS } from './faults.ts'
 import { createTwilioStandIn, type TwilioFault } from './server.ts'
 
 /** Twilio's API, which takes every SMS and keeps the last 200. */
-export const standIn: StandInModule = {
+export const twilio: StandInModule = {
+  name: 'twilio',
   title: 'Twilio',
   faults: SMS_FAULTS,
   async start({ clock, changed }) {

@@ -11,6 +11,8 @@ export interface AttemptOptions {
   readonly expiresAt: number
   /** The dot must be on its way by then, ms from now. */
   readonly dotWithinMs: number
+  /** Called once the dot that ends the message is on its way. */
+  readonly onDotted?: () => void
   /** The connection's socket, which may be replaced while the attempt goes on. */
   readonly socket: () => Socket | undefined
 }
@@ -88,7 +90,7 @@ export function createAttempt(options: AttemptOptions): Attempt {
 function followBody(
   attempt: Attempt & { dotted: boolean; readonly finished: boolean; isExpired(): boolean },
   body: Readable,
-  { socket, limits }: AttemptOptions,
+  { socket, limits, onDotted }: AttemptOptions,
 ): void {
   // Read once the server has said 354: connecting and the dialogue may have taken longer than its validity.
   body.once('resume', () => {
@@ -102,6 +104,7 @@ function followBody(
     attempt.dotted = true
     socket()?.setTimeout(0)
     attempt.limit('reply-limit', limits.replyMs)
+    onDotted?.()
   })
 }
 

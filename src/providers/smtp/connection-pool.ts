@@ -4,44 +4,73 @@ import type { SmtpConnection } from './connection.ts'
 export interface ConnectionPool {
   /** Waits until one is free. @returns undefined when `signal` aborts or the pool is closed first. */
   take(signal: AbortSignal): Promise<SmtpConnection | undefined>
+  /** Another may be lent in the place of this one, which is with its message until it is given back. */
+  stopCounting(connection: SmtpConnection): void
   giveBack(connection: SmtpConnection): void
   /** Whoever waits is sent away; what is being sent is stopped. */
   close(): Promise<void>
 }
 
-export function createConnectionPool(connections: readonly SmtpConnection[]): ConnectionPool {
+/**
+ * @param open makes a connection, which connects with its first message.
+ * @param max how many are lent at a time, not counting those that `stopCounting` was called for.
+ */
+export function createConnectionPool(open: () => SmtpConnection, max: number): ConnectionPool {
+  const opened = new Set<SmtpConnection>()
+  const uncounted = new Set<SmtpConnection>()
+  let lent = 0
   // The last one back is the first one out, so that at a low rate a few connections stay warm and the rest close.
-  const free = [...connections]
+  const free: SmtpConnection[] = []
   const waiting: ((connection: SmtpConnection | undefined) => void)[] = []
   let closed = false
+
+  function lend(): SmtpConnection {
+    lent += 1
+    const connection = free.pop() ?? open()
+    opened.add(connection)
+    return connection
+  }
+
+  function lendToNext(): void {
+    if (lent < max) waiting.shift()?.(lend())
+  }
 
   return {
     async take(signal) {
       if (closed || signal.aborted) return undefined
-      const next = free.pop()
-      if (next) return next
+      if (lent < max) return lend()
       return new Promise(resolve => {
         const leave = (): void => {
-          waiting.splice(waiting.indexOf(lend), 1)
+          waiting.splice(waiting.indexOf(answer), 1)
           resolve(undefined)
         }
-        const lend = (connection: SmtpConnection | undefined): void => {
+        const answer = (connection: SmtpConnection | undefined): void => {
           signal.removeEventListener('abort', leave)
           resolve(connection)
         }
-        waiting.push(lend)
+        waiting.push(answer)
         signal.addEventListener('abort', leave, { once: true })
       })
     },
+    stopCounting(connection) {
+      uncounted.add(connection)
+      lent -= 1
+      if (waiting.length > 0) lendToNext()
+    },
     giveBack(connection) {
-      const next = waiting.shift()
-      if (next) next(connection)
-      else free.push(connection)
+      if (!uncounted.delete(connection)) lent -= 1
+      // There are more of them than are ever lent at a time when some were not counted for a while.
+      if (lent + free.length < max) free.push(connection)
+      else {
+        opened.delete(connection)
+        void connection.close()
+      }
+      if (waiting.length > 0) lendToNext()
     },
     async close() {
       closed = true
-      for (const lend of waiting.splice(0)) lend(undefined)
-      await Promise.all(connections.map(each => each.close()))
+      for (const answer of waiting.splice(0)) answer(undefined)
+      await Promise.all([...opened].map(each => each.close()))
     },
   }
 }

@@ -28,7 +28,8 @@ const PLAIN = /^[!-;=?-~]*$/
 
 /** One connection to the server, opened when needed, kept, and replaced when it is lost. One message at a time. */
 export interface SmtpConnection {
-  send(mail: OutgoingMail, signal: AbortSignal): Promise<Outcome>
+  /** @param onAwaitingReply called once the end of the message is on its way. */
+  send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome>
   /** Connects and logs in over a connection of its own. */
   verify(): Promise<{ readonly ok: boolean; readonly detail: string }>
   close(): Promise<void>
@@ -54,9 +55,9 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
   const secrets = address.auth ? [address.auth.pass] : []
 
   return {
-    async send(mail, signal) {
+    async send(mail, signal, onAwaitingReply) {
       if (connection.attempt) throw new Error('a connection carries one message at a time')
-      const { attempt, done } = beginAttempt(connection, mail, signal)
+      const { attempt, done } = beginAttempt(connection, mail, signal, onAwaitingReply)
       try {
         const plain = options.dkim === undefined && PLAIN.test(mail.to) && PLAIN.test(bounceTo)
         const response = await (plain ? handOver : compose)(transport, mail, bounceTo, attempt)
@@ -103,6 +104,7 @@ function beginAttempt(
   connection: Connection,
   { expiresAt }: OutgoingMail,
   signal: AbortSignal,
+  onDotted?: () => void,
 ): { attempt: Attempt; done: () => void } {
   const { clock, limits } = connection
   const attempt = createAttempt({
@@ -110,6 +112,7 @@ function beginAttempt(
     limits,
     expiresAt,
     dotWithinMs: setUpMs(limits) + 3 * limits.commandMs,
+    onDotted,
     socket: () => connection.socket,
   })
   connection.attempt = attempt

@@ -51,7 +51,7 @@ export function smtpFailure(
     const verdict = judge(error.code ?? '', error.command ?? '', reply)
     return verdict.is === 'rejected'
       ? { is: 'rejected', why: verdict.why, code, reply: text }
-      : { is: 'retry', whose: verdict.whose, code, reply: text, ...untouched }
+      : { is: 'retry', whose: verdict.whose, code, reply: text, ...untouched, ...overloadOf(reply, progress) }
   }
   const cause = progress.stopped ?? error.originalCode ?? error.code ?? 'connection-lost'
   const words = error.response
@@ -66,6 +66,14 @@ export function smtpFailure(
   // A certificate does not mend itself, so somebody has to hear of it; the rest passes, or is for the server's side.
   const whose = isCertificateError(cause) ? 'ours' : 'later'
   return { is: 'retry', whose, code: cause, reply: words, ...untouched }
+}
+
+/**
+ * A server that hangs up before a message begins has too many connections (421 4.7.0, or 421 alone), unless it says that
+ * it is shutting down (RFC 3463: 4.3.x is about the system).
+ */
+function overloadOf({ status, enhanced }: Reply, { begun }: Progress): { overload?: 'connections' } {
+  return status === 421 && !begun && !enhanced.startsWith('4.3.') ? { overload: 'connections' } : {}
 }
 
 /** What a reply of 4xx or 5xx means, by the command that it answers (RFC 5321 4.2, RFC 3463). */

@@ -30,7 +30,7 @@ export interface SmtpSettings {
  * @throws TypeError when the URL is not one of readSmtpUrl's.
  */
 export function createSmtpProvider(settings: SmtpSettings): Provider {
-  const { name, connections = 10, ehloName, bounceTo, dkim, tls, clock = { now: Date.now } } = settings
+  const { name, connections = 50, ehloName, bounceTo, dkim, tls, clock = { now: Date.now } } = settings
   const address = readSmtpUrl(settings.url)
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
   const limits = { ...SMTP_LIMITS, ...settings.limits }
@@ -44,13 +44,13 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
       dkim,
       tls,
     })
-  const pool = createConnectionPool(Array.from({ length: connections }, open))
+  const pool = createConnectionPool(open, connections)
 
   return {
     name,
     channel: 'email',
     concurrency: connections,
-    async send(message, signal): Promise<Outcome> {
+    async send(message, signal, onAwaitingReply): Promise<Outcome> {
       if (message.channel !== 'email') throw new TypeError(`${name} sends e-mail, not ${message.channel}`)
       const connection = await pool.take(signal)
       if (!connection)
@@ -58,7 +58,9 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
           ? notBegun('aborted', 'stopped by us')
           : notBegun('closed', 'the provider was closed')
       try {
-        return await connection.send(message, signal)
+        return await connection.send(message, signal, () =>
+          onAwaitingReply?.(() => pool.stopCounting(connection)),
+        )
       } finally {
         pool.giveBack(connection)
       }

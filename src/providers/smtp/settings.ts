@@ -25,9 +25,10 @@ export const smtpSettings = {
   SMTP_CONNECTIONS: integer({
     minimum: 1,
     maximum: 200,
-    default: 10,
-    meaning: 'Connections to the mail server at the same time.',
-    example: '10',
+    default: 50,
+    meaning:
+      'Connections to the mail server at the same time, at most. Fewer are used when more do not pay, or when it refuses one more.',
+    example: '50',
   }),
 } as const
 

@@ -29,7 +29,8 @@ export function twilioFailure(
   if (answer && status !== undefined) {
     const refusal = refused(status, code, presentableReply(message || `HTTP ${status}`, recipient, secrets))
     const retryAfterMs = readRetryAfter(answer.retryAfter, now)
-    return refusal.is === 'retry' && retryAfterMs !== undefined ? { ...refusal, retryAfterMs } : refusal
+    if (refusal.is !== 'retry') return refusal
+    return { ...refusal, retryAfterMs, ...(status === 429 && { overload: 'requests' as const }) }
   }
   if (answer) return unreadable(answer.status)
   const cause = stopped ?? (typeof code === 'string' ? code : undefined)

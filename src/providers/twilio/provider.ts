@@ -1,10 +1,11 @@
 import type { Twilio } from 'twilio'
 import type { OutgoingSms, SmsSender } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { notBegun, type Outcome, type Provider } from '../provider.ts'
+import { type LookUp, notBegun, type Outcome, type Provider } from '../provider.ts'
 import { createTwilioApi, type TwilioApi, type TwilioApiSettings } from './api.ts'
 import type { HttpLimits } from './http-client.ts'
 import { TWILIO_LIMITS } from './limits.ts'
+import { findInList, LOOK_UP_PAGE } from './look-up.ts'
 import { twilioFailure } from './outcome.ts'
 
 /** Twilio's bounds of ValidityPeriod, s: https://www.twilio.com/docs/messaging/api/message-resource */
@@ -37,6 +38,10 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
       if (closed) return notBegun('closed', 'the provider was closed')
       if (message.expiresAt <= clock.now()) return notBegun('expired', 'its validity is over')
       return createMessage(api, settings, message, signal)
+    },
+    async lookUp(message, since, signal) {
+      if (message.channel !== 'sms') throw new TypeError(`twilio sends SMS, not ${message.channel}`)
+      return lookUpMessage(api, settings, message, since, signal)
     },
     verify: () => verifyAccount(api, settings),
     async load() {
@@ -72,6 +77,24 @@ async function createMessage(
   return typeof sid === 'string' && sid
     ? { is: 'sent', reply: `accepted, ${status}`, providerId: sid }
     : { is: 'ambiguous', code: 'no-sid', reply: 'accepted, but the answer names no message' }
+}
+
+/** Asks for the messages to the number, and looks for ours among them. */
+async function lookUpMessage(
+  api: TwilioApi,
+  settings: TwilioSettings,
+  { to, body }: OutgoingSms,
+  since: number,
+  signal: AbortSignal,
+): Promise<LookUp> {
+  const list = async (client: Twilio) =>
+    (await client.messages.page({ to, pageSize: LOOK_UP_PAGE })).instances
+  const result = await api.call(list, signal, Infinity)
+  if ('value' in result) return findInList(result.value, body, since)
+  return {
+    is: 'unreachable',
+    reply: twilioFailure(result, to, settings.clock.now(), [secretOf(settings)]).reply,
+  }
 }
 
 async function verifyAccount(

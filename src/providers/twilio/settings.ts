@@ -50,7 +50,8 @@ export const twilioSettings = {
     minimum: 1,
     maximum: 2000,
     default: 200,
-    meaning: 'Requests to Twilio at the same time.',
+    meaning:
+      'Requests to Twilio at the same time, at most. Fewer are used when more do not pay, or when it asks for fewer.',
     example: '200',
   }),
 } as const

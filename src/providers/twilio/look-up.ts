@@ -1,0 +1,51 @@
+import type { LookUp } from '../provider.ts'
+
+/** What a look-up reads of a message resource (https://www.twilio.com/docs/messaging/api/message-resource). */
+export interface ListedMessage {
+  readonly sid: string
+  readonly body: string
+  readonly status: string
+  readonly dateCreated: Date
+}
+
+/**
+ * So many are asked for, newest first; some 160 KB. The list is filtered by recipient alone: DateSent is of no use,
+ * since a message that Twilio has taken and not sent yet has none.
+ */
+export const LOOK_UP_PAGE = 200
+
+/** Twilio's clock and ours may differ by so much, ms; the dates that it gives are in whole seconds. */
+const CLOCK_SKEW_MS = 30_000
+
+/**
+ * Finds out from the messages to one number whether one of ours is among them. Twilio knows both ways: a message that
+ * it has is in its list, and one that is not there was never taken.
+ *
+ * @param listed the answer to a list by recipient, at most LOOK_UP_PAGE of them.
+ * @param body our text. A trial account puts its own words in front of it.
+ * @param since ours was not sent before, ms since the epoch.
+ */
+export function findInList(listed: readonly ListedMessage[], body: string, since: number): LookUp {
+  const ours = comparable(body)
+  const recent = listed.filter(each => each.dateCreated.getTime() >= since - CLOCK_SKEW_MS)
+  const found = recent.find(each => comparable(each.body).endsWith(ours))
+  if (found !== undefined)
+    return { is: 'accepted', reply: `found in the list of messages, ${found.status}`, providerId: found.sid }
+  // An account may redact what its messages say: then one of them may be ours.
+  if (recent.some(each => each.body.trim() === '' || /redacted/i.test(each.body)))
+    return { is: 'not-known', reply: 'the account redacts its messages, so the list does not tell' }
+  if (listed.length >= LOOK_UP_PAGE) return { is: 'not-known', reply: 'too many messages to this number' }
+  return { is: 'absent', reply: 'not in the list of messages: it was never taken' }
+}
+
+/** Twilio may replace characters beyond GSM-7 by their plain forms ("smart encoding"), and spaces with them. */
+function comparable(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
+    .replace(/[‘’‚‛′]/g, "'")
+    .replace(/[“”„‟″]/g, '"')
+    .replace(/[‐‑‒–—―]/g, '-')
+    .replace(/\s+/g, ' ')
+    .trim()
+}

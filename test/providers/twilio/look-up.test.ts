@@ -1,0 +1,49 @@
+import t from 'tap'
+import { findInList, type ListedMessage, LOOK_UP_PAGE } from '../../../src/providers/twilio/look-up.ts'
+
+const SINCE = Date.UTC(2026, 0, 5, 12)
+const BODY = 'Your code is 482913. It is valid for 10 minutes.'
+
+const listed = (given: Partial<ListedMessage> = {}): ListedMessage => ({
+  sid: 'SM1',
+  body: BODY,
+  status: 'queued',
+  dateCreated: new Date(SINCE + 1000),
+  ...given,
+})
+
+t.test('a message with our text, created since, is ours', async t => {
+  const others = [listed({ sid: 'SM0', body: 'Your code is 111111.' }), listed()]
+  t.match(findInList(others, BODY, SINCE), { is: 'accepted', providerId: 'SM1' })
+  const trial = listed({ body: `Sent from your Twilio trial account - ${BODY}` })
+  t.match(findInList([trial], BODY, SINCE), { is: 'accepted' }, 'a trial account writes in front of it')
+  t.match(
+    findInList([listed({ body: "It's 5-6 …" })], 'It’s 5–6 …', SINCE),
+    { is: 'accepted' },
+    'characters that Twilio replaces are the same',
+  )
+  t.match(
+    findInList([listed({ status: 'failed' })], BODY, SINCE),
+    { is: 'accepted' },
+    'taken, whatever came of it',
+  )
+})
+
+t.test('a message that is not in the list was never taken', async t => {
+  t.match(findInList([], BODY, SINCE), { is: 'absent' })
+  const others = [
+    listed({ body: 'Your code is 482914. It is valid for 10 minutes.' }),
+    listed({ dateCreated: new Date(SINCE - 60_000) }),
+  ]
+  t.match(findInList(others, BODY, SINCE), { is: 'absent' }, 'another text, or the same text before')
+})
+
+t.test('where the list does not tell, nobody claims to know', async t => {
+  t.match(findInList([listed({ body: '' })], BODY, SINCE), { is: 'not-known' }, 'redacted')
+  t.match(findInList([listed({ body: '**REDACTED**' })], BODY, SINCE), { is: 'not-known' })
+  const many = Array.from({ length: LOOK_UP_PAGE }, (_, n) => listed({ body: `another ${n}` }))
+  t.match(findInList(many, BODY, SINCE), { is: 'not-known' }, 'more than one page')
+  t.match(findInList([listed({ body: '', dateCreated: new Date(SINCE - 60_000) })], BODY, SINCE), {
+    is: 'absent',
+  })
+})
