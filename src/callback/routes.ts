@@ -44,6 +44,11 @@ const OTHER_METHOD: Answer = answer('method', 'GET validates, POST sends')
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
   const { emit, isDraining } = options
   const send = createSender(options)
+  const refuse = (request: FastifyRequest, reply: FastifyReply, given: Answer) => {
+    emit({ type: 'stray-request', answer: given })
+    dropBody(request, reply)
+    send(reply, given.status, given)
+  }
   app.decorateRequest('authentication', null)
   app.decorateRequest('startedAt', 0)
 
@@ -61,11 +66,18 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     if (isDraining()) reply.header('connection', 'close')
     if (!request.is404) return next()
     // Answered before its body is read: a stranger's would be parsed otherwise.
-    emit({ type: 'stray-request', answer: NOT_FOUND })
-    dropBody(request, reply)
-    send(reply, NOT_FOUND.status, NOT_FOUND)
+    refuse(request, reply, NOT_FOUND)
   })
-  for (const channel of CHANNELS) channelRoutes(app, channel, options, send)
+  for (const channel of CHANNELS) {
+    const url = `/callback/:corpId/:key/${channel}`
+    channelRoutes(app, channel, url, options, send)
+    app.route({
+      method: OTHER_METHODS,
+      url,
+      onRequest: (request, reply) => refuse(request, reply, OTHER_METHOD),
+      handler: () => undefined,
+    })
+  }
 
   app.setNotFoundHandler((_request, reply) => send(reply, NOT_FOUND.status, NOT_FOUND))
   app.setErrorHandler((error: FastifyError, _request, reply) => {
@@ -81,33 +93,12 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
 function channelRoutes(
   app: FastifyInstance,
   channel: Channel,
+  url: string,
   options: CallbackRoutesOptions,
   send: Send,
 ): void {
-  const { authentication, receive, schemas, errorStatus, emit, unauthenticated } = options
-  const url = `/callback/:corpId/:key/${channel}`
-
-  function respond(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    result: AuthenticationResult,
-    { answer: given, kind = 'none', ids = [] }: Pick<Reception, 'answer'> & Partial<Reception>,
-  ): void {
-    const method = request.method === 'GET' ? 'GET' : 'POST'
-    emit({
-      type: 'callback',
-      channel,
-      method,
-      kind,
-      answer: given,
-      refusal: result.ok ? null : result.reason,
-      signature: result.signature,
-      outdated: result.ok && result.outdated,
-      ids,
-      tookMs: performance.now() - request.startedAt,
-    })
-    send(reply, method === 'GET' ? given.status : postStatus(channel, given, errorStatus), given)
-  }
+  const { authentication, receive, schemas, emit, unauthenticated } = options
+  const respond = createResponder(channel, options, send)
 
   app.get(url, (request, reply) => {
     request.startedAt = performance.now()
@@ -147,17 +138,37 @@ function channelRoutes(
       else respond(request, reply, result, { answer: given })
     },
   })
+}
 
-  app.route({
-    method: OTHER_METHODS,
-    url,
-    onRequest: (request, reply) => {
-      emit({ type: 'stray-request', answer: OTHER_METHOD })
-      dropBody(request, reply)
-      send(reply, OTHER_METHOD.status, OTHER_METHOD)
-    },
-    handler: () => undefined,
-  })
+type Respond = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: AuthenticationResult,
+  reception: Pick<Reception, 'answer'> & Partial<Reception>,
+) => void
+
+/** Answers a callback and reports it. */
+function createResponder(
+  channel: Channel,
+  { errorStatus, emit }: CallbackRoutesOptions,
+  send: Send,
+): Respond {
+  return (request, reply, result, { answer: given, kind = 'none', ids = [] }) => {
+    const method = request.method === 'GET' ? 'GET' : 'POST'
+    emit({
+      type: 'callback',
+      channel,
+      method,
+      kind,
+      answer: given,
+      refusal: result.ok ? null : result.reason,
+      signature: result.signature,
+      outdated: result.ok && result.outdated,
+      ids,
+      tookMs: performance.now() - request.startedAt,
+    })
+    send(reply, method === 'GET' ? given.status : postStatus(channel, given, errorStatus), given)
+  }
 }
 
 function credentialsOf(channel: Channel, request: FastifyRequest): Credentials {

@@ -5,7 +5,7 @@ import type { DestinationStream, Logger } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
 import type { ProviderLimits } from '../providers/list.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
-import { loadCertificate } from '../tls/certificate.ts'
+import { type Certificate, loadCertificate } from '../tls/certificate.ts'
 import { tlsServerOptions } from '../tls/options.ts'
 import { type CertificateWatch, watchCertificate } from '../tls/watch.ts'
 import { callbackUrls } from './callback-urls.ts'
@@ -81,17 +81,7 @@ export async function startService(
   // Not at once: the first callbacks of a start under load come sooner, and load the modules themselves.
   const loading = setTimeout(() => void parts.load().catch(() => undefined), LOAD_AFTER_MS).unref()
 
-  watch =
-    certificate &&
-    watchCertificate({
-      server: publicListener.server,
-      ...certificateFiles(config),
-      current: certificate,
-      host: config.PUBLIC_URL === undefined ? undefined : hostOf(config.PUBLIC_URL),
-      everyMs: CERTIFICATE_CHECK_MS,
-      log,
-      now: wall,
-    })
+  watch = certificate && watchRenewal(config, certificate, publicListener.server, log, wall)
   const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(publicListener)}`
   const adminUrl = `http://${hostAndPort(adminListener)}`
   log.info({ event: 'started', public: publicUrl, admin: adminUrl, pid: process.pid }, 'started')
@@ -111,6 +101,18 @@ export async function startService(
       return closed
     },
   }
+}
+
+function watchRenewal(
+  config: Config,
+  current: Certificate,
+  server: object,
+  log: Logger,
+  now: () => number,
+): CertificateWatch {
+  const host = config.PUBLIC_URL === undefined ? undefined : hostOf(config.PUBLIC_URL)
+  const everyMs = CERTIFICATE_CHECK_MS
+  return watchCertificate({ ...certificateFiles(config), server, current, host, everyMs, log, now })
 }
 
 /** Opens both listeners, or closes everything and throws. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fastifyEnv from '@fastify/env'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { openAdmin } from '../admin/admin.ts'
+import { type AdminOptions, openAdmin } from '../admin/admin.ts'
 import { createEventLog } from '../admin/log/event-log.ts'
 import { createMetrics } from '../admin/metrics/metrics.ts'
 import type { MetricsSources } from '../admin/metrics/scraped.ts'
@@ -161,23 +161,12 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const alerts = alerting?.createDeviceAlerts({ ...common, rows, render, wake: delivery.wake }) ?? null
   return {
     publicListener: await wirePublicListener(common, authentication, receive),
-    adminListener: await openAdmin({
-      ...common,
+    adminListener: await wireAdminListener(common, authentication, receive, {
       delivery,
       health,
       metrics,
-      certificate: options.certificate ?? (() => null),
-      renewalRefused: options.renewalRefused ?? (() => null),
-      requiredIsSafe: channel => authentication.signatureStatistics(channel).requiredIsSafe,
-      recipientHash: storeKeys.recipientHash,
-      testSend: async (channel, body) => {
-        const { answer, ids } = await receive(authentication.operatorAsCaller(channel), body)
-        return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
-      },
       deviceAlerts: () => alerts?.status() ?? null,
-      draining: common.isDraining,
       startedAt,
-      now: clock.now,
     }),
     delivery,
     alerts,
@@ -269,6 +258,29 @@ async function wirePublicListener(
       await app.register(receiptRoutes, { source, outbox, headers, now: clock.now, emit })
   }
   return app
+}
+
+async function wireAdminListener(
+  common: Common,
+  authentication: Authentication,
+  receive: Receive,
+  parts: Pick<AdminOptions, 'delivery' | 'health' | 'metrics' | 'deviceAlerts' | 'startedAt'>,
+): Promise<FastifyInstance> {
+  const { certificate = () => null, renewalRefused = () => null } = common
+  return openAdmin({
+    ...common,
+    ...parts,
+    certificate,
+    renewalRefused,
+    requiredIsSafe: channel => authentication.signatureStatistics(channel).requiredIsSafe,
+    recipientHash: common.storeKeys.recipientHash,
+    testSend: async (channel, body) => {
+      const { answer, ids } = await receive(authentication.operatorAsCaller(channel), body)
+      return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
+    },
+    draining: common.isDraining,
+    now: common.clock.now,
+  })
 }
 
 function certificateSources({

@@ -173,7 +173,7 @@ t.test('a fault gives its places back too', async t => {
 })
 
 t.test('duplicates and messages over a quota give their places back', async t => {
-  const { receive, calls, verdicts } = open({
+  const { receive, calls, verdicts, listening } = open({
     accept: async () => [
       { is: 'in-progress', id: 'a' },
       { is: 'over-quota', quota: 'recipient-day', retryAfterSeconds: 60 },
@@ -182,6 +182,7 @@ t.test('duplicates and messages over a quota give their places back', async t =>
   verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
   t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
   t.same(calls.slice(2), ['unreserve', 'in-progress', 'unreserve', 'over-quota'])
+  t.equal(listening(), 0, 'nobody waits for a message that was not stored')
 })
 
 t.test('who waits for a superseded code is told', async t => {
