@@ -63,6 +63,18 @@ t.test('an SMS draws on all of them, each with its own window and limit', async 
   t.same(createQuotas(off, { bucketHash: () => 'x' })(message('sms', '+8613800138000'), 'CN'), [])
 })
 
+t.test('each limit is switched on and off for itself', async t => {
+  const sms = message('sms', '+8613800138000')
+  const names = (more: Partial<QuotaLimits>) =>
+    createQuotas({ ...off, ...more }, { bucketHash: () => 'x' })(sms, 'CN').map(({ quota }) => quota)
+  t.same(names({ recipientPer10Minutes: 1 }), ['recipient-10m'])
+  t.same(names({ recipientPerDay: 1 }), ['recipient-day'])
+  t.same(names({ smsPrefixPer10Minutes: 1 }), ['sms-prefix-10m'])
+  t.same(names({ smsCountryPerDay: 1 }), ['sms-country-day'])
+  t.same(names({ channel: { ...off.channel, sms: { perMinute: 1, perDay: 0 } } }), ['sms-minute'])
+  t.same(names({ channel: { ...off.channel, sms: { perMinute: 0, perDay: 1 } } }), ['sms-day'])
+})
+
 t.test('a person is one however the address is written; another kind is counted for itself', async t => {
   const name = (recipient: string, kind?: string) =>
     bucketOf(message('email', recipient, 'code', kind), 'recipient-day')

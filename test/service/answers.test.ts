@@ -89,3 +89,14 @@ t.test('an answer comes when its time is over, whatever the provider does', asyn
   rig.smtp.act = undefined
   for (const connection of rig.smtp.connections) connection.end('reset')
 })
+
+t.test('a connection is closed after a body that is too large, and while the service ends', async t => {
+  const rig = await startRig(t)
+  t.match((await rig.post('sms', smsBody())).headers, { connection: 'keep-alive' })
+  const large = await rig.post('sms', ' '.repeat(BODY_LIMIT + 1))
+  t.match(large, { status: 413, headers: { connection: 'close' } })
+  const closed = rig.service().close(GENEROUS_MS)
+  const last = await rig.post('sms', smsBody({}, { code: '482914' }))
+  t.match(last, { errCode: 0, headers: { connection: 'close' } })
+  await closed
+})
