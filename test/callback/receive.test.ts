@@ -120,11 +120,12 @@ t.test('it is answered when every verdict is known', async t => {
 })
 
 t.test('it is answered 0 at the deadline when a verdict is not known', async t => {
-  const { receive } = open()
+  const { receive, listening } = open()
   const began = performance.now()
   t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '' })
   const took = performance.now() - began
   t.ok(took >= 95 && took < 100 + 5000, `${took} ms`)
+  t.equal(listening(), 0, 'and nobody waits any longer')
 })
 
 t.test('who waits hears at once that there will be no verdict soon', async t => {
@@ -185,7 +186,10 @@ t.test('duplicates and messages over a quota give their places back', async t =>
     ],
   })
   verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
-  t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
+  const { answer, ids } = await receive(CALLER, BODY)
+  t.match(answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
+  t.equal(ids[0], 'a', 'a duplicate has the id of the message that it repeats')
+  t.equal(ids.length, 2)
   t.same(calls.slice(2), ['unreserve', 'in-progress', 'unreserve', 'over-quota'])
   t.equal(listening(), 0, 'nobody waits for a message that was not stored')
 })
