@@ -147,6 +147,14 @@ t.test('a certificate that clients will refuse', async t => {
   writeFileSync(served.TLS_KEY_FILE, intermediate.key)
   t.match(await about({}), [/^fail certificate: TLS_KEY_FILE is not the key/])
   t.match(await about({ TLS: 'off' }), [/^ok certificate: TLS=off/])
+
+  const expired = await createTestCertificate({ notAfter: new Date(Date.now() - 60_000) })
+  writeFileSync(certFile, expired.cert)
+  writeFileSync(served.TLS_KEY_FILE, expired.key)
+  t.match(
+    (await about({})).find(line => /expired/.test(line)),
+    /^fail certificate: /,
+  )
 })
 
 t.test('nobody at PUBLIC_URL, or somebody else', async t => {

@@ -1,5 +1,7 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { command, running } from './rig.ts'
+import { command, peersFor, running } from './rig.ts'
 
 t.test('plays the platform: validates, then sends a real mail', async t => {
   const { peers, env } = await running(t, { POST_SIGNATURE: 'required' })
@@ -71,6 +73,19 @@ t.test('says what went wrong', async t => {
     (await command(['send', 'sms', '--to', '+8613800138000'], mailOnly)).err,
     'sms is off: SMS_TOKEN is not set',
   )
+})
+
+t.test('err_code 0 with another status than 200 is no success', async t => {
+  const { env } = await peersFor(t)
+  const server = createServer((_request, response) => {
+    response.writeHead(500, { 'content-type': 'application/json' }).end('{"err_code":0,"err_msg":""}')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { code, out } = await command(['send', 'email', '--validate-only', '--base', base], env)
+  t.match(out, /^validate {2}HTTP 500 {2}err_code 0/)
+  t.equal(code, 1)
 })
 
 t.test('a wrong command line sends nothing', async t => {

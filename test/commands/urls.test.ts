@@ -41,4 +41,8 @@ t.test('asks for PUBLIC_URL, or takes another base', async t => {
   t.match(err, 'PUBLIC_URL is missing')
   const { out } = await command(['urls', '--base', 'https://other.example.com:8443'], enough)
   t.match(out, 'https://other.example.com:8443/callback/100fa4b2/')
+  t.match(
+    (await command(['urls', '--base', 'https://other.example.com'], env)).out,
+    'https://other.example.com/',
+  )
 })

@@ -84,11 +84,18 @@ t.test('no other web page can read it or press its buttons', async t => {
   const { host } = new URL(address)
   t.equal(await status('GET', '/state', { host: 'attacker.example' }), 403)
   t.equal(await status('GET', '/state', { host: 'localhost.attacker.example' }), 403)
+  t.equal(await status('GET', '/state', { host: 'attacker-localhost' }), 403)
   t.equal(await status('POST', '/clear', { ...json, origin: 'http://attacker.example' }), 403)
   t.equal(await status('POST', '/clear', { ...json, origin: 'null' }), 403)
   t.equal(await status('POST', '/clear', { 'content-type': 'text/plain' }), 415)
   t.equal(await status('POST', '/clear', { ...json, origin: address }), 200)
   t.equal(await status('GET', '/state', { host }), 200)
+})
+
+t.test('the page loads nothing from elsewhere, and no other page can frame it', async t => {
+  const policy = (await fetch(address)).headers.get('content-security-policy')?.split('; ')
+  for (const directive of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"])
+    t.ok(policy?.includes(directive), directive)
 })
 
 t.test('what does not exist is not found, and what is nonsense is refused', async t => {
