@@ -81,6 +81,10 @@ t.test('everything else needs the token: by Bearer, or as the password of Basic'
   const wrong = [
     {},
     bearer(`${TOKEN}x`),
+    bearer(TOKEN.slice(0, -1)),
+    bearer(TOKEN.slice(0, 16)),
+    bearer(`${TOKEN.slice(0, -1)}0`),
+    basic(TOKEN.slice(0, -1)),
     bearer(TOKEN.toLowerCase()),
     basic('', TOKEN),
     { authorization: TOKEN },

@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { messagePages } from '../../src/admin/console/message.ts'
+import type { ConsoleOptions } from '../../src/admin/console/options.ts'
 import { noBrowser, openBrowser } from '../rigs/browser.ts'
 import { EMAIL_TOKEN, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
 
@@ -64,6 +66,46 @@ t.test('pages say what was sent, find a recipient by hash, and show a message’
   t.notMatch(detail, 'ann@example.com')
   t.notMatch(detail, 'Try now', 'there is nothing to retry')
 })
+
+t.test('what servers and browsers say is text on every page, never HTML', async t => {
+  const rig = await startRig(t)
+  const hostile = '<img src=x onerror=alert(1)>"\'&'
+  rig.smtp.act = ({ step }) => (step === 'RCPT' ? { is: 'say', reply: `450 4.7.1 ${hostile}` } : undefined)
+  await rig.post('email', mailBody({ to: 'ann@example.com' }))
+  await until(() => rig.events().some(each => each['event'] === 'attempt'), 'an attempt')
+  const list = await read(rig, '/console/messages')
+  const id = /\/console\/messages\/([0-9a-f]{32})/.exec(list)?.[1] ?? ''
+  for (const page of [list, await read(rig, `/console/messages/${id}`), await read(rig, '/console')]) {
+    t.match(page, '&lt;img src=x onerror=alert(1)&gt;&#34;&#39;&amp;', 'it is shown')
+    t.notMatch(page, '<img')
+  }
+  const filter = new URLSearchParams(
+    ['channel', 'state', 'kind', 'who', 'before'].map((name): [string, string] => [name, '"><img src=x>']),
+  ).toString()
+  const filtered = await read(rig, `/console/messages?${filter}`)
+  t.notMatch(filtered, '<img')
+  t.notMatch(filtered, 'one recipient chosen')
+  const posted = await form(rig, '/console/messages', { recipient: '"><img src=x>', kind: '"><img src=x>' })
+  t.equal(posted.status, 404)
+  t.notMatch(await posted.text(), '<img')
+})
+
+t.test(
+  'a message that is tried now wakes its channel, so that it does not wait for the next poll',
+  async t => {
+    const page = messagePages.find(({ method }) => method === 'POST')
+    const events: unknown[] = []
+    const options = {
+      queries: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) },
+      actions: { retryMessage: async () => true },
+      wake: (channel: string) => events.push(`wake ${channel}`),
+      emit: ({ type }: { readonly type: string }) => events.push(type),
+    } as unknown as ConsoleOptions
+    const response = await page?.handle({ params: { id: 'a1' }, query: {}, fields: { do: 'retry' } }, options)
+    t.same(response, { is: 'redirect', to: '/console/messages/a1' })
+    t.same(events, ['wake sms', 'operator-action'])
+  },
+)
 
 t.test('what waits can be tried now or cancelled', async t => {
   const rig = await startRig(t)
