@@ -29,7 +29,7 @@ export interface AdminOptions {
   readonly renderer: Renderer
   readonly certificate: () => Certificate | null
   readonly renewalRefused: () => RefusedRenewal | null
-  /** Whether POSTs of a channel could be held to signatures, by what has been seen. */
+  /** Whether POST_SIGNATURE=required would have let every recent POST of a channel in. */
   readonly requiredIsSafe: (channel: Channel) => boolean
   readonly recipientHash: (channel: Channel, recipient: string) => string
   readonly urls: { readonly email?: string; readonly sms?: string }
@@ -52,7 +52,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
         draining,
         probe: () => outbox.queries.probeCommit(),
         health,
-        lanes: () => delivery.status(),
+        channelStatus: () => delivery.status(),
         renewalRefused: () => options.renewalRefused() !== null,
       }),
     },
@@ -61,7 +61,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
       token: config.ADMIN_TOKEN,
       names: config.ADMIN_NAMES,
       now: options.now,
-      refused: reason => options.emit({ type: 'admin-refused', reason }),
+      onRefused: reason => options.emit({ type: 'admin-refused', reason }),
     },
   )
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))

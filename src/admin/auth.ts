@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../config/config.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
-/** Why somebody was not let in, for counters and the log. */
+/** Why a request to the private listener is refused: a label of metrics, and a field of the log. */
 export type AdminRefusal = 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'too-many-tries'
 
 interface Refusal {
@@ -16,20 +16,20 @@ interface Refusal {
 export interface AdminAuthOptions {
   /** What the listener binds to, as configured. */
   readonly host: string
-  /** ADMIN_TOKEN. Undefined: everybody is let in, which only a loopback listener may do. */
+  /** ADMIN_TOKEN. Undefined: no token is asked for, which only a loopback listener may do. */
   readonly token: string | undefined
   /** ADMIN_NAMES: names beside localhost and plain addresses; `*.example.com` for everything below it. */
   readonly names: readonly string[]
   /** ms; only differences count. */
   readonly now: () => number
   readonly limits?: LoginThrottleLimits
-  /** Hears of everybody who was not let in; never of what they sent. */
-  readonly refused?: (reason: AdminRefusal) => void
+  /** Called for each refused request; never with anything that it brought. */
+  readonly onRefused?: (reason: AdminRefusal) => void
 }
 
 /**
- * What the console's pages may do: use what this listener itself serves, nothing inline, nothing from elsewhere, in
- * nobody's frame. A page with other needs (a mail to look at) sets its own.
+ * The console's pages may use this listener's own files, nothing inline and nothing from elsewhere, and stand in
+ * nobody's frame. A page with other needs (the preview of a mail) sends its own policy.
  */
 export const CONSOLE_POLICY = [
   "default-src 'none'",
@@ -45,7 +45,7 @@ export const CONSOLE_POLICY = [
 
 /**
  * On every answer of the private listener. `same-origin` rather than `no-referrer`: with the latter a browser sends
- * `Origin: null` with a page's own forms, and the page could not be told from a stranger's.
+ * `Origin: null` with a page's own forms, and the listener could not tell the page from a stranger's.
  */
 const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
@@ -68,13 +68,13 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  * - Origin and Sec-Fetch-Site: a request that may change something comes from a page of this listener, or from no
  *   browser at all. Others' pages may link here, but not load anything into themselves.
  * - ADMIN_TOKEN: `Authorization: Bearer …` (Prometheus), or as the password of Basic with any user name (browsers).
- *   Compared in constant time. The right one is always heard, however many wrong ones came from the same address: behind
+ *   Compared in constant time. The right one is always accepted, however many wrong ones came from the same address: behind
  *   a published port or a NAT everybody has the same, and a scraper with an old token would lock the operator out. What
  *   keeps guessers out is its length (16 characters or more). Wrong ones are counted; too many lose their connection.
- *   There is no login cookie: the browser keeps Basic itself, and what it sends by itself is held to Origin.
+ *   There is no login cookie: the browser keeps Basic itself, and a request that a browser sends by itself must have the right Origin.
  */
 export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions): void {
-  const { host, token, names, now, limits, refused } = options
+  const { host, token, names, now, limits, onRefused } = options
   if (token === undefined && !isLoopback(host)) {
     throw new Error('the private listener can be reached from other machines: ADMIN_TOKEN is needed')
   }
@@ -93,7 +93,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
   }
 
   function refuse(request: FastifyRequest, reply: FastifyReply, { reason, waitMs = 0 }: Refusal): void {
-    refused?.(reason)
+    onRefused?.(reason)
     const { status, text } = REFUSALS[reason]
     if (status === 401) reply.header('www-authenticate', 'Basic realm="callback-courier", charset="UTF-8"')
     if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))

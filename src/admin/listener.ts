@@ -49,8 +49,8 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
   })
   app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
-    const { ready, ...told } = await health.ready()
-    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', ...told })
+    const { ready, ...detail } = await health.ready()
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', ...detail })
   })
   return app
 }

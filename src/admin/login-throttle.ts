@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net'
 
-/** How many wrong tries in a window are told that they are wrong, ms. */
+/** How many wrong tries in a window are answered 401; later ones get 429. */
 export interface LoginThrottleLimits {
+  /** ms. */
   readonly windowMs: number
   /** From one address (IPv6: one /64, which is what one subscriber has). */
   readonly perAddress: number
@@ -12,7 +13,7 @@ export interface LoginThrottleLimits {
 /** Ten tries a minute are plenty for a person. */
 export const LOGIN_THROTTLE_LIMITS: LoginThrottleLimits = { windowMs: 60_000, perAddress: 10, overall: 100 }
 
-/** Counts wrong tries, so that guessing in bulk is slow, is seen, and says nothing in the log but that it goes on. */
+/** Counts wrong tries, so that guessing in bulk is slow and seen, and cannot fill the log. */
 export interface LoginThrottle {
   /** Counts one. @returns ms until an end of the window when there were too many; 0: there were not. */
   recordFailure(address: string): number

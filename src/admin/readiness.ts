@@ -16,7 +16,7 @@ export interface ReadinessSources {
   /** Commits something harmless; false: the store cannot. */
   readonly probe: () => Promise<boolean>
   readonly health: Pick<ServiceHealth, 'providers'>
-  readonly lanes: () => readonly ChannelStatus[]
+  readonly channelStatus: () => readonly ChannelStatus[]
   readonly renewalRefused: () => boolean
 }
 
@@ -31,7 +31,7 @@ const WITHIN_MS = 2000
 export function createReadiness(sources: ReadinessSources): () => Promise<Readiness> {
   let trying: Promise<Readiness> | undefined
 
-  async function look(): Promise<Readiness> {
+  async function tryStore(): Promise<Readiness> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<'late'>(resolve => {
       timer = setTimeout(() => resolve('late'), WITHIN_MS)
@@ -48,17 +48,17 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
 
   return () => {
     if (sources.draining()) return Promise.resolve({ ready: false, reason: 'ending' })
-    trying ??= look().finally(() => {
+    trying ??= tryStore().finally(() => {
       trying = undefined
     })
     return trying
   }
 }
 
-function degraded({ health, lanes, renewalRefused }: ReadinessSources): (Channel | 'certificate')[] {
+function degraded({ health, channelStatus, renewalRefused }: ReadinessSources): (Channel | 'certificate')[] {
   const down = [
     ...health.providers().filter(({ up }) => !up),
-    ...lanes().filter(({ breaker }) => breaker !== 'closed'),
+    ...channelStatus().filter(({ breaker }) => breaker !== 'closed'),
   ]
   const channels = [...new Set(down.map(({ channel }) => channel))].sort()
   return renewalRefused() ? [...channels, 'certificate'] : channels

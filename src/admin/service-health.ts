@@ -26,7 +26,7 @@ export interface Validation {
   readonly reason: string
 }
 
-/** Callers of a channel that were not let in. */
+/** Callers of a channel whose authentication failed. */
 export interface Refusals {
   readonly count: number
   /** What it was answered. */

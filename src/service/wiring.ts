@@ -123,7 +123,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const sources: MetricsSources = {
     ...certificateSources(options),
     now: clock.now,
-    lanes: () => delivery.status(),
+    channelStatus: () => delivery.status(),
     backlog: () => outbox.queries.readSummary(clock.now(), 60_000).catch(() => null),
   }
   const metrics = createMetrics(sources, config.DDQ_HOST !== undefined)

@@ -16,7 +16,7 @@ async function listen(t: Test, more: Partial<AdminAuthOptions> = {}) {
       token: TOKEN,
       names: ['courier.internal', '*.ops.example'],
       now: () => clock.now,
-      refused: reason => refused.push(reason),
+      onRefused: reason => refused.push(reason),
       ...more,
     },
   )

@@ -6,7 +6,7 @@ const well: ReadinessSources = {
   draining: () => false,
   probe: async () => true,
   health: { providers: () => [] },
-  lanes: () => [],
+  channelStatus: () => [],
   renewalRefused: () => false,
 }
 
@@ -89,6 +89,6 @@ t.test('an open breaker is degraded, too', async t => {
     limitReason: 'start',
     breakerUntil: 5000,
   } as const
-  const ready = createReadiness({ ...well, lanes: () => [{ ...lane, breaker: 'open' }] })
+  const ready = createReadiness({ ...well, channelStatus: () => [{ ...lane, breaker: 'open' }] })
   t.same(await ready(), { ready: true, degraded: ['sms'] })
 })

@@ -5,7 +5,7 @@ import type { Summary } from '../../outbox/outbox.ts'
 export interface MetricsSources {
   /** Live messages; null when the store does not answer. */
   backlog(): Promise<Pick<Summary, 'backlog' | 'oldest' | 'bytes'> | null>
-  lanes(): readonly ChannelStatus[]
+  channelStatus(): readonly ChannelStatus[]
   /** Days until the certificate expires; null without one. */
   certificateDays(): number | null
   /** Whether a renewed certificate is refused; null without one. */
@@ -63,13 +63,14 @@ export const SCRAPED: readonly ScrapedRow[] = [
     name: 'breaker_open',
     help: 'Whether a provider is being left alone.',
     labels: ['provider'],
-    read: ({ lanes }) => lanes().map(({ provider, breaker }) => [{ provider }, breaker === 'closed' ? 0 : 1]),
+    read: ({ channelStatus }) =>
+      channelStatus().map(({ provider, breaker }) => [{ provider }, breaker === 'closed' ? 0 : 1]),
   },
   {
     name: 'in_flight',
     help: 'Attempts that are under way.',
     labels: ['provider'],
-    read: ({ lanes }) => lanes().map(({ provider, inFlight }) => [{ provider }, inFlight]),
+    read: ({ channelStatus }) => channelStatus().map(({ provider, inFlight }) => [{ provider }, inFlight]),
   },
   {
     name: 'certificate_remaining_seconds',
