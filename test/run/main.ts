@@ -1,0 +1,55 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import t from 'tap'
+import { unitsOf } from './units.ts'
+
+const USAGE = `node test/run/main.ts [--long] [--jobs N] [path ...]
+
+Runs the short tests, or the long ones with --long: all of them, or those of these files and folders. The short tests of
+a folder share a process, because starting one and loading the service costs more than most of them take. To run
+one file as it is: npx tap --disable-coverage test/callback/key.test.ts`
+
+/** For a whole process; a test that hangs ends it. The machine may have other work to do. */
+const TIMEOUT_SECONDS = 400
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    long: { type: 'boolean', default: false },
+    /** How many processes at once. Those that wait leave the processor to others. */
+    jobs: { type: 'string', default: '3' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  process.stdout.write(`${USAGE}\n`)
+  process.exit(0)
+}
+
+const env = {
+  ...process.env,
+  TAP_TIMEOUT: String(TIMEOUT_SECONDS),
+  // Types are stripped and code is compiled once for all of them.
+  NODE_COMPILE_CACHE: join('node_modules', '.cache', 'tests'),
+}
+// tap puts hooks for coverage in front of whatever it starts, which costs each process half a second.
+const nodeOptions = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
+const folderRunner = join(import.meta.dirname, 'folder.ts')
+const failures: string[] = []
+
+t.setTimeout(0)
+// Long tests measure or load the machine: one at a time.
+t.jobs = values.long ? 1 : Number(values.jobs)
+t.on('subtestEnd', unit => {
+  for (const { name } of unit.results?.failures ?? []) failures.push(`${unit.name}: ${name}`)
+})
+const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, values.long ? 'long' : 'short')
+for (const unit of units) {
+  const script = statSync(unit).isFile() ? [unit] : [folderRunner, unit]
+  const options = { env, buffered: t.jobs > 1, timeout: TIMEOUT_SECONDS * 1000 }
+  void t.spawn('env', [nodeOptions, process.execPath, ...script], options, unit)
+}
+t.on('complete', () => {
+  for (const failure of failures) t.comment(`FAILED ${failure}`)
+})

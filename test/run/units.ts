@@ -1,0 +1,38 @@
+import { globSync, statSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+
+/** The long form: it loads the machine, drives a browser, or repeats in many ways what a short one tries in few. */
+const LONG = '.long.test.ts'
+
+/** These wait for real time to pass more than they compute: each runs beside the others, and they begin first. */
+const ALONE: readonly string[] = [
+  'test/outbox/heartbeats.test.ts',
+  'test/outbox/postgres.test.ts',
+  'test/outbox/postgres-faults.test.ts',
+  'test/replicas.test.ts',
+  'test/alerts/service.test.ts',
+]
+
+/** The short tests of a folder that share a process. @returns paths relative to the working directory. */
+export function testsOf(folder: string): readonly string[] {
+  return globSync(join(folder, '*.test.ts'))
+    .filter(file => !file.endsWith(LONG) && !ALONE.includes(file))
+    .sort()
+}
+
+/**
+ * What runs as a process of its own: a folder, whose short tests share it, or a file.
+ * @param paths files and folders; a file that is named runs, whatever its form.
+ */
+export function unitsOf(paths: readonly string[], form: 'short' | 'long'): readonly string[] {
+  return paths.map(normalize).flatMap(path => {
+    if (statSync(path).isFile()) return [path]
+    const files = globSync(join(path, '**/*.test.ts')).sort()
+    if (form === 'long') return files.filter(file => file.endsWith(LONG))
+    const folders = new Set(files.map(file => dirname(file)))
+    return [
+      ...files.filter(file => ALONE.includes(file)),
+      ...[...folders].filter(folder => testsOf(folder).length > 0),
+    ]
+  })
+}
