@@ -1,0 +1,148 @@
+import { Worker } from 'node:worker_threads'
+import type { Test } from 'tap'
+import { Agent, request } from 'undici'
+import { callbackKeys } from '../../src/callback/key.ts'
+import type { AttackName, AttackOrder } from '../rigs/attacker.ts'
+import { type ServiceProcess, startProcess } from '../rigs/process.ts'
+import { CORP_ID, type Sinks, SMS_TOKEN, smsBody, startSinks } from '../rigs/service.ts'
+
+export const ATTACKS: readonly AttackName[] = [
+  'slow heads',
+  'slow bodies',
+  'idle sockets',
+  'half-open handshakes',
+  'pipelined garbage',
+  'pipelined requests',
+  'wrong keys',
+  'wrong keys by POST',
+  'endless bodies',
+  'new connections',
+]
+/**
+ * Lines of the log that an attack may cause: sixty refused callbacks a minute, some lines of strangers a minute, and a
+ * minute may end meanwhile. The attacks make thousands of requests.
+ */
+const MOST_LINES = 150
+
+/**
+ * How the process's memory is bounded in the container that operators are told to give 512 MB, half of which is what
+ * V8 then takes for the old part of its heap by itself.
+ */
+const AS_IN_THE_IMAGE = {
+  NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=32',
+  MALLOC_ARENA_MAX: '2',
+}
+const GIVEN_MB = 512
+
+const { current } = callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN })
+const path = `/callback/${CORP_ID}/${current}/sms`
+let made = 0
+
+/** Sends good callbacks for a while, three at a time, most over a kept connection, some over a new one. */
+async function probe(
+  service: ServiceProcess,
+  ca: string,
+  probeMs: number,
+): Promise<{ readonly p99: number; readonly count: number }> {
+  const times: number[] = []
+  const end = performance.now() + probeMs
+  await Promise.all([1, 2, 3].map(() => probeInTurn(service, ca, end, times)))
+  times.sort((a, b) => a - b)
+  return { p99: times[Math.floor(times.length * 0.99)] ?? Number.POSITIVE_INFINITY, count: times.length }
+}
+
+async function probeInTurn(service: ServiceProcess, ca: string, end: number, times: number[]): Promise<void> {
+  const kept = new Agent({ connect: { ca }, connections: 1 })
+  for (let n = 0; performance.now() < end; n += 1) {
+    const fresh = n % 10 === 9
+    const dispatcher = fresh ? new Agent({ connect: { ca } }) : kept
+    const began = performance.now()
+    const { statusCode, body } = await request(`${service.publicUrl}${path}`, {
+      dispatcher,
+      method: 'POST',
+      body: JSON.stringify(smsBody({}, { code: String(100_000 + (made += 1)) })),
+    })
+    await body.dump()
+    if (statusCode !== 200) throw new Error(`a good callback was answered ${statusCode}`)
+    times.push(performance.now() - began)
+    if (fresh) await dispatcher.close()
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  await kept.destroy()
+}
+
+async function under<T>(order: AttackOrder, openMs: number, act: () => Promise<T>): Promise<T> {
+  const worker = new Worker(new URL('../rigs/attacker.ts', import.meta.url), { workerData: order })
+  const gone = new Promise(resolve => worker.once('exit', resolve))
+  try {
+    // Until its connections are open.
+    await new Promise(resolve => setTimeout(resolve, openMs))
+    return await act()
+  } finally {
+    worker.postMessage('end', [])
+    await gone
+  }
+}
+
+export interface FloodSize {
+  readonly attacks: readonly AttackName[]
+  /** Those that come once more, after which memory is looked at again. */
+  readonly again: readonly AttackName[]
+  /** Until an attack's connections are open, ms. */
+  readonly openMs: number
+  /** How long good callbacks are sent beside it, ms. */
+  readonly probeMs: number
+  /** A good callback's answer time beside an attack, ms, of 99 in 100. */
+  readonly p99Ms: number
+}
+
+/** Plays attacks, one after the other, against a service in the memory of its container. */
+export async function flood(t: Test, { attacks, again, openMs, probeMs, p99Ms }: FloodSize): Promise<void> {
+  const sinks: Sinks = await startSinks(t)
+  const service = await startProcess(t, {
+    ...sinks.settings,
+    QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
+    QUOTA_RECIPIENT_PER_DAY: 'off',
+    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+    ...AS_IN_THE_IMAGE,
+  })
+  const noise = () => service.stdout().split('\n').filter(isNoise).length
+  await probe(service, sinks.ca, probeMs)
+  const atRest = service.memory()
+
+  let most = 0
+  for (const name of attacks) {
+    const before = noise()
+    const order = { name, url: service.publicUrl, path }
+    let { p99, count: sent } = await under(order, openMs, () => probe(service, sinks.ca, probeMs))
+    let allowed = p99Ms
+    // When the machine has other work, what that costs without an attack is not the attack's: measured beside it.
+    for (let tries = 1; tries < 5 && p99 >= allowed; tries += 1) {
+      const quiet = await probe(service, sinks.ca, probeMs)
+      const beside = await under(order, openMs, () => probe(service, sinks.ca, probeMs))
+      p99 = beside.p99
+      allowed = p99Ms + quiet.p99
+      sent += quiet.count + beside.count
+    }
+    t.ok(p99 < allowed, `${name}: ${Math.round(p99)} ms, allowed ${Math.round(allowed)} ms`)
+    const grown = noise() - before
+    t.ok(grown <= MOST_LINES, `${name}: ${grown} lines of the log`)
+    most = Math.max(most, service.memory())
+    t.comment(`${name}: p99 ${p99.toFixed(1)} ms, ${sent} callbacks, ${service.memory().toFixed(0)} MB`)
+  }
+  t.equal(service.child.exitCode, null, 'it still runs')
+  t.equal(service.stderr(), '')
+
+  for (const name of again)
+    await under({ name, url: service.publicUrl, path }, openMs, () => probe(service, sinks.ca, probeMs))
+  const after = service.memory()
+  const megabytes = `${Math.round(atRest)} MB, at most ${Math.round(most)} MB, and ${Math.round(after)} MB after some again`
+  t.comment(megabytes)
+  t.ok(most < GIVEN_MB, megabytes)
+  t.ok(after < most * 1.1 + 20, megabytes)
+}
+
+/** Whether a line of the log is of anything but a good callback and its message. */
+function isNoise(line: string): boolean {
+  return line !== '' && !/"event":"(?:callback".*"err_code":0,|final".*"state":"sent")/.test(line)
+}
