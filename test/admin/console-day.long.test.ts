@@ -1,0 +1,117 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { noBrowser, openBrowser } from '../rigs/browser.ts'
+import { mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
+
+const HOUR = 3_600_000
+
+/** The service started as many hours ago as said, so that a day fits into seconds. */
+const hoursAgo = (hours: number) => ({ wall: () => Date.now() - hours * HOUR })
+
+const code = (to: string, digits: string) =>
+  mailBody({ to, subject: 'Your code' }, { type: 5, url: undefined, code: digits, hour: '0.5' })
+
+const settled = (rig: ServiceRig, state: string, count: number) =>
+  until(
+    () => rig.events().filter(each => each['event'] === 'final' && each['state'] === state).length >= count,
+    `${count} ${state}`,
+  )
+
+t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 }, async t => {
+  const rig = await startRig(
+    t,
+    { QUOTA_RECIPIENT_PER_10_MINUTES: 'off', QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off' },
+    hoursAgo(9),
+  )
+  const browser = await openBrowser()
+  t.teardown(() => browser.close())
+  const errors: string[] = []
+  const open = async (options: object): Promise<Page> => {
+    const page = await browser.newPage({ viewport: { width: 1180, height: 900 }, ...options })
+    page.on('pageerror', error => errors.push(error.message))
+    page.on('console', line => line.type() === 'error' && errors.push(line.text()))
+    return page
+  }
+  const page = await open({})
+  const look = async (path = '/console') => {
+    await page.goto(`${rig.service().adminUrl}${path}`)
+    return page.locator('main').innerText()
+  }
+
+  // The morning: all goes well.
+  for (let n = 0; n < 12; n += 1)
+    await rig.post('email', code(`morning${n}@example.com`, String(200_000 + n)))
+  for (let n = 0; n < 5; n += 1)
+    await rig.post('sms', smsBody({ to: `1380013800${n}` }, { code: String(300_000 + n) }))
+  await rig.validate('email')
+  await settled(rig, 'sent', 17)
+
+  // Noon: the mail server refuses our login; what waits is seen with its cause.
+  await rig.restart({}, hoursAgo(4))
+  rig.smtp.act = ({ step }) =>
+    step === 'AUTH' ? { is: 'say', reply: '535 5.7.8 authentication failed' } : undefined
+  for (let n = 0; n < 8; n += 1) await rig.post('email', code(`noon${n}@example.com`, String(400_000 + n)))
+  const outage = await look()
+  t.match(outage, /Failing: smtp has failed for .*535/s)
+  t.match(outage, 'This is ours to mend')
+  const waiting = await look('/console/messages?state=queued')
+  t.match(waiting, 'waiting')
+  t.match(waiting, '535')
+  await page.locator('tbody tr', { hasText: '535' }).first().getByRole('link').click()
+  await page.getByRole('button', { name: 'Try now' }).waitFor()
+
+  // Hours later their codes have expired, and nobody was sent one that no longer works.
+  rig.smtp.act = undefined
+  await rig.restart({}, hoursAgo(0))
+  await settled(rig, 'expired', 8)
+  for (let n = 0; n < 6; n += 1) await rig.post('email', code(`evening${n}@example.com`, String(500_000 + n)))
+  await settled(rig, 'sent', 23)
+  const evening = await look()
+  t.match(evening, /expired 8/)
+  t.notMatch(evening, /Failing/)
+  t.equal(rig.smtp.mails.filter(mail => mail.to.join().startsWith('noon')).length, 0)
+
+  // Live: a new message appears without a reload.
+  await page.goto(`${rig.service().adminUrl}/console/messages`)
+  await rig.post('email', code('late@example.net', '600001'))
+  await page.getByText('l***@example.net').waitFor({ timeout: 15_000 })
+
+  await walkByKeyboard(t, page, rig)
+  const plain = await open({
+    javaScriptEnabled: false,
+    colorScheme: 'dark',
+  })
+  const phone = await open({ viewport: { width: 360, height: 800 } })
+  for (const path of [
+    '/console',
+    '/console/messages',
+    '/console/templates',
+    '/console/send',
+    '/console/urls',
+  ]) {
+    await plain.goto(`${rig.service().adminUrl}${path}`)
+    t.ok((await plain.locator('main').innerText()).length > 20, `${path} works without JavaScript`)
+    const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+    await phone.goto(`${rig.service().adminUrl}${path}`)
+    t.equal(await phone.evaluate(wide), 0, `${path} does not scroll sideways on a phone`)
+  }
+  t.same(errors, [], 'no script failed and nothing was blocked')
+})
+
+async function walkByKeyboard(t: Test, page: Page, rig: ServiceRig): Promise<void> {
+  await page.goto(`${rig.service().adminUrl}/console`)
+  await page.keyboard.press('Tab')
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'To the content')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/console/messages')
+  t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Messages')
+  t.equal(await page.getByRole('navigation').locator('[aria-current=page]').innerText(), 'Messages')
+  await page.getByLabel('Recipient, in full').fill('late@example.net')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/console/messages?who=*')
+  t.equal(await page.locator('tbody tr').count(), 1)
+  await page.locator('tbody a').click()
+  await page.getByText('Timeline').waitFor()
+}

@@ -1,0 +1,110 @@
+import nodemailer from 'nodemailer'
+import { inBrowser, inbox, press, stage } from './page-rig.ts'
+
+inBrowser('an SMS is shown as a phone shows it, with its segments counted', async (t, tab) => {
+  await press(tab, 'SMS', 'Login code')
+  const bubble = tab.locator('.bubble')
+  await bubble.waitFor()
+  const [sms] = stage.peers.sms()
+  t.equal(await bubble.innerText(), sms?.body)
+  t.match(await tab.locator('.cost').innerText(), /^1 segment GSM-7, \d+ of 160, valid 5 min$/)
+  t.match(await tab.locator('.thread').innerText(), 'to +8613800138000')
+})
+
+inBrowser('answers are shown, good ones and bad ones', async (t, tab) => {
+  const answer = tab.locator('.dock summary').first()
+  await press(tab, 'E-mail', 'Validate URL')
+  await answer.filter({ hasText: 'Validate URL' }).waitFor()
+  t.match(await answer.innerText(), /HTTP 200\s+err_code 0/)
+  await press(tab, 'SMS', 'Wrong Token')
+  await answer.filter({ hasText: 'wrong Token' }).waitFor()
+  t.match(await answer.innerText(), /HTTP 403\s+err_code 4031003/)
+  await tab.getByLabel('Mail server').selectOption({ label: 'knows no such recipient (550 5.1.1)' })
+  await press(tab, 'E-mail', 'File')
+  await answer.filter({ hasText: 'File' }).waitFor()
+  t.match(await answer.innerText(), /err_code 4002012/)
+  await tab.getByLabel('Mail server').selectOption({ label: 'takes every mail' })
+  await press(tab, 'E-mail', 'Same again')
+  await answer.filter({ hasText: 'the same again' }).waitFor()
+  await answer.click()
+  t.match(await tab.locator('details[open]').innerText(), '"download_url"')
+})
+
+inBrowser('play all plays each kind once, and the newest is followed', async (t, tab) => {
+  await press(tab, 'E-mail', 'Play all')
+  await tab.locator('.chip.good').nth(9).waitFor()
+  await tab.locator('#mails li').nth(8).waitFor()
+  t.equal(stage.peers.mails().length, 9)
+  await tab.locator('#mails li[aria-selected=true]', { hasText: 'Maintenance' }).waitFor()
+})
+
+inBrowser('everything can be reached and used with the keyboard', async (t, tab) => {
+  for (const name of ['File', 'Phone change']) {
+    await tab.getByRole('group', { name: 'E-mail callback' }).getByRole('button', { name }).focus()
+    await tab.keyboard.press('Enter')
+    await tab
+      .locator('#mails li')
+      .nth(name === 'File' ? 0 : 1)
+      .waitFor()
+  }
+  const chosen = tab.locator('#mails li[aria-selected=true] .subject')
+  await inbox(tab).focus()
+  await tab.keyboard.press('ArrowDown')
+  await chosen.filter({ hasText: 'Your export is ready' }).waitFor()
+  await tab.keyboard.press('Home')
+  await chosen.filter({ hasText: 'Change your phone number' }).waitFor()
+  await tab.locator('.reader h3', { hasText: 'Change your phone number' }).waitFor()
+  await tab.getByRole('tab', { name: 'HTML' }).focus()
+  await tab.keyboard.press('ArrowRight')
+  t.equal(await tab.getByRole('tab', { name: 'Text' }).getAttribute('aria-selected'), 'true')
+  await tab.locator('.reader pre').waitFor()
+})
+
+inBrowser('a mail runs no script, fetches nothing and does not leave its frame', async (t, tab) => {
+  const hostile = `<script>top.document.title = 'script'</script>
+    <img src="x" onerror="top.document.title = 'handler'"><img src="https://attacker.example/pixel.png">
+    <link rel="stylesheet" href="https://attacker.example/style.css">
+    <style>@import url(https://attacker.example/import.css);</style>
+    <form action="https://attacker.example/"><button>Send</button></form>
+    <meta http-equiv="refresh" content="0; url=https://attacker.example/"><p>the end</p>`
+  const mailer = nodemailer.createTransport({
+    host: '127.0.0.1',
+    port: Number(new URL(stage.peers.addresses[0]?.url ?? '').port),
+    ignoreTLS: true,
+  })
+  await mailer.sendMail({
+    from: 'x@example.com',
+    to: 'y@example.com',
+    subject: '<img src=x onerror=alert(1)>',
+    html: hostile,
+  })
+  const frame = tab.frameLocator('iframe')
+  await frame.getByText('the end').waitFor()
+  await frame.getByRole('button', { name: 'Send' }).click()
+  await tab.waitForTimeout(300)
+  t.equal(await tab.title(), 'callback-courier sandbox')
+  t.equal(await tab.locator('.reader h3').innerText(), '<img src=x onerror=alert(1)>')
+})
+
+inBrowser(
+  'at phone width one part is shown at a time, and nothing sticks out',
+  async (t, tab) => {
+    const view = (name: RegExp) =>
+      tab.getByRole('navigation', { name: 'Parts of this page' }).getByRole('button', { name }).click()
+    await press(tab, 'E-mail', 'Activation code')
+    await press(tab, 'SMS', 'Login code')
+    await view(/^Mail 1$/)
+    await inbox(tab).getByRole('option').click()
+    await tab.frameLocator('iframe').getByRole('heading', { name: 'Your verification code' }).waitFor()
+    t.notOk(await inbox(tab).isVisible())
+    await tab.getByRole('button', { name: 'Inbox' }).click()
+    t.ok(await inbox(tab).isVisible())
+    await view(/^SMS 1$/)
+    t.ok(await tab.locator('.bubble').isVisible())
+    for (const name of [/^Play$/, /^Mail/, /^SMS/, /^Answers$/]) {
+      await view(name)
+      t.equal(await tab.evaluate('document.documentElement.scrollWidth'), 360)
+    }
+  },
+  { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+)
