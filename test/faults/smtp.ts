@@ -1,0 +1,185 @@
+import type { Test } from 'tap'
+import type { SmtpAct, SmtpMoment } from '../rigs/smtp-server.ts'
+import { counting, openStage, PATIENT, pause, QUICK, type Stage } from './stage.ts'
+
+export interface SmtpRun {
+  /** Mails of each load, and how long the server goes on after its fault was met, ms. */
+  readonly count: number
+  readonly lastsMs: number
+  /** Which of the faults that pass; all of them unless given. */
+  readonly passing?: readonly (keyof typeof PASSING)[]
+  /** What happens after the dot, and whether the mail was taken. */
+  readonly afterDot: readonly (readonly ['stall' | 'drop', boolean])[]
+  /** Mails of the load in whose middle the server goes, and for how long it stays away, ms. */
+  readonly load: number
+  readonly awayMs: number
+}
+
+const say = (reply: string, close = false): SmtpAct => ({ is: 'say', reply, close })
+
+type Fault = (moment: SmtpMoment) => SmtpAct | undefined
+
+const PASSING = {
+  'a 4xx to the recipient': ({ step }) => (step === 'RCPT' ? say('450 4.2.0 greylisted') : undefined),
+  'a 421 at any step': ({ step }) =>
+    ['greeting', 'MAIL', 'DATA', 'dot'].includes(step) ? say('421 4.3.2 closing', true) : undefined,
+  'a stall at the greeting': ({ step }) => (step === 'greeting' ? { is: 'stall' } : undefined),
+  'a stall at RCPT': ({ step }) => (step === 'RCPT' ? { is: 'stall' } : undefined),
+  'a stall at DATA': ({ step }) => (step === 'DATA' ? { is: 'stall' } : undefined),
+  'a connection dropped at RCPT': ({ step }) => (step === 'RCPT' ? { is: 'drop', reset: true } : undefined),
+  'a wrong password': ({ step }) => (step === 'AUTH' ? say('535 5.7.8 wrong') : undefined),
+} as const satisfies Readonly<Record<string, Fault>>
+
+/** Runs a load of mails while the server does something else at some of its steps, then lets it behave. */
+async function under(
+  t: Test,
+  fault: (moment: SmtpMoment) => SmtpAct | undefined,
+  { count, lastsMs, limits }: { count: number; lastsMs: number; limits: typeof QUICK },
+): Promise<Stage> {
+  const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', SMTP_CONNECTIONS: '5' }, { limits })
+  const { asked, met } = counting(fault)
+  stage.smtp.act = asked
+  const load = stage.driver.load(stage.callbacks('email', count), 20)
+  await met(5)
+  await pause(lastsMs)
+  stage.smtp.act = undefined
+  await load
+  await stage.atRest()
+  return stage
+}
+
+/** Nothing was lost, and nothing came twice: no attempt was ambiguous. */
+async function onceEach(t: Test, stage: Stage): Promise<void> {
+  const { breaches, ...found } = await stage.finish()
+  const count = stage.driver.record.length
+  t.same(breaches, [])
+  t.match(found, { answered: count, delivered: count, lost: 0, duplicated: 0, ambiguous: 0 })
+}
+
+/** Plays the mail server's faults, each against a service of its own. */
+export function playSmtpFaults(t: Test, run: SmtpRun): void {
+  const { count, lastsMs, afterDot, load, awayMs } = run
+  const passing = Object.entries<Fault>(PASSING).filter(
+    ([name]) => run.passing === undefined || run.passing.some(each => each === name),
+  )
+  for (const [name, fault] of passing)
+    t.test(`${name}: everything arrives once when it has passed`, async t =>
+      onceEach(t, await under(t, fault, { count, lastsMs, limits: PATIENT })),
+    )
+
+  for (const [is, accept] of afterDot)
+    t.test(
+      `a ${is} after the dot ${accept ? 'after' : 'without'} taking it: at most one copy more, with the same Message-ID`,
+      async t => {
+        const fault = ({ step }: SmtpMoment) => (step === 'dot' ? { is, accept } : undefined)
+        const stage = await under(t, fault, { count: 20, lastsMs, limits: QUICK })
+        const { breaches, ...found } = await stage.finish()
+        t.same(breaches, [])
+        t.match(found, { answered: 20, lost: 0 })
+        t.ok(found.ambiguous > 0, 'the attempts are on record as ambiguous')
+        if (accept) t.ok(found.duplicated > 0, 'nobody could know')
+        else t.equal(found.duplicated, 0)
+        t.equal(found.delivered, 20 - found.unknownNotArrived)
+      },
+    )
+
+  t.test('closed in the middle of a load: everything arrives when it is back', async t => {
+    const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' })
+    const { port } = new URL(stage.settings['SMTP_URL'] ?? '')
+    const answers = stage.driver.load(stage.callbacks('email', load), 10)
+    await pause(50)
+    await stage.smtp.close()
+    await pause(awayMs)
+    await stage.smtp.listen(Number(port))
+    await answers
+    await stage.atRest()
+    // A mail whose dot had been sent when its connection was cut is ambiguous, and may have come twice.
+    const { breaches, ...found } = await stage.finish()
+    const count = stage.driver.record.length
+    t.same(breaches, [])
+    t.match(found, { answered: count, delivered: count, lost: 0 })
+    t.ok(found.ambiguous <= 10, 'no more than there were connections')
+    t.ok(
+      stage.log.some(line => line.includes('"breaker"')),
+      'it was left alone meanwhile',
+    )
+  })
+}
+
+/** Plays what needs no size. */
+export function playSmtpCases(t: Test): void {
+  t.test('a server that never answers after the dot: two attempts, then unknown', async t => {
+    // A busy machine may hold up any step but the one that is tried.
+    const smtp = { connectMs: 15_000, greetingMs: 15_000, commandMs: 15_000, replyMs: 1000 }
+    const stage = await openStage(t, { ANSWER_WITHIN_MS: '200' }, { limits: { ...QUICK, smtp } })
+    stage.smtp.act = ({ step }) => (step === 'dot' ? { is: 'stall', accept: true } : undefined)
+    await stage.driver.load(stage.callbacks('email', 10), 10)
+    await stage.atRest()
+    const { breaches, rows, ...found } = await stage.finish()
+    t.same(breaches, [])
+    t.match(found, { answered: 10, delivered: 10, duplicated: 10, lost: 0, states: { unknown: 10 } })
+    t.ok(rows.every(row => row.attempts === 2 && row.timeline.length === 2))
+  })
+
+  t.test('TLS refused, then offered with a wrong certificate: nothing goes out in the clear', async t => {
+    const { createSmtpServer } = await import('../rigs/smtp-server.ts')
+    const { createTestCertificate } = await import('../rigs/certificate.ts')
+    const other = createSmtpServer({ certificate: await createTestCertificate({ name: 'other.example' }) })
+    const { port } = await other.listen()
+    t.teardown(() => other.close())
+    const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', SMTP_URL: `smtp://127.0.0.1:${port}` })
+    other.act = ({ step }) => (step === 'STARTTLS' ? say('454 4.7.0 TLS is not available') : undefined)
+    await stage.driver.load(stage.callbacks('email', 5, { lifeMs: 2000 }), 5)
+    other.act = undefined
+    await stage.driver.load(stage.callbacks('email', 5, { lifeMs: 2000 }), 5)
+    await stage.atRest()
+    const { breaches, ...found } = await stage.finish()
+    t.same(breaches, [])
+    t.match(found, { answered: 10, lost: 0, states: { expired: 10 } })
+    t.same(other.mails, [])
+    t.notOk(other.connections.some(({ commands }) => commands.some(line => line.startsWith('MAIL'))))
+  })
+
+  t.test('a fallback takes over when the server refuses or is gone, never when nobody knows', async t => {
+    const { createSmtpServer } = await import('../rigs/smtp-server.ts')
+    const fallback = createSmtpServer()
+    const { port } = await fallback.listen()
+    t.teardown(() => fallback.close())
+    const stage = await openStage(t, {
+      ANSWER_WITHIN_MS: '3000',
+      SMTP_FALLBACK_URL: `smtp://127.0.0.1:${port}?ignoreTLS=true`,
+    })
+    stage.smtp.act = ({ step }) => (step === 'RCPT' ? say('452 4.3.1 full') : undefined)
+    await stage.driver.load(stage.callbacks('email', 10), 5)
+    t.equal(fallback.mails.length, 10, 'refused: the fallback has them, within the answer')
+    stage.smtp.act = ({ step, delivered }) =>
+      step === 'dot' && delivered === 0 ? { is: 'stall', accept: true } : undefined
+    await stage.driver.load(stage.callbacks('email', 1), 1)
+    await stage.atRest()
+    const copies = fallback.mails.length - 10
+    t.equal(copies, 0, 'ambiguous: it is not asked')
+    await stage.smtp.close()
+    await stage.driver.load(stage.callbacks('email', 10), 5)
+    await stage.atRest()
+    t.equal(fallback.mails.length, 20, 'gone: the fallback has them')
+    const all = { mails: [...stage.smtp.mails, ...fallback.mails] }
+    await stage.service().close()
+    t.equal(new Set(all.mails.map(each => each.to[0])).size, 21)
+    t.equal(all.mails.length, 22, 'one came twice: the ambiguous one')
+  })
+
+  t.test('a kept connection that died quietly delays no answer, and loses nothing', async t => {
+    const limits = { ...PATIENT, smtp: { ...PATIENT.smtp, commandMs: 4000 } }
+    const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', SMTP_CONNECTIONS: '2' }, { limits })
+    await stage.driver.load(stage.callbacks('email', 6), 3)
+    await stage.atRest()
+    const old = stage.smtp.connections.length
+    // As behind a firewall that has forgotten the connection: what is sent over it gets no answer.
+    stage.smtp.act = ({ connection }) => (connection <= old ? { is: 'stall' } : undefined)
+    const answers = await stage.driver.load(stage.callbacks('email', 10), 5)
+    for (const { askedAt, answeredAt } of answers)
+      t.ok(answeredAt - askedAt < 300 + 2000, 'the answer did not wait')
+    await stage.atRest()
+    await onceEach(t, stage)
+  })
+}
