@@ -1,6 +1,6 @@
 import { type ConnectionOptions, type End, openConnection } from './connection.ts'
 
-/** What the client is doing, for logs, metrics and pages. */
+/** The client's state, for logs, metrics and pages. */
 export interface DdqStatus {
   readonly state: 'off' | 'connecting' | 'subscribed' | 'waiting'
   /** Since when, ms by the client's clock. */
@@ -31,84 +31,86 @@ export interface DdqClient {
 /** Jitter: as if a fifth of the time between two tries were drawn anew each time, to either side. */
 const JITTER = 0.2
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
 /**
  * Holds a subscription for as long as it is started: connects, and whenever the connection ends, connects again, every
  * `reconnectMs` with jitter until it succeeds. A refused credential is replaced at once, but only once in a row, so
  * that an application that is locked out does not hammer the platform.
  */
 export function createDdqClient(options: DdqClientOptions): DdqClient {
-  const { timings, random, now } = options
-  let run: { stop(): void } | undefined
-  let state: DdqStatus['state'] = 'off'
-  let since = now()
-  let received = 0
-  let malformed = 0
-  let connections = 0
-  let lastEnd: End | null = null
-
-  const enter = (next: DdqStatus['state']) => {
-    state = next
-    since = now()
+  const status: Mutable<DdqStatus> = {
+    state: 'off',
+    since: options.now(),
+    received: 0,
+    malformed: 0,
+    connections: 0,
+    lastEnd: null,
   }
-
-  function begin(): { stop(): void } {
-    let stopped = false
-    let connection: { stop(): void } | undefined
-    let timer: NodeJS.Timeout | undefined
-    let justLoggedIn = false
-
-    async function connect(): Promise<void> {
-      connections += 1
-      enter('connecting')
-      const opened = openConnection({
-        ...options,
-        onMessage(message) {
-          received += 1
-          return options.onMessage(message)
-        },
-        onMalformed(what) {
-          malformed += 1
-          options.onMalformed?.(what)
-        },
-        onRefused: (topic, why) => options.onRefused?.(topic, why),
-        onSubscribed(topics) {
-          if (stopped) return
-          justLoggedIn = false
-          enter('subscribed')
-          options.onSubscribed?.(topics)
-        },
-      })
-      connection = opened
-      const end = await opened.ended
-      if (stopped) return
-      lastEnd = end
-      const atOnce = end.logInAgain && !justLoggedIn
-      justLoggedIn = atOnce
-      const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
-      enter('waiting')
-      options.onEnd?.(end, waitMs)
-      timer = setTimeout(() => void connect(), waitMs)
-    }
-
-    void connect()
-    return {
-      stop() {
-        stopped = true
-        clearTimeout(timer)
-        connection?.stop()
-        enter('off')
-      },
-    }
-  }
-
+  let stop: (() => void) | undefined
   return {
     start() {
-      run ??= begin()
+      stop ??= keepConnected(options, status)
     },
     stop() {
-      run?.stop()
-      run = undefined
+      stop?.()
+      stop = undefined
     },
-    status: () => ({ state, since, received, malformed, connections, lastEnd }),
+    status: () => ({ ...status }),
+  }
+}
+
+/** @param status is kept up to date. @returns a function that ends it */
+function keepConnected(options: DdqClientOptions, status: Mutable<DdqStatus>): () => void {
+  const { timings, random, now } = options
+  let stopped = false
+  let connection: { stop(): void } | undefined
+  let timer: NodeJS.Timeout | undefined
+  let justLoggedIn = false
+
+  function enter(state: DdqStatus['state']): void {
+    status.state = state
+    status.since = now()
+  }
+
+  async function connect(): Promise<void> {
+    status.connections += 1
+    enter('connecting')
+    const opened = openConnection({
+      ...options,
+      onMessage(message) {
+        status.received += 1
+        return options.onMessage(message)
+      },
+      onMalformed(malformed) {
+        status.malformed += 1
+        options.onMalformed?.(malformed)
+      },
+      onRefused: (topic, why) => options.onRefused?.(topic, why),
+      onSubscribed(topics) {
+        if (stopped) return
+        justLoggedIn = false
+        enter('subscribed')
+        options.onSubscribed?.(topics)
+      },
+    })
+    connection = opened
+    const end = await opened.ended
+    if (stopped) return
+    status.lastEnd = end
+    const atOnce = end.logInAgain && !justLoggedIn
+    justLoggedIn = atOnce
+    const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
+    enter('waiting')
+    options.onEnd?.(end, waitMs)
+    timer = setTimeout(() => void connect(), waitMs)
+  }
+
+  void connect()
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+    connection?.stop()
+    enter('off')
   }
 }

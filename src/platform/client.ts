@@ -81,55 +81,19 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   const own = options.dispatcher
     ? null
     : new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: MAX_ANSWER_BYTES, allowH2: false })
-  const dispatcher = options.dispatcher ?? own ?? undefined
-
-  interface Sent {
-    readonly method: Method
-    readonly path: string
-    readonly headers: Readonly<Record<string, string>>
-    readonly body: string | undefined
-  }
-
-  async function send({ method, path, headers, body }: Sent, form: AnswerForm) {
-    try {
-      const response = await request(`${base}${path}`, {
-        method,
-        headers,
-        signal: AbortSignal.timeout(timeoutMs),
-        dispatcher,
-        body,
-      })
-      const text = await response.body.text()
-      return { status: response.statusCode, result: readAnswer(response.statusCode, text, form) }
-    } catch (error) {
-      const failure = { is: 'unreachable', message: reasonOf(error, timeoutMs) } as const
-      return { status: 0, result: { ok: false, failure } as const }
-    }
-  }
+  const send = createSender(base, timeoutMs, options.dispatcher ?? own ?? undefined)
 
   async function logIn<T>(
     path: string,
     body: object,
     read: (value: unknown, httpStatus: number) => Result<T>,
   ): Promise<Result<T>> {
-    const sent = { method: 'POST', path, headers: plainHeaders({}), body: stringifyExactly(body) } as const
-    const { status, result } = await send(sent, 'top-level')
+    const headers = plainHeaders({})
+    const { status, result } = await send(
+      { method: 'POST', path, headers, body: stringifyExactly(body) },
+      'top-level',
+    )
     return result.ok ? read(result.value, status) : result
-  }
-
-  async function callOnce(call: Call, token: string | undefined): Promise<Result<unknown>> {
-    const { method, proxied } = wireMethod(call.method, call.direct ?? false)
-    const path = `${call.path}${queryOf(call.query)}`
-    const body = call.body === undefined ? undefined : stringifyExactly(call.body)
-    const plain = plainHeaders(call, proxied ? call.method : undefined)
-    const proof =
-      call.auth?.by === 'signature'
-        ? await signatureHeaders(call.auth.signing, { method, path, body: body ?? '' }, plain)
-        : token === undefined
-          ? {}
-          : { 'access-token': token }
-    const form = call.answers ?? (call.path.startsWith('/v1/') ? 'top-level' : 'envelope')
-    return (await send({ method, path, headers: { ...plain, ...proof }, body }, form)).result
   }
 
   return {
@@ -140,12 +104,12 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     credential: login => createCredential({ login, now }),
     async call(call) {
       if (!/^\/v\d+\//.test(call.path)) throw new TypeError('a path begins with its version, such as /v2/')
-      if (call.auth?.by !== 'token') return callOnce(call, undefined)
+      if (call.auth?.by !== 'token') return callOnce(send, call, undefined)
       const { credential } = call.auth
       for (let tries = 1; ; tries += 1) {
         const token = await credential.token()
         if (!token.ok) return token
-        const result = await callOnce(call, token.value)
+        const result = await callOnce(send, call, token.value)
         if (result.ok || !refusesCredential(result.failure)) return result
         credential.refused(token.value)
         if (tries === 2) return result
@@ -153,6 +117,50 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     },
     close: async () => own?.close(),
   }
+}
+
+interface HttpRequest {
+  readonly method: Method
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+type Send = (
+  sent: HttpRequest,
+  form: AnswerForm,
+) => Promise<{ readonly status: number; readonly result: Result<unknown> }>
+
+/** Sends requests; one without an answer has status 0. */
+function createSender(base: string, timeoutMs: number, dispatcher: Dispatcher | undefined): Send {
+  return async ({ method, path, headers, body }, form) => {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const response = await request(`${base}${path}`, { method, headers, signal, dispatcher, body })
+      const text = await response.body.text()
+      return { status: response.statusCode, result: readAnswer(response.statusCode, text, form) }
+    } catch (error) {
+      return {
+        status: 0,
+        result: { ok: false, failure: { is: 'unreachable', message: reasonOf(error, timeoutMs) } },
+      }
+    }
+  }
+}
+
+async function callOnce(send: Send, call: Call, token: string | undefined): Promise<Result<unknown>> {
+  const { method, proxied } = wireMethod(call.method, call.direct ?? false)
+  const path = `${call.path}${queryOf(call.query)}`
+  const body = call.body === undefined ? undefined : stringifyExactly(call.body)
+  const plain = plainHeaders(call, proxied ? call.method : undefined)
+  const proof =
+    call.auth?.by === 'signature'
+      ? await signatureHeaders(call.auth.signing, { method, path, body: body ?? '' }, plain)
+      : token === undefined
+        ? {}
+        : { 'access-token': token }
+  const form = call.answers ?? (call.path.startsWith('/v1/') ? 'top-level' : 'envelope')
+  return (await send({ method, path, headers: { ...plain, ...proof }, body }, form)).result
 }
 
 function queryOf(query: Readonly<Record<string, string>> | undefined): string {
