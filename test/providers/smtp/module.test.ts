@@ -1,0 +1,63 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { smtp } from '../../../src/providers/smtp/module.ts'
+import { enough, load } from '../../config/settings.ts'
+import { createSmtpServer, mail } from './rig.ts'
+
+async function open(t: Test, settings: Readonly<Record<string, string>>) {
+  const config = load({ ...enough, ...settings })
+  const provider = await smtp.open(config, { clock: { now: Date.now }, limits: smtp.limits })
+  if (provider === undefined) throw new Error('e-mail is on')
+  t.teardown(async () => provider.close())
+  return provider
+}
+
+async function listen(t: Test) {
+  const server = createSmtpServer()
+  const { port } = await server.listen()
+  t.teardown(async () => server.close())
+  return { server, url: `smtp://127.0.0.1:${port}?ignoreTLS=true` }
+}
+
+t.test('each setting reaches the mail server', async t => {
+  const { server, url } = await listen(t)
+  const keyFile = join(t.testdir(), 'dkim.pem')
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const provider = await open(t, {
+    SMTP_URL: url,
+    SMTP_CONNECTIONS: '3',
+    PUBLIC_URL: 'https://courier.example.com/iot',
+    MAIL_BOUNCE_TO: 'bounces@example.com',
+    DKIM_DOMAIN: 'example.com',
+    DKIM_SELECTOR: 'courier',
+    DKIM_KEY_FILE: keyFile,
+  })
+  t.equal(provider.concurrency, 3)
+  t.match(await provider.send(mail(), new AbortController().signal), { is: 'sent' })
+  t.match(server.connections[0]?.commands, [
+    /^EHLO courier\.example\.com$/,
+    /^MAIL FROM:<bounces@example\.com>/,
+  ])
+  t.match(server.mails[0]?.data.toString(), /^DKIM-Signature: .*d=example\.com;\s.*s=courier;/s)
+})
+
+t.test('without them: from the address of MAIL_FROM, unsigned', async t => {
+  const { server, url } = await listen(t)
+  const provider = await open(t, { SMTP_URL: url })
+  t.match(await provider.send(mail(), new AbortController().signal), { is: 'sent' })
+  t.equal(server.mails[0]?.from, 'no-reply@example.com')
+  t.notMatch(server.mails[0]?.data.toString(), /DKIM-Signature/)
+})
+
+t.test('the fallback gets what the first server cannot take', async t => {
+  const { server, url } = await listen(t)
+  const provider = await open(t, { SMTP_URL: 'smtp://127.0.0.1:9?ignoreTLS=true', SMTP_FALLBACK_URL: url })
+  t.match(await provider.send(mail(), new AbortController().signal), {
+    is: 'sent',
+    reply: /^smtp-fallback: /,
+  })
+  t.equal(server.mails.length, 1)
+})
