@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import type { Channel } from '../src/messages/message.ts'
+import { providerModules } from '../src/providers/list.ts'
 import type { Clock } from '../src/runtime/clock.ts'
-import { standIns } from './carriers/list.ts'
 import type { ReceivedMail } from './carriers/smtp/inbox.ts'
 import type { ReceivedSms, StandIn, StandInModule } from './carriers/stand-in.ts'
 import { createCertificate } from './certificate.ts'
@@ -52,7 +52,8 @@ export async function startPeers(
   ends.push(trust(certificate.cert))
 
   const running: { readonly module: StandInModule; readonly standIn: StandIn }[] = []
-  for (const module of standIns) {
+  for (const { name } of providerModules) {
+    const module = await loadStandIn(name)
     const standIn = await module.start({ certificate, clock, changed })
     ends.push(() => standIn.close())
     running.push({ module, standIn })
@@ -84,6 +85,12 @@ export async function startPeers(
       ...running.map(({ standIn }) => standIn.settings),
     ),
   }
+}
+
+/** @param name the provider's, as in src/providers/list.ts. */
+export async function loadStandIn(name: string): Promise<StandInModule> {
+  const { standIn } = (await import(`./carriers/${name}/stand-in.ts`)) as { readonly standIn: StandInModule }
+  return standIn
 }
 
 /** Each fault once, by the title of the first stand-in that knows it. */

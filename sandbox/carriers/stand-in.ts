@@ -51,10 +51,8 @@ export interface StandInOptions {
   readonly changed: () => void
 }
 
-/** How a provider's stand-in is started and shown. */
+/** How a provider's stand-in is started and shown: `standIn` in `carriers/NAME/stand-in.ts`. */
 export interface StandInModule {
-  /** The provider's: the name of its folder here and in src/providers. */
-  readonly name: string
   /** For people. */
   readonly title: string
   readonly faults: NamedFaults<unknown>

@@ -6,8 +6,7 @@ import { createInbox } from './inbox.ts'
 export const SMTP_USER = 'courier'
 
 /** A mail server that takes every mail and keeps it. */
-export const smtp: StandInModule = {
-  name: 'smtp',
+export const standIn: StandInModule = {
   title: 'Mail server',
   faults: MAIL_FAULTS,
   async start({ certificate, clock, changed }) {

@@ -4,8 +4,7 @@ import { SMS_FAULTS } from './faults.ts'
 import { createTwilioStandIn, type TwilioFault } from './server.ts'
 
 /** Twilio's API, which takes every SMS and keeps the last 200. */
-export const twilio: StandInModule = {
-  name: 'twilio',
+export const standIn: StandInModule = {
   title: 'Twilio',
   faults: SMS_FAULTS,
   async start({ clock, changed }) {
