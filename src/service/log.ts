@@ -22,8 +22,31 @@ export function createLog(level: string, destination: DestinationStream = openSt
   )
 }
 
-function openStdout(): DestinationStream {
-  return pino.destination({ dest: 1, sync: false, minLength: CHUNK, periodicFlush: WITHIN_MS })
+export type LogDestination = ReturnType<typeof pino.destination>
+
+/**
+ * The log's lines on stdout. Nothing is written at the exit of the process: pino would do that synchronously, and try
+ * for ever where nobody reads any more. Whoever ends the process calls flushLog before.
+ */
+export function openStdout(): LogDestination {
+  const stdout = pino.destination({ dest: 1, sync: false, minLength: CHUNK, periodicFlush: WITHIN_MS })
+  stdout.flushSync = () => {}
+  return stdout
+}
+
+/**
+ * Writes the lines that are left.
+ * @param withinMs how long that may take.
+ * @returns false when it took longer: the reader of the log is gone, or does not read.
+ */
+export function flushLog(destination: Pick<LogDestination, 'flush'>, withinMs: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const timer = setTimeout(() => resolve(false), withinMs)
+    destination.flush(() => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
 }
 
 /** The time of a log line, ISO 8601: lines of the same millisecond, which are many under load, share its text. */

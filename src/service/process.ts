@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/config.ts'
 import { StoreUnusable } from '../outbox/outbox.ts'
 import { presentableFault } from '../runtime/fault.ts'
+import { flushLog, type LogDestination, openStdout } from './log.ts'
 import { type Service, startService } from './service.ts'
 
 /**
@@ -8,25 +9,43 @@ import { type Service, startService } from './service.ts'
  * @returns the exit code, once the process may end.
  */
 export async function serve(): Promise<number> {
+  const stdout = openStdout()
   let service: Service
   try {
-    service = await startService(process.env, { dotenvPath: '.env' })
+    service = await startService(process.env, { dotenvPath: '.env', log: stdout })
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`)
+    await flushLog(stdout, LAST_LINES_MS)
     return 1
   }
   process.on('SIGHUP', () => service.reloadCertificate())
-  exitOnFault(service)
-  return closeOnSignal(service)
+  exitOnFault(service, stdout)
+  const code = await closeOnSignal(service)
+  if (!(await flushLog(stdout, LAST_LINES_MS))) killProcess()
+  return code
 }
 
-/** Closes the service at SIGTERM or SIGINT, and exits at once at a second one. @returns the exit code. */
+/** How long the last lines of the log may take, ms. */
+const LAST_LINES_MS = 500
+/** Closing takes no longer than this beside DRAIN_SECONDS, ms: what hangs then would hang for ever. */
+const CLOSE_WITHIN_MS = 10_000
+
+/**
+ * Ends the process now. An exit in order waits for threads, and one that writes to a pipe that nobody reads never comes
+ * back.
+ */
+function killProcess(): void {
+  process.kill(process.pid, 'SIGKILL')
+}
+
+/** Closes the service at SIGTERM or SIGINT, and ends the process at once at a second one. @returns the exit code. */
 function closeOnSignal({ log, config, close }: Service): Promise<number> {
   return new Promise(resolve => {
     let ending = false
     const end = (signal: string) => {
-      if (ending) process.exit(1)
+      if (ending) return killProcess()
       ending = true
+      setTimeout(killProcess, config.DRAIN_SECONDS * 1000 + CLOSE_WITHIN_MS).unref()
       log.info({ event: 'signal', signal }, 'told to end')
       close(config.DRAIN_SECONDS * 1000).then(
         () => resolve(0),
@@ -42,14 +61,13 @@ function closeOnSignal({ log, config, close }: Service): Promise<number> {
 }
 
 /** Exits with 70 after an error that nothing caught: nobody knows what state it left. */
-function exitOnFault({ log }: Service): void {
+function exitOnFault({ log }: Service, stdout: LogDestination): void {
   const exit = (error: unknown) => {
     log.fatal(
       { event: 'fault', err: presentableFault(error) },
       'an unexpected fault: ending, to be started again',
     )
-    log.flush(() => process.exit(70))
-    setTimeout(() => process.exit(70), 1000).unref()
+    void flushLog(stdout, LAST_LINES_MS).then(isFlushed => (isFlushed ? process.exit(70) : killProcess()))
   }
   process.on('uncaughtException', exit)
   process.on('unhandledRejection', exit)
