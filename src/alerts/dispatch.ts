@@ -167,5 +167,6 @@ function reportOutcome(
   // A message that an earlier try stored, whose commit was not confirmed to us, is its own duplicate.
   else if (accepted?.is === 'stored' || (accepted?.is === 'in-progress' && accepted.id === id))
     emit({ type: 'alert-sent', id, channel, kind, to, device })
-  else emit({ type: 'alert-suppressed', why: 'repeated', channel, kind })
+  // The store's own line of the log says what was refused.
+  else if (accepted?.is !== 'refused') emit({ type: 'alert-suppressed', why: 'repeated', channel, kind })
 }

@@ -55,7 +55,11 @@ export function combineAnswers(
     return refusal(
       channel,
       why ?? 'recipient',
-      total === 1 ? 'refused by the provider' : 'every recipient was refused',
+      total > 1
+        ? 'every recipient was refused'
+        : accepted[0]?.is === 'refused'
+          ? 'the message cannot be stored'
+          : 'refused by the provider',
     )
   }
   const lost = refused + overQuota + to.invalid

@@ -147,6 +147,10 @@ function handOver(
     return id
   }
   if (lease !== undefined) delivery.unreserve(channel)
+  if (result.is === 'refused') {
+    verdicts.set(at, { is: 'final', state: 'refused', answer: 'content' })
+    return id
+  }
   if (result.is === 'over-quota') {
     emit({ type: 'over-quota', channel, kind, quota: result.quota })
     verdicts.set(at, null)

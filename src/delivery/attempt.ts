@@ -4,6 +4,7 @@ import type { AttemptRecord } from '../outbox/outbox.ts'
 import type { LookUp, Outcome, Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
+import { wellFormed } from '../runtime/well-formed.ts'
 import type { ChannelSpec, Job } from './channel-state.ts'
 import { redactReply } from './redact.ts'
 import { MAX_COPIES } from './retry.ts'
@@ -155,20 +156,27 @@ function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome
   }
 }
 
-/** Collects one attempt's lines for the timeline. Nothing that the message says gets into them. */
+/**
+ * Collects one attempt's lines for the timeline. Nothing that the message says gets into them, and nothing that a store
+ * cannot hold: all that a provider says comes through here.
+ */
 function createTimeline(provider: string, content: Content, clock: Clock) {
   const records: AttemptRecord[] = []
   /** @param startedAt ms since the epoch. @returns the redacted reply. */
   function add(outcome: string, code: string, reply: string, startedAt: number): string {
-    const redacted = redactReply(reply, content)
-    records.push({ at: startedAt, tookMs: clock.now() - startedAt, provider, outcome, code, reply: redacted })
+    const redacted = wellFormed(redactReply(reply, content))
+    const tookMs = clock.now() - startedAt
+    records.push({ at: startedAt, tookMs, provider, outcome, code: wellFormed(code), reply: redacted })
     return redacted
   }
   return {
     add,
     end(outcome: Outcome, startedAt: number, ambiguous: number): EndedAttempt {
       const reply = add(outcome.is, outcome.is === 'sent' ? '' : outcome.code, outcome.reply, startedAt)
-      return { outcome: { ...outcome, reply }, ambiguous, records }
+      if (outcome.is !== 'sent' || outcome.providerId === undefined)
+        return { outcome: { ...outcome, reply }, ambiguous, records }
+      const providerId = wellFormed(outcome.providerId)
+      return { outcome: { ...outcome, reply, providerId }, ambiguous, records }
     },
   }
 }

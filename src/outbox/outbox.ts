@@ -87,6 +87,8 @@ export type Accepted =
   | { readonly is: 'finished'; readonly id: string; readonly state: FinalState; readonly answer: FinalAnswer }
   /** A quota is used up: nothing stored. */
   | { readonly is: 'over-quota'; readonly quota: string; readonly retryAfterSeconds: number }
+  /** The store cannot hold its values and never will: nothing stored. */
+  | { readonly is: 'refused' }
 
 /** What a final message is answered: why it was refused, null for every other state. */
 export type FinalAnswer = 'recipient' | 'content' | 'country' | null
@@ -156,7 +158,8 @@ export class StoreUnusable extends Error {
 export interface Outbox {
   /**
    * Stores the messages of one callback: all of them durably committed when it resolves, or none.
-   * Each is judged by itself (duplicate, quota); calls that come together share one commit.
+   * Each is judged by itself (duplicate, quota); calls that come together share one commit. A message whose values the
+   * store refuses is `refused`, whatever becomes of the others.
    * @throws StoreUnavailable, BacklogFull
    */
   accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]>
@@ -192,6 +195,7 @@ export interface Outbox {
   /**
    * Writes the end of an attempt, if `lease` is still the current one. Content and recipient are gone from the row
    * with its final state; charges of a message that was not sent (expired, superseded, refused) are given back.
+   * Records that the store refuses are dropped, and a line of the log says so; never the settlement.
    * @throws StoreUnavailable: nothing was written; ask again.
    */
   settle(id: string, lease: Lease, settlement: Settlement): Promise<Settled>

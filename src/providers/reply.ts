@@ -13,10 +13,14 @@ const MAX_LENGTH = 200
 export function presentableReply(text: string, recipient: string, secrets: readonly string[] = []): string {
   const line = text.slice(0, 2000).replace(/[\p{C}\p{Z}]+/gu, ' ')
   const hidden = secrets.reduce((rest, secret) => replaceAll(rest, secret, '…'), line)
-  return withoutAddresses(replaceAll(hidden, recipient, '<recipient>'))
-    .replace(/[^\s<>()[\]"',;:]*\d[^\s<>()[\]"',;:]*/g, word => (mayBeCode(word) ? '…' : word))
-    .trim()
-    .slice(0, MAX_LENGTH)
+  return (
+    withoutAddresses(replaceAll(hidden, recipient, '<recipient>'))
+      .replace(/[^\s<>()[\]"',;:]*\d[^\s<>()[\]"',;:]*/g, word => (mayBeCode(word) ? '…' : word))
+      .trim()
+      .slice(0, MAX_LENGTH)
+      // An emoji may have been cut in half.
+      .toWellFormed()
+  )
 }
 
 /** Every sent message's reply passes here, and nearly none has anything to take out: so it is looked for first. */

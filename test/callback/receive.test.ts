@@ -172,6 +172,23 @@ t.test('what the store cannot take is 503, and gives its places back', async t =
   }
 })
 
+t.test(
+  'a message that the store cannot hold is refused for its content, and its neighbour is not',
+  async t => {
+    const { receive, calls } = open({
+      accept: async () => [{ is: 'stored', superseded: [] }, { is: 'refused' }],
+    })
+    t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
+    t.same(calls.slice(2), ['begin', 'unreserve'])
+    const alone = open({ accept: async () => [{ is: 'refused' }] })
+    t.match((await alone.receive(CALLER, { ...BODY, to: 'ann@example.com' })).answer, {
+      status: 400,
+      err_code: 4002011,
+      err_msg: 'the message cannot be stored',
+    })
+  },
+)
+
 t.test('a fault gives its places back too', async t => {
   const { receive, calls } = open({ accept: () => Promise.reject(new Error('a bug')) })
   await t.rejects(receive(CALLER, BODY), { message: 'a bug' })

@@ -5,7 +5,7 @@ import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { type Create, outboxContract, type StoreOptions } from './contract.ts'
-import { sample } from './samples.ts'
+import { lease, record, sample } from './samples.ts'
 
 const storeKeys = createStoreKeys('a secret of the tests, long enough')
 let stores = 0
@@ -69,6 +69,40 @@ t.test('the log is emptied and cut again and again, so that nothing removed is l
     }
     t.equal(await logSize(), 0)
   }
+})
+
+t.test('a row that the file’s own rules refuse is settled without what they refuse', async t => {
+  const path = join(t.testdir({}), 'outbox.db')
+  const clock = { now: () => 0 }
+  const lines: string[] = []
+  const open = () =>
+    createSqliteOutbox({
+      path,
+      clock,
+      storeKeys,
+      maxBacklog: 100,
+      retentionDays: 30,
+      log: ({ doing, message }) => void lines.push(`${doing}: ${message}`),
+    })
+  await (await open()).close()
+  const db = new DatabaseSync(path)
+  db.exec(`CREATE TRIGGER picky BEFORE UPDATE ON messages WHEN NEW.timeline IS NOT NULL
+    BEGIN SELECT RAISE(ABORT, 'picky'); END`)
+  db.close()
+  const outbox = await open()
+  t.teardown(() => outbox.close())
+  const given = [1, 2].map(n => sample(clock, { recipient: `${n}@example.com`, lease: lease(clock) }))
+  await outbox.accept(given)
+  const ends = given.map(({ message, lease: held }, n) =>
+    outbox.settle(message.id, held ?? lease(clock), {
+      to: 'final',
+      state: 'sent',
+      answer: null,
+      records: n === 0 ? [record(clock, 'sent', 'refused')] : [],
+    }),
+  )
+  t.match(await Promise.all(ends), [{ state: 'sent' }, { state: 'sent' }])
+  t.match(lines, [/^settle: the message \w{32} was settled without its lines for the timeline: .*picky/])
 })
 
 await outboxContract(t, 'sqlite', create)

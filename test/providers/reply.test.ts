@@ -51,3 +51,12 @@ await t.test('a hostile reply is no work', async t => {
   const { user, system } = process.cpuUsage(before)
   t.ok(user + system < 500_000, `${Math.round((user + system) / 1000)} ms`)
 })
+
+t.test('an emoji that is cut in half, by the server or by the limit, is not passed on', async t => {
+  t.equal(presentableReply('250 thanks \ud83d', 'a@example.com'), '250 thanks')
+  for (const before of [198, 199, 200]) {
+    const reply = presentableReply(`${'x'.repeat(before)}😀`, 'a@example.com')
+    t.ok(reply.isWellFormed(), `after ${before} letters`)
+  }
+  t.notMatch(presentableReply('250 a\0b', 'a@example.com'), /\0/)
+})

@@ -6,9 +6,10 @@ import { StoreUnavailable } from '../outbox.ts'
  *
  * - `again`       worth one more try at once: the connection broke, or the transaction lost against another
  * - `unavailable` passes when its cause is gone: no room, no permission, a time limit, a standby
+ * - `refused`     values of the call itself: bad data, a constraint
  * - null          not the store's fault: a bug
  */
-export function classifyError(error: unknown): 'again' | 'unavailable' | null {
+export function classifyError(error: unknown): 'again' | 'unavailable' | 'refused' | null {
   if (error instanceof StoreUnavailable) return 'unavailable'
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) {
@@ -16,8 +17,9 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | null {
     return error instanceof TypeError || error instanceof RangeError ? null : 'again'
   }
   if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
-  // Bad data, a constraint, bad SQL: nobody but us.
-  return /^(22|23|42)/.test(code) ? null : 'unavailable'
+  if (/^2[23]/.test(code)) return 'refused'
+  // Bad SQL: nobody but us.
+  return code.startsWith('42') ? null : 'unavailable'
 }
 
 /** What an operator can do when the store cannot be opened. Never shows the URL: it holds a password. */

@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../outbox.ts'
+import { ValuesRefused } from '../refused-values.ts'
 import { classifyError } from './errors.ts'
 
 export interface GroupCommitOptions<Call, Value> {
@@ -61,8 +62,9 @@ export function createGroupCommit<Call, Value>(
         else each.resolve(value as Exclude<Value, Error>)
       })
     } catch (error) {
-      if (classifyError(error) === null && batch.length > 1) {
-        // A bug in one of them: the others must not suffer from it.
+      const fault = classifyError(error)
+      if ((fault === null || fault === 'refused') && batch.length > 1) {
+        // A bug, or a value that is refused, in one of them: the others must not suffer from it.
         for (const each of batch) await runBatch([each])
         return
       }
@@ -95,7 +97,11 @@ export function createGroupCommit<Call, Value>(
 /** The error that a caller of the port gets. */
 export function asError(error: unknown): Error {
   if (error instanceof StoreUnavailable) return error
+  const fault = classifyError(error)
+  // The server's own words would quote the value.
+  if (fault === 'refused')
+    return new ValuesRefused(`the database cannot hold it (${(error as { code: string }).code})`)
   const message = error instanceof Error ? error.message : 'unknown fault'
-  if (classifyError(error) === null) return new Error(`a fault in the store: ${message}`, { cause: error })
+  if (fault === null) return new Error(`a fault in the store: ${message}`, { cause: error })
   return new StoreUnavailable(`the store cannot commit now: ${message}`, { cause: error })
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { CallArguments } from '../calls.ts'
 import type { StoreKeys } from '../encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
+import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refused-values.ts'
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
@@ -172,17 +173,28 @@ function createCalls(
     },
   })
   return {
-    accept: messages =>
-      accepting.call({ now: clock.now(), messages }).catch((error: unknown) => {
-        for (const { lease } of messages) if (lease !== undefined) uncertain.giveUp(lease.token)
-        throw error
-      }),
+    accept: given =>
+      acceptEach(
+        given,
+        messages =>
+          accepting.call({ now: clock.now(), messages }).catch((error: unknown) => {
+            for (const { lease } of messages) if (lease !== undefined) uncertain.giveUp(lease.token)
+            throw error
+          }),
+        log,
+      ),
     claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
     // A message that began when it was accepted has its mark already.
     beginAttempt: (id, { token, begins }) => (begins === true ? undefined : beginning.call({ id, token })),
-    settle: (id, { token }, settlement) => settling.call({ now: clock.now(), id, token, settlement }),
+    settle: (id, { token }, given) =>
+      settleWithoutRefused(
+        id,
+        given,
+        settlement => settling.call({ now: clock.now(), id, token, settlement }),
+        log,
+      ),
     writeReceipt: (channel, providerId, status, errorCode, at) =>
-      writingReceipts.call({ channel, providerId, status, errorCode, at }),
+      writeReceiptIfTaken(() => writingReceipts.call({ channel, providerId, status, errorCode, at }), log),
     /** Resolves when nothing is under way. */
     async idle() {
       await Promise.all([accepting, beginning, settling, writingReceipts, claiming].map(each => each.idle()))

@@ -4,15 +4,18 @@
  * - `locked`   somebody else holds the file
  * - `corrupt`  the file is damaged, or is no database
  * - `resource` no room, no permission, an I/O error: passes when its cause is gone
+ * - `refused`  values of the call itself: a constraint, a type, a size
  * - null       not the storage's fault: a bug
  */
-export function classifyError(error: unknown): 'locked' | 'corrupt' | 'resource' | null {
+export function classifyError(error: unknown): SqliteFault | null {
   const code = (error as { errcode?: unknown } | null)?.errcode
   if (typeof code !== 'number') return null
   return FAULTS[code & 0xff] ?? null
 }
 
-const FAULTS: Readonly<Record<number, 'locked' | 'corrupt' | 'resource'>> = {
+type SqliteFault = 'locked' | 'corrupt' | 'resource' | 'refused'
+
+const FAULTS: Readonly<Record<number, SqliteFault>> = {
   3: 'resource', // PERM
   5: 'locked', // BUSY
   6: 'locked', // LOCKED
@@ -23,6 +26,9 @@ const FAULTS: Readonly<Record<number, 'locked' | 'corrupt' | 'resource'>> = {
   13: 'resource', // FULL
   14: 'resource', // CANTOPEN
   15: 'resource', // PROTOCOL
+  18: 'refused', // TOOBIG
+  19: 'refused', // CONSTRAINT
+  20: 'refused', // MISMATCH
   22: 'resource', // NOLFS
   23: 'resource', // AUTH
   26: 'corrupt', // NOTADB

@@ -21,7 +21,7 @@ export interface GroupCommitDeps {
  * Runs calls that came together in one transaction: one commit, and so one fsync, for all of them. A commit that
  * fails undoes them all, and each is told.
  *
- * A call that fails for itself (a bug) must not take the others along. A savepoint around each would copy every page
+ * A call that fails for itself (a bug, or values that are refused) must not take the others along. A savepoint around each would copy every page
  * that it touches, always, for what should never happen: so the calls are run again instead, each on its own.
  */
 export function createGroupCommit(
@@ -65,7 +65,9 @@ export function createGroupCommit(
     try {
       return transaction(calls)
     } catch (error) {
-      if (classifyError(error) === null && calls.length > 1) return calls.flatMap(call => write([call]))
+      const fault = classifyError(error)
+      if ((fault === null || fault === 'refused') && calls.length > 1)
+        return calls.flatMap(call => write([call]))
       return failed(calls, failing(error))
     }
   }
@@ -100,6 +102,8 @@ function failureOf(error: unknown, damaged: string): CallFailure {
   switch (classifyError(error)) {
     case null:
       return { is: 'fault', message, cause: error }
+    case 'refused':
+      return { is: 'refused', message: `the store cannot hold it: ${message}` }
     case 'corrupt':
       return { is: 'unavailable', message: damaged, cause: error }
     default:

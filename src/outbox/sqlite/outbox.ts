@@ -12,7 +12,8 @@ import type {
   StoreReply,
 } from '../calls.ts'
 import type { StoreKeys } from '../encryption.ts'
-import { BacklogFull, type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
+import { BacklogFull, type Outbox, type Settlement, StoreUnavailable, StoreUnusable } from '../outbox.ts'
+import { acceptEach, settleWithoutRefused, ValuesRefused, writeReceiptIfTaken } from '../refused-values.ts'
 import { syncDirectory } from '../store-secret.ts'
 import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
 import type { StoreSettings } from './worker.ts'
@@ -60,7 +61,8 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   })
   await awaitOpen(worker)
   const journal = openJournal(path)
-  const calls = createCalls(worker, options.log ?? (() => {}), options.committed)
+  const log = options.log ?? (() => {})
+  const calls = createCalls(worker, log, options.committed)
   const { call } = calls
   const timer = setInterval(
     () => void call('prune', { now: clock.now() }).catch(() => {}),
@@ -68,16 +70,17 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   ).unref()
 
   return {
-    accept: messages => call('accept', { now: clock.now(), messages }),
+    accept: given => acceptEach(given, messages => call('accept', { now: clock.now(), messages }), log),
     claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
     beginAttempt: id => journal.begin(id),
-    async settle(id, { token }, settlement) {
-      const settled = await call('settle', { now: clock.now(), id, token, settlement })
+    async settle(id, { token }, given) {
+      const settle = (settlement: Settlement) => call('settle', { now: clock.now(), id, token, settlement })
+      const settled = await settleWithoutRefused(id, given, settle, log)
       journal.end(id)
       return settled
     },
     writeReceipt: (channel, providerId, status, errorCode, at) =>
-      call('writeReceipt', { channel, providerId, status, errorCode, at }),
+      writeReceiptIfTaken(() => call('writeReceipt', { channel, providerId, status, errorCode, at }), log),
     memos: { readMemos: names => call('readMemos', { names }) },
     queries: {
       readSummary: (since, stepMs) => call('readSummary', { since, stepMs }),
@@ -232,6 +235,7 @@ function createCalls(
 
 function errorOf({ is, message, cause }: CallFailure): Error {
   if (is === 'backlog') return new BacklogFull(message)
+  if (is === 'refused') return new ValuesRefused(message)
   if (is === 'unavailable') return new StoreUnavailable(message, { cause })
   return new Error(`a fault in the store: ${message}`, { cause })
 }

@@ -31,6 +31,7 @@ export function createTwilioReceipts({
   }
 }
 
+/** A short word of printable ASCII, as all of Twilio's are. */
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' && value.length <= 64 ? value : null
+  return typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value) ? value : null
 }

@@ -1,0 +1,54 @@
+import t from 'tap'
+import type { Settlement } from '../../src/outbox/outbox.ts'
+import { settleWithoutRefused, ValuesRefused } from '../../src/outbox/refused-values.ts'
+import { NOON, record } from './samples.ts'
+
+const clock = { now: () => NOON }
+const SENT: Settlement = {
+  to: 'final',
+  state: 'sent',
+  answer: null,
+  providerId: 'SM1',
+  records: [record(clock, 'sent', 'a secret reply')],
+}
+
+/** Settles with a store that refuses so many tries. */
+async function settleRefused(refusals: number) {
+  const lines: string[] = []
+  const tries: Settlement[] = []
+  const settled = await settleWithoutRefused(
+    'm1',
+    SENT,
+    async settlement => {
+      tries.push(settlement)
+      if (tries.length <= refusals) throw new ValuesRefused('the database cannot hold it (22P05)')
+      return { state: 'sent', answer: null }
+    },
+    ({ doing, message }) => void lines.push(`${doing}: ${message}`),
+  )
+  return { lines, tries, settled }
+}
+
+t.test('nothing is said when nothing is refused', async t => {
+  t.same(await settleRefused(0), { lines: [], tries: [SENT], settled: { state: 'sent', answer: null } })
+})
+
+t.test('one line names what was dropped, and never its content', async t => {
+  const { lines, tries, settled } = await settleRefused(1)
+  t.same(lines, [
+    'settle: the message m1 was settled without its lines for the timeline: the database cannot hold it (22P05)',
+  ])
+  t.equal(tries[1]?.records, undefined)
+  t.match(tries[1], { providerId: 'SM1' })
+  t.equal(settled.state, 'sent')
+  const twice = await settleRefused(2)
+  t.match(twice.lines, [/without its lines for the timeline and the provider's id/])
+  t.equal((twice.tries[2] as { providerId?: string }).providerId, undefined)
+  t.equal(twice.settled.state, 'sent')
+})
+
+t.test('an end that is refused altogether is not written, and ends no process', async t => {
+  const { lines, settled } = await settleRefused(3)
+  t.match(lines, [/refused altogether/])
+  t.same(settled, { state: 'lost' })
+})
