@@ -46,8 +46,8 @@ export function createClaims(options: ClaimsOptions): Claims {
     if (paused() || channel.claiming || limit === 0) return
     clearTimeout(channel.claimTimer)
     const now = clock.now()
-    const until = channel.breaker.openUntil()
-    const dueAt = channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, until ?? channel.dueAt)
+    const until = Math.max(channel.breaker.openUntil() ?? 0, channel.limiter.pausedUntil(now) ?? 0)
+    const dueAt = channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, until)
     if (channel.dueAt !== null && dueAt <= now) {
       channel.claiming = true
       work(channel, refill(channel, limit))

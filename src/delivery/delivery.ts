@@ -102,6 +102,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const state = channels.get(channel)
       if (state === undefined || paused() || state.breaker.state() !== 'closed') return undefined
       const now = clock.now()
+      // While the provider asked for a pause, a message is better left to the store, where people can see and cancel it.
+      if (state.limiter.pausedUntil(now) !== null) return undefined
       if (!hasPlace(state, purpose === 'code', now)) return undefined
       const begins = state.beginsAtOnce(now)
       const lease = { token: options.leaseToken(), until: now + leaseMs, begins }

@@ -83,6 +83,11 @@ const HOLD_MS = 60_000
 const LONGEST_HOLD_MS = 30 * 60_000
 /** When it refuses the only request and says nothing of a pause. */
 const PAUSE_MS = 1000
+/**
+ * The longest pause of all messages, ms: then one asks again. What the provider asked for beyond it holds for the message
+ * that it answered. A provider that goes on refusing is left alone by the breaker.
+ */
+const LONGEST_PAUSE_MS = 2000
 /** When the load went while a refusal was on its way, fewer were under way when it came than were taken. */
 const LOWEST_SHARE = 0.8
 const FAILING_SHARE = 0.25
@@ -138,7 +143,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       refusal = { by, accepted: least, until: now + Math.max(holdMs, retryAfterMs), holdMs }
     } else {
       // It takes nothing at all, which says nothing about how many it takes at other times.
-      pausedUntil = now + (retryAfterMs || PAUSE_MS)
+      pausedUntil = now + Math.min(retryAfterMs || PAUSE_MS, LONGEST_PAUSE_MS)
       refusal = { by, accepted: 0, until: pausedUntil, holdMs: HOLD_MS }
     }
     search.abandonTrial(ceiling())
