@@ -26,6 +26,8 @@ export interface DeliveryOptions {
   readonly pollMs: number
   /** How long a final reply may take before its attempt counts against no limit, ms; 20 s unless given. */
   readonly replyPatienceMs?: number
+  /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones; see retry.ts. */
+  readonly repeatPausesMs?: readonly number[] | undefined
   /** Names a claim, unique for every claim ever made. A shared store names them itself. */
   readonly leaseToken: () => string
 }

@@ -44,6 +44,7 @@ export interface AttemptedMessage {
  * @param now ms since the epoch.
  * @param random 0 ≤ x < 1; full jitter, so that what failed together does not come back together.
  * @param records the attempt's lines in the timeline.
+ * @param repeatPausesMs pauses before a message goes out again that may have been sent, when not the usual ones.
  */
 export function settlementOf(
   outcome: Outcome,
@@ -51,6 +52,7 @@ export function settlementOf(
   now: number,
   random: () => number,
   records: readonly AttemptRecord[],
+  repeatPausesMs?: readonly number[],
 ): Settlement {
   switch (outcome.is) {
     case 'sent':
@@ -58,7 +60,7 @@ export function settlementOf(
     case 'rejected':
       return { to: 'final', state: 'refused', answer: outcome.why, records }
     case 'ambiguous':
-      return afterAmbiguous(message, now, random, records)
+      return afterAmbiguous(message, now, random, records, repeatPausesMs ?? pausesOf(message.purpose))
     case 'retry': {
       const wait = backoff(message.purpose, message.attempts, random)
       const asked = outcome.retryAfterMs
@@ -75,19 +77,19 @@ function afterAmbiguous(
   now: number,
   random: () => number,
   records: readonly AttemptRecord[],
+  pausesMs: readonly number[],
 ): Settlement {
   const copies = message.ambiguous + 1
   const left = message.expiresAt - now
-  const pause = Math.min(ambiguousPause(message.purpose, copies) * (1 + random() / 5), left / 2)
+  const usual = pausesMs[Math.min(copies, pausesMs.length) - 1] ?? MINUTE
+  const pause = Math.min(usual * (1 + random() / 5), left / 2)
   const mayRepeat = copies < MAX_COPIES[message.channel] || message.canBeLookedUp
   if (!mayRepeat || pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null, records }
   return { to: 'queued', dueAt: now + Math.round(pause), ambiguous: copies, records }
 }
 
-/** The pause before a message goes out again of which so many copies may have been sent, ms, without jitter. */
-function ambiguousPause(purpose: Purpose, copies: number): number {
-  const pauses = purpose === 'code' ? CODE_PAUSES : SLOW_PAUSES
-  return pauses[Math.min(copies, pauses.length) - 1] ?? MINUTE
+function pausesOf(purpose: Purpose): readonly number[] {
+  return purpose === 'code' ? CODE_PAUSES : SLOW_PAUSES
 }
 
 /**

@@ -45,6 +45,7 @@ export interface SchedulerOptions {
   readonly stopping: () => boolean
   /** How long a final reply may take before its attempt counts against no limit, ms; REPLY_PATIENCE_MS unless given. */
   readonly replyPatienceMs?: number
+  readonly repeatPausesMs?: readonly number[] | undefined
   /** Claims when memory has room and something is due. */
   readonly claim: (channel: ChannelState) => void
 }
@@ -249,7 +250,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const { channel, purpose, expiresAt } = message
     const canBeLookedUp = provider.lookUp !== undefined
     const attempted = { channel, purpose, expiresAt, attempts: count, ambiguous, canBeLookedUp }
-    return settlementOf(outcome, attempted, now, random, records)
+    return settlementOf(outcome, attempted, now, random, records, options.repeatPausesMs)
   }
 
   function supersede(channel: ChannelState, job: Job | undefined): void {

@@ -37,6 +37,8 @@ export interface ServiceOptions {
   /** The clock of validity, leases and waits; one that starts at `wall` unless given. */
   readonly clock?: Clock
   readonly limits?: ProviderLimits
+  /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones. */
+  readonly repeatPausesMs?: readonly number[]
 }
 
 /** Attempts in flight may finish for so long, and have so long to be aborted and settled: 15 s in all with DRAIN_SECONDS at 5. */
@@ -55,7 +57,7 @@ export async function startService(
   env: Readonly<Record<string, string | undefined>>,
   options: ServiceOptions = {},
 ): Promise<Service> {
-  const { dotenvPath, wall = Date.now, clock = createClock(wall), limits } = options
+  const { dotenvPath, wall = Date.now, clock = createClock(wall), limits, repeatPausesMs } = options
   const config = loadConfig({ env, dotenvPath, readFile: path => readFileSync(path, 'utf8') })
   const log = createLog(config.LOG_LEVEL, options.log)
   for (const warning of config.warnings) log.warn({ event: 'setting' }, warning)
@@ -69,6 +71,7 @@ export async function startService(
     random: Math.random,
     wall,
     limits,
+    repeatPausesMs,
     certificate: () => watch?.current() ?? certificate ?? null,
     renewalRefused: () => watch?.refused() ?? null,
     urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),

@@ -60,6 +60,7 @@ export interface WiringOptions {
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Limits that no setting changes; those that are not given are the usual ones. */
   readonly limits?: ProviderLimits
+  readonly repeatPausesMs?: readonly number[] | undefined
 }
 
 export interface ServiceParts {
