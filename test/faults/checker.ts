@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { MAX_COPIES } from '../../src/delivery/retry.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import type { AttemptRecord, State } from '../../src/outbox/outbox.ts'
 import type { Answered } from './driver.ts'
@@ -108,7 +109,7 @@ const UNSENT: readonly State[] = ['expired', 'superseded', 'refused']
  * Joins what was answered with what arrived and with what the store says, and looks for breaches of:
  *
  * - I1 nothing answered 0 is lost: it ends, visibly
- * - I2 it arrives twice only when an attempt was recorded as ambiguous, at most twice, with the same Message-ID
+ * - I2 it arrives twice only when an attempt was recorded as ambiguous, MAX_COPIES times at most, with the same Message-ID
  * - I3 nothing arrives after its validity
  * - I5 never 0 without a commit: a message answered 0 has a row
  *
@@ -165,9 +166,11 @@ function copies(key: string, row: Row, got: readonly Arrival[]): string[] {
   const unsure = row.ambiguous > 0 || row.state === 'unknown'
   const recorded = row.timeline.some(({ outcome }) => outcome === 'ambiguous' || outcome === 'lease-lost')
   const found: string[] = []
-  if (got.length > 2) found.push(`I2 ${key}: arrived ${got.length} times`)
-  if (got.length === 2 && !(unsure && recorded))
-    found.push(`I2 ${key}: arrived twice, and no attempt is on record as ambiguous (${row.state})`)
+  if (got.length > MAX_COPIES[row.channel]) found.push(`I2 ${key}: arrived ${got.length} times`)
+  if (got.length > 1 && !(unsure && recorded))
+    found.push(
+      `I2 ${key}: arrived ${got.length} times, and no attempt is on record as ambiguous (${row.state})`,
+    )
   const ids = new Set(got.map(each => each.id))
   if (ids.size > 1) found.push(`I2 ${key}: its copies have different Message-IDs`)
   if (got.some(each => each.id !== undefined && each.id !== row.id))

@@ -53,7 +53,7 @@ export async function openStage(
   settings: Settings = {},
   options: ServiceOptions = { limits: QUICK },
 ): Promise<Stage> {
-  const rig = await startRig(t, { ...NO_QUOTAS, ...settings }, options)
+  const rig = await startRig(t, { ...NO_QUOTAS, ...settings }, { repeatPausesMs: [1000], ...options })
   const store = settings['DATABASE_URL']?.replace(/^file:/, '') ?? join(rig.directory, 'outbox.db')
   const driver = createDriver({ urls: () => rig.service().urls, ca: rig.ca, connections: LONG ? 512 : 64 })
   t.teardown(() => driver.close())
