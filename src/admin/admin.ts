@@ -54,6 +54,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
         health,
         channelStatus: () => delivery.status(),
         renewalRefused: () => options.renewalRefused() !== null,
+        monotonic: () => performance.now(),
       }),
     },
     {

@@ -18,32 +18,66 @@ export interface ReadinessSources {
   readonly health: Pick<ServiceHealth, 'providers'>
   readonly channelStatus: () => readonly ChannelStatus[]
   readonly renewalRefused: () => boolean
+  /** ms, never set. */
+  readonly monotonic: () => number
 }
 
 /** Longer than a slow disk takes, shorter than whoever asks waits, ms. */
 const WITHIN_MS = 2000
+/** A store that has failed must commit for so long without another failure, ms: a full disk takes a little now and then. */
+const RECOVERED_AFTER_MS = 2000
 
 /**
  * Looks whether a callback would be accepted: the store commits, and this process is not ending. A provider that is
  * down does not make it unready: callbacks are accepted and wait, and another replica would fare no better.
- * However many ask at once, the store is tried once.
+ * However many ask at once, the store is tried once, and one that hangs is not asked again before it has answered.
  */
 export function createReadiness(sources: ReadinessSources): () => Promise<Readiness> {
   let trying: Promise<Readiness> | undefined
+  let probing: Promise<boolean> | undefined
+  /** Since when the store commits again; null: it failed at last, or never has. */
+  let recoveredAt: number | null = null
+  let hasFailed = false
 
-  async function tryStore(): Promise<Readiness> {
+  function probe(): Promise<boolean> {
+    probing ??= sources.probe().finally(() => {
+      probing = undefined
+    })
+    return probing
+  }
+
+  async function probeWithin(): Promise<boolean | 'late'> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<'late'>(resolve => {
       timer = setTimeout(() => resolve('late'), WITHIN_MS)
     })
     try {
-      const commits = await Promise.race([sources.probe(), late])
-      if (commits === 'late') return { ready: false, reason: 'the store does not answer' }
-      if (!commits) return { ready: false, reason: 'the store cannot commit' }
-      return { ready: true, degraded: degraded(sources) }
+      return await Promise.race([probe(), late])
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Whether the store has committed for long enough since it failed. */
+  function hasRecovered(): boolean {
+    const now = sources.monotonic()
+    recoveredAt ??= now
+    if (now - recoveredAt >= RECOVERED_AFTER_MS) hasFailed = false
+    return !hasFailed
+  }
+
+  async function tryStore(): Promise<Readiness> {
+    const commits = await probeWithin()
+    if (commits !== true) {
+      hasFailed = true
+      recoveredAt = null
+      return {
+        ready: false,
+        reason: commits === 'late' ? 'the store does not answer' : 'the store cannot commit',
+      }
+    }
+    if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }
+    return { ready: true, degraded: degraded(sources) }
   }
 
   return () => {

@@ -289,11 +289,14 @@ export interface Summary {
   readonly bytes: number | null
 }
 
+/** Octets that a probe writes, as many as a callback of some recipients: a disk with room for less is as good as full. */
+export const PROBE_BYTES = 64 * 1024
+
 export interface AdminQueries {
   readSummary(since: number, stepMs: number): Promise<Summary>
   listMessages(filter: ListFilter): Promise<readonly MessageView[]>
   findMessage(id: string): Promise<MessageView | null>
-  /** Whether a commit works right now: writes and commits something harmless. */
+  /** Whether a commit works right now: writes random bytes (PROBE_BYTES), and commits them. */
   probeCommit(): Promise<boolean>
 }
 

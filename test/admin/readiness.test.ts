@@ -8,6 +8,7 @@ const well: ReadinessSources = {
   health: { providers: () => [] },
   channelStatus: () => [],
   renewalRefused: () => false,
+  monotonic: () => 0,
 }
 
 async function ask(rig: ServiceRig, path: string) {
@@ -61,6 +62,50 @@ t.test('a store that cannot commit makes it unready, and so does one that does n
   const broken = createReadiness({ ...well, probe: () => Promise.reject(new Error('a bug')) })
   await t.rejects(broken(), /a bug/)
   await t.rejects(broken(), /a bug/, 'and is looked at anew each time')
+})
+
+t.test('a store that fails now and then stays unready until it has committed for a while', async t => {
+  let now = 0
+  let commits = true
+  const ready = createReadiness({ ...well, probe: async () => commits, monotonic: () => now })
+  t.match(await ready(), { ready: true }, 'a first success needs no proof')
+  const seen: boolean[] = []
+  for (const [at, works] of [
+    [1000, false],
+    [2000, true],
+    [3000, false],
+    [4000, true],
+    [5999, true],
+    [6000, true],
+    [6001, true],
+  ] as const) {
+    now = at
+    commits = works
+    seen.push((await ready()).ready)
+  }
+  t.same(seen, [false, false, false, false, false, true, true])
+})
+
+t.test('a store that hangs is asked once, and again when it has answered', async t => {
+  let probes = 0
+  let answerProbe: (commits: boolean) => void = () => {}
+  const ready = createReadiness({
+    ...well,
+    probe: () => {
+      probes += 1
+      return new Promise(resolve => {
+        answerProbe = resolve
+      })
+    },
+  })
+  t.match(await ready(), { ready: false, reason: 'the store does not answer' })
+  t.match(await ready(), { ready: false, reason: 'the store does not answer' })
+  t.equal(probes, 1)
+  answerProbe(true)
+  await new Promise(resolve => setImmediate(resolve))
+  void ready()
+  t.equal(probes, 2)
+  answerProbe(true)
 })
 
 t.test('many who ask at once cost one commit', async t => {

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
 import { lease, sample, testClock } from './samples.ts'
 
@@ -118,11 +119,13 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     async t => {
       const url = await rig.url()
       const [dead, alive] = [await openAt(url), await openAt(url)]
-      const given = sample(clock, { lease: lease(clock, 30_000) })
+      const given = sample(clock, { lease: { ...lease(clock, 30_000), begins: true } })
       await dead.accept([given])
       await dead.close()
       t.same((await alive.claim('email', 10, 1000)).messages, [], 'not before')
       clock.advance(30_000)
+      await alive.claim('email', 10, 1000)
+      clock.advance(LOST_LEASE_PAUSE_MS)
       t.match((await alive.claim('email', 10, 1000)).messages, [
         { id: given.message.id, attempts: 2, ambiguous: 1 },
       ])
@@ -178,6 +181,34 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       await outbox.close()
     },
   )
+
+  const disk = await mkdtemp(join(tmpdir(), 'small-disk-'))
+  const mounted =
+    process.getuid?.() === 0 &&
+    spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', disk]).status === 0
+  t.teardown(() => rm(disk, { recursive: true }).catch(() => {}))
+  if (mounted) t.teardown(() => spawnSync('umount', ['-l', disk]))
+  const noDisk = mounted ? false : 'only root may mount a small disk to fill'
+
+  await t.test('a disk that becomes full is seen by the probe', { skip: noDisk }, async t => {
+    const { uid, gid } = await stat(`/proc/${await rig.pid()}`)
+    await chown(disk, uid, gid)
+    const admin = new pg.Client(rig.adminUrl)
+    await admin.connect()
+    await admin.query(`CREATE TABLESPACE small LOCATION '${disk}'`).finally(() => admin.end())
+    const url = new URL(await rig.url())
+    url.searchParams.set('options', `${url.searchParams.get('options') ?? ''} -c default_tablespace=small`)
+    const outbox = await openAt(url.href)
+    t.teardown(() => outbox.close())
+    for (let n = 0; n < 5; n += 1) t.equal(await outbox.queries.probeCommit(), true)
+    const filler = join(disk, 'filler')
+    await writeFile(filler, Buffer.alloc(8_000_000)).catch(() => {})
+    const seen: boolean[] = []
+    for (let n = 0; n < 5; n += 1) seen.push(await outbox.queries.probeCommit())
+    t.same(seen, [false, false, false, false, false])
+    await rm(filler)
+    t.equal(await persist(() => outbox.queries.probeCommit()), true)
+  })
 
   await t.test(
     'connections that are cut under load: each call is done once, or says that it was not',

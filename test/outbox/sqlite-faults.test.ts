@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
+import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
@@ -74,8 +75,11 @@ t.test('what a dead process was sending is claimed again at once, as an ambiguou
   const first = await openAt(path)
   const given = sample(clock, { lease: lease(clock, 3_600_000) })
   await first.accept([given])
+  await first.beginAttempt(given.message.id, given.lease ?? lease(clock))
   await first.close()
   const second = await openAt(path)
+  await second.claim('email', 10, 1000)
+  clock.advance(LOST_LEASE_PAUSE_MS)
   const { messages } = await second.claim('email', 10, 1000)
   t.match(messages, [{ id: given.message.id, attempts: 2, ambiguous: 1 }])
   await second.close()
@@ -197,6 +201,9 @@ t.test('what cannot be read any more is refused, and not in the way of the rest'
   await outbox.close()
 })
 
+const noTrace =
+  spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0 ? false : 'strace cannot watch here'
+
 const disk = await mkdtemp(join(tmpdir(), 'small-disk-'))
 const mounted =
   process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', disk]).status === 0
@@ -243,12 +250,69 @@ t.test('a full disk: 503 while it lasts, nothing half stored, and it recovers', 
   await again.close()
 })
 
+t.test(
+  'a disk that becomes full is seen by the probe, though nothing else is written',
+  { skip: noDisk },
+  async t => {
+    const path = join(disk, 'probed', 'outbox.db')
+    const outbox = await openAt(path)
+    t.teardown(() => outbox.close())
+    for (let n = 0; n < 20; n += 1) t.equal(await outbox.queries.probeCommit(), true)
+    const filler = join(disk, 'all-of-it')
+    await writeFile(filler, Buffer.alloc(8_000_000)).catch(() => {})
+    const seen: boolean[] = []
+    for (let n = 0; n < 30; n += 1) seen.push(await outbox.queries.probeCommit())
+    t.ok(seen.includes(false), 'within 30 probes at most')
+    await rm(filler)
+    t.equal(await outbox.queries.probeCommit(), true)
+  },
+)
+
+/** A process that probes ten times a second, under a fault of the disk that strace plays; gives what it said. */
+async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
+  const path = pathIn(t)
+  const from = (module: string) => new URL(module, import.meta.url).href
+  const script = `
+    import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
+    import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
+    import { createReadiness } from '${from('../../src/admin/readiness.ts')}'
+    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock: { now: Date.now }, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
+    const ready = createReadiness({ draining: () => false, probe: () => outbox.queries.probeCommit(), health: { providers: () => [] },
+      channelStatus: () => [], renewalRefused: () => false, monotonic: () => performance.now() })
+    let failures = 0
+    for (let n = 0; n < 100 && failures < 3; n += 1) {
+      const at = await ready()
+      if (!at.ready) failures += 1
+      console.log(at.ready ? 'ready' : at.reason)
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+    process.kill(process.pid, 'SIGKILL')`
+  const node = [process.execPath, '--input-type=module-typescript', '-e', script]
+  const trace = ['-f', '-o', '/dev/null', '-e', `trace=${fault.split(':')[0] ?? ''}`, '-e', `inject=${fault}`]
+  const { stdout } = spawnSync('strace', [...trace, ...node], { timeout: 60_000 })
+  return stdout.toString().trim().split('\n')
+}
+
+for (const [name, fault, reason] of [
+  ['an I/O error of the sync', 'fdatasync,fsync:error=EIO:when=30+', 'the store cannot commit'],
+  ['a disk that became read-only', 'pwrite64:error=EROFS:when=300+', 'the store cannot commit'],
+  ['a sync that hangs', 'fdatasync,fsync:delay_enter=8000000:when=30+', 'the store does not answer'],
+] as const) {
+  t.test(`${name} shows, and does not flap`, { skip: noTrace }, async t => {
+    const seen = await probeUnder(t, fault)
+    const first = seen.indexOf(reason)
+    t.ok(first > 0, `ready at first, then not: ${seen.slice(-6).join('; ')}`)
+    t.same(new Set(seen.slice(0, first)), new Set(['ready']))
+    t.same(new Set(seen.slice(first)), new Set([reason]), 'and never ready again')
+  })
+}
+
 t.test('a call that fails for itself takes no other along', async t => {
   const outbox = await openAt(pathIn(t))
   const sound = sample(clock, { recipient: 'a@example.com' })
   await outbox.accept([sound])
   const faulty = sample(clock, { recipient: 'b@example.com' })
-  const unmasked = { ...faulty, message: { ...faulty.message, masked: null as unknown as string } }
+  const unmasked = { ...faulty, message: { ...faulty.message, masked: {} as unknown as string } }
   const others = Array.from({ length: 20 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
   const [bad, ...good] = await Promise.allSettled([
     outbox.accept([sample(clock, { recipient: 'c@example.com' }), unmasked]),
@@ -271,7 +335,7 @@ t.test('a duplicate that ended in a transaction that was undone is reported once
   await outbox.accept([old])
   clock.advance(2000)
   const faulty = sample(clock, { recipient: 'b@example.com' })
-  const unmasked = { ...faulty, message: { ...faulty.message, masked: null as unknown as string } }
+  const unmasked = { ...faulty, message: { ...faulty.message, masked: {} as unknown as string } }
   const [stored, failed] = await Promise.allSettled([
     outbox.accept([sample(clock)]),
     outbox.accept([unmasked]),
@@ -307,9 +371,6 @@ t.test('every commit is synced, removed content overwritten, and the file held',
   db.close()
   t.end()
 })
-
-const noTrace =
-  spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0 ? false : 'strace cannot watch here'
 
 t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => {
   const path = pathIn(t)

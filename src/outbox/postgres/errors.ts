@@ -17,9 +17,9 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
     return error instanceof TypeError || error instanceof RangeError ? null : 'again'
   }
   if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
-  if (/^2[23]/.test(code)) return 'refused'
-  // Bad SQL: nobody but us.
-  return code.startsWith('42') ? null : 'unavailable'
+  // A key that is there already, bad SQL: nobody but us.
+  if (code === '23505' || code.startsWith('42')) return null
+  return /^2[23]/.test(code) ? 'refused' : 'unavailable'
 }
 
 /** What an operator can do when the store cannot be opened. Never shows the URL: it holds a password. */

@@ -239,7 +239,7 @@ function createDirectCalls(
       listMessages: filter => direct(client => listMessages(client, { filter })),
       findMessage: id => direct(client => findMessage(client, { id })),
       probeCommit: () =>
-        direct(client => probeCommit(client, { now: clock.now() })).catch((error: unknown) => {
+        direct(probeCommit).catch((error: unknown) => {
           if (error instanceof StoreUnavailable) return false
           throw error
         }),

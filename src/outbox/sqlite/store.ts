@@ -1,8 +1,8 @@
-import type { KeyObject } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
 import { createSecretCheck, matchesSecretCheck } from '../encryption.ts'
-import { StoreUnusable } from '../outbox.ts'
+import { PROBE_BYTES, StoreUnusable } from '../outbox.ts'
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
@@ -51,9 +51,6 @@ const READS: ReadonlySet<CallName> = new Set<CallName>([
   'readMemos',
   'prune',
 ])
-
-/** As large as a callback of some recipients: a disk with room for less is as good as full. */
-const PROBE_BYTES = 64 * 1024
 
 /**
  * @param db from openStore.
@@ -132,7 +129,8 @@ function createHandlers(
     readSummary: createReadSummary(db, counts.live, deps.path),
     readMemos: ({ names }) => memos.read(names),
     probeCommit() {
-      writeMeta(db, 'probe', new Uint8Array(PROBE_BYTES))
+      // Random, since SQLite does not write a page that stays the same.
+      writeMeta(db, 'probe', randomBytes(PROBE_BYTES))
       return true
     },
     // The thread prunes after every batch of calls: this one only sees to it that there is a batch.
