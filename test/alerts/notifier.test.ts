@@ -121,6 +121,24 @@ t.test('the recovery goes to those who got the alarm, and only once', async t =>
   )
 })
 
+t.test('each recipient of a row gets the alarm, and has minutes of their own', async t => {
+  const eve = { ...ann, to: 'eve@example.com', masked: 'e***@example.com' }
+  const keys = new Set<string>()
+  const { take, notifications, reporter, why } = await rig(t, {
+    rows: [row({ recipients: [ann, eve] })],
+    between: outbox => ({
+      accept(acceptances) {
+        for (const { dedupeKey } of acceptances) keys.add(dedupeKey)
+        return outbox.accept(acceptances)
+      },
+    }),
+  })
+  await take(reporter.alert(device, true, { rule }), reporter.alert(device, true, { rule }))
+  t.same(await notifications(), ['device-alert to a***@example.com', 'device-alert to e***@example.com'])
+  t.same(why(), ['quiet', 'quiet'])
+  t.equal(keys.size, 2, 'one is no duplicate of the other')
+})
+
 t.test('an alarm that was not sent has no recovery', async t => {
   const { take, notifications, reporter, clock } = await rig(t)
   await take(reporter.alert(device, true, { rule }), reporter.alert(device, false, { rule }))
