@@ -315,6 +315,61 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     },
   )
 
+  /** Takes the synchronous standby away, so that every commit hangs until it is back. */
+  async function setStandby(name: 'gone' | ''): Promise<void> {
+    const admin = new pg.Client(rig.adminUrl)
+    await admin.connect()
+    await admin.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`)
+    await admin.query('SELECT pg_reload_conf()').finally(() => admin.end())
+    await wait(300)
+  }
+
+  await t.test('a commit that hangs for long: what it stored in the end waits for nobody', async t => {
+    const url = await rig.url()
+    let later = 0
+    const storeKeys = createStoreKeys(SECRET)
+    const outbox = await createPostgresOutbox({
+      url,
+      clock,
+      storeKeys,
+      maxBacklog: 1_000_000,
+      retentionDays: 30,
+      statementTimeoutMs: 800,
+      monotonic: () => performance.now() + later,
+    })
+    t.teardown(() => outbox.close())
+    const held = { ...lease(clock, 472_000), begins: true }
+    const given = sample(clock, { lease: held })
+    await setStandby('gone')
+    t.teardown(() => setStandby(''))
+    await t.rejects(outbox.accept([given]), StoreUnavailable)
+    later += 90_000
+    await setStandby('')
+    const again = sample(clock, { lease: lease(clock, 472_000) })
+    t.same(await persist(() => outbox.accept([again])), [{ is: 'in-progress', id: given.message.id }])
+    const began = performance.now()
+    const { messages } = await persist(() => outbox.claim('email', 10, 1000))
+    t.match(messages, [{ id: given.message.id, attempts: 1, ambiguous: 0 }])
+    t.ok(performance.now() - began < 20_000)
+  })
+
+  await t.test('an end whose commit hangs: whoever settles again learns that it was written', async t => {
+    const url = await rig.url()
+    const outbox = await openAt(url, SECRET, 800)
+    t.teardown(() => outbox.close())
+    const held = lease(clock)
+    const given = sample(clock, { lease: held })
+    await outbox.accept([given])
+    const settle = () => outbox.settle(given.message.id, held, { to: 'final', state: 'sent', answer: null })
+    await setStandby('gone')
+    t.teardown(() => setStandby(''))
+    await t.rejects(settle(), StoreUnavailable)
+    await t.rejects(settle(), StoreUnavailable, 'its row is locked')
+    await setStandby('')
+    t.same(await persist(settle), { state: 'sent', answer: null }, 'so that its final event is reported')
+    t.same(await settle(), { state: 'lost' }, 'once')
+  })
+
   await t.test('a replica that is stopped in the middle of a transaction lets go of its locks', async t => {
     const url = await rig.url()
     const outbox = await openAt(url, SECRET, 1500)

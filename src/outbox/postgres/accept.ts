@@ -54,10 +54,10 @@ export function createAccept(deps: AcceptDeps) {
       chargesOf([...known.locked]),
     )
     const answers = calls.map(call => acceptCall(deps, writer, known, call))
-    const tokens = all.flatMap(each => each.lease?.token ?? [])
-    for (const token of tokens) uncertain.begin(token)
+    const leases = all.flatMap(each => each.lease ?? [])
+    for (const { token, until } of leases) uncertain.begin(token, until - now)
     await writer.commit()
-    for (const token of tokens) uncertain.confirm(token)
+    for (const { token } of leases) uncertain.confirm(token)
     for (const each of known.ended) unreported.add(each)
     return answers
   }

@@ -33,14 +33,15 @@ export function createClaim(deps: ClaimDeps) {
   const { shard, unreported, heartbeats, uncertain, onTakeOver } = deps
   /** After which heartbeat a channel was searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
+  const isSearchDue = createOrphanSearch(uncertain)
 
   return async (client: Client, call: CallArguments<'claim'>): Promise<CallResult<'claim'>> => {
     const { channel, now } = call
-    const uncommitted = uncertain.givenUp()
     const sent = heartbeats.heartbeats()
+    const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
     const writer = createMessageWriter(client, shard, now)
-    const { ended, takenOver } = await tidyUp(client, writer, channel, uncommitted, dead)
+    const { ended, takenOver } = await tidyUp(client, writer, channel, findOrphans, dead)
     if (takenOver < STEP) searchedAfter.set(channel, sent)
     if (takenOver > 0) onTakeOver(takenOver)
     const token = heartbeats.newLeaseToken()
@@ -51,6 +52,21 @@ export function createClaim(deps: ClaimDeps) {
     uncertain.confirm(token)
     const settled = [...unreported.take(channel), ...ended, ...claimed.ended]
     return { messages: claimed.messages, settled, nextDueAt: claimed.nextDueAt }
+  }
+}
+
+/**
+ * Whether a channel is to be searched for messages under leases whose commits were given up: at once after each that
+ * was, and then with every heartbeat, because a commit that hangs may still happen.
+ */
+function createOrphanSearch(uncertain: UncertainCommits) {
+  const searched = new Map<Channel, string>()
+  return (channel: Channel, heartbeats: number): boolean => {
+    const version = uncertain.version()
+    const state = `${version} ${heartbeats}`
+    if (version === null || searched.get(channel) === state) return false
+    searched.set(channel, state)
+    return true
   }
 }
 
@@ -77,7 +93,7 @@ async function claimDue(
     writer.claim(row, lease)
     return [claimedOf(row, lease, masked, payload)]
   })
-  uncertain.begin(token)
+  uncertain.begin(token, leaseMs)
   const [, [anyDue, next]] = await Promise.all([
     writer.commit(),
     together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
@@ -127,7 +143,7 @@ async function tidyUp(
   client: Client,
   writer: MessageWriter,
   channel: Channel,
-  uncommitted: readonly string[],
+  findOrphans: UncertainCommits['findGivenUp'] | null,
   dead: readonly DeadReplica[],
 ): Promise<{ readonly ended: readonly SettledByStore[]; readonly takenOver: number }> {
   const { now } = writer
@@ -136,7 +152,7 @@ async function tidyUp(
     claimedByDead(client, channel, dead),
     ask(client, LOST, channel, now),
     ask(client, OUTLIVED, channel, now),
-    uncommitted.length === 0 ? NOTHING : ask(client, UNCOMMITTED, channel, uncommitted),
+    findOrphans === null ? NOTHING : lockOrphans(client, channel, findOrphans),
     ask(client, PROMOTE, channel, 0, now),
     ask(client, PROMOTE, channel, 1, now),
   )
@@ -156,6 +172,19 @@ async function tidyUp(
 }
 
 const NOTHING: Promise<Pick<Result, 'rows'>> = Promise.resolve({ rows: [] })
+
+/** Locks the messages that are stored under leases whose commits were given up. */
+async function lockOrphans(
+  client: Client,
+  channel: Channel,
+  findOrphans: UncertainCommits['findGivenUp'],
+): Promise<Pick<Result, 'rows'>> {
+  const { rows } = await ask(client, LEASED, channel)
+  const orphans = new Set(findOrphans(rows.map(row => row['lease_token'] as string)))
+  if (orphans.size === 0) return NOTHING
+  const seqs = rows.filter(row => orphans.has(row['lease_token'] as string)).map(row => row['seq'])
+  return ask(client, UNCOMMITTED, seqs, [...orphans])
+}
 
 async function claimedByDead(
   client: Client,
@@ -199,9 +228,12 @@ const OUTLIVED: Statement = {
 }
 const UNCOMMITTED: Statement = {
   name: 'uncommitted-leases',
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
-    AND EXISTS (SELECT FROM unnest($2::text[]) AS name WHERE m.lease_token = name OR m.lease_token ^@ (name || '.'))
-    FOR UPDATE OF m SKIP LOCKED`,
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY($1::bigint[])
+    AND m.lease_token = ANY($2::text[]) AND m.lease_until IS NOT NULL ORDER BY m.seq FOR UPDATE SKIP LOCKED`,
+}
+const LEASED: Statement = {
+  name: 'leased',
+  text: 'SELECT seq, lease_token FROM courier_messages WHERE channel = $1 AND lease_until IS NOT NULL',
 }
 const PROMOTE: Statement = {
   name: 'promote',

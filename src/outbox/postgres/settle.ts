@@ -5,8 +5,13 @@ import { ask, type Client, type Statement, together } from './connect.ts'
 import { createMessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** Writes the ends of attempts that came together, each if its lease is still the current one. */
+/**
+ * Writes the ends of attempts that came together, each if its lease is still the current one. An end that failed before
+ * may have been committed all the same; when it is asked for again, its lease is answered what it has written.
+ */
 export function createSettle(shard: number) {
+  /** Tokens of leases whose settlement may have been committed. */
+  const uncertain = new Set<string>()
   return async (
     client: Client,
     calls: readonly CallArguments<'settle'>[],
@@ -26,7 +31,9 @@ export function createSettle(shard: number) {
     const rows = new Map(
       read.rows.map(each => [`${String(each['id'])} ${String(each['lease_token'])}`, rowOf(each)]),
     )
-    const steps = calls.map(call => stepOf(rows.get(`${call.id} ${call.token}`), call, again))
+    const steps = calls.map(call =>
+      stepOf(rows.get(`${call.id} ${call.token}`), call, again || uncertain.has(call.token)),
+    )
     await writer.quotas.lock(
       [],
       steps.flatMap(({ row, next }) =>
@@ -42,7 +49,9 @@ export function createSettle(shard: number) {
       writer.changeState(row, next, settlement.records ?? [], providerId)
       return settled
     })
+    for (const { token } of calls) uncertain.add(token)
     await writer.commit()
+    for (const { token } of calls) uncertain.delete(token)
     return answers
   }
 }

@@ -1,34 +1,44 @@
 /**
  * Leases of which nobody knows whether they were committed: the connection broke, or the answer came too late. Nobody
  * sends the messages that are stored under them; so the next claim that finds such a message puts it back, uncounted.
+ *
+ * A commit may happen minutes after it was given up, when it hung for a synchronous standby that was gone. So a lease is
+ * remembered until it would have run out; a message that turns up later is taken over for that.
  */
 export interface UncertainCommits {
-  /** A commit is under way. @param token of a lease that it takes, or the beginning of the tokens. */
-  begin(token: string): void
+  /** A commit is under way. @param token of a lease that it takes, or the beginning of the tokens. @param leaseMs how long the lease holds. */
+  begin(token: string, leaseMs: number): void
   /** The commit was confirmed. */
   confirm(token: string): void
   /** Nobody waits for the commit any more. Does nothing if it never was under way. */
   giveUp(token: string): void
-  /** The tokens of commits that were given up. */
-  givenUp(): readonly string[]
+  /** Those of the tokens that belong to commits which were given up. */
+  findGivenUp(tokens: readonly string[]): readonly string[]
+  /** How often a commit was given up; null when none of them can turn up any more. */
+  version(): number | null
 }
 
-/** How long after it was given up a commit may still happen in the database, ms. */
-const LATE_COMMIT_MS = 30_000
-
 export function createUncertainCommits(monotonic: () => number): UncertainCommits {
-  const underWay = new Set<string>()
+  const underWay = new Map<string, number>()
+  /** Until when each is remembered, by `monotonic`. */
   const givenUp = new Map<string, number>()
+  let version = 0
   return {
-    begin: token => void underWay.add(token),
+    begin: (token, leaseMs) => void underWay.set(token, monotonic() + leaseMs),
     confirm: token => void underWay.delete(token),
     giveUp(token) {
-      if (underWay.delete(token)) givenUp.set(token, monotonic())
+      const until = underWay.get(token)
+      if (until === undefined) return
+      underWay.delete(token)
+      givenUp.set(token, until)
+      version += 1
     },
-    givenUp() {
+    findGivenUp: tokens =>
+      tokens.filter(token => givenUp.has(token) || givenUp.has(token.slice(0, token.lastIndexOf('.')))),
+    version() {
       const now = monotonic()
-      for (const [token, at] of givenUp) if (now - at > LATE_COMMIT_MS) givenUp.delete(token)
-      return [...givenUp.keys()]
+      for (const [token, until] of givenUp) if (now > until) givenUp.delete(token)
+      return givenUp.size === 0 ? null : version
     },
   }
 }
