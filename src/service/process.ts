@@ -62,12 +62,13 @@ function closeOnSignal({ log, config, close }: Service): Promise<number> {
 
 /** Exits with 70 after an error that nothing caught: nobody knows what state it left. */
 function exitOnFault({ log }: Service, stdout: LogDestination): void {
-  const exit = (error: unknown) => {
+  const exit = async (error: unknown) => {
     log.fatal(
       { event: 'fault', err: presentableFault(error) },
       'an unexpected fault: ending, to be started again',
     )
-    void flushLog(stdout, LAST_LINES_MS).then(isFlushed => (isFlushed ? process.exit(70) : killProcess()))
+    if (await flushLog(stdout, LAST_LINES_MS)) process.exit(70)
+    killProcess()
   }
   process.on('uncaughtException', exit)
   process.on('unhandledRejection', exit)

@@ -1,12 +1,16 @@
 import t, { type Test } from 'tap'
 import { openRig, pause, SENT, until, verdictOn } from './rig.ts'
 
-/** A loop whose claims hold as long as the test says so. */
+/** A loop whose claims hold as long as the test says so, and that claims from the store as long as it says so. */
 async function held(t: Test) {
-  const state = { holds: true }
+  const state = { holds: true, claims: true }
+  const nothing = { messages: [], settled: [], nextDueAt: null }
   const rig = await openRig(t, {
     concurrency: 1,
-    between: () => ({ sharedLeases: { newLeaseToken: () => '', isHeld: () => state.holds } }),
+    between: outbox => ({
+      sharedLeases: { newLeaseToken: () => '', isHeld: () => state.holds },
+      claim: async (...given) => (state.claims ? outbox.claim(...given) : nothing),
+    }),
   })
   rig.provider.respond = undefined
   rig.delivery.start()
@@ -46,6 +50,8 @@ t.test('what was taken over meanwhile is not begun here', async t => {
   const { id } = acceptance.message
   await until('the first is being sent', () => rig.provider.asked.length === 1)
   state.holds = false
+  // It is the other loop that takes over.
+  state.claims = false
   rig.clock.advance(520_000)
   other.delivery.start()
   await until('it is taken over', async () => (await rig.view(id)).ambiguous === 1)

@@ -218,7 +218,7 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     t.match(
       later
         .map(({ content, attempts, ambiguous }) => [content.params['code'], attempts, ambiguous])
-        .toSorted(),
+        .toSorted(([a = ''], [b = '']) => (String(a) < String(b) ? -1 : 1)),
       [
         ['sent after waiting', 2, 1],
         ['sent from memory', 2, 1],
