@@ -235,7 +235,7 @@ export function answerForDuplicate(
   return null
 }
 
-/** What a newer code of its group does to an older one: it ends, or is marked until its attempt ends; or nothing. */
+/** A newer code ends an older one of its group that waits, and marks one that is being sent; null: it has ended already. */
 export function afterNewerCode(older: State): 'superseded' | 'outdated' | null {
   if (older === 'queued') return 'superseded'
   return older === 'sending' ? 'outdated' : null

@@ -14,16 +14,16 @@ function pathsIn(text: string): readonly string[] {
   return [...text.matchAll(/`([^`\n]+)`/g)]
     .map(([, code = '']) => code)
     .filter(code =>
-      /^(?:src|sandbox|test|bench|docker|docs|\.ci)\/[\w./-]*$|^[\w-]+\.(?:md|json)$/.test(code),
+      /^(?:src|sandbox|test|bench|docker|docs|\.ci)\/[\w./-]*$|^(?:[A-Z]+\.md|package(?:-lock)?\.json)$/.test(
+        code,
+      ),
     )
 }
 
-t.test('every path that architecture.md and CONTRIBUTING.md name is there', async t => {
-  for (const page of ['docs/architecture.md', 'CONTRIBUTING.md']) {
-    const paths = pathsIn(read(page))
-    t.ok(paths.length > 5, `${page}: ${paths.length} paths`)
-    for (const path of new Set(paths)) t.ok(existsSync(join(ROOT, path)), `${page}: ${path}`)
-  }
+t.test('every path that a page names is there', async t => {
+  for (const page of globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT }))
+    for (const path of new Set(pathsIn(read(page)))) t.ok(existsSync(join(ROOT, path)), `${page}: ${path}`)
+  for (const page of ['docs/architecture.md', 'CONTRIBUTING.md']) t.ok(pathsIn(read(page)).length > 5, page)
 })
 
 t.test('every function that stands beside a file is in it', async t => {
@@ -37,6 +37,12 @@ t.test('every function that stands beside a file is in it', async t => {
     }
   }
   t.ok(found > 40, `${found} functions`)
+})
+
+t.test('the examples of CONTRIBUTING.md are the code', async t => {
+  const examples = [...read('CONTRIBUTING.md').matchAll(/`(src\/[\w./-]+)`:\n\n```ts\n([\s\S]*?)```/g)]
+  t.equal(examples.length, 3)
+  for (const [, file = '', code = ''] of examples) t.ok(read(file).includes(code), file)
 })
 
 t.test('every room has its row', async t => {
