@@ -141,7 +141,7 @@ function handOver(
     for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota })
     if (lease !== undefined) delivery.begin({ message, lease, outgoing, groupKey })
     else {
-      delivery.wake(channel, groupKey)
+      delivery.wake(channel, groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
       if (delivery.isCircuitOpen(channel)) verdicts.set(at, { is: 'pending' })
     }
     return id

@@ -31,8 +31,8 @@ export interface AdaptiveLifo<E extends QueueEntry> {
   add(entry: E, waitingSince: number): E | undefined
   /** Takes out the next to be sent. @param codesOnly nothing but a code may be. */
   takeNext(now: number, codesOnly?: boolean): E | undefined
-  /** Takes out the code of this group. */
-  removeByGroup(groupKey: string): E | undefined
+  /** Takes out the code of this group, if it arrived before that moment, ms since the epoch; any unless given. */
+  removeByGroup(groupKey: string, before?: number): E | undefined
   /** Takes out all that `when` is true of. */
   removeWhere(when: (entry: E) => boolean): readonly E[]
   /** Takes out so many of those that would be sent last. */
@@ -58,9 +58,10 @@ export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
     return entry
   }
 
-  function removeByGroup(groupKey: string): E | undefined {
+  function removeByGroup(groupKey: string, before = Infinity): E | undefined {
     const entry = groups.get(groupKey)
-    if (entry !== undefined) classOf(entry).remove(entry)
+    if (entry === undefined || entry.message.arrivedAt >= before) return undefined
+    classOf(entry).remove(entry)
     return forget(entry)
   }
 

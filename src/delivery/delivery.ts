@@ -130,10 +130,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       scheduler.giveBackSurplus(state)
       inFlight.checkIdle()
     },
-    wake(channel, groupKey) {
+    wake(channel, code) {
       const state = stateOf(channel)
-      if (groupKey !== undefined) {
-        scheduler.supersede(state, state.queue.removeByGroup(groupKey))
+      if (code !== undefined) {
+        scheduler.supersede(state, state.queue.removeByGroup(code.groupKey, code.arrivedAt))
         state.codesInStore += 1
       }
       state.dueAt = clock.now()

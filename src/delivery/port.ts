@@ -24,9 +24,10 @@ export interface Delivery {
   begin(handover: Handover): void
   /**
    * Something was stored as `queued` and is due.
-   * @param groupKey of a code, and every code has one: nothing but codes begins until it was claimed; an older one of its group that waits in memory is superseded by it.
+   * @param code when it is one: nothing but codes begins until it was claimed, and an older one of its group that waits
+   *   in memory is superseded by it. It may have been claimed before its wake comes: then it waits there itself.
    */
-  wake(channel: Channel, groupKey?: string): void
+  wake(channel: Channel, code?: { readonly groupKey: string; readonly arrivedAt: number }): void
   status(): readonly ChannelStatus[]
   start(): void
   /**

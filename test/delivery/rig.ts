@@ -198,7 +198,8 @@ async function accept(
   const { message, groupKey } = acceptance
   if (accepted.is !== 'stored') {
     if (lease !== undefined) delivery.unreserve('email')
-  } else if (lease === undefined) delivery.wake('email', groupKey)
+  } else if (lease === undefined)
+    delivery.wake('email', groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
   else {
     const outgoing = rendered(message)
     delivery.begin({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })

@@ -21,7 +21,7 @@ t.test('a code that waits in memory is superseded by a newer one, and who waits 
 })
 
 t.test('the same when the newer one had no place in memory', async t => {
-  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 1 })
+  const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1 })
   provider.respond = undefined
   delivery.start()
   await accept()
@@ -29,6 +29,7 @@ t.test('the same when the newer one had no place in memory', async t => {
   const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
   let places = 0
   while (delivery.reserve('email', 'code') !== undefined) places += 1
+  clock.advance(1)
   const b = (await accept({ ...GROUP, code: '222222' })).acceptance
   t.equal(b.lease, undefined)
   await until('A is superseded', async () => (await view(a.id)).state === 'superseded')
@@ -37,6 +38,21 @@ t.test('the same when the newer one had no place in memory', async t => {
   provider.asked[0]?.answer(SENT)
   await until('B is sent', async () => (await view(b.message.id)).state === 'sent')
   t.notOk(provider.asked.some(each => each.id === a.id))
+})
+
+t.test('a code that was claimed before its own wake comes is not superseded by itself', async t => {
+  const { delivery, provider, accept, store, view } = await openRig(t, { concurrency: 1 })
+  provider.respond = undefined
+  delivery.start()
+  await accept()
+  await until('the only connection is busy', () => provider.asked.length === 1)
+  const { message, groupKey = '' } = await store()
+  await until('it waits in memory', () => delivery.status()[0]?.waiting === 1)
+  delivery.wake('email', { groupKey, arrivedAt: message.arrivedAt })
+  provider.respond = () => SENT
+  provider.asked[0]?.answer(SENT)
+  await until('it has ended', async () => !['queued', 'sending'].includes((await view(message.id)).state))
+  t.match(await view(message.id), { state: 'sent' })
 })
 
 t.test('A is being sent and stalls, B is sent, A comes back for retry: superseded', async t => {
