@@ -70,6 +70,8 @@ export interface Judgement {
   /** Of those answered 0: that arrived, that arrived twice, that ended nowhere. */
   readonly delivered: number
   readonly duplicated: number
+  /** Arrivals beyond the first of each message. */
+  readonly copies: number
   readonly lost: number
   /** Messages with an ambiguous attempt on record; those of them that ended unknown, and did not arrive. */
   readonly ambiguous: number
@@ -109,7 +111,8 @@ const UNSENT: readonly State[] = ['expired', 'superseded', 'refused']
  * Joins what was answered with what arrived and with what the store says, and looks for breaches of:
  *
  * - I1 nothing answered 0 is lost: it ends, visibly
- * - I2 it arrives twice only when an attempt was recorded as ambiguous, MAX_COPIES times at most, with the same Message-ID
+ * - I2 each copy beyond the first follows an attempt that is on record as ambiguous, with the same Message-ID; MAX_COPIES
+ *   in all at most
  * - I3 nothing arrives after its validity
  * - I5 never 0 without a commit: a message answered 0 has a row
  *
@@ -147,8 +150,9 @@ export function judge({ answers, arrivals, rows, recipientHash, clockSlackMs = 5
     unanswered: answers.filter(each => each.status === undefined).length,
     delivered: count(each => each.promised && each.copies > 0),
     duplicated: count(each => each.copies > 1),
+    copies: messages.reduce((sum, { copies }) => sum + Math.max(0, copies - 1), 0),
     lost: count(each => each.lost),
-    ambiguous: rows.filter(row => row.ambiguous > 0 || row.state === 'unknown').length,
+    ambiguous: rows.filter(row => ambiguousAttempts(row) > 0).length,
     unknown: rows.filter(row => row.state === 'unknown').length,
     unknownNotArrived: count(each => each.row?.state === 'unknown' && each.copies === 0),
     states: counted(rows.map(row => row.state)),
@@ -164,13 +168,11 @@ function isLost(row: Row, copies: number): boolean {
 /** I2, and that the state says no less than what happened. */
 function copies(key: string, row: Row, got: readonly Arrival[]): string[] {
   const unsure = row.ambiguous > 0 || row.state === 'unknown'
-  const recorded = row.timeline.some(({ outcome }) => outcome === 'ambiguous' || outcome === 'lease-lost')
+  const recorded = ambiguousAttempts(row)
   const found: string[] = []
   if (got.length > MAX_COPIES[row.channel]) found.push(`I2 ${key}: arrived ${got.length} times`)
-  if (got.length > 1 && !(unsure && recorded))
-    found.push(
-      `I2 ${key}: arrived ${got.length} times, and no attempt is on record as ambiguous (${row.state})`,
-    )
+  if (got.length > 1 + recorded)
+    found.push(`I2 ${key}: arrived ${got.length} times, ${recorded} attempts are on record as ambiguous`)
   const ids = new Set(got.map(each => each.id))
   if (ids.size > 1) found.push(`I2 ${key}: its copies have different Message-IDs`)
   if (got.some(each => each.id !== undefined && each.id !== row.id))
@@ -178,6 +180,10 @@ function copies(key: string, row: Row, got: readonly Arrival[]): string[] {
   if (got.length > 0 && UNSENT.includes(row.state) && !unsure)
     found.push(`I1 ${key}: arrived, but is ${row.state} in the store`)
   return found
+}
+
+function ambiguousAttempts({ timeline }: Row): number {
+  return timeline.filter(({ outcome }) => outcome === 'ambiguous' || outcome === 'lease-lost').length
 }
 
 /** I3 */

@@ -28,8 +28,10 @@ export interface TwilioRequest {
 
 /** What to do with a request instead of answering it as Twilio does. */
 export type TwilioFault =
+  /** Answers so; `accept`: the message counts as accepted all the same. */
   | {
       readonly is: 'answer'
+      readonly accept?: boolean
       readonly status: number
       readonly body: string
       readonly headers?: Readonly<Record<string, string>>
@@ -99,7 +101,10 @@ export function createTwilioStandIn(options: {
   })
 
   function act(request: TwilioRequest, response: http.ServerResponse, doing: TwilioFault | undefined): void {
-    if (doing?.is === 'answer') return write(response, doing.status, doing.body, doing.headers)
+    if (doing?.is === 'answer') {
+      if (doing.accept) route(request)
+      return write(response, doing.status, doing.body, doing.headers)
+    }
     if ((doing?.is === 'stall' || doing?.is === 'reset') && !doing.accept) {
       if (doing.is === 'reset') response.socket?.resetAndDestroy()
       return
