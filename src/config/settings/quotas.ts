@@ -24,7 +24,7 @@ const settings = {
   }),
   QUOTA_SMS_PER_MINUTE: read(readQuota, {
     default: 'off',
-    meaning: 'All SMS in a minute: the brake for the whole account.',
+    meaning: 'All SMS in a minute: the limit of the whole account.',
     example: '300',
   }),
   QUOTA_SMS_PER_DAY: read(readQuota, {
