@@ -36,6 +36,8 @@ const env = {
 // tap puts hooks for coverage in front of whatever it starts, which costs each process half a second.
 const nodeOptions = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
 const folderRunner = join(import.meta.dirname, 'folder.ts')
+/** Collecting garbage less often saves a tenth of the time. */
+const ROOMY = '--max-semi-space-size=64'
 const failures: string[] = []
 
 t.setTimeout(0)
@@ -48,7 +50,7 @@ const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, values.
 for (const unit of units) {
   const script = statSync(unit).isFile() ? [unit] : [folderRunner, unit]
   const options = { env, buffered: t.jobs > 1, timeout: TIMEOUT_SECONDS * 1000 }
-  void t.spawn('env', [nodeOptions, process.execPath, ...script], options, unit)
+  void t.spawn('env', [nodeOptions, process.execPath, ROOMY, ...script], options, unit)
 }
 t.on('complete', () => {
   for (const failure of failures) t.comment(`FAILED ${failure}`)

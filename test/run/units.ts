@@ -4,8 +4,17 @@ import { dirname, join, normalize } from 'node:path'
 /** The long form: it loads the machine, drives a browser, or repeats in many ways what a short one tries in few. */
 const LONG = '.long.test.ts'
 
-/** These wait for real time to pass more than they compute: each runs beside the others, and they begin first. */
+/**
+ * Each of these has a process of its own: they wait for real time to pass more than they compute, load the machine, or
+ * hold what a process has one of (a sandbox's certificate authority). They begin first.
+ */
 const ALONE: readonly string[] = [
+  'test/attack/secrets.test.ts',
+  'test/attack/floods.test.ts',
+  'test/faults/burst.test.ts',
+  'test/faults/smtp.test.ts',
+  'test/sandbox/page.test.ts',
+  'test/service/process.test.ts',
   'test/outbox/heartbeats.test.ts',
   'test/outbox/postgres.test.ts',
   'test/outbox/postgres-faults.test.ts',
