@@ -74,7 +74,8 @@ function exitOnFault({ log }: Service, stdout: LogDestination): void {
   process.on('unhandledRejection', exit)
 }
 
-function describeStartFailure(error: unknown): string {
+/** @returns what the operator reads on stderr. */
+export function describeStartFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StoreUnusable) return error.message
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return `${error.message.replace(/^listen /, '')}: something else listens there; set PORT or ADMIN_PORT to another one, or end it`
