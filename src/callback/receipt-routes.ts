@@ -2,12 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { parse } from 'node:querystring'
 import formBody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
-import { StoreUnavailable } from '../outbox/outbox.ts'
+import type { Emit } from '../events/events.ts'
+import { type DeliveryReport, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { answer } from './answers.ts'
-import { createReceiptRecorder, type Receipt, type ReceiptRecorderOptions } from './receipt-recorder.ts'
 
 /** A report has some hundred octets and twenty fields. */
 const LIMITS = { octets: 8 * 1024, fields: 100 }
+
+/** A provider's delivery report on a message, which it names by its own id, and by ours where we could give it one. */
+export type Receipt = Pick<DeliveryReport, 'providerId' | 'id' | 'status' | 'errorCode'>
 
 /** The delivery reports of one provider. */
 export interface ReceiptSource {
@@ -15,12 +18,22 @@ export interface ReceiptSource {
   readonly path: string
   /**
    * @param form the fields of its body.
+   * @param query of the URL that was called, as it came, without the question mark.
    * @returns what a request reports, often nothing; `forged` when it does not prove to be the provider's.
    */
-  read(headers: IncomingHttpHeaders, form: Readonly<Record<string, unknown>>): readonly Receipt[] | 'forged'
+  read(
+    headers: IncomingHttpHeaders,
+    form: Readonly<Record<string, unknown>>,
+    query: string,
+  ): readonly Receipt[] | 'forged'
 }
 
-export interface ReceiptRoutesOptions extends Pick<ReceiptRecorderOptions, 'outbox' | 'now' | 'emit'> {
+export interface ReceiptRoutesOptions {
+  readonly outbox: Pick<Outbox, 'writeReceipt'>
+  /** ms since the epoch. */
+  readonly now: () => number
+  /** Gets a `receipt` for every report. */
+  readonly emit: Emit
   readonly source: ReceiptSource
   /** Of every answer. */
   readonly headers: Readonly<Record<string, string>>
@@ -31,9 +44,7 @@ export interface ReceiptRoutesOptions extends Pick<ReceiptRecorderOptions, 'outb
  * one.
  */
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
-  const { source, headers, emit } = options
-  const recorder = createReceiptRecorder(options)
-  app.addHook('onClose', async () => recorder.close())
+  const { source, headers, emit, outbox, now } = options
 
   app.removeAllContentTypeParsers()
   await app.register(formBody, {
@@ -43,14 +54,19 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
 
   app.post(source.path, async (request, reply) => {
     reply.headers(headers)
-    const receipts = source.read(request.headers, (request.body ?? {}) as Record<string, unknown>)
+    const form = (request.body ?? {}) as Record<string, unknown>
+    const query = /\?(.*)$/s.exec(request.url)?.[1] ?? ''
+    const receipts = source.read(request.headers, form, query)
     if (receipts === 'forged') {
       emit({ type: 'receipt', providerId: '', status: '', errorCode: null, result: 'forged' })
       const { status, err_code, err_msg } = answer('credential', 'the signature is wrong')
       return reply.code(status).send({ err_code, err_msg })
     }
     try {
-      for (const receipt of receipts) await recorder.record(receipt)
+      for (const { id, ...receipt } of receipts) {
+        const result = await outbox.writeReceipt({ channel: 'sms', id, ...receipt, at: now() })
+        emit({ type: 'receipt', ...receipt, result })
+      }
       return await reply.code(204).send()
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error

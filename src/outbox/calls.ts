@@ -2,6 +2,7 @@ import type { Channel } from '../messages/message.ts'
 import type {
   Acceptance,
   Accepted,
+  DeliveryReport,
   ListFilter,
   MessageView,
   Outbox,
@@ -23,7 +24,7 @@ export interface StoreCalls {
   }
   settle: { takes: { now: number; id: string; token: string; settlement: Settlement }; gives: Settled }
   writeReceipt: {
-    takes: { channel: Channel; providerId: string; status: string; errorCode: string | null; at: number }
+    takes: DeliveryReport
     gives: 'recorded' | 'stale' | 'unknown'
   }
   retryMessage: { takes: { now: number; id: string }; gives: boolean }

@@ -17,6 +17,19 @@ export type State = LiveState | FinalState
 /** The duplicate of a message that ended this long ago or less gets the same answer, and nothing new is stored. */
 export const DEDUPE_WINDOW_MS = 45_000
 
+/** What a provider says later of a message that it took. */
+export interface DeliveryReport {
+  readonly channel: Channel
+  readonly providerId: string
+  /** Our id of the message, when the report names it: it may come before the provider's id is known here. */
+  readonly id?: string
+  /** In the provider's words. */
+  readonly status: string
+  readonly errorCode: string | null
+  /** When it came, ms since the epoch. */
+  readonly at: number
+}
+
 /** A claim on a message. Only the holder of the current lease may settle it. */
 export interface Lease {
   /** Names the claim: unique for every claim ever made. */
@@ -199,14 +212,13 @@ export interface Outbox {
    * @throws StoreUnavailable: nothing was written; ask again.
    */
   settle(id: string, lease: Lease, settlement: Settlement): Promise<Settled>
-  /** A provider's later word about a sent message (Twilio's status callback); unknown provider ids are ignored. */
-  writeReceipt(
-    channel: Channel,
-    providerId: string,
-    status: string,
-    errorCode: string | null,
-    at: number,
-  ): Promise<'recorded' | 'stale' | 'unknown'>
+  /**
+   * Keeps a provider's delivery report with its message, whatever its state; one of no message of ours is ignored. It
+   * proves that the provider took the message: one that waits after an ambiguous attempt is `sent` by it, and one that
+   * is being sent when its attempt ends ambiguous. It never causes a send, and nothing leaves a final state.
+   * @throws StoreUnavailable
+   */
+  writeReceipt(report: DeliveryReport): Promise<'recorded' | 'stale' | 'unknown'>
   /** Leases on a store that several processes share; absent in one that a process has for itself. */
   readonly sharedLeases?: SharedLeases
   /** Values kept beside the messages. */

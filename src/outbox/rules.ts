@@ -30,7 +30,8 @@ export const TRANSITIONS: readonly {
   { from: 'queued', to: 'unknown', when: 'its life ended after an ambiguous attempt' },
   { from: 'queued', to: 'superseded', when: 'a newer code came, or an operator cancelled it' },
   { from: 'queued', to: 'refused', when: 'its content cannot be read any more' },
-  { from: 'sending', to: 'sent', when: 'the provider accepted it' },
+  { from: 'queued', to: 'sent', when: 'a delivery report says that it was taken' },
+  { from: 'sending', to: 'sent', when: 'the provider accepted it, or a delivery report says so' },
   { from: 'sending', to: 'refused', when: 'the provider refused it for good' },
   { from: 'sending', to: 'queued', when: 'to be tried again, or its lease was lost' },
   { from: 'sending', to: 'expired', when: 'to be tried again, but its life ends before' },
@@ -67,6 +68,7 @@ export function appendToTimeline(
 const STORE_RECORDS = {
   'lease-lost': { outcome: 'lease-lost', code: 'LEASE', reply: '' },
   'not-begun': { outcome: 'released', code: 'NOT-BEGUN', reply: '' },
+  reported: { outcome: 'reported', code: 'REPORT', reply: 'a delivery report says that it was taken' },
   cancelled: { outcome: 'cancelled', code: 'CANCELLED', reply: '' },
   unreadable: { outcome: 'rejected', code: 'UNREADABLE', reply: 'the stored content cannot be read' },
 } as const
@@ -89,6 +91,8 @@ export interface AttemptHistory {
   readonly ambiguous: number
   /** ms since the epoch. */
   readonly expiresAt: number
+  /** A delivery report has come: the provider took a copy of it. */
+  readonly reported?: boolean
 }
 
 /** A message after a step. `dueAt` is set for `queued` only. */
@@ -146,13 +150,25 @@ export function afterSettlement(
   settlement: Settlement,
   outdated: boolean,
 ): MessageState {
-  const { attempts, ambiguous } = tried
+  const { attempts, ambiguous, reported = false } = tried
   if (settlement.to === 'final') {
-    return { state: settlement.state, answer: settlement.answer, attempts, ambiguous, dueAt: null }
+    const state = settlement.state === 'unknown' && reported ? 'sent' : settlement.state
+    return { state, answer: settlement.answer, attempts, ambiguous, dueAt: null }
   }
   const counted = settlement.uncounted === true ? attempts - 1 : attempts
   const copies = settlement.ambiguous ?? ambiguous
-  return backInQueue(tried.expiresAt, settlement.dueAt, counted, copies, outdated)
+  return backInQueue({ ...tried, attempts: counted, ambiguous: copies }, settlement.dueAt, outdated)
+}
+
+/**
+ * What a provider's delivery report makes of a message, by the copies that may have been sent.
+ * @returns null: its state stays. While it is being sent, the end of its attempt decides.
+ */
+export function afterReport(
+  state: State,
+  { attempts, ambiguous }: Pick<AttemptHistory, 'attempts' | 'ambiguous'>,
+): MessageState | null {
+  return state === 'queued' && ambiguous > 0 ? stateAtEnd({ attempts, ambiguous }, 'sent') : null
 }
 
 /** After a process died, a message that it may have sent goes out again so much later, ms. */
@@ -165,19 +181,18 @@ export const LOST_LEASE_PAUSE_MS = 5000
  *   it waited in the memory of the process, and its attempt does not count.
  */
 export function afterLostLease(
-  { attempts, ambiguous, expiresAt, begun }: AttemptHistory & { readonly begun: boolean },
+  { begun, ...history }: AttemptHistory & { readonly begun: boolean },
   now: number,
   outdated: boolean,
 ): MessageState {
-  if (!begun) return backInQueue(expiresAt, now, attempts - 1, ambiguous, outdated)
-  return backInQueue(expiresAt, now + LOST_LEASE_PAUSE_MS, attempts, ambiguous + 1, outdated)
+  const { attempts, ambiguous } = history
+  if (!begun) return backInQueue({ ...history, attempts: attempts - 1 }, now, outdated)
+  return backInQueue({ ...history, ambiguous: ambiguous + 1 }, now + LOST_LEASE_PAUSE_MS, outdated)
 }
 
 function backInQueue(
-  expiresAt: number,
+  { attempts, ambiguous, expiresAt, reported = false }: AttemptHistory,
   dueAt: number,
-  attempts: number,
-  ambiguous: number,
   outdated: boolean,
 ): MessageState {
   const at = (state: State, due: number | null): MessageState => ({
@@ -187,6 +202,7 @@ function backInQueue(
     ambiguous,
     dueAt: due,
   })
+  if (reported && ambiguous > 0) return at('sent', null)
   if (outdated) return at('superseded', null)
   if (dueAt >= expiresAt) return at(stateAtExpiry(ambiguous), null)
   return at('queued', dueAt)

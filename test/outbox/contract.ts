@@ -7,6 +7,7 @@ import { interleavings } from './contract/interleavings.ts'
 import { memos } from './contract/memos.ts'
 import { quotas } from './contract/quotas.ts'
 import { refusing } from './contract/refusing.ts'
+import { reporting } from './contract/reporting.ts'
 import { settling } from './contract/settling.ts'
 import { walk } from './contract/walk.ts'
 
@@ -34,7 +35,18 @@ export type Create = (options: StoreOptions) => Promise<Opened>
 
 /** Every promise of the outbox's port; each store passes all of it. */
 export async function outboxContract(t: Test, name: string, create: Create): Promise<void> {
-  for (const suite of [accepting, claiming, settling, refusing, interleavings, quotas, memos, admin, walk]) {
+  for (const suite of [
+    accepting,
+    claiming,
+    settling,
+    reporting,
+    refusing,
+    interleavings,
+    quotas,
+    memos,
+    admin,
+    walk,
+  ]) {
     await t.test(`${name}: ${suite.name}`, async t => await suite(t, create))
   }
 }

@@ -4,6 +4,7 @@ import { BacklogFull, FINAL_STATES, LIVE_STATES, type State } from '../../src/ou
 import {
   afterLostLease,
   afterNewerCode,
+  afterReport,
   afterSettlement,
   answerForDuplicate,
   checkBacklog,
@@ -221,5 +222,29 @@ t.test('a lost lease: what had begun may have been sent, what had not was surely
   })
   t.match(afterLostLease({ ...claimed, begun: true }, 99_000, false), { state: 'unknown' })
   t.match(afterLostLease({ ...claimed, begun: false }, 100_000, false), { state: 'expired' })
+  t.end()
+})
+
+t.test('a delivery report makes sent what may have been, and nothing else', t => {
+  for (const state of STATES)
+    for (const ambiguous of [0, 1, 4]) {
+      const next = afterReport(state, { attempts: 5, ambiguous })
+      if (state === 'queued' && ambiguous > 0)
+        t.same(next, { state: 'sent', answer: null, attempts: 5, ambiguous, dueAt: null })
+      else t.equal(next, null)
+    }
+  const reported = { attempts: 2, ambiguous: 0, expiresAt: 100_000, reported: true }
+  const retry = { to: 'queued', dueAt: 1000 } as const
+  t.match(afterSettlement(reported, { ...retry, ambiguous: 1 }, true), { state: 'sent' }, 'newer code or not')
+  t.match(afterSettlement(reported, { ...retry, dueAt: 100_000, ambiguous: 1 }, false), { state: 'sent' })
+  t.match(afterSettlement(reported, retry, false), { state: 'queued' })
+  t.match(afterSettlement(reported, { to: 'final', state: 'unknown', answer: null }, false), {
+    state: 'sent',
+  })
+  t.match(afterSettlement(reported, { to: 'final', state: 'refused', answer: 'recipient' }, false), {
+    state: 'refused',
+  })
+  t.match(afterLostLease({ ...reported, begun: true }, 0, false), { state: 'sent' })
+  t.match(afterLostLease({ ...reported, begun: false }, 0, false), { state: 'queued' })
   t.end()
 })

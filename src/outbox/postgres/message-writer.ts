@@ -71,7 +71,7 @@ export function createMessageWriter(client: Client, shard: number, now: number):
       if (row.charges !== null && refundsQuota(state)) quotas.refund(row.charges)
       row.charges = null
       row.finalAt = now
-      row.providerId = providerId ?? null
+      row.providerId = providerId ?? row.providerId
     }
     if (row.seq !== undefined) changed.add(row)
   }
@@ -138,6 +138,8 @@ function newRow({ message, groupKey, lease }: Acceptance, windows: ChargedWindow
     leaseUntil: lease?.until ?? null,
     leaseToken: lease?.token ?? null,
     providerId: null,
+    receiptStatus: null,
+    reported: false,
     charges: windows.length === 0 ? null : windows,
     timeline: null,
   }

@@ -23,7 +23,7 @@ import { prune } from './maintenance.ts'
 import { readMemos, takeLeaderLease } from './memos.ts'
 import { migrate } from './migrate.ts'
 import { findMessage, listMessages, probeCommit } from './queries.ts'
-import { writeReceipts } from './receipts.ts'
+import { createWriteReceipts } from './receipts.ts'
 import { requireOwnSessions } from './sessions.ts'
 import { createSettle } from './settle.ts'
 import { readSummary } from './summary.ts'
@@ -125,6 +125,7 @@ function createCalls(
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
   const accept = createAccept({ payloadKey, maxBacklog, shard, uncertain, unreported })
   const settle = createSettle(shard + 1)
+  const writeReceipts = createWriteReceipts(shard + 1, unreported)
   const onTakeOver = (count: number) =>
     log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` })
   const claim = createClaim({ payloadKey, shard: shard + 2, unreported, heartbeats, uncertain, onTakeOver })
@@ -193,8 +194,7 @@ function createCalls(
         settlement => settling.call({ now: clock.now(), id, token, settlement }),
         log,
       ),
-    writeReceipt: (channel, providerId, status, errorCode, at) =>
-      writeReceiptIfTaken(() => writingReceipts.call({ channel, providerId, status, errorCode, at }), log),
+    writeReceipt: report => writeReceiptIfTaken(() => writingReceipts.call(report), log),
     /** Resolves when nothing is under way. */
     async idle() {
       await Promise.all([accepting, beginning, settling, writingReceipts, claiming].map(each => each.idle()))

@@ -1,60 +1,90 @@
-import type { CallArguments, CallResult } from '../calls.ts'
+import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
+import type { DeliveryReport } from '../outbox.ts'
 import { isLaterReceipt } from '../receipt-order.ts'
-import { ask, type Client, commit, type Statement, together } from './connect.ts'
+import { afterReport, storeRecord } from '../rules.ts'
+import type { UnreportedEnds } from '../unreported.ts'
+import { ask, type Client, type Statement, together } from './connect.ts'
+import { createMessageWriter } from './message-writer.ts'
+import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-interface Sent {
-  readonly seq: number
-  receipt: { readonly status: string; readonly errorCode: string | null; readonly at: number } | null
+/** A change of a message's receipt; the provider's id where the row has none. */
+interface Written {
+  readonly seq: number | undefined
+  readonly provider_id: string
+  readonly receipt: Pick<DeliveryReport, 'status' | 'errorCode' | 'at'>
 }
 
 /**
- * Writes providers' later words about sent messages, those that came together in one commit. An older word that came
+ * Keeps providers' delivery reports with their messages, those that came together in one commit. An older one that came
  * late changes nothing.
  */
-export async function writeReceipts(
+export function createWriteReceipts(shard: number, unreported: Pick<UnreportedEnds, 'add'>) {
+  return async (
+    client: Client,
+    reports: readonly CallArguments<'writeReceipt'>[],
+  ): Promise<CallResult<'writeReceipt'>[]> => {
+    const writer = createMessageWriter(client, shard, Math.max(...reports.map(({ at }) => at)))
+    const messages = await lockMessages(client, reports)
+    const written = new Map<Row, Written>()
+    const ended: SettledByStore[] = []
+    const answers = reports.map(({ providerId, status, errorCode, at }, n) => {
+      const row = messages[n]
+      if (row === undefined) return 'unknown'
+      const known = written.get(row)?.receipt.status ?? row.receiptStatus
+      if (!isLaterReceipt(known, status)) return 'stale'
+      written.set(row, { seq: row.seq, provider_id: providerId, receipt: { status, errorCode, at } })
+      const next = afterReport(row.state, row)
+      if (next !== null) {
+        writer.changeState(row, next, [storeRecord('reported', at)], providerId)
+        ended.push({ id: row.id, state: 'sent', channel: row.channel, kind: row.kind })
+      }
+      return 'recorded'
+    })
+    const changes = [...written.values()]
+    await together(
+      ...(changes.length === 0 ? [] : [ask(client, WRITE, JSON.stringify(changes))]),
+      writer.commit(),
+    )
+    for (const each of ended) unreported.add(each)
+    return answers
+  }
+}
+
+/** Begins the transaction. @returns the message of each report: by the provider's id, or else by ours. */
+async function lockMessages(
   client: Client,
-  calls: readonly CallArguments<'writeReceipt'>[],
-): Promise<CallResult<'writeReceipt'>[]> {
-  const [, { rows }] = await together(
+  reports: readonly DeliveryReport[],
+): Promise<readonly (Row | undefined)[]> {
+  const [, read] = await together(
     client.query('BEGIN'),
     ask(
       client,
-      SENT,
-      calls.map(call => call.providerId),
-      calls.map(call => call.channel),
+      REPORTED,
+      reports.map(({ providerId }) => providerId),
+      reports.map(({ channel }) => channel),
+      reports.map(({ id }) => id ?? ''),
     ),
   )
-  const sent = new Map<string, Sent>()
-  for (const row of rows) {
-    const found = { seq: row['seq'] as number, receipt: row['receipt'] as Sent['receipt'] }
-    sent.set(keyOf(row['channel'], row['provider_id']), found)
-  }
-  const changed = new Set<Sent>()
-  const answers = calls.map(({ channel, providerId, status, errorCode, at }) => {
-    const message = sent.get(keyOf(channel, providerId))
-    if (message === undefined) return 'unknown'
-    if (!isLaterReceipt(message.receipt?.status ?? null, status)) return 'stale'
-    message.receipt = { status, errorCode, at }
-    changed.add(message)
-    return 'recorded'
-  })
-  await commit(client, ...(changed.size === 0 ? [] : [ask(client, WRITE, JSON.stringify([...changed]))]))
-  return answers
+  const rows = read.rows.map(rowOf)
+  return reports.map(
+    ({ channel, providerId, id }) =>
+      rows.findLast(row => row.channel === channel && row.providerId === providerId) ??
+      rows.find(row => row.channel === channel && row.id === id),
+  )
 }
 
-function keyOf(channel: unknown, providerId: unknown): string {
-  return `${String(channel)} ${String(providerId)}`
-}
-
-const SENT: Statement = {
-  name: 'sent',
-  text: `SELECT seq, channel, provider_id, receipt FROM courier_messages WHERE seq IN (
-    SELECT (SELECT m.seq FROM courier_messages m WHERE m.provider_id = asked.id AND m.channel = asked.channel
-      ORDER BY m.seq DESC LIMIT 1) FROM unnest($1::text[], $2::text[]) AS asked(id, channel))
-    ORDER BY seq FOR UPDATE`,
+const REPORTED: Statement = {
+  name: 'reported',
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq IN (
+    SELECT coalesce(
+      (SELECT p.seq FROM courier_messages p WHERE p.provider_id = asked.provider_id AND p.channel = asked.channel
+        ORDER BY p.seq DESC LIMIT 1),
+      (SELECT o.seq FROM courier_messages o WHERE o.id = asked.id AND o.channel = asked.channel))
+    FROM unnest($1::text[], $2::text[], $3::text[]) AS asked(provider_id, channel, id))
+    ORDER BY m.seq FOR UPDATE`,
 }
 const WRITE: Statement = {
   name: 'write-receipts',
-  text: `UPDATE courier_messages m SET receipt = r.receipt
-    FROM json_to_recordset($1::json) AS r(seq bigint, receipt jsonb) WHERE m.seq = r.seq`,
+  text: `UPDATE courier_messages m SET receipt = r.receipt, provider_id = coalesce(m.provider_id, r.provider_id)
+    FROM json_to_recordset($1::json) AS r(seq bigint, provider_id text, receipt jsonb) WHERE m.seq = r.seq`,
 }

@@ -26,6 +26,9 @@ export interface Row {
   leaseToken: string | null
   answer: FinalAnswer
   providerId: string | null
+  /** What the latest delivery report says; null when none has come. */
+  readonly receiptStatus: string | null
+  readonly reported: boolean
   charges: ChargedWindows | null
   timeline: readonly AttemptRecord[] | null
 }
@@ -33,7 +36,7 @@ export interface Row {
 /** The columns of a Row, of the table called `m`. */
 export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.state, m.attempts, m.ambiguous, m.arrived_at,
   m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.begun, m.answer, m.provider_id,
-  m.charges, m.timeline`
+  m.receipt ->> 'status' AS receipt_status, m.charges, m.timeline`
 
 export function rowOf(read: Readonly<Record<string, unknown>>): Row {
   return {
@@ -56,6 +59,8 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row {
     leaseToken: read['lease_token'] as string | null,
     answer: read['answer'] as FinalAnswer,
     providerId: read['provider_id'] as string | null,
+    receiptStatus: read['receipt_status'] as string | null,
+    reported: read['receipt_status'] !== null,
     charges: read['charges'] as ChargedWindows | null,
     timeline: read['timeline'] as readonly AttemptRecord[] | null,
   }

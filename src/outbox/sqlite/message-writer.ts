@@ -62,7 +62,7 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
     if (state === 'queued') {
       requeue.run(readinessOf(next, now), dueAt ?? now, attempts, ambiguous, timeline, row.seq)
     } else {
-      finish.run(state, answer, now, attempts, ambiguous, timeline, providerId ?? null, row.seq)
+      finish.run(state, answer, now, attempts, ambiguous, timeline, providerId ?? row.providerId, row.seq)
       if (row.charges !== null && refundsQuota(state))
         quotas.refund(JSON.parse(row.charges) as ChargedWindows)
     }

@@ -79,8 +79,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       journal.end(id)
       return settled
     },
-    writeReceipt: (channel, providerId, status, errorCode, at) =>
-      writeReceiptIfTaken(() => call('writeReceipt', { channel, providerId, status, errorCode, at }), log),
+    writeReceipt: report => writeReceiptIfTaken(() => call('writeReceipt', report), log),
     memos: { readMemos: names => call('readMemos', { names }) },
     queries: {
       readSummary: (since, stepMs) => call('readSummary', { since, stepMs }),

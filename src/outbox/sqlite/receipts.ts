@@ -1,21 +1,45 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallResult } from '../calls.ts'
 import { isLaterReceipt } from '../receipt-order.ts'
+import { afterReport, storeRecord } from '../rules.ts'
+import type { UnreportedEnds } from '../unreported.ts'
+import type { MessageWriter } from './message-writer.ts'
+import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** Writes a provider's later word about a sent message, unless it is an older one that came late. */
+/** Keeps a provider's delivery report with its message, unless it is an older one that came late. */
 export function createWriteReceipt(
   db: DatabaseSync,
+  writer: MessageWriter,
+  unreported: Pick<UnreportedEnds, 'add'>,
 ): (call: CallArguments<'writeReceipt'>) => CallResult<'writeReceipt'> {
-  const sent = db.prepare(
-    'SELECT seq, receipt FROM messages WHERE provider_id = ? AND channel = ? ORDER BY seq DESC LIMIT 1',
+  const byProviderId = db.prepare(
+    `SELECT ${ROW_COLUMNS} FROM messages WHERE provider_id = ? AND channel = ? ORDER BY seq DESC LIMIT 1`,
   )
-  const write = db.prepare('UPDATE messages SET receipt = ? WHERE seq = ?')
-  return ({ channel, providerId, status, errorCode, at }) => {
-    const row = sent.get(providerId, channel)
-    if (row === undefined) return 'unknown'
-    const known = row['receipt'] === null ? null : (JSON.parse(String(row['receipt'])) as { status: string })
-    if (!isLaterReceipt(known?.status ?? null, status)) return 'stale'
-    write.run(JSON.stringify({ status, errorCode, at }), row['seq'] ?? null)
+  const byId = db.prepare(
+    `SELECT ${ROW_COLUMNS} FROM messages
+       WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1 AND channel = ?2`,
+  )
+  const write = db.prepare(
+    'UPDATE messages SET receipt = ?, provider_id = coalesce(provider_id, ?) WHERE seq = ?',
+  )
+
+  function findMessage({ channel, providerId, id }: CallArguments<'writeReceipt'>): Row | null {
+    const found =
+      byProviderId.get(providerId, channel) ?? (id === undefined ? undefined : byId.get(id, channel))
+    return found === undefined ? null : rowOf(found)
+  }
+
+  return report => {
+    const { providerId, status, errorCode, at } = report
+    const row = findMessage(report)
+    if (row === null) return 'unknown'
+    if (!isLaterReceipt(row.receiptStatus, status)) return 'stale'
+    const next = afterReport(row.state, row)
+    if (next !== null) {
+      writer.changeState(row, next, at, [storeRecord('reported', at)], providerId)
+      unreported.add({ id: row.id, state: 'sent', channel: row.channel, kind: row.kind })
+    }
+    write.run(JSON.stringify({ status, errorCode, at }), providerId, row.seq)
     return 'recorded'
   }
 }

@@ -4,7 +4,7 @@ import type { FinalAnswer, State } from '../outbox.ts'
 
 /** The columns that are read of a message before its state changes. */
 export const ROW_COLUMNS = `seq, id, channel, kind, state, attempts, ambiguous, arrived_at, expires_at, final_at, answer,
-  group_key, outdated, begun, charges, timeline`
+  group_key, outdated, begun, provider_id, receipt ->> 'status' AS receipt_status, charges, timeline`
 
 /** A message before its state changes. */
 export interface Row {
@@ -24,6 +24,10 @@ export interface Row {
   readonly outdated: boolean
   /** Its attempt may have begun. False only for a message of a process that died before it did. */
   readonly begun: boolean
+  readonly providerId: string | null
+  /** What the latest delivery report says; null when none has come. */
+  readonly receiptStatus: string | null
+  readonly reported: boolean
   readonly charges: string | null
   readonly timeline: string | null
 }
@@ -44,6 +48,9 @@ export function rowOf(read: Record<string, SQLOutputValue>): Row {
     groupKey: read['group_key'] as string | null,
     outdated: read['outdated'] === 1,
     begun: read['begun'] === 1,
+    providerId: read['provider_id'] as string | null,
+    receiptStatus: read['receipt_status'] as string | null,
+    reported: read['receipt_status'] !== null,
     charges: read['charges'] as string | null,
     timeline: read['timeline'] as string | null,
   }

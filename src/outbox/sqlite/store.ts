@@ -123,7 +123,7 @@ function createHandlers(
     accept: createAccept(shared),
     claim: createClaim(shared),
     settle: createSettle(db, writer),
-    writeReceipt: createWriteReceipt(db),
+    writeReceipt: createWriteReceipt(db, writer, unreported),
     ...createOperatorActions(db, writer),
     ...createAdminQueries(db),
     readSummary: createReadSummary(db, counts.live, deps.path),

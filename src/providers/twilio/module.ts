@@ -30,7 +30,8 @@ export const twilio = defineProvider({
       sender: senderOf(config),
       apiUrl: config.TWILIO_API_URL,
       concurrency: config.TWILIO_CONCURRENCY,
-      statusCallback: () => receipts,
+      // With our id, since a report may be here before Twilio's answer has told its own.
+      statusCallback: id => receipts && `${receipts}?id=${id}`,
       clock,
       limits,
     })

@@ -4,7 +4,8 @@ import { receiptPath } from '../module.ts'
 
 /**
  * Reads Twilio's status callbacks (https://www.twilio.com/docs/usage/webhooks/messaging-webhooks#status-callback),
- * which count only with a right X-Twilio-Signature over the configured URL and the form's fields.
+ * which count only with a right X-Twilio-Signature over the configured URL, its query as it came, and the form's fields.
+ * The query names our message (`?id=…`).
  *
  * @param options.url what Twilio was told to call; never what a request says of itself.
  * @param options.authToken the account's Auth Token, which signs (an API key does not).
@@ -18,15 +19,17 @@ export function createTwilioReceipts({
 }): ReceiptSource {
   return {
     path: receiptPath('twilio'),
-    read(headers, fields) {
+    read(headers, fields, query) {
       const signature = headers['x-twilio-signature']
-      if (typeof signature !== 'string' || !validateRequest(authToken, signature, url, fields))
+      const called = query === '' ? url : `${url}?${query}`
+      if (typeof signature !== 'string' || !validateRequest(authToken, signature, called, fields))
         return 'forged'
       const providerId = textOf(fields['MessageSid'])
       const status = textOf(fields['MessageStatus'])
       if (providerId === null || status === null || !/^[a-z_]{1,32}$/.test(status)) return []
       const code = textOf(fields['ErrorCode'])
-      return [{ providerId, status, errorCode: code !== null && /^\d{1,6}$/.test(code) ? code : null }]
+      const errorCode = code !== null && /^\d{1,6}$/.test(code) ? code : null
+      return [{ providerId, id: /^id=([0-9a-f]{32})$/.exec(query)?.[1], status, errorCode }]
     },
   }
 }

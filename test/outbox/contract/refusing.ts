@@ -77,6 +77,15 @@ export async function refusing(t: Test, create: Create): Promise<void> {
 
   await t.test('a delivery report with an id that cannot be held is of nobody', async t => {
     const { outbox, clock } = await fresh(t, create)
-    t.equal(await outbox.writeReceipt('sms', `SM${NUL}`, 'sent', null, clock.now()), 'unknown')
+    t.equal(
+      await outbox.writeReceipt({
+        channel: 'sms',
+        providerId: `SM${NUL}`,
+        status: 'sent',
+        errorCode: null,
+        at: clock.now(),
+      }),
+      'unknown',
+    )
   })
 }

@@ -243,19 +243,67 @@ export async function settling(t: Test, create: Create): Promise<void> {
     await outbox.accept([given])
     await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null, providerId: 'SM1' })
     const at = clock.now()
-    t.equal(await outbox.writeReceipt('sms', 'SM1', 'queued', null, at), 'recorded')
-    t.equal(await outbox.writeReceipt('sms', 'SM1', 'undelivered', '30005', at + 5), 'recorded')
-    t.equal(await outbox.writeReceipt('sms', 'SM1', 'sent', null, at + 9), 'stale')
     t.equal(
-      await outbox.writeReceipt('sms', 'SM1', 'undelivered', '30005', at + 9),
+      await outbox.writeReceipt({
+        channel: 'sms',
+        providerId: 'SM1',
+        status: 'queued',
+        errorCode: null,
+        at: at,
+      }),
+      'recorded',
+    )
+    t.equal(
+      await outbox.writeReceipt({
+        channel: 'sms',
+        providerId: 'SM1',
+        status: 'undelivered',
+        errorCode: '30005',
+        at: at + 5,
+      }),
+      'recorded',
+    )
+    t.equal(
+      await outbox.writeReceipt({
+        channel: 'sms',
+        providerId: 'SM1',
+        status: 'sent',
+        errorCode: null,
+        at: at + 9,
+      }),
+      'stale',
+    )
+    t.equal(
+      await outbox.writeReceipt({
+        channel: 'sms',
+        providerId: 'SM1',
+        status: 'undelivered',
+        errorCode: '30005',
+        at: at + 9,
+      }),
       'stale',
       'the same again',
     )
     t.same((await view(id)).receipt, { status: 'undelivered', errorCode: '30005', at: at + 5 })
     t.equal((await view(id)).state, 'sent', 'the state stays')
-    t.equal(await outbox.writeReceipt('sms', 'SM2', 'delivered', null, at), 'unknown')
     t.equal(
-      await outbox.writeReceipt('email', 'SM1', 'delivered', null, at),
+      await outbox.writeReceipt({
+        channel: 'sms',
+        providerId: 'SM2',
+        status: 'delivered',
+        errorCode: null,
+        at: at,
+      }),
+      'unknown',
+    )
+    t.equal(
+      await outbox.writeReceipt({
+        channel: 'email',
+        providerId: 'SM1',
+        status: 'delivered',
+        errorCode: null,
+        at: at,
+      }),
       'unknown',
       'of the other channel',
     )

@@ -6,9 +6,14 @@ import { AUTH_TOKEN } from '../../rigs/twilio-server.ts'
 const PUBLIC_URL = 'https://callbacks.example.com'
 const PATH = '/receipt/twilio'
 
-function report(rig: ServiceRig, fields: Record<string, string>, more: Record<string, string> = {}) {
-  const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}${PATH}`, fields)
-  return rig.ask(PATH, {
+function report(
+  rig: ServiceRig,
+  fields: Record<string, string>,
+  more: Record<string, string> = {},
+  path = PATH,
+) {
+  const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}${path}`, fields)
+  return rig.ask(path, {
     method: 'POST',
     headers: {
       'content-type': 'application/x-www-form-urlencoded',
@@ -26,12 +31,21 @@ async function sent(rig: ServiceRig) {
   return String(final()?.['provider_id'])
 }
 
+const REPORT = { MessageSid: 'SM0123', MessageStatus: 'delivered' }
+
+/** Where Twilio was told to report on its only message. */
+function pathOfReport(rig: ServiceRig): string {
+  const { pathname, search } = new URL(String(rig.twilio.requests[0]?.form['StatusCallback']))
+  return `${pathname}${search}`
+}
+
 const received = async (rig: ServiceRig) => (await fetch(`${rig.service().adminUrl}/console/messages`)).text()
 
 t.test('Twilio is told where to report, and what it reports is shown and counted', async t => {
   const rig = await startRig(t, { PUBLIC_URL })
   const sid = await sent(rig)
-  t.equal(rig.twilio.requests.at(-1)?.form['StatusCallback'], `${PUBLIC_URL}${PATH}`)
+  const id = String(rig.events().find(each => each['event'] === 'final')?.['id'])
+  t.equal(rig.twilio.requests.at(-1)?.form['StatusCallback'], `${PUBLIC_URL}${PATH}?id=${id}`)
   const answer = await report(rig, {
     MessageSid: sid,
     MessageStatus: 'undelivered',
@@ -47,6 +61,49 @@ t.test('Twilio is told where to report, and what it reports is shown and counted
     'no number in the log',
   )
 })
+
+t.test('a report that is here before Twilio’s answer is kept with its message', async t => {
+  const rig = await startRig(t, { PUBLIC_URL, ANSWER_WITHIN_MS: '300' })
+  rig.twilio.fault = () => ({ is: 'delay', ms: 1500 })
+  await rig.post('sms', smsBody())
+  t.equal((await report(rig, REPORT, {}, pathOfReport(rig))).status, 204)
+  t.match(
+    rig.events().filter(each => each['event'] === 'receipt'),
+    [{ result: 'recorded', provider_id: 'SM0123' }],
+  )
+  t.match(await received(rig), 'delivered')
+})
+
+t.test('a report on a message whose request was lost settles it, and no second SMS goes out', async t => {
+  const rig = await startRig(t, { PUBLIC_URL, ANSWER_WITHIN_MS: '300' })
+  rig.twilio.fault = () => ({ is: 'reset', accept: true })
+  await rig.post('sms', smsBody())
+  await until(() => rig.events().some(each => each['outcome'] === 'ambiguous'), 'the end of the attempt')
+  t.equal((await report(rig, REPORT, {}, pathOfReport(rig))).status, 204)
+  const final = () => rig.events().find(each => each['event'] === 'final')
+  await until(() => final() !== undefined, 'the end')
+  t.match(final(), { state: 'sent' })
+  t.equal(rig.twilio.requests.filter(({ method }) => method === 'POST').length, 1)
+})
+
+t.test(
+  'a report whose query was changed is forged; one about a message that is not ours is unknown',
+  async t => {
+    const rig = await startRig(t, { PUBLIC_URL, LOG_LEVEL: 'debug' })
+    const fields = { MessageSid: 'SM0123', MessageStatus: 'sent' }
+    const [ours, theirs] = ['a', 'b'].map(digit => `${PATH}?id=${digit.repeat(32)}`)
+    const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}${ours}`, fields)
+    t.equal((await report(rig, fields, { 'x-twilio-signature': signature }, theirs)).status, 403)
+    t.equal((await report(rig, fields, {}, ours)).status, 204)
+    t.match(
+      rig
+        .events()
+        .filter(each => each['event'] === 'receipt')
+        .map(each => each['result']),
+      ['forged', 'unknown'],
+    )
+  },
+)
 
 t.test('a late `sent` does not undo `delivered`', async t => {
   const rig = await startRig(t, { PUBLIC_URL })
