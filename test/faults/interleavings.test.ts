@@ -25,7 +25,7 @@ async function codesThatCame(stage: Stage): Promise<readonly string[]> {
 }
 
 t.test('code A waits, B supersedes it, the platform says A again: only B comes', async t => {
-  const stage = await openAt(t)
+  const stage = await openAt(t, { ANSWER_WITHIN_MS: '5000' })
   const { driver } = stage
   const a = stage.callback('email', { person: 7 })
   const b = stage.callback('email', { person: 7 })
@@ -34,7 +34,7 @@ t.test('code A waits, B supersedes it, the platform says A again: only B comes',
   t.equal((await driver.post(b)).errCode, 0)
   const again = await driver.post(a)
   t.equal(again.errCode, 0, 'said again, answered again')
-  t.ok(again.answeredAt - again.askedAt < 150, 'at once: what became of it is known')
+  t.ok(again.answeredAt - again.askedAt < 2500, 'at once: what became of it is known')
   stage.smtp.act = undefined
   t.same(await codesThatCame(stage), [b.code])
   const { breaches, ...found } = await stage.finish()
