@@ -6,6 +6,7 @@ import type { UnreportedEnds } from '../unreported.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
 import { createMessageWriter, type MessageWriter } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import { LIVE_GROUP } from './schema.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
 
 export interface AcceptDeps {
@@ -75,11 +76,13 @@ async function lockAndRead(
   const [, , endable, duplicates, backlog] = await together(
     client.query('BEGIN'),
     ask(client, LOCK_RECIPIENTS, recipients),
-    ask(client, ENDABLE, [...groups], dedupeKeys, now),
+    ask(client, ENDABLE, [...groups], recipients, dedupeKeys, now),
     ask(client, DUPLICATES, recipients, dedupeKeys),
     ask(client, BACKLOG),
   )
-  const locked = new Map(endable.rows.map(each => [each['seq'] as number, rowOf(each)]))
+  // One that ended while its lock was waited for is nobody's any more.
+  const live = endable.rows.filter(each => each['final_at'] === null)
+  const locked = new Map(live.map(each => [each['seq'] as number, rowOf(each)]))
   const byGroup = new Map<string, Row[]>()
   for (const row of locked.values()) {
     if (row.groupKey === null || !groups.has(row.groupKey)) continue
@@ -182,17 +185,20 @@ const DUPLICATES: Statement = {
   text: `SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
     CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.recipient_hash, m.dedupe_key FROM courier_messages m
       WHERE m.recipient_hash = asked.recipient_hash AND m.dedupe_key = asked.dedupe_key
-      ORDER BY m.seq DESC LIMIT 1) AS m`,
+      ORDER BY -m.seq LIMIT 1) AS m`,
 }
 const ENDABLE: Statement = {
   name: 'endable',
   // The live codes of the groups, and duplicates whose life is over; in one statement, so that they are locked in order.
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
-    WHERE m.final_at IS NULL AND m.seq IN (
-      SELECT seq FROM courier_messages WHERE group_key = ANY($1::text[]) AND final_at IS NULL
+  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY(ARRAY(
+      SELECT g.seq FROM unnest($1::text[]) AS asked(key)
+      CROSS JOIN LATERAL (SELECT seq FROM courier_messages WHERE ${LIVE_GROUP} = asked.key) AS g
       UNION ALL
-      SELECT seq FROM courier_messages WHERE dedupe_key = ANY($2::text[]) AND final_at IS NULL
-        AND state = 'queued' AND expires_at <= $3::bigint)
+      SELECT d.seq FROM unnest($2::text[], $3::text[]) AS asked(recipient_hash, dedupe_key)
+      CROSS JOIN LATERAL (SELECT o.seq, o.state, o.expires_at FROM courier_messages o
+        WHERE o.recipient_hash = asked.recipient_hash AND o.dedupe_key = asked.dedupe_key
+        ORDER BY -o.seq LIMIT 1) AS d
+      WHERE d.state = 'queued' AND d.expires_at <= $4::bigint))
     ORDER BY m.seq FOR UPDATE`,
 }
 const BACKLOG: Statement = {

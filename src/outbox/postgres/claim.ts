@@ -253,7 +253,8 @@ const ANY_DUE: Statement = {
 const NEXT: Statement = {
   name: 'next-due',
   text: `SELECT least(
-    (SELECT min(due_at) FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 0),
-    (SELECT min(due_at) FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 1),
-    (SELECT min(lease_until) FROM courier_messages WHERE lease_until IS NOT NULL AND channel = $1)) AS at`,
+    (SELECT due_at FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 0 ORDER BY due_at LIMIT 1),
+    (SELECT due_at FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 1 ORDER BY due_at LIMIT 1),
+    (SELECT lease_until FROM courier_messages WHERE lease_until IS NOT NULL AND channel = $1
+      ORDER BY lease_until LIMIT 1)) AS at`,
 }

@@ -1,0 +1,160 @@
+import pg from 'pg'
+import t from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { lease, NOON, record, sample, testClock } from './samples.ts'
+
+const LIVE_ROWS = 20_000
+/** A node of a plan may look at so many rows of messages in all its loops: some hundred are moved or ended at a time. */
+const MOST_ROWS = 600
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Join Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+interface LoggedPlan {
+  readonly text: string
+  readonly plan: PlanNode
+}
+
+/** The plans that auto_explain has written into the server's log, with what each node really did. */
+function readPlans(log: string): readonly LoggedPlan[] {
+  return [...log.matchAll(/ plan:\n((?:\t.*\n)+)/g)].map(([, json = '']) => {
+    const { 'Query Text': text, Plan: plan } = JSON.parse(json) as Record<string, unknown>
+    return { text: String(text), plan: plan as PlanNode }
+  })
+}
+
+/** The nodes that walked through messages. */
+function findScans(node: PlanNode): readonly string[] {
+  const inner = (node.Plans ?? []).flatMap(findScans)
+  const removed =
+    (node['Rows Removed by Filter'] ?? 0) +
+    (node['Rows Removed by Join Filter'] ?? 0) +
+    (node['Rows Removed by Index Recheck'] ?? 0)
+  const rows = (node['Actual Rows'] + removed) * node['Actual Loops']
+  const ofMessages = node['Relation Name'] === 'courier_messages'
+  if ((ofMessages && node['Node Type'] === 'Seq Scan') || rows > MOST_ROWS)
+    return [...inner, `${node['Node Type']} of ${rows} rows`]
+  return inner
+}
+
+/** What the planner knows of the messages before there are many: it must not matter. */
+const STATISTICS = {
+  'no statistics': '',
+  // As in a service whose backlog was empty when they were made: nothing is live, and everybody says the same.
+  'statistics of a time without a backlog': `
+    INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at,
+      final_at, dedupe_key, recipient_hash, group_key, begun, masked_recipient)
+    SELECT 'f' || n, 'email', 'activation-code', 'code', 0, 'sent', 1, 0, ${NOON}, ${NOON}, ${NOON}, 'd', 'r', 'g', true, 'm'
+    FROM generate_series(1, 5000) AS n;
+    ANALYZE courier_messages`,
+} as const
+
+t.test('no statement walks through the live messages', { skip: noPostgres }, async t => {
+  const rig = await startPostgres()
+  t.teardown(() => rig.close())
+
+  for (const [name, statistics] of Object.entries(STATISTICS)) {
+    for (const planCacheMode of ['force_custom_plan', 'force_generic_plan']) {
+      await t.test(`${name}, ${planCacheMode}`, async t => {
+        const url = new URL(await rig.url())
+        const options = url.searchParams.get('options') ?? ''
+        const explain = ['log_min_duration=0', 'log_analyze=on', 'log_timing=off', 'log_format=json']
+          .map(each => `-c auto_explain.${each}`)
+          .join(' ')
+        url.searchParams.set(
+          'options',
+          `${options} -c plan_cache_mode=${planCacheMode} -c session_preload_libraries=auto_explain ${explain}`,
+        )
+        const clock = testClock()
+        const storeKeys = createStoreKeys('a secret of the tests, long enough')
+        const settings = { clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 }
+        const outbox = await createPostgresOutbox({ ...settings, url: url.href, statementTimeoutMs: 20_000 })
+        t.teardown(() => outbox.close())
+        await fill(url.href, options, statistics)
+        const before = (await rig.log()).length
+        await useEveryStatement(outbox, clock)
+        const plans = readPlans((await rig.log()).slice(before)).filter(({ text }) =>
+          text.includes('courier_messages'),
+        )
+        const bad = plans.flatMap(({ text, plan }) =>
+          findScans(plan).map(scan => `${scan}: ${text.slice(0, 120)}`),
+        )
+        t.same([...new Set(bad)], [])
+        const texts = new Set(plans.map(({ text }) => text))
+        t.ok(texts.size >= 12, `${texts.size} statements were seen`)
+      })
+    }
+  }
+})
+
+/** Makes statistics, then 20,000 messages that wait, in groups and of recipients of their own. */
+async function fill(url: string, options: string, statistics: string): Promise<void> {
+  const quiet = new URL(url)
+  quiet.searchParams.set('options', options)
+  const client = new pg.Client(quiet.href)
+  await client.connect()
+  await client.query('ALTER TABLE courier_messages SET (autovacuum_enabled = off)')
+  if (statistics !== '') await client.query(statistics)
+  await client
+    .query(
+      `INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
+        expires_at, due_at, dedupe_key, recipient_hash, group_key, begun, masked_recipient)
+      SELECT 'w' || n, CASE n % 2 WHEN 0 THEN 'email' ELSE 'sms' END, 'activation-code', 'code', n % 2, 'queued', 0, 1, 0,
+        ${NOON}, ${NOON} + 3600000, ${NOON} + 600000 + n, 'd' || n, 'r' || n, 'g' || n, false, 'm'
+      FROM generate_series(1, ${LIVE_ROWS}) AS n`,
+    )
+    .finally(() => client.end())
+}
+
+/** Calls whatever the service's work calls, each some times. */
+async function useEveryStatement(outbox: Outbox, clock: ReturnType<typeof testClock>): Promise<void> {
+  for (let n = 0; n < 3; n += 1) {
+    const of = (name: string, more: object = {}) =>
+      sample(clock, { recipient: `${name}${n}@example.com`, ...more })
+    const held = { ...lease(clock), begins: true }
+    const handed = of('handed', { lease: held })
+    const short = of('short', { lifeMs: 1000, lease: undefined })
+    await outbox.accept([handed, short, ...Array.from({ length: 20 }, (_, k) => of(`many${k}-`))])
+    await outbox.accept([of('handed', { code: '2' }), of('many1-', { code: '2' })])
+    await outbox.accept([handed])
+    clock.advance(1500)
+    await outbox.accept([of('short')])
+    const { messages } = await outbox.claim('email', 5, 60_000)
+    await Promise.all(messages.map(each => outbox.beginAttempt(each.id, each.lease)))
+    await Promise.all(
+      messages.map((each, k) =>
+        outbox.settle(
+          each.id,
+          each.lease,
+          k % 2 === 0
+            ? {
+                to: 'final',
+                state: 'sent',
+                answer: null,
+                providerId: each.id,
+                records: [record(clock, 'sent')],
+              }
+            : { to: 'queued', dueAt: clock.now() + 1000, ambiguous: 1 },
+        ),
+      ),
+    )
+    const report = { channel: 'email', status: 'delivered', errorCode: null, at: clock.now() } as const
+    await Promise.all(messages.map(({ id }) => outbox.writeReceipt({ ...report, providerId: id, id })))
+    await outbox.actions.retryMessage(messages[1]?.id ?? '')
+    await outbox.actions.cancelMessage(messages[1]?.id ?? '')
+    await outbox.queries.findMessage(handed.message.id)
+    clock.advance(61_000)
+    await outbox.claim('email', 5, 60_000)
+  }
+}
