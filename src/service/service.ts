@@ -39,6 +39,8 @@ export interface ServiceOptions {
   readonly limits?: ProviderLimits
   /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones. */
   readonly repeatPausesMs?: readonly number[]
+  /** How long a final reply may take before its attempt counts against no limit, ms; 20 s unless given. */
+  readonly replyPatienceMs?: number
 }
 
 /** Attempts in flight may finish for so long, and have so long to be aborted and settled: 15 s in all with DRAIN_SECONDS at 5. */
@@ -57,7 +59,7 @@ export async function startService(
   env: Readonly<Record<string, string | undefined>>,
   options: ServiceOptions = {},
 ): Promise<Service> {
-  const { dotenvPath, wall = Date.now, clock = createClock(wall), limits, repeatPausesMs } = options
+  const { dotenvPath, wall = Date.now, clock = createClock(wall) } = options
   const config = loadConfig({ env, dotenvPath, readFile: path => readFileSync(path, 'utf8') })
   const log = createLog(config.LOG_LEVEL, options.log)
   for (const warning of config.warnings) log.warn({ event: 'setting' }, warning)
@@ -70,8 +72,9 @@ export async function startService(
     clock,
     random: Math.random,
     wall,
-    limits,
-    repeatPausesMs,
+    limits: options.limits,
+    repeatPausesMs: options.repeatPausesMs,
+    replyPatienceMs: options.replyPatienceMs,
     certificate: () => watch?.current() ?? certificate ?? null,
     renewalRefused: () => watch?.refused() ?? null,
     urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),

@@ -61,6 +61,7 @@ export interface WiringOptions {
   /** Limits that no setting changes; those that are not given are the usual ones. */
   readonly limits?: ProviderLimits
   readonly repeatPausesMs?: readonly number[] | undefined
+  readonly replyPatienceMs?: number
 }
 
 export interface ServiceParts {
