@@ -1,5 +1,7 @@
 import t from 'tap'
 import { playSwallowedReplies } from './swallowed-replies.ts'
 
+t.setTimeout(240_000)
+
 // The usual patience and the usual pauses; the usual limit of a reply is five minutes.
 playSwallowedReplies(t, { replyMs: 60_000, patienceMs: 20_000, options: { repeatPausesMs: undefined } })

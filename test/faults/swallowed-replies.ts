@@ -18,35 +18,38 @@ const SLACK_MS = 5000
 
 /** A mail server swallows ten replies after the dot: all places wait for them, and new mail must not. */
 export function playSwallowedReplies(t: Test, { replyMs, patienceMs, options }: SwallowedRun): void {
-  t.test('new mail flows again once the patience with ten swallowed replies is over', async t => {
-    t.setTimeout(replyMs + 120_000)
-    const limits = { ...PATIENT, smtp: { ...PATIENT.smtp, replyMs } }
-    const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' }, { ...options, limits })
-    let dots = 0
-    const { asked, met } = counting(({ step }: SmtpMoment) => {
-      if (step !== 'dot' || dots === SWALLOWED) return undefined
-      dots += 1
-      return { is: 'stall', accept: dots % 2 === 0 } as const
-    })
-    stage.smtp.act = asked
-    const swallowed = stage.driver.load(stage.callbacks('email', SWALLOWED), SWALLOWED)
-    await met(SWALLOWED)
-    const swallowedAt = Date.now()
-    await swallowed
-    const fresh = stage.callbacks('email', BEHIND)
-    await stage.driver.load(fresh, BEHIND)
-    const codes = new Set(fresh.map(each => each.code))
-    const arrived = () => stage.arrivals().filter(each => codes.has(each.code))
-    for (const end = swallowedAt + replyMs; arrived().length < BEHIND && Date.now() < end; ) await pause(20)
-    const flowing = (arrived()[0]?.at ?? Infinity) - swallowedAt
-    t.equal(arrived().length, BEHIND, 'all new mail arrived while the swallowed replies were waited for')
-    t.ok(flowing <= patienceMs + SLACK_MS, `new mail flowed after ${flowing} ms`)
-    await stage.atRest(90_000)
-    const { breaches, ...found } = await stage.finish()
-    const count = SWALLOWED + BEHIND
-    t.same(breaches, [], 'each copy is explained by the timeline')
-    t.match(found, { answered: count, delivered: count, lost: 0, unknown: 0, ambiguous: SWALLOWED })
-    t.match(found, { states: { sent: count } })
-    t.equal(found.copies, SWALLOWED / 2, 'one copy of each that had been taken')
-  })
+  t.test(
+    'new mail flows again once the patience with ten swallowed replies is over',
+    { timeout: 240_000 },
+    async t => {
+      const limits = { ...PATIENT, smtp: { ...PATIENT.smtp, replyMs } }
+      const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' }, { ...options, limits })
+      let dots = 0
+      const { asked, met } = counting(({ step }: SmtpMoment) => {
+        if (step !== 'dot' || dots === SWALLOWED) return undefined
+        dots += 1
+        return { is: 'stall', accept: dots % 2 === 0 } as const
+      })
+      stage.smtp.act = asked
+      const swallowed = stage.driver.load(stage.callbacks('email', SWALLOWED), SWALLOWED)
+      await met(SWALLOWED)
+      const swallowedAt = Date.now()
+      await swallowed
+      const fresh = stage.callbacks('email', BEHIND)
+      await stage.driver.load(fresh, BEHIND)
+      const codes = new Set(fresh.map(each => each.code))
+      const arrived = () => stage.arrivals().filter(each => codes.has(each.code))
+      for (const end = swallowedAt + replyMs; arrived().length < BEHIND && Date.now() < end; ) await pause(20)
+      const flowing = (arrived()[0]?.at ?? Infinity) - swallowedAt
+      t.equal(arrived().length, BEHIND, 'all new mail arrived while the swallowed replies were waited for')
+      t.ok(flowing <= patienceMs + SLACK_MS, `new mail flowed after ${flowing} ms`)
+      await stage.atRest(90_000)
+      const { breaches, ...found } = await stage.finish()
+      const count = SWALLOWED + BEHIND
+      t.same(breaches, [], 'each copy is explained by the timeline')
+      t.match(found, { answered: count, delivered: count, lost: 0, unknown: 0, ambiguous: SWALLOWED })
+      t.match(found, { states: { sent: count } })
+      t.equal(found.copies, SWALLOWED / 2, 'one copy of each that had been taken')
+    },
+  )
 }
