@@ -9,6 +9,8 @@ export interface Run {
   /** From its start to its death, ms. */
   readonly upMs: number
   readonly answers: readonly Answered[]
+  /** Ids of the messages that were being sent when it was killed. */
+  readonly begun: readonly string[]
 }
 
 type Say = (line: string) => void
@@ -22,6 +24,8 @@ const COLUMNS = [
   'lost',
   'duplicated',
   'ambiguous',
+  'unknown',
+  'in flight',
 ] as const
 
 /** A line for each run: what became of the messages that were first posted in it. */
@@ -46,24 +50,27 @@ export function printRuns(runs: readonly Run[], judgement: Judgement, say: Say):
       count(each => each.lost),
       count(each => each.copies > 1),
       count(each => (each.row?.ambiguous ?? 0) > 0),
+      count(each => each.row?.state === 'unknown'),
+      run.begun.length,
     ]
     say(cells.map(cell => pad(String(cell))).join('') + (run.early ? '  killed while it started' : ''))
   }
 }
 
 export function printTotal(runs: readonly Run[], judgement: Judgement, seconds: number, say: Say): void {
-  const { answered, delivered, lost, duplicated, ambiguous, unknown, unknownNotArrived, breaches } = judgement
+  const { answered, delivered, lost, duplicated, copies, ambiguous, unknown, unknownNotArrived, breaches } =
+    judgement
   say('')
   say(`loops       ${runs.length}, ${runs.filter(each => each.early).length} of them killed while starting`)
   say(`answered 0  ${answered}`)
   say(`delivered   ${delivered}`)
   say(`lost        ${lost}`)
+  say(`unknown     ${unknown}, ${unknownNotArrived} of them did not arrive`)
+  say(`duplicated  ${duplicated}, each with an ambiguous attempt on record, unless said below`)
   say(
-    `duplicated  ${duplicated}, each with an ambiguous attempt on record, none more than once, unless said below`,
+    `copies      ${copies} beyond the first; ${runs.flatMap(run => run.begun).length} messages were being sent at the kills`,
   )
-  say(
-    `ambiguous   ${ambiguous}; of them ${unknown} ended unknown, ${unknownNotArrived} of those did not arrive`,
-  )
+  say(`ambiguous   ${ambiguous}`)
   say(`no answer   ${judgement.unanswered} callbacks; refused ${judgement.refused}`)
   say(`states      ${JSON.stringify(judgement.states)}`)
   say(`took        ${seconds.toFixed(1)} s, ${(seconds / runs.length).toFixed(2)} s a loop`)

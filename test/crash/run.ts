@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { callbackKey } from '../../src/callback/key.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { journalPath, readAttemptJournal } from '../../src/outbox/sqlite/attempt-journal.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
-import { judge, readRows } from '../faults/checker.ts'
+import { judge, type Row, readRows } from '../faults/checker.ts'
 import { type Answered, createDriver, type Driver } from '../faults/driver.ts'
 import { backlogOf, pause } from '../faults/stage.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
@@ -14,15 +15,18 @@ import { spawnWaiting } from './service.ts'
 import { loadSettings } from './settings.ts'
 import { startSinks } from './sinks.ts'
 
-const USAGE = `npm run test:crash -- [--loops 50] [--seed N]
+const USAGE = `npm run test:crash -- [--loops 50] [--seed N] | --every 2000 --minutes 5
 
 Kills the service (SIGKILL) at a random moment under load, starts it again on the same store, and so on; then lets it
-finish. Joins what was answered with what arrived and what the store says. Ends with 1 when a message that was answered
-0 is lost, when one came twice without an ambiguous attempt on record, or came more than twice.`
+finish. With --every it is killed so many ms after each start, for some minutes. Joins what was answered with what
+arrived and what the store says. Ends with 1 when a message that was answered 0 is lost or unknown, when a copy came
+without an ambiguous attempt on record, or when an attempt is on record that was not under way at the kill.`
 
 const { values } = parseArgs({
   options: {
     loops: { type: 'string', default: '50' },
+    every: { type: 'string' },
+    minutes: { type: 'string', default: '5' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     help: { type: 'boolean', default: false },
   },
@@ -50,7 +54,8 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-async function main(loops: number, seed: number): Promise<number> {
+/** @param everyMs after each start it is killed, for as many loops; a random moment unless given. */
+async function main(loops: number, seed: number, everyMs?: number): Promise<number> {
   const random = randomFrom(seed)
   const began = performance.now()
   const directory = await mkdtemp(join(tmpdir(), 'courier-crash-'))
@@ -76,6 +81,13 @@ async function main(loops: number, seed: number): Promise<number> {
 
   const answers: Answered[] = []
   const runs: Run[] = []
+  let inJournal: ReadonlySet<string> | null = null
+  /** Which messages were being sent when it was killed. A life that ended early may have left the journal as it was. */
+  const readBegun = (early: boolean): readonly string[] => {
+    const before = inJournal
+    inJournal = readAttemptJournal(journalPath(store))
+    return [...(inJournal ?? [])].filter(id => !early || before?.has(id) !== true)
+  }
   const callbackOf = createCallbacks()
   let again: Callback[] = []
   let next = spawnWaiting(env)
@@ -87,11 +99,18 @@ async function main(loops: number, seed: number): Promise<number> {
       const startedAt = performance.now()
       const starting = service.go()
       const last = loop > loops
-      if (!last && random() < EARLY) setTimeout(() => service.kill('SIGKILL'), random() * 200)
+      if (!last && everyMs === undefined && random() < EARLY)
+        setTimeout(() => service.kill('SIGKILL'), random() * 200)
       const at = await starting
       if (at === null) {
         if ((await service.ended) !== 'SIGKILL') throw new Error(`it did not start: ${service.complaints()}`)
-        runs.push({ loop, early: true, upMs: performance.now() - startedAt, answers: [] })
+        runs.push({
+          loop,
+          early: true,
+          upMs: performance.now() - startedAt,
+          answers: [],
+          begun: readBegun(true),
+        })
         continue
       }
       if (last) {
@@ -100,8 +119,10 @@ async function main(loops: number, seed: number): Promise<number> {
       }
       const driver = createDriver({ urls: () => urlsAt(at.publicUrl), ca: cert, connections: 32 })
       const load = callers(driver, callbackOf, again)
-      await underLoad(driver, random() * ANSWERS)
-      await pause(random() * MOMENT_MS)
+      if (everyMs === undefined) {
+        await underLoad(driver, random() * ANSWERS)
+        await pause(random() * MOMENT_MS)
+      } else await pause(everyMs)
       service.kill('SIGKILL')
       await Promise.all([load.stop(), service.ended])
       await driver.close()
@@ -110,20 +131,42 @@ async function main(loops: number, seed: number): Promise<number> {
       again = driver.record
         .filter(each => each.status === undefined && random() < 0.5)
         .map(each => each.callback)
-      runs.push({ loop, early: false, upMs: performance.now() - startedAt, answers: driver.record })
+      runs.push({
+        loop,
+        early: false,
+        upMs: performance.now() - startedAt,
+        answers: driver.record,
+        begun: readBegun(false),
+      })
       progress(loop, loops, answers.length, began)
     }
     const { recipientHash } = createStoreKeys(SECRET)
-    const judgement = judge({ answers, arrivals: sinks.arrivals, rows: readRows(store), recipientHash })
-    printRuns(runs, judgement, line => process.stdout.write(`${line}\n`))
-    printTotal(runs, judgement, (performance.now() - began) / 1000, line => process.stdout.write(`${line}\n`))
-    return judgement.lost > 0 || judgement.breaches.length > 0 ? 1 : 0
+    const rows = readRows(store)
+    const judged = judge({ answers, arrivals: sinks.arrivals, rows, recipientHash })
+    const judgement = { ...judged, breaches: [...judged.breaches, ...findNeverBegun(runs, rows)] }
+    const print = (line: string) => process.stdout.write(`${line}\n`)
+    printRuns(runs, judgement, print)
+    printTotal(runs, judgement, (performance.now() - began) / 1000, print)
+    return judgement.lost > 0 || judgement.unknown > 0 || judgement.breaches.length > 0 ? 1 : 0
   } finally {
     next.kill('SIGKILL')
     await next.ended
     await sinks.close()
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+/** A message that merely waited in memory when the process was killed is not ambiguous. */
+function findNeverBegun(runs: readonly Run[], rows: readonly Row[]): readonly string[] {
+  const begun = new Map<string, number>()
+  for (const id of runs.flatMap(run => run.begun)) begun.set(id, (begun.get(id) ?? 0) + 1)
+  return rows.flatMap(({ id, timeline }) => {
+    const lost = timeline.filter(({ outcome }) => outcome === 'lease-lost').length
+    const times = begun.get(id) ?? 0
+    return lost > times
+      ? [`${id}: ${lost} lost attempts on record, and it was being sent at ${times} kills`]
+      : []
+  })
 }
 
 /** Posts callback after callback on both channels until it is stopped; first those that are said again. */
@@ -177,4 +220,7 @@ if (values.help) {
   process.stdout.write(`${USAGE}\n`)
   process.exit(0)
 }
-process.exit(await main(Number(values.loops), Number(values.seed)))
+const every = values.every === undefined ? undefined : Number(values.every)
+const loops =
+  every === undefined ? Number(values.loops) : Math.ceil((Number(values.minutes) * 60_000) / every)
+process.exit(await main(loops, Number(values.seed), every))

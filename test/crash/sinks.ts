@@ -31,7 +31,7 @@ export async function startSinks(delayMs: () => number): Promise<Sinks> {
   const twilio = createTwilioStandIn({
     accountSid: ACCOUNT_SID,
     authToken: AUTH_TOKEN,
-    keep: 1,
+    keep: 1_000_000,
     fault: () => ({ is: 'delay', ms: delayMs() }),
     onMessage: ({ to, body, at }) =>
       void arrivals.push({ channel: 'sms', to, code: CODE.exec(body)?.[0] ?? '', id: undefined, at }),
