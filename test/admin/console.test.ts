@@ -116,6 +116,11 @@ t.test('what waits can be tried now or cancelled', async t => {
   const waiting = await read(rig, `/console/messages/${retried}`)
   t.match(waiting, 'Try now')
   t.match(waiting, '20429')
+  // The second one is asked for when the pause after the first answer is over.
+  await until(
+    async () => (await read(rig, `/console/messages/${cancelled}`)).includes('20429'),
+    'its own answer',
+  )
   rig.twilio.fault = undefined
   t.equal((await form(rig, `/console/messages/${cancelled}`, { do: 'cancel' })).status, 303)
   t.match(await read(rig, `/console/messages/${cancelled}`), 'cancelled')

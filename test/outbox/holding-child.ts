@@ -18,7 +18,7 @@ const outbox = await createPostgresOutbox({
   heartbeats: { everyMs: 150, sureMs: 1200, goneMs: 2500 },
 })
 const token = outbox.sharedLeases?.newLeaseToken() ?? ''
-const given = sample(clock, { lease: { token, until: Date.now() + 3_600_000 } })
+const given = sample(clock, { lease: { token, until: Date.now() + 3_600_000, begins: true } })
 await outbox.accept([given])
 process.stdout.write(`${given.message.id}\n`)
 setInterval(() => {}, 1000)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { NOON, sample, testClock } from './samples.ts'
 
@@ -45,10 +46,14 @@ t.test('what a dead process was sending is taken over, with no more than its lif
   const before = await start(NOON)
   const given = sample(before.clock, { lifeMs: 600_000 })
   await before.outbox.accept([given])
-  await before.outbox.claim('email', 1, 60_000)
+  const [claimed] = (await before.outbox.claim('email', 1, 60_000)).messages
+  if (claimed === undefined) throw new Error('nothing was due')
+  await before.outbox.beginAttempt(claimed.id, claimed.lease)
   await before.outbox.close()
 
   const after = await start(NOON - HOUR)
+  await after.outbox.claim('email', 10, 60_000)
+  after.clock.advance(LOST_LEASE_PAUSE_MS)
   const { messages } = await after.outbox.claim('email', 10, 60_000)
   t.match(messages, [{ id: given.message.id, ambiguous: 1, expiresAt: NOON - HOUR + 600_000 }])
   await after.outbox.close()

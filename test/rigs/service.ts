@@ -204,8 +204,8 @@ export function shown(text: unknown): string {
 }
 
 /** Resolves when `is` holds; rejects after `ms`. */
-export async function until(is: () => boolean, what: string, ms = 5000): Promise<void> {
-  for (const end = performance.now() + ms; !is(); ) {
+export async function until(is: () => boolean | Promise<boolean>, what: string, ms = 5000): Promise<void> {
+  for (const end = performance.now() + ms; !(await is()); ) {
     if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
