@@ -4,12 +4,13 @@ import { parseArgs } from 'node:util'
 import { type Figure, formatFigures } from './figures.ts'
 import { measureBacklog } from './measures/backlog.ts'
 import { measureColdStart } from './measures/cold-start.ts'
+import { measureLimit } from './measures/limit.ts'
 import { measureEmail, measureSms } from './measures/rates.ts'
 import { measureReplicas } from './measures/replicas.ts'
 import { measureValidation } from './measures/validation.ts'
 import { openSession, type Session } from './session.ts'
 
-const USAGE = `npm run bench -- [--only email,sms,get,cold,backlog,replicas] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
+const USAGE = `npm run bench -- [--only email,limit,sms,get,cold,backlog,replicas] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds. Ends with 1 when a message was lost, doubled or wrongly answered.`
@@ -18,6 +19,7 @@ const MEASURES: Readonly<
   Record<string, (session: Session, backlogs: readonly number[]) => Promise<Figure[]>>
 > = {
   email: measureEmail,
+  limit: measureLimit,
   sms: measureSms,
   get: measureValidation,
   cold: measureColdStart,

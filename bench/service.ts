@@ -29,6 +29,8 @@ export interface ServiceOptions {
   readonly smtpPort: number
   readonly twilioPort: number
   readonly env?: Readonly<Record<string, string>>
+  /** Another program than `src/main.ts` that starts the service, of this folder. */
+  readonly program?: string
   /** Runs before the start with the service's settings, to fill the store. */
   readonly prepare?: (env: Readonly<Record<string, string>>) => Promise<void>
 }
@@ -40,7 +42,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const env = await createSettings(options, directory, port)
   await options.prepare?.(env)
   const log = join(directory, 'log')
-  const child = spawnService(env, directory, log)
+  const child = spawnService(env, directory, log, options.program)
   try {
     await waitUntilStarted(child, log)
   } catch (error) {
@@ -112,9 +114,10 @@ export function spawnService(
   env: Readonly<Record<string, string>>,
   directory: string,
   log: string,
+  program = '../src/main.ts',
 ): ChildProcess {
   const out = openSync(log, 'a')
-  const main = join(import.meta.dirname, '..', 'src', 'main.ts')
+  const main = join(import.meta.dirname, program)
   const child = spawn(process.execPath, [main, 'serve'], {
     cwd: directory,
     env: { PATH: process.env['PATH'] ?? '', ...imageSettings(), ...env },

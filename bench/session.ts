@@ -16,7 +16,7 @@ export interface Session {
   readonly ports: Readonly<Record<Channel, number>>
   readonly numbers: ReturnType<typeof createNumbers>
   readonly print: (line: string) => void
-  startService(options?: Pick<ServiceOptions, 'env' | 'prepare'>): Promise<Service>
+  startService(options?: Pick<ServiceOptions, 'env' | 'prepare' | 'program'>): Promise<Service>
   /** Ends all services that run. */
   stopServices(): Promise<void>
   /**

@@ -4,12 +4,12 @@ import net from 'node:net'
  * Starts an SMTP server that takes every mail as fast as it can: it reads the commands that the service sends, and
  * checks none of them.
  * @param onMessage gets the address of RCPT and the whole message.
- * @param latencyMs how long it waits before it accepts a message.
+ * @param latencyMs asked for each message: how long it waits before it accepts it.
  * @returns its port, any free one.
  */
 export async function startSmtpSink(
   onMessage: (recipient: string, message: Buffer) => void,
-  latencyMs = 0,
+  latencyMs = () => 0,
 ): Promise<number> {
   const server = net.createServer({ noDelay: true }, socket => takeMails(socket, onMessage, latencyMs))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -28,7 +28,7 @@ const REPLIES: Readonly<Record<string, string>> = {
 function takeMails(
   socket: net.Socket,
   onMessage: (recipient: string, message: Buffer) => void,
-  latencyMs: number,
+  latencyMs: () => number,
 ): void {
   let unread: Buffer = Buffer.alloc(0)
   let inMessage = false
@@ -46,7 +46,8 @@ function takeMails(
       if (inMessage) {
         inMessage = false
         onMessage(recipient, part)
-        if (latencyMs > 0) setTimeout(() => socket.write(ACCEPTED), latencyMs)
+        const waitMs = latencyMs()
+        if (waitMs > 0) setTimeout(() => socket.write(ACCEPTED), waitMs)
         else replies += ACCEPTED
         continue
       }

@@ -10,7 +10,7 @@ import { tlsServerOptions } from '../tls/options.ts'
 import { type CertificateWatch, watchCertificate } from '../tls/watch.ts'
 import { callbackUrls } from './callback-urls.ts'
 import { createLog } from './log.ts'
-import { createServiceParts, type ServiceParts } from './wiring.ts'
+import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
 
 /** A running service. */
 export interface Service {
@@ -41,6 +41,8 @@ export interface ServiceOptions {
   readonly repeatPausesMs?: readonly number[]
   /** How long a final reply may take before its attempt counts against no limit, ms; 20 s unless given. */
   readonly replyPatienceMs?: number
+  /** Makes the limiter of a channel; one that searches unless given. */
+  readonly createLimiter?: WiringOptions['createLimiter']
 }
 
 /** Attempts in flight may finish for so long, and have so long to be aborted and settled: 15 s in all with DRAIN_SECONDS at 5. */
@@ -75,6 +77,7 @@ export async function startService(
     limits: options.limits,
     repeatPausesMs: options.repeatPausesMs,
     replyPatienceMs: options.replyPatienceMs,
+    createLimiter: options.createLimiter,
     certificate: () => watch?.current() ?? certificate ?? null,
     renewalRefused: () => watch?.refused() ?? null,
     urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),

@@ -62,6 +62,7 @@ export interface WiringOptions {
   readonly limits?: ProviderLimits
   readonly repeatPausesMs?: readonly number[] | undefined
   readonly replyPatienceMs?: number
+  readonly createLimiter?: typeof createLimiter
 }
 
 export interface ServiceParts {
@@ -195,7 +196,7 @@ function wireDelivery(common: Common, providers: readonly Provider[]): Delivery 
       provider,
       render: renderer.render,
       breaker: createBreaker({ random }),
-      limiter: createLimiter({ most: provider.concurrency }),
+      limiter: (common.createLimiter ?? createLimiter)({ most: provider.concurrency }),
     })),
     leaseMs: attemptLimitMs + LEASE_SPARE_MS,
     attemptLimitMs,

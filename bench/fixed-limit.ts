@@ -1,0 +1,27 @@
+import type { Limiter } from '../src/delivery/limiter.ts'
+import { startService } from '../src/service/service.ts'
+
+/** Starts the service with a fixed number of attempts at once, `FIXED_LIMIT`, to compare the measured one with. */
+const fixed = Number(process.env['FIXED_LIMIT'])
+
+function createFixedLimiter(): Limiter {
+  let inFlight = 0
+  return {
+    limit: () => fixed,
+    pausedUntil: () => null,
+    get inFlight() {
+      return inFlight
+    },
+    begin(now) {
+      inFlight += 1
+      return { beganAt: now, nth: inFlight, round: 0, isNew: false }
+    },
+    end() {
+      inFlight -= 1
+    },
+    status: () => ({ limit: fixed, inFlight, most: fixed, reason: 'most', why: 'fixed', until: null }),
+  }
+}
+
+const service = await startService(process.env, { createLimiter: createFixedLimiter })
+process.once('SIGTERM', () => void service.close().then(() => process.exit(0)))
