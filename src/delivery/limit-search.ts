@@ -43,24 +43,21 @@ export interface LimitStep {
 /** How much of a change of places must arrive as rate (1: all of it) for more to be kept, or for fewer to be given up. */
 const WORTH_MORE = 0.1
 const WORTH_KEEPING = 0.05
-/** Until the first trial fails the number doubles, on little evidence: a burst is over before there is more. */
-const OPENING = { factor: 2, worth: 0.5, batches: 1, batch: 8 }
+/** Until the first trial fails the number doubles, at the first sign that it pays: a burst is over before there is more. */
+const OPENING = { factor: 2, worth: 0.5, batch: 8 }
 const MORE = 1.5
 const FEWER = 0.75
-/** Batches of attempts that are measured before a trial, and in it; of more before it the older ones weigh less. */
-const BATCHES = 4
-const MOST_BATCHES = 16
+/** Batches of attempts that are measured before a trial, and in it. */
+const BATCHES = 5
 const SMALLEST_BATCH = 16
 /**
- * Trials pause after two have failed, 1 s, doubling to 30 s, and after one of fewer places, which costs rate, ten times
- * as long as it took; unless the duration has changed by this factor since.
+ * Trials pause after two have failed, 1 s, doubling to 30 s, unless the duration has changed by this factor since. Fewer
+ * places, which cost rate, are not tried again for ten times as long as that took.
  */
 const FIRST_PAUSE_MS = 1000
 const LONGEST_PAUSE_MS = 30_000
 const PAUSE_PER_TRIAL = 10
 const SHIFT = Math.log(1.5)
-/** Durations beyond an eighth and eight times the mean count as these: a hiccup of 3 s says nothing about places. */
-const OUTLIER = Math.log(8)
 /** A load is over when not all places were needed for so long. Bursts add up to a measurement; fewer are not tried in them. */
 const LULL_MS = 1000
 
@@ -83,7 +80,8 @@ export function createLimitSearch({ start, most }: { start: number; most: number
   let nextMore = true
   let failedTrials = 0
   let nextTrialAt = Number.NEGATIVE_INFINITY
-  let meanAtLastTrial: number | undefined
+  let nextFewerAt = Number.NEGATIVE_INFINITY
+  let durationAtLastTrial: number | undefined
   let measuredAt = Number.NEGATIVE_INFINITY
   let measuredSinceLull = 0
   let step: LimitStep = { is: 'start', from: limit, to: limit }
@@ -104,24 +102,25 @@ export function createLimitSearch({ start, most }: { start: number; most: number
   }
 
   function isLull(now: number): boolean {
-    return now - measuredAt > Math.max(LULL_MS, 3 * Math.exp(before.mean))
+    return now - measuredAt > Math.max(LULL_MS, 3 * Math.exp(shortest(before)))
   }
 
   function beginTrial(now: number, ceiling: number): void {
     const from = Math.min(limit, ceiling)
     const highest = Math.min(most, ceiling)
     if (from >= highest) stopOpening()
-    if (before.batches < (opening ? OPENING.batches : BATCHES)) return
-    if (before.batches >= MOST_BATCHES) forgetHalf(before)
-    const shifted = meanAtLastTrial !== undefined && Math.abs(before.mean - meanAtLastTrial) > SHIFT
+    if (before.batches.length < (opening ? 1 : BATCHES)) return
+    const shifted =
+      durationAtLastTrial !== undefined && Math.abs(shortest(before) - durationAtLastTrial) > SHIFT
     if (now < nextTrialAt && !shifted) return
     if (shifted) failedTrials = 0
     const higher = Math.min(highest, Math.ceil(from * (opening ? OPENING.factor : MORE)))
-    const lower = measuredSinceLull < BATCHES * from ? from : Math.ceil(from * FEWER)
+    const mayTryFewer = now >= nextFewerAt && measuredSinceLull >= BATCHES * from
+    const lower = mayTryFewer ? Math.ceil(from * FEWER) : from
     const more = higher > from && (nextMore || lower === from)
     const to = more ? higher : lower
     if (to === from) return
-    meanAtLastTrial = before.mean
+    durationAtLastTrial = shortest(before)
     trial = { beganAt: now, from, limitBefore: limit, more, durations: newDurations(opening ? from : to) }
     step = { is: 'trying', from, to }
     setLimit(to)
@@ -129,14 +128,15 @@ export function createLimitSearch({ start, most }: { start: number; most: number
 
   /** Whether the trial has paid; undefined: not known yet. */
   function judge({ from, more, durations }: Trial): boolean | undefined {
-    if (durations.batches < (opening ? OPENING.batches : BATCHES)) return undefined
+    if (durations.batches.length === 0) return undefined
     const change = Math.log(limit / from)
-    const arrived = 1 - (durations.mean - before.mean) / change
-    if (opening) return arrived > OPENING.worth
-    const error = Math.hypot(standardError(before), standardError(durations)) / Math.abs(change)
-    const over = arrived - (more ? WORTH_MORE : WORTH_KEEPING)
-    // What is unsure does not raise the limit, or it would wander upwards.
-    return more ? over > error : over < 0
+    const arrived = 1 - (shortest(durations) - shortest(before)) / change
+    if (opening && arrived > OPENING.worth) return true
+    if (durations.batches.length < BATCHES) return undefined
+    const error = Math.hypot(spread(before), spread(durations)) / Math.abs(change)
+    // What is unsure does not raise the limit, or it would wander upwards; nor does it lower it when all may be lost.
+    if (more) return !opening && arrived - error > WORTH_MORE
+    return arrived < WORTH_KEEPING && arrived + error < 1
   }
 
   function endTrial(ended: Trial, paid: boolean, now: number): void {
@@ -151,13 +151,14 @@ export function createLimitSearch({ start, most }: { start: number; most: number
       return
     }
     setLimit(limitBefore)
-    if (opening) stopOpening()
-    else forgetHalf(before)
+    step = { is: 'kept', from, to }
+    // A hiccup may have ended the opening: a smaller step is tried at once.
+    if (opening) return stopOpening()
     nextMore = !more
     failedTrials += 1
-    const pause = failedTrials < 2 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failedTrials - 2), LONGEST_PAUSE_MS)
-    nextTrialAt = now + Math.max(pause, more ? 0 : PAUSE_PER_TRIAL * (now - beganAt))
-    step = { is: 'kept', from, to }
+    const pause = failedTrials < 2 ? 0 : FIRST_PAUSE_MS * 2 ** (failedTrials - 2)
+    nextTrialAt = now + Math.min(pause, LONGEST_PAUSE_MS)
+    if (!more) nextFewerAt = now + PAUSE_PER_TRIAL * (now - beganAt)
   }
 
   return {
@@ -177,9 +178,7 @@ export function createLimitSearch({ start, most }: { start: number; most: number
       measuredAt = now
       measuredSinceLull += 1
       // Half a millisecond is what a clock of whole ones cannot tell from nothing.
-      const measured = Math.log(Math.max(tookMs, 0.5))
-      const usual = before.batches > 0 ? before.mean : measured
-      addDuration(trial?.durations ?? before, Math.min(Math.max(measured, usual - OUTLIER), usual + OUTLIER))
+      addDuration(trial?.durations ?? before, Math.log(Math.max(tookMs, 0.5)))
       if (trial === undefined) return beginTrial(now, ceiling)
       const paid = judge(trial)
       if (paid !== undefined) endTrial(trial, paid, now)
@@ -208,42 +207,39 @@ export function createLimitSearch({ start, most }: { start: number; most: number
 
 /**
  * Logarithms of durations in ms, so that twice and half weigh alike and the change of a rate is a difference. They are
- * taken in batches as large as the number of places: attempts that are under way together are slow together, so only the
- * means of batches vary independently.
+ * taken in batches as large as the number of places: attempts that are under way together are slow together. Of the
+ * latest batches the one with the shortest mean counts: a hiccup of the provider, or of this process, lengthens some.
  */
 interface Durations {
   readonly batchSize: number
-  batches: number
-  mean: number
-  /** Sum of the squared distances of the batches from their mean (Welford). */
-  squares: number
+  /** Means of the latest batches, the oldest first. */
+  readonly batches: number[]
   count: number
   sum: number
 }
 
 function durationsOf(batchSize: number): Durations {
-  return { batchSize, batches: 0, mean: 0, squares: 0, count: 0, sum: 0 }
+  return { batchSize, batches: [], count: 0, sum: 0 }
 }
 
 function addDuration(durations: Durations, logarithm: number): void {
+  const { batches, batchSize } = durations
   durations.count += 1
   durations.sum += logarithm
-  if (durations.count < durations.batchSize) return
-  const batch = durations.sum / durations.count
-  durations.sum = 0
+  if (durations.count < batchSize) return
+  batches.push(durations.sum / durations.count)
+  if (batches.length > BATCHES) batches.shift()
   durations.count = 0
-  durations.batches += 1
-  const off = batch - durations.mean
-  durations.mean += off / durations.batches
-  durations.squares += off * (batch - durations.mean)
+  durations.sum = 0
 }
 
-function standardError({ batches, squares }: Durations): number {
-  return Math.sqrt(squares / batches / (batches - 1))
+/** The mean of the shortest batch; 0 before there is one. */
+function shortest({ batches }: Durations): number {
+  return batches.length === 0 ? 0 : Math.min(...batches)
 }
 
-/** Halves the weight of what is known, so that it follows the provider. */
-function forgetHalf(durations: Durations): void {
-  durations.batches /= 2
-  durations.squares /= 2
+/** How far the batch in the middle is from the shortest one. */
+function spread({ batches }: Durations): number {
+  const sorted = batches.toSorted((a, b) => a - b)
+  return (sorted[Math.floor(sorted.length / 2)] ?? 0) - (sorted[0] ?? 0)
 }

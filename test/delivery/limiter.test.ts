@@ -201,6 +201,38 @@ t.test('a server that becomes slower, faster, busier or freer is followed', asyn
   }
 })
 
+t.test('a process or a server that is held up half of the time opens all the same', async t => {
+  for (const [seed, ms] of [
+    [1, 100],
+    [2, 100],
+    [3, 20],
+    [4, 5],
+  ] as const) {
+    const makeServer: MakeServer = (time, random) => {
+      const holdUps = seededRandom(seed)
+      const spans: [number, number][] = []
+      for (let at = 0; at < 30_000; ) {
+        const from = at - Math.log(1 - holdUps()) * 7 * ms
+        at = from + holdUps() * 7 * ms
+        spans.push([from, at])
+      }
+      return hiccups(
+        time,
+        steadyServer(time, () => ms * jitter(random, 0.2)),
+        spans,
+      )
+    }
+    const forMs = 200 * ms
+    const { rate } = load(
+      makeServer,
+      { limiter: createLimiter({ most: MOST }), callers: 50, forMs },
+      { seed },
+    )
+    const best = load(makeServer, { limiter: fixedLimiter(50), callers: 50, forMs }, { seed }).rate
+    t.ok(rate >= 0.9 * best, `${ms} ms: ${rate.toFixed(0)}/s of ${best.toFixed(0)}/s`)
+  }
+})
+
 t.test('hiccups of 3 s: afterwards it is as before', async t => {
   const makeServer: MakeServer = (time, random) =>
     hiccups(
