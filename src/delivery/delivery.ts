@@ -3,7 +3,7 @@ import type { Channel } from '../messages/message.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createAttempts } from './attempt.ts'
-import { type ChannelSpec, type ChannelState, createChannelState } from './channel-state.ts'
+import { type ChannelSpec, type ChannelState, createChannelState, type Job } from './channel-state.ts'
 import { createClaims } from './claim.ts'
 import { createDisabledChannels } from './disabled-channels.ts'
 import { createInFlight } from './in-flight.ts'
@@ -58,8 +58,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     paused,
     work: (channel, task) => inFlight.add(task, () => scheduler.run(channel)),
     claimed(channel, jobs) {
-      // Newest first as they were claimed; the last one added is the next of those that came in the same millisecond.
-      for (const job of jobs.toReversed()) scheduler.add(channel, job)
+      for (const job of inOrderOfArrival(jobs)) scheduler.add(channel, job)
       // The limit may have changed while they were being claimed: there are fewer places now.
       scheduler.giveBackSurplus(channel)
       // They were claimed while the process was told to end.
@@ -187,4 +186,16 @@ function statusOf({ provider, limiter, queue, breaker, awaitingReply }: ChannelS
     breaker: breaker.state(),
     breakerUntil: breaker.openUntil(),
   }
+}
+
+/**
+ * Claimed messages in the order in which they came, which the queue keeps among those of the same millisecond. In a
+ * backlog a claim gives codes, and then everything else, newest first.
+ */
+function inOrderOfArrival(jobs: readonly Job[]): readonly Job[] {
+  const isCode = ({ message }: Job): boolean => message.purpose === 'code'
+  return [jobs.filter(isCode), jobs.filter(job => !isCode(job))].flatMap(each => {
+    const isNewestFirst = (each[0]?.message.arrivedAt ?? 0) > (each.at(-1)?.message.arrivedAt ?? 0)
+    return isNewestFirst ? each.toReversed() : each
+  })
 }

@@ -177,7 +177,8 @@ export interface Outbox {
    */
   accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]>
   /**
-   * Claims up to `limit` (0: none) due messages of a channel, codes first, newest first, and counts the attempt. Settles on
+   * Claims up to `limit` (0: none) due messages of a channel, codes first, each class in the order of `claimOrder`, and
+   * counts the attempt. Settles on
    * the way, without an attempt, what has expired; takes over what has an outlived lease: as an ambiguous
    * attempt if it had begun (`ambiguous` counts it), as none if it had not.
    * `settled` names what it made final. `nextDueAt`: when to ask again at the latest if nothing new comes; null:

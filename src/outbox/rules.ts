@@ -83,6 +83,20 @@ export function rankOfPurpose(purpose: string): 0 | 1 {
   return purpose === 'code' ? 0 : 1
 }
 
+/** From this wait of the first of a class on, ms, there is a backlog of it. */
+const BACKLOG_MS = 1000
+
+/**
+ * In which order the due messages of a class (codes, or everything else) are claimed: first come, first served, until
+ * there is a backlog; then newest first, where somebody is still waiting. The same as in memory, see
+ * delivery/adaptive-lifo.ts.
+ *
+ * @param oldestDueAt since when the first that came is due, ms since the epoch.
+ */
+export function claimOrder(oldestDueAt: number, now: number): 'oldest-first' | 'newest-first' {
+  return now - oldestDueAt < BACKLOG_MS ? 'oldest-first' : 'newest-first'
+}
+
 /** The attempts that a live message has had. */
 export interface AttemptHistory {
   /** Attempts, the one that ends now included. */

@@ -8,6 +8,7 @@ import {
   afterSettlement,
   answerForDuplicate,
   checkBacklog,
+  claimOrder,
   isLive,
   judgeDuplicate,
   LOST_LEASE_PAUSE_MS,
@@ -246,5 +247,11 @@ t.test('a delivery report makes sent what may have been, and nothing else', t =>
   })
   t.match(afterLostLease({ ...reported, begun: true }, 0, false), { state: 'sent' })
   t.match(afterLostLease({ ...reported, begun: false }, 0, false), { state: 'queued' })
+  t.end()
+})
+
+t.test('first come, first served, until the first has waited a second; then newest first', t => {
+  for (const waited of [-5, 0, 999]) t.equal(claimOrder(5000, 5000 + waited), 'oldest-first')
+  for (const waited of [1000, 60_000]) t.equal(claimOrder(5000, 5000 + waited), 'newest-first')
   t.end()
 })

@@ -3,7 +3,7 @@ import type { Channel } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import { decryptPayload, type Payload } from '../encryption.ts'
 import type { ClaimedMessage, Lease } from '../outbox.ts'
-import { afterSettlement, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
+import { afterSettlement, claimOrder, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
@@ -41,11 +41,11 @@ export function createClaim(deps: ClaimDeps) {
     const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
     const writer = createMessageWriter(client, shard, now)
-    const { ended, takenOver } = await tidyUp(client, writer, channel, findOrphans, dead)
+    const { ended, takenOver, oldest } = await tidyUp(client, writer, channel, findOrphans, dead)
     if (takenOver < STEP) searchedAfter.set(channel, sent)
     if (takenOver > 0) onTakeOver(takenOver)
     const token = heartbeats.newLeaseToken()
-    const claimed = await claimDue(deps, client, call, token).catch((error: unknown) => {
+    const claimed = await claimDue(deps, client, call, token, oldest).catch((error: unknown) => {
       uncertain.giveUp(token)
       throw error
     })
@@ -76,10 +76,11 @@ async function claimDue(
   client: Client,
   { now, channel, limit, leaseMs }: CallArguments<'claim'>,
   token: string,
+  oldest: OldestDue,
 ) {
   const writer = createMessageWriter(client, shard, now)
-  const [, due] = await together(client.query('BEGIN'), ask(client, DUE, channel, limit))
-  const found = due.rows.map(read => {
+  const due = await lockDue(client, { channel, limit, now }, oldest)
+  const found = due.map(read => {
     const row = rowOf(read)
     const payload = row.expiresAt > now ? decrypt(payloadKey, row.id, read['payload']) : null
     return { row, masked: read['masked_recipient'] as string, payload }
@@ -101,6 +102,27 @@ async function claimDue(
   const at = next.rows[0]?.['at'] as number | null | undefined
   const later = at === null || at === undefined ? null : Math.max(now, at)
   return { messages, ended: unsendable.map(settledAs), nextDueAt: anyDue.rows.length > 0 ? now : later }
+}
+
+/** When the first of codes (0) and of everything else (1) became due, ms since the epoch; null: none is. */
+type OldestDue = readonly [number | null, number | null]
+
+/** Begins the transaction, and locks the due messages that are to be claimed. */
+async function lockDue(
+  client: Client,
+  { channel, limit, now }: Pick<CallArguments<'claim'>, 'channel' | 'limit' | 'now'>,
+  oldest: OldestDue,
+): Promise<Result['rows']> {
+  const found: Result['rows'] = []
+  const begun = client.query('BEGIN')
+  for (const [rank, dueAt] of oldest.entries()) {
+    if (dueAt === null || found.length >= limit) continue
+    const order = claimOrder(dueAt, now)
+    const [, { rows }] = await together(begun, ask(client, DUE[order], channel, rank, limit - found.length))
+    found.push(...rows)
+  }
+  await begun
+  return found
 }
 
 function decrypt(payloadKey: KeyObject, id: string, encrypted: unknown): Payload | null {
@@ -145,7 +167,11 @@ async function tidyUp(
   channel: Channel,
   findOrphans: UncertainCommits['findGivenUp'] | null,
   dead: readonly DeadReplica[],
-): Promise<{ readonly ended: readonly SettledByStore[]; readonly takenOver: number }> {
+): Promise<{
+  readonly ended: readonly SettledByStore[]
+  readonly takenOver: number
+  readonly oldest: OldestDue
+}> {
   const { now } = writer
   const [, ofDead, lost, outlived, orphans] = await together(
     client.query('BEGIN'),
@@ -167,8 +193,14 @@ async function tidyUp(
   for (const row of back) {
     writer.changeState(row, afterSettlement(row, { to: 'queued', dueAt: now, uncounted: true }, row.outdated))
   }
-  await writer.commit()
-  return { ended: all.filter(row => row.finalAt !== null).map(settledAs), takenOver: ofDead.rows.length }
+  const [, [first]] = await Promise.all([writer.commit(), together(ask(client, OLDEST_DUE, channel))])
+  const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
+  const oldest: OldestDue = [codes ?? null, others ?? null]
+  return {
+    oldest,
+    ended: all.filter(row => row.finalAt !== null).map(settledAs),
+    takenOver: ofDead.rows.length,
+  }
 }
 
 const NOTHING: Promise<Pick<Result, 'rows'>> = Promise.resolve({ rows: [] })
@@ -241,10 +273,21 @@ const PROMOTE: Statement = {
     (SELECT seq FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
      ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`,
 }
-const DUE: Statement = {
-  name: 'due',
+const dueOrderedBy = (name: string, order: string): Statement => ({
+  name,
   text: `SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM courier_messages m
-    WHERE m.ready = 1 AND m.channel = $1 ORDER BY m.rank, m.seq DESC LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    WHERE m.ready = 1 AND m.channel = $1 AND m.rank = $2::smallint
+    ORDER BY ${order} LIMIT $3 FOR UPDATE SKIP LOCKED`,
+})
+const DUE: Readonly<Record<ReturnType<typeof claimOrder>, Statement>> = {
+  'oldest-first': dueOrderedBy('due-oldest-first', 'm.channel DESC, m.rank DESC, m.seq'),
+  'newest-first': dueOrderedBy('due-newest-first', 'm.channel, m.rank, m.seq DESC'),
+}
+const OLDEST_DUE: Statement = {
+  name: 'oldest-due',
+  text: `SELECT
+    (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 0 ORDER BY seq LIMIT 1) AS codes,
+    (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 1 ORDER BY seq LIMIT 1) AS others`,
 }
 const ANY_DUE: Statement = {
   name: 'any-due',

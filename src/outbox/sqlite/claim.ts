@@ -4,7 +4,7 @@ import type { Channel, Purpose } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import { decryptPayload, type Payload } from '../encryption.ts'
 import type { ClaimedMessage, Lease } from '../outbox.ts'
-import { isLive, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
+import { claimOrder, isLive, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
@@ -63,11 +63,28 @@ function expire(writer: MessageWriter, row: Row, now: number): SettledByStore {
 
 /** Claims the first messages of the queue; those that nobody can send end instead. */
 function createClaimDue({ db, payloadKey, writer, newLeaseToken }: ClaimDeps) {
-  const due = db.prepare(DUE)
+  const oldest = db.prepare(OLDEST_DUE)
+  const due = {
+    'oldest-first': db.prepare(`${DUE} ORDER BY seq LIMIT ?`),
+    'newest-first': db.prepare(`${DUE} ORDER BY seq DESC LIMIT ?`),
+  }
+
+  function readDue(channel: Channel, limit: number, now: number) {
+    const found: Record<string, SQLOutputValue>[] = []
+    for (const rank of [0, 1]) {
+      if (found.length >= limit) break
+      const first = oldest.get(channel, rank)
+      if (first === undefined) continue
+      const order = claimOrder(Number(first['due_at']), now)
+      found.push(...due[order].all(channel, rank, limit - found.length))
+    }
+    return found
+  }
+
   return ({ channel, limit, leaseMs, now }: CallArguments<'claim'>) => {
     const messages: ClaimedMessage[] = []
     const ended: SettledByStore[] = []
-    for (const found of due.all(channel, limit)) {
+    for (const found of readDue(channel, limit, now)) {
       const row = rowOf(found)
       if (row.expiresAt <= now) {
         // More messages are past their life than one step ends: those in front of the queue end here.
@@ -151,5 +168,6 @@ const PROMOTE = `
   UPDATE messages SET ready = 1 WHERE seq IN
     (SELECT seq FROM messages WHERE ready = 0 AND channel = ? AND rank = ? AND due_at <= ? ORDER BY due_at LIMIT ${STEP})`
 const DUE = `
-  SELECT ${ROW_COLUMNS}, purpose, masked_recipient, payload FROM messages WHERE ready = 1 AND channel = ?
-  ORDER BY rank, seq DESC LIMIT ?`
+  SELECT ${ROW_COLUMNS}, purpose, masked_recipient, payload FROM messages WHERE ready = 1 AND channel = ? AND rank = ?`
+const OLDEST_DUE =
+  'SELECT due_at FROM messages WHERE ready = 1 AND channel = ? AND rank = ? ORDER BY seq LIMIT 1'

@@ -5,7 +5,8 @@ import { lease, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
 
 export async function claiming(t: Test, create: Create): Promise<void> {
-  await t.test('codes before everything else, newest first', async t => {
+  /** Five messages that come within 50 ms, claimed one after the other when the first has waited for so long, ms. */
+  async function orderAfter(waitMs: number): Promise<readonly string[]> {
     const { outbox, clock } = await fresh(t, create)
     const order: string[] = []
     for (const [purpose, name] of [
@@ -18,11 +19,34 @@ export async function claiming(t: Test, create: Create): Promise<void> {
       await outbox.accept([sample(clock, { purpose, recipient: `${name}@example.com` })])
       clock.advance(10)
     }
+    clock.advance(waitMs - 50)
     for (let n = 0; n < 5; n += 1) {
       const { messages } = await outbox.claim('email', 1, 60_000)
       order.push(messages[0]?.recipient.split('@')[0] ?? 'nothing')
     }
-    t.same(order, ['new-code', 'old-code', 'new-link', 'alarm', 'old-link'])
+    return order
+  }
+
+  await t.test('codes before everything else; in a backlog the newest first', async t => {
+    t.same(await orderAfter(2000), ['new-code', 'old-code', 'new-link', 'alarm', 'old-link'])
+  })
+
+  await t.test('codes before everything else; without a backlog first come, first served', async t => {
+    t.same(await orderAfter(900), ['old-code', 'new-code', 'old-link', 'alarm', 'new-link'])
+  })
+
+  await t.test('a retry waits since it was due: it makes no backlog', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    await outbox.accept([sample(clock, { recipient: 'first@example.com' })])
+    const first = await claimOne(outbox)
+    await outbox.settle(first.id, first.lease, { to: 'queued', dueAt: clock.now() + 30_000 })
+    clock.advance(30_500)
+    await outbox.accept([sample(clock, { recipient: 'second@example.com' })])
+    const { messages } = await outbox.claim('email', 2, 60_000)
+    t.same(
+      messages.map(({ recipient }) => recipient),
+      ['first@example.com', 'second@example.com'],
+    )
   })
 
   await t.test(
@@ -33,6 +57,7 @@ export async function claiming(t: Test, create: Create): Promise<void> {
       await outbox.accept([sample(clock, { channel: 'sms' })])
       await outbox.accept([sample(clock, { recipient: 'c1@example.com' })])
       await outbox.accept([sample(clock, { recipient: 'c2@example.com' })])
+      clock.advance(1000)
       const first = await outbox.claim('email', 2, 60_000)
       t.same(
         first.messages.map(each => each.recipient),
