@@ -92,6 +92,8 @@ t.test(
       recipient: '+8613800138001',
       lifeMs: 600_000,
     })
+    // From then on the newest goes first.
+    rig.clock.advance(1000)
     await rig.outbox.claim('sms', 1, 1000)
     rig.clock.advance(60_000)
     rig.delivery.start()

@@ -115,7 +115,8 @@ t.test(
     await before.outbox.close()
 
     const { outbox, clock } = await start(NOON - HOUR)
-    clock.advance(1)
+    // From then on the newest goes first.
+    clock.advance(1000)
     const { messages } = await outbox.claim('email', 1, 60_000)
     t.match(messages, [{ arrivedAt: NOON - HOUR, content: { params: { code: '222222' } } }])
     const { counts, series } = await outbox.queries.readSummary(NOON - 24 * HOUR, 60_000)
