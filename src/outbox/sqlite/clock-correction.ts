@@ -16,7 +16,7 @@ const LONGEST_WAIT_MS = 3_600_000
 export function correctClock(db: DatabaseSync, counts: Counts, now: number): void {
   // By channel and state or rank, so that each is a stretch of an index, however many wait.
   const due = db.prepare(
-    "UPDATE messages SET due_at = ? WHERE state = 'queued' AND ready = 0 AND channel = ? AND arrived_at > ?",
+    "UPDATE messages SET due_at = ? WHERE state = 'queued' AND channel = ? AND arrived_at > ?",
   )
   const late = db.prepare(
     'UPDATE messages SET due_at = ? WHERE ready = 0 AND channel = ? AND rank = ? AND due_at > ?',
