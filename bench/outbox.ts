@@ -173,7 +173,7 @@ async function benchPostgres(backlogs: readonly number[], print: (line: string) 
     print(`postgres  ${noPostgres}`)
     return
   }
-  const rig = await startPostgres()
+  const rig = await startPostgres({ durable: true })
   try {
     const url = await rig.url()
     const open = () =>

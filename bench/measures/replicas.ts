@@ -26,7 +26,7 @@ export async function measureReplicas(session: Session): Promise<Figure[]> {
     session.print(`replicas: not measured, ${noPostgres}`)
     return []
   }
-  const postgres = await startPostgres()
+  const postgres = await startPostgres({ durable: true })
   const pid = await postgres.pid()
   const sides: Side[] = []
   try {

@@ -66,7 +66,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
   await writeFile(join(directory, 'key.pem'), key)
   // A few take long, so that there is always something on its way.
   const sinks = await startSinks(() => (random() < 0.02 ? 1500 : 0) + random() * 40)
-  const postgres = await startPostgres()
+  const postgres = await startPostgres({ durable: true })
   const log = createLog()
   const replicas: Replica[] = []
   try {

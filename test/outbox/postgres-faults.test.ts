@@ -101,7 +101,7 @@ async function lossyWay(t: Test, url: string) {
 }
 
 t.test('the shared store under faults', { skip: noPostgres }, async t => {
-  const rig: PostgresRig = await startPostgres()
+  const rig: PostgresRig = await startPostgres({ durable: true })
   t.teardown(() => rig.close())
 
   await t.test('replicas that start together on an empty database all come up', async t => {

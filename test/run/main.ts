@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import t from 'tap'
@@ -13,12 +14,14 @@ one file as it is: npx tap --disable-coverage test/callback/key.test.ts`
 /** For a whole process; a test that hangs ends it. The machine may have other work to do. */
 const TIMEOUT_SECONDS = 400
 
+/** Most tests wait for each other's sockets and timers most of the time, and leave the processor to others. */
+const JOBS_A_CORE = 3
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     long: { type: 'boolean', default: false },
-    /** How many processes at once. Those that wait leave the processor to others. */
-    jobs: { type: 'string', default: '3' },
+    jobs: { type: 'string', default: String(JOBS_A_CORE * availableParallelism()) },
     help: { type: 'boolean', default: false },
   },
 })
