@@ -189,6 +189,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
         got => got.messages,
         () => [],
       )
+      await wait(10)
     }
     t.match(own, [{ id: sms.message.id, ambiguous: 0 }])
     // Until its next report the other one takes this one for gone, and has not looked at this channel yet.
