@@ -267,8 +267,7 @@ t.test('421 to the 6th connection: it is not asked for again for a while, and no
     const server = taking(() => 5, refusal, 100)
     const limiter = createLimiter({ most: MOST })
     const { rate, refusedAt } = load(server, { limiter, callers: 50, forMs: 1_000_000 })
-    const best = load(server, { limiter: fixedLimiter(5), callers: 50, forMs: 20_000 }).rate
-    t.ok(rate >= 0.97 * best, `${name}: ${rate.toFixed(0)}/s of ${best.toFixed(0)}/s`)
+    t.ok(rate >= 0.95 * 50, `${name}: ${rate.toFixed(1)}/s of 50/s`)
     const later = refusedAt.filter(at => at > 1000)
     t.equal(refusedAt.length - later.length, 5, 'of the first ten, those that are too many')
     t.same(
