@@ -39,7 +39,7 @@ function open(given: Given = {}) {
       begun.push(message.id)
       if (given.atOnce !== undefined) verdicts.announce(message.id, given.atOnce)
     },
-    wake: (_channel, groupKey) => void calls.push(`wake ${groupKey}`),
+    wake: (_channel, code) => void calls.push(`wake ${code?.groupKey}`),
   }
   const stored = async (messages: readonly Acceptance[]) =>
     messages.map((): Accepted => ({ is: 'stored', superseded: [] }))
