@@ -30,6 +30,8 @@ export interface LeadershipOptions {
 export function createLeadership(options: LeadershipOptions): Leadership {
   const { takeLease, ttlMs, renewEveryMs, now, onChange, onError } = options
   let isLeader = false
+  /** When the lease runs out, by `now`: a timer of a busy process may come later. */
+  let leadsUntil = takeLease === undefined ? Number.POSITIVE_INFINITY : 0
   let stopped = true
   let renewal: NodeJS.Timeout | undefined
   let expiry: NodeJS.Timeout | undefined
@@ -47,11 +49,14 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     try {
       const granted = await ask(ttlMs)
       if (stopped) return
-      if (granted) {
+      // An answer that took longer than the lease holds says nothing any more.
+      const leads = granted && now() < until
+      if (leads) {
+        leadsUntil = until
         clearTimeout(expiry)
-        expiry = setTimeout(setLeader, Math.max(0, until - now()), false)
+        expiry = setTimeout(setLeader, until - now(), false)
       }
-      setLeader(granted)
+      setLeader(leads)
     } catch (error) {
       onError(error instanceof Error ? error : new Error('unknown fault'))
     }
@@ -79,6 +84,6 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       setLeader(false)
       if (led) await takeLease?.(0).catch(onError)
     },
-    isLeader: () => isLeader,
+    isLeader: () => isLeader && now() < leadsUntil,
   }
 }
