@@ -131,7 +131,7 @@ async function useEveryStatement(outbox: Outbox, clock: ReturnType<typeof testCl
     clock.advance(1500)
     await outbox.accept([of('short')])
     const { messages } = await outbox.claim('email', 5, 60_000)
-    await Promise.all(messages.map(each => outbox.beginAttempt(each.id, each.lease)))
+    await Promise.all(messages.map(async each => outbox.beginAttempt(each.id, each.lease)))
     await Promise.all(
       messages.map((each, k) =>
         outbox.settle(
