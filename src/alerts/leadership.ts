@@ -43,6 +43,10 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     onChange(next)
   }
 
+  function stepDownWhenOver(): void {
+    if (now() >= leadsUntil) setLeader(false)
+  }
+
   async function askForLease(ask: NonNullable<typeof takeLease>): Promise<void> {
     // The lease counts from before the question: the store may have granted it at any time since.
     const until = now() + ttlMs
@@ -51,6 +55,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       if (stopped) return
       // An answer that took longer than the lease holds says nothing any more.
       const leads = granted && now() < until
+      stepDownWhenOver()
       if (leads) {
         leadsUntil = until
         clearTimeout(expiry)
@@ -84,6 +89,9 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       setLeader(false)
       if (led) await takeLease?.(0).catch(onError)
     },
-    isLeader: () => isLeader && now() < leadsUntil,
+    isLeader() {
+      stepDownWhenOver()
+      return isLeader
+    },
   }
 }
