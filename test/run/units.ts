@@ -12,7 +12,6 @@ const ALONE: readonly string[] = [
   'test/attack/secrets.test.ts',
   'test/attack/floods.test.ts',
   'test/faults/burst.test.ts',
-  'test/faults/connections.test.ts',
   'test/faults/hiccups.test.ts',
   'test/faults/smtp.test.ts',
   'test/faults/swallowed-replies.test.ts',
@@ -21,7 +20,6 @@ const ALONE: readonly string[] = [
   'test/outbox/heartbeats.test.ts',
   'test/outbox/postgres.test.ts',
   'test/outbox/postgres-faults.test.ts',
-  'test/replicas.test.ts',
   'test/alerts/service.test.ts',
 ]
 

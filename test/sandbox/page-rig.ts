@@ -12,9 +12,9 @@ export const stage = await startSandbox({ ports: { callbacks: 0, admin: 0 }, set
 const page = createSandboxPage(stage)
 changed = () => page.changed()
 export const address = await page.listen(0)
-const browser: Browser | null = skip ? null : await openBrowser()
+let browser: Promise<Browser> | undefined
 t.teardown(async () => {
-  await browser?.close()
+  await (await browser)?.close()
   await page.close()
   await stage.close()
 })
@@ -27,7 +27,8 @@ export function inBrowser(
 ): void {
   t.test(name, { skip }, async t => {
     await post('/clear', {})
-    const context = await (browser as Browser).newContext(options)
+    browser ??= openBrowser()
+    const context = await (await browser).newContext(options)
     t.teardown(() => context.close())
     const tab = await context.newPage()
     tab.setDefaultTimeout(10_000)

@@ -1,6 +1,28 @@
 import nodemailer from 'nodemailer'
 import { inBrowser, inbox, press, stage } from './page-rig.ts'
 
+inBrowser('a mail is shown as its reader gets it, and in every other form', async (t, tab) => {
+  await tab.getByText('Nothing has arrived yet').waitFor()
+  await press(tab, 'E-mail', 'Phone change')
+  await inbox(tab)
+    .getByRole('option', { name: /Change your phone number/ })
+    .waitFor()
+  const [mail] = stage.peers.mails()
+  const code = /\d{6}/.exec(mail?.text ?? '')?.[0] ?? 'none'
+  const frame = tab.frameLocator('iframe')
+  await frame.getByText(code, { exact: true }).waitFor()
+  t.match(await tab.locator('.reader header').innerText(), 'bounces@courier.example → lin.wei@example.com')
+  await tab.getByRole('tab', { name: 'Text' }).click()
+  t.match(await tab.locator('.reader pre').innerText(), code)
+  await tab.getByRole('tab', { name: 'Source' }).click()
+  t.match(await tab.locator('.reader pre').innerText(), 'Auto-Submitted: auto-generated')
+  const [download] = await Promise.all([
+    tab.waitForEvent('download'),
+    tab.getByRole('link', { name: /Download/ }).click(),
+  ])
+  t.equal(download.suggestedFilename(), `mail-${mail?.id}.eml`)
+})
+
 inBrowser('an SMS is shown as a phone shows it, with its segments counted', async (t, tab) => {
   await press(tab, 'SMS', 'Login code')
   const bubble = tab.locator('.bubble')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { address, inBrowser, inbox, post, press, stage, status } from './page-rig.ts'
+import { address, post, status } from './page-rig.ts'
 
 t.test('no other web page can read it or press its buttons', async t => {
   const json = { 'content-type': 'application/json' }
@@ -27,26 +27,4 @@ t.test('what does not exist is not found, and what is nonsense is refused', asyn
   t.match(await post('/play', { channel: 'email', action: 'send', kind: 'no-such-kind' }), { error: String })
   t.match(await post('/play', { channel: 'fax', action: 'send' }), { statusCode: 400 })
   t.match(await post('/fault', { channel: 'sms', name: 'toString' }), { error: String })
-})
-
-inBrowser('a mail is shown as its reader gets it, and in every other form', async (t, tab) => {
-  await tab.getByText('Nothing has arrived yet').waitFor()
-  await press(tab, 'E-mail', 'Phone change')
-  await inbox(tab)
-    .getByRole('option', { name: /Change your phone number/ })
-    .waitFor()
-  const [mail] = stage.peers.mails()
-  const code = /\d{6}/.exec(mail?.text ?? '')?.[0] ?? 'none'
-  const frame = tab.frameLocator('iframe')
-  await frame.getByText(code, { exact: true }).waitFor()
-  t.match(await tab.locator('.reader header').innerText(), 'bounces@courier.example → lin.wei@example.com')
-  await tab.getByRole('tab', { name: 'Text' }).click()
-  t.match(await tab.locator('.reader pre').innerText(), code)
-  await tab.getByRole('tab', { name: 'Source' }).click()
-  t.match(await tab.locator('.reader pre').innerText(), 'Auto-Submitted: auto-generated')
-  const [download] = await Promise.all([
-    tab.waitForEvent('download'),
-    tab.getByRole('link', { name: /Download/ }).click(),
-  ])
-  t.equal(download.suggestedFilename(), `mail-${mail?.id}.eml`)
 })

@@ -9,9 +9,9 @@ export const emulator = await createEmulator({ changed: () => changed() })
 const page = createEmulatorPage({ emulator, sandboxUrl: () => 'http://127.0.0.1:8025/' })
 changed = () => page.changed()
 export const address = await page.listen(0)
-const browser: Browser | null = noBrowser ? null : await openBrowser()
+let browser: Promise<Browser> | undefined
 t.teardown(async () => {
-  await browser?.close()
+  await (await browser)?.close()
   await page.close()
   await emulator.close()
 })
@@ -19,7 +19,8 @@ t.teardown(async () => {
 export function inBrowser(name: string, play: (t: Test, tab: Tab) => Promise<void>, width = 1400): void {
   t.test(name, { skip: noBrowser }, async t => {
     emulator.clear()
-    const context = await (browser as Browser).newContext({ viewport: { width, height: 900 } })
+    browser ??= openBrowser()
+    const context = await (await browser).newContext({ viewport: { width, height: 900 } })
     t.teardown(() => context.close())
     const tab = await context.newPage()
     tab.setDefaultTimeout(10_000)
