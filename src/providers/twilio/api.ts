@@ -1,9 +1,7 @@
 import type { Twilio } from 'twilio'
 import type { Clock } from '../../runtime/clock.ts'
-import { createObjectSet } from '../../runtime/collections.ts'
-import type { Exchange, HttpLimits, UndiciClient } from './http-client.ts'
-import { longestTwilioAttemptMs } from './limits.ts'
-import type { TwilioFailure } from './outcome.ts'
+import { createExchanges, type FailedExchange, type HttpLimits } from '../http-exchange.ts'
+import type { SdkClient } from './http-client.ts'
 
 export interface TwilioApiSettings {
   readonly accountSid: string
@@ -27,7 +25,7 @@ export interface TwilioApi {
     call: (client: Twilio) => Promise<T>,
     signal: AbortSignal,
     expiresAt: number,
-  ): Promise<{ readonly value: T } | TwilioFailure>
+  ): Promise<{ readonly value: T } | FailedExchange>
   /** Loads the SDK, which takes a fifth of a second; otherwise the first call does. */
   load(): Promise<unknown>
   /** Aborts what is under way and ends all connections. */
@@ -36,7 +34,7 @@ export interface TwilioApi {
 
 interface Sdk {
   readonly client: Twilio
-  readonly http: UndiciClient
+  readonly http: SdkClient
 }
 
 /** @param connections requests at the same time at most; one connection each. */
@@ -44,7 +42,7 @@ export function createTwilioApi(
   settings: TwilioApiSettings,
   { connections, limits, clock }: { connections: number; limits: HttpLimits; clock: Clock },
 ): TwilioApi {
-  const running = createObjectSet<AbortController>()
+  const exchanges = createExchanges(limits, clock)
   let sdk: Promise<Sdk> | undefined
 
   async function load(): Promise<Sdk> {
@@ -56,65 +54,23 @@ export function createTwilioApi(
     load,
     async call(call, signal, expiresAt) {
       const { client, http } = await load()
-      const abort = new AbortController()
-      const forget = running.add(abort)
-      const isExpired = (): boolean => clock.now() >= expiresAt
-      try {
-        return await callWithinLimits(http, () => call(client), { abort, signal, limits, isExpired })
-      } finally {
-        forget()
-      }
+      return exchanges.run(exchange => http.during(exchange, () => call(client)), signal, expiresAt)
     },
     async close() {
-      for (const abort of running) abort.abort()
+      exchanges.abort()
       if (sdk) await (await sdk).http.close()
     },
-  }
-}
-
-/** Runs one call of the SDK; ends it at its time limit, when `signal` aborts, or when the message has expired. */
-async function callWithinLimits<T>(
-  http: UndiciClient,
-  call: () => Promise<T>,
-  options: {
-    readonly abort: AbortController
-    readonly signal: AbortSignal
-    readonly limits: HttpLimits
-    readonly isExpired: () => boolean
-  },
-): Promise<{ readonly value: T } | TwilioFailure> {
-  const { abort, signal, limits, isExpired } = options
-  let stopped: string | undefined
-  const stop = (reason: string): void => {
-    stopped ??= reason
-    abort.abort()
-  }
-  const onAbort = (): void => stop('aborted')
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort, { once: true })
-  const timer = setTimeout(() => stop('answer-limit'), longestTwilioAttemptMs(limits))
-  const beforeWriting = (): void => {
-    if (isExpired()) stop('expired')
-  }
-  const exchange: Exchange = { signal: abort.signal, written: false, beforeWriting }
-  try {
-    return { value: await http.during(exchange, call) }
-  } catch (error) {
-    return { error, exchange, stopped }
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
   }
 }
 
 /** Loads the SDK and undici, which nothing else needs, and puts them together. */
 async function openSdk(settings: TwilioApiSettings, connections: number, limits: HttpLimits): Promise<Sdk> {
   const { accountSid, login, apiUrl = 'https://api.twilio.com', ca } = settings
-  const [{ default: twilio }, { createUndiciClient }] = await Promise.all([
+  const [{ default: twilio }, { createSdkClient }] = await Promise.all([
     import('twilio'),
     import('./http-client.ts'),
   ])
-  const http = createUndiciClient({ baseUrl: apiUrl, connections, limits, ...(ca !== undefined && { ca }) })
+  const http = createSdkClient({ baseUrl: apiUrl, connections, limits, ...(ca !== undefined && { ca }) })
   const [user, secret] =
     'authToken' in login ? [accountSid, login.authToken] : [login.apiKeySid, login.apiKeySecret]
   // edge, region and logLevel are named, because the SDK reads them from the environment otherwise.

@@ -2,8 +2,9 @@ import type { SmsSender } from '../../messages/message.ts'
 import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
 import type { Values } from '../../settings/setting.ts'
 import { checkLogin } from '../check-login.ts'
+import { longestExchangeMs } from '../http-exchange.ts'
 import { type ChannelSettings, defineProvider, receiptPath } from '../module.ts'
-import { longestTwilioAttemptMs, TWILIO_LIMITS } from './limits.ts'
+import { TWILIO_LIMITS } from './limits.ts'
 import { findTwilioFaults, twilioSettings } from './settings.ts'
 
 type TwilioConfig = Values<typeof twilioSettings> & ChannelSettings
@@ -15,7 +16,7 @@ export const twilio = defineProvider({
   settings: twilioSettings,
   limits: TWILIO_LIMITS,
   findFaults: findTwilioFaults,
-  longestAttemptMs: (_config, limits) => longestTwilioAttemptMs(limits),
+  longestAttemptMs: (_config, limits) => longestExchangeMs(limits),
   async open(config, { clock, limits }) {
     if (config.SMS_TOKEN === undefined || config.TWILIO_ACCOUNT_SID === undefined) return undefined
     const { TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = config

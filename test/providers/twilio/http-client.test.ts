@@ -1,12 +1,9 @@
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import twilio from 'twilio'
-import {
-  createUndiciClient,
-  type Exchange,
-  type SdkResponse,
-  type UndiciClient,
-} from '../../../src/providers/twilio/http-client.ts'
+import type { HttpResponse } from '../../../src/providers/http-client.ts'
+import type { Exchange } from '../../../src/providers/http-exchange.ts'
+import { createSdkClient, type SdkClient } from '../../../src/providers/twilio/http-client.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { NUMBER, SENDER, twilioError } from './rig.ts'
 
@@ -17,13 +14,13 @@ function exchange(signal = new AbortController().signal): Exchange {
   return { signal, written: false }
 }
 
-function open(t: Test, baseUrl: string, connections = 1): UndiciClient {
-  const client = createUndiciClient({ baseUrl, connections, limits: LIMITS })
+function open(t: Test, baseUrl: string, connections = 1): SdkClient {
+  const client = createSdkClient({ baseUrl, connections, limits: LIMITS })
   t.teardown(async () => client.close())
   return client
 }
 
-async function post(client: UndiciClient, uri: string, one: Exchange): Promise<SdkResponse> {
+async function post(client: SdkClient, uri: string, one: Exchange): Promise<HttpResponse> {
   return client.during(one, async () =>
     client.httpClient.request({
       method: 'post',

@@ -4,8 +4,8 @@ import addFormats from 'ajv-formats'
 import t, { type Test } from 'tap'
 import type { TwilioFault } from '../../../sandbox/carriers/twilio/server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
+import { longestExchangeMs } from '../../../src/providers/http-exchange.ts'
 import type { Outcome } from '../../../src/providers/provider.ts'
-import { longestTwilioAttemptMs } from '../../../src/providers/twilio/limits.ts'
 import type { TwilioSettings } from '../../../src/providers/twilio/provider.ts'
 import {
   ACCOUNT_SID,
@@ -227,7 +227,7 @@ await t.test('a slow answer is waited for, and one that never comes ends in time
   server.fault = () => ({ is: 'stall' })
   const began = performance.now()
   t.match(await send(), ambiguous)
-  t.ok(performance.now() - began < longestTwilioAttemptMs(SHORT) + 2_000)
+  t.ok(performance.now() - began < longestExchangeMs(SHORT) + 2_000)
 })
 
 await t.test('a hundred requests in flight', async t => {

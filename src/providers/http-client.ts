@@ -1,0 +1,114 @@
+import { type Dispatcher, errors, Pool } from 'undici'
+import type { Exchange, HttpLimits } from './http-exchange.ts'
+
+export interface HttpRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+export interface HttpResponse {
+  readonly statusCode: number
+  readonly body: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+export interface HttpClient {
+  /** Makes `exchange`'s request. Its errors carry no headers. */
+  request(exchange: Exchange, request: HttpRequest): Promise<HttpResponse>
+  /** Ends all connections. */
+  close(): Promise<void>
+}
+
+/**
+ * An idle connection is kept so long, ms, unless the API says less (Keep-Alive): a little less than by the clients of
+ * the vendors' own SDKs (30 s). With undici's 4 s most would be gone by the next burst, and opening 200 with TLS holds
+ * everything up.
+ */
+const IDLE_MS = 25_000
+
+/** More than an answer of an API ever is: a gateway that sends a film is not read to its end. */
+const MAX_BODY_BYTES = 256 * 1024
+
+/**
+ * HTTP to one provider's API: keep-alive connections, one request at a time each, TLS verified, no redirects, no
+ * retries. Requests only ever go to `baseUrl`'s origin, so that the credentials do too.
+ */
+export function createHttpClient(options: {
+  readonly baseUrl: string
+  /** Requests at the same time at most; one connection each. */
+  readonly connections: number
+  readonly limits: HttpLimits
+  /** A certificate authority of our own, PEM. */
+  readonly ca?: string
+}): HttpClient {
+  const { limits } = options
+  const pool = new Pool(new URL(options.baseUrl).origin, {
+    connections: options.connections,
+    pipelining: 1,
+    keepAliveTimeout: IDLE_MS,
+    connect: { timeout: limits.connectMs, ...(options.ca !== undefined && { ca: options.ca }) },
+    headersTimeout: limits.answerMs,
+    bodyTimeout: limits.bodyMs,
+    maxResponseSize: MAX_BODY_BYTES,
+  })
+  return {
+    request: (exchange, { headers, ...request }) =>
+      dispatch(pool, exchange, { ...request, headers: { ...headers } }),
+    close: () => pool.destroy(),
+  }
+}
+
+/**
+ * One request by undici's `dispatch`, which its `request` is made of: it says when the request is about to be written,
+ * and spares a stream for each answer.
+ */
+async function dispatch(
+  pool: Pool,
+  exchange: Exchange,
+  options: Dispatcher.DispatchOptions,
+): Promise<HttpResponse> {
+  const { signal } = exchange
+  if (signal.aborted) throw new errors.RequestAbortedError()
+  return new Promise((resolve, reject) => {
+    let running: Dispatcher.DispatchController | undefined
+    let response: Omit<HttpResponse, 'body'> | undefined
+    const chunks: Buffer[] = []
+    const failed = (error: Error): void => {
+      signal.removeEventListener('abort', abort)
+      reject(error)
+    }
+    // undici notices an abort only once the request has a connection; one that waits for it is given up at once.
+    const abort = (): void => {
+      const aborted = new errors.RequestAbortedError()
+      if (running) running.abort(aborted)
+      else failed(aborted)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    pool.dispatch(options, {
+      onRequestStart(controller) {
+        if (!signal.aborted) exchange.beforeWriting?.()
+        if (signal.aborted) return controller.abort(new errors.RequestAbortedError())
+        running = controller
+        exchange.written = true
+      },
+      onResponseStart(_controller, statusCode, headers) {
+        if (statusCode < 200) return
+        response = { statusCode, headers }
+        const retryAfter = headers['retry-after']
+        exchange.answer = {
+          status: statusCode,
+          retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
+        }
+      },
+      onResponseData: (_controller, chunk) => void chunks.push(chunk),
+      onResponseEnd() {
+        signal.removeEventListener('abort', abort)
+        if (response) resolve({ ...response, body: Buffer.concat(chunks).toString() })
+      },
+      onResponseError: (_controller, error) => failed(error),
+    })
+  })
+}

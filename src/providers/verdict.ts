@@ -1,0 +1,35 @@
+import type { Outcome } from './provider.ts'
+
+/** What a carrier's code means for a message; the words for each are in error-codes.json of the carriers' folders. */
+export type Verdict = 'ok' | 'recipient' | 'content' | 'country' | 'ours' | 'later' | 'limit' | 'ambiguous'
+
+/** A code as error-codes.json lists it; `prefix`: of all that begin so. */
+export interface ListedCode {
+  readonly code: string
+  readonly verdict: string
+  readonly prefix?: boolean
+}
+
+/** Makes a table of lists of codes. @returns the verdict on a code, by the first list that has it. */
+export function createVerdictTable(
+  ...lists: readonly (readonly ListedCode[])[]
+): (code: string) => Verdict | undefined {
+  const listed = lists.flat()
+  const exact = new Map<string, Verdict>()
+  for (const { code, verdict } of listed) if (!exact.has(code)) exact.set(code, verdict as Verdict)
+  const prefixes = listed
+    .filter(({ prefix }) => prefix === true)
+    .map(({ code, verdict }) => [code.replace(/\*$/, ''), verdict as Verdict] as const)
+  return code => exact.get(code) ?? prefixes.find(([prefix]) => code.startsWith(prefix))?.[1]
+}
+
+/** The outcome of a refusal that is no limit. */
+export function outcomeOfVerdict(
+  verdict: Exclude<Verdict, 'ok' | 'limit'>,
+  code: string,
+  reply: string,
+): Outcome {
+  if (verdict === 'ambiguous') return { is: 'ambiguous', code, reply }
+  if (verdict === 'ours' || verdict === 'later') return { is: 'retry', whose: verdict, code, reply }
+  return { is: 'rejected', why: verdict, code, reply }
+}
