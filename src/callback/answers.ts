@@ -72,11 +72,15 @@ export function contentInvalid(channel: Channel, why: string, status: BodyStatus
   return answer(channel === 'email' ? 'mailContent' : 'smsContent', why, { status })
 }
 
-/**
- * The answer to a message that cannot be sent.
- * @param why `recipient`, `content` or `country`; e-mail has no country code.
- */
-export function refusal(channel: Channel, why: 'recipient' | 'content' | 'country', message: string): Answer {
+/** Why a message cannot be sent; `limit`: its recipient may have no more for now. */
+export type Refusal = 'recipient' | 'content' | 'country' | 'limit'
+
+/** Seconds after which a recipient who may have no more may be tried again. Carriers count by the hour and the day. */
+const LIMIT_RETRY_AFTER = 3600
+
+/** The answer to a message that cannot be sent; e-mail has no country code. */
+export function refusal(channel: Channel, why: Refusal, message: string): Answer {
+  if (why === 'limit') return answer('quota', message, { retryAfter: LIMIT_RETRY_AFTER })
   if (why === 'content') return contentInvalid(channel, message)
   if (channel === 'email') return answer('mailRecipient', message)
   return answer(why === 'country' ? 'smsCountry' : 'smsRecipient', message)

@@ -1,7 +1,7 @@
 import type { Verdict } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Accepted } from '../outbox/outbox.ts'
-import { type Answer, answer, OK, refusal } from './answers.ts'
+import { type Answer, answer, OK, type Refusal, refusal } from './answers.ts'
 import type { Recipients } from './recipients.ts'
 
 /** Refuses a callback that has nobody, or too many, to send to; null: somebody is left. */
@@ -35,7 +35,7 @@ export function combineAnswers(
   verdicts: readonly (Verdict | null)[],
 ): Answer {
   let refused = 0
-  let why: 'recipient' | 'content' | 'country' | undefined
+  let why: Refusal | undefined
   let overQuota = 0
   let retryAfter = 1
   for (const [at, each] of accepted.entries()) {

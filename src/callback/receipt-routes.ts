@@ -1,31 +1,46 @@
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { parse } from 'node:querystring'
 import formBody from '@fastify/formbody'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import { type DeliveryReport, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { answer } from './answers.ts'
 
-/** A report has some hundred octets and twenty fields. */
-const LIMITS = { octets: 8 * 1024, fields: 100 }
+/** A form reports on one message, in some hundred octets and twenty fields; a JSON array on a hundred messages. */
+const LIMITS = { formOctets: 8 * 1024, fields: 100, jsonOctets: 128 * 1024, reports: 500 }
 
-/** A provider's delivery report on a message, which it names by its own id, and by ours where we could give it one. */
+/**
+ * A provider's delivery report on a message, which it names by its own id, and by ours where we could give it one.
+ * `status` is one of those that src/outbox/receipt-order.ts puts in order, such as `sent`, `delivered` and
+ * `undelivered`; another counts as the earliest.
+ */
 export type Receipt = Pick<DeliveryReport, 'providerId' | 'id' | 'status' | 'errorCode'>
 
-/** The delivery reports of one provider. */
+/** A request that reports. */
+export interface ReceiptRequest {
+  readonly headers: IncomingHttpHeaders
+  /** The fields of a form, or whatever JSON it was: untrusted. */
+  readonly body: unknown
+  /** Of the URL that was called, as it came, without the question mark. */
+  readonly query: string
+}
+
+/** The delivery reports of one provider. They change what is known of a message, and never cause a send. */
 export interface ReceiptSource {
   /** Where the provider posts them, below PUBLIC_URL. */
   readonly path: string
   /**
-   * @param form the fields of its body.
-   * @param query of the URL that was called, as it came, without the question mark.
-   * @returns what a request reports, often nothing; `forged` when it does not prove to be the provider's.
+   * For a provider that does not sign: `{path}/{key}` with any of these takes reports, and nothing else does. Absent:
+   * `path` itself does, and `parseReports` looks at the signature.
    */
-  read(
-    headers: IncomingHttpHeaders,
-    form: Readonly<Record<string, unknown>>,
-    query: string,
-  ): readonly Receipt[] | 'forged'
+  readonly keys?: readonly string[]
+  /** What its body is, whatever Content-Type it says. */
+  readonly format: 'form' | 'json'
+  /** @returns what a request reports, often nothing, in any order; `forged` when it does not prove to be the provider's. */
+  parseReports(request: ReceiptRequest): readonly Receipt[] | 'forged'
+  /** The JSON that the provider wants to read when its reports were taken; absent: 204 without a body. */
+  readonly taken?: Readonly<Record<string, string | number>>
 }
 
 export interface ReceiptRoutesOptions {
@@ -44,37 +59,87 @@ export interface ReceiptRoutesOptions {
  * one.
  */
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
-  const { source, headers, emit, outbox, now } = options
+  const { source, headers, emit } = options
+  const keys = source.keys?.map(digestOf)
+  await takeFormat(app, source.format)
 
-  app.removeAllContentTypeParsers()
-  await app.register(formBody, {
-    bodyLimit: LIMITS.octets,
-    parser: text => parse(text, undefined, undefined, { maxKeys: LIMITS.fields }),
-  })
-
-  app.post(source.path, async (request, reply) => {
-    reply.headers(headers)
-    const form = (request.body ?? {}) as Record<string, unknown>
-    const query = /\?(.*)$/s.exec(request.url)?.[1] ?? ''
-    const receipts = source.read(request.headers, form, query)
-    if (receipts === 'forged') {
-      emit({ type: 'receipt', providerId: '', status: '', errorCode: null, result: 'forged' })
-      const { status, err_code, err_msg } = answer('credential', 'the signature is wrong')
-      return reply.code(status).send({ err_code, err_msg })
-    }
-    try {
-      for (const { id, ...receipt } of receipts) {
-        const result = await outbox.writeReceipt({ channel: 'sms', id, ...receipt, at: now() })
-        emit({ type: 'receipt', ...receipt, result })
+  app.post<{ Params: { key?: string } }>(
+    keys === undefined ? source.path : `${source.path}/:key`,
+    {
+      async onRequest(request, reply) {
+        reply.headers(headers)
+        // All of them are compared, so that the time does not tell which one came close.
+        const key = digestOf(request.params.key ?? '')
+        if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
+          return refuseForged(reply, emit, 'the key in the URL is wrong')
+      },
+    },
+    async (request, reply) => {
+      const query = /\?(.*)$/s.exec(request.url)?.[1] ?? ''
+      const receipts = source.parseReports({ headers: request.headers, body: request.body, query })
+      if (receipts === 'forged') return refuseForged(reply, emit, 'the signature is wrong')
+      try {
+        await writeReceipts(receipts.slice(0, LIMITS.reports), options)
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        // Twilio asks again once, on a 5xx, when its connection overrides say so; others come again by themselves.
+        const { status, err_code, err_msg } = answer('unavailable', 'the report cannot be stored now')
+        return reply.code(status).header('retry-after', '5').send({ err_code, err_msg })
       }
-      return await reply.code(204).send()
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
-      // Twilio asks again once, on a 5xx, when its connection overrides say so; nothing else can be done.
-      const { status, err_code, err_msg } = answer('unavailable', 'the report cannot be stored now', {
-        retryAfter: 5,
-      })
-      return reply.code(status).header('retry-after', '5').send({ err_code, err_msg })
-    }
-  })
+      return source.taken === undefined ? reply.code(204).send() : reply.code(200).send(source.taken)
+    },
+  )
+}
+
+/** Reads a body of the source's format. */
+async function takeFormat(app: FastifyInstance, format: ReceiptSource['format']): Promise<void> {
+  app.removeAllContentTypeParsers()
+  if (format === 'form') {
+    await app.register(formBody, {
+      bodyLimit: LIMITS.formOctets,
+      parser: text => parse(text, undefined, undefined, { maxKeys: LIMITS.fields }),
+    })
+    return
+  }
+  // What carriers say of their JSON differs, and is not documented everywhere.
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'string', bodyLimit: LIMITS.jsonOctets },
+    (_request, text, done) => {
+      try {
+        done(null, JSON.parse(text.toString()))
+      } catch {
+        done(Object.assign(new Error('not JSON'), { statusCode: 400 }))
+      }
+    },
+  )
+}
+
+/** Those of one request share a commit. @throws StoreUnavailable */
+async function writeReceipts(
+  receipts: readonly Receipt[],
+  { outbox, now, emit }: ReceiptRoutesOptions,
+): Promise<void> {
+  await Promise.all(
+    receipts.filter(isStorable).map(async ({ id, ...receipt }) => {
+      const result = await outbox.writeReceipt({ channel: 'sms', id, ...receipt, at: now() })
+      emit({ type: 'receipt', ...receipt, result })
+    }),
+  )
+}
+
+/** Whether all that it says is short and printable, as everything is that providers call their messages and statuses. */
+function isStorable({ providerId, status, errorCode }: Receipt): boolean {
+  return [providerId, status, errorCode ?? '-'].every(word => /^[\x21-\x7e]{1,64}$/.test(word))
+}
+
+function refuseForged(reply: FastifyReply, emit: Emit, why: string): FastifyReply {
+  emit({ type: 'receipt', providerId: '', status: '', errorCode: null, result: 'forged' })
+  const { status, err_code, err_msg } = answer('credential', why)
+  return reply.code(status).send({ err_code, err_msg })
+}
+
+/** Equal lengths for the comparison in constant time, whatever was sent. */
+function digestOf(text: string): Buffer {
+  return hash('sha256', text, 'buffer')
 }

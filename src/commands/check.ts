@@ -3,6 +3,7 @@ import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'
 import { providerModules } from '../providers/list.ts'
+import { NO_TEMPLATES } from '../providers/sms-templates.ts'
 import { type CheckResult, fail } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
@@ -105,11 +106,12 @@ async function checkProviders(
   config: Config,
   clock: ReturnType<typeof createClock>,
 ): Promise<readonly CheckResult[]> {
+  const templates = NO_TEMPLATES
   const checks = providerModules.map(async module => {
-    const provider = await module.open(config, { clock, limits: module.limits })
+    const provider = await module.open(config, { clock, templates, limits: module.limits })
     if (provider === undefined) return []
     try {
-      return await module.check(config, provider)
+      return await module.check(config, provider, templates)
     } finally {
       await provider.close()
     }

@@ -118,8 +118,10 @@ export function createAttempts(options: {
       const timeline = createTimeline(provider.name, message.content, clock)
       const startedAt = clock.now()
       let outgoing: Outgoing
+      let unfit: string | null
       try {
         outgoing = job.outgoing ?? render(message)
+        unfit = provider.fits?.(outgoing) ?? null
       } catch (error) {
         const reply = `cannot be rendered: ${error instanceof Error ? error.name : 'unknown fault'}; look at the templates`
         return timeline.end({ is: 'retry', whose: 'ours', code: 'RENDER', reply }, startedAt, job.ambiguous)
@@ -133,12 +135,18 @@ export function createAttempts(options: {
         if (found.is === 'absent') ambiguous = 0
       }
       const sendingAt = clock.now()
+      if (unfit !== null) return timeline.end(noCarrierFits(unfit), sendingAt, ambiguous)
       return timeline.end(await sendOnce(provider, outgoing, onAwaitingReply), sendingAt, ambiguous)
     },
     abort() {
       for (const controller of running) controller.abort()
     },
   }
+}
+
+/** The outcome for a message that no provider can send as things are. */
+function noCarrierFits(why: string): Outcome {
+  return { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: why, untouched: true }
 }
 
 /** What a look-up settles; null: the message is to be sent. @param isLastCopy no further copy may go out. */

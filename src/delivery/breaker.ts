@@ -27,7 +27,7 @@ export interface BreakerOptions {
 }
 
 /** Outcomes that come from this side, and say nothing of the provider: a trial that ended so is still to be made. */
-const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER'])
+const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER', 'no-carrier-fits'])
 
 export function createBreaker(options: BreakerOptions = {}): Breaker {
   const { threshold = 5, restMs = 2000, maxRestMs = 60_000, trialMs = 30_000, random = Math.random } = options

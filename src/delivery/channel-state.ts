@@ -123,11 +123,18 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
 }
 
 /** Outcomes that come from this side, and say nothing of the provider. */
-const NOT_THE_PROVIDER: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER'])
+const NOT_THE_PROVIDER: ReadonlySet<string> = new Set([
+  'aborted',
+  'closed',
+  'expired',
+  'RENDER',
+  'no-carrier-fits',
+])
 
 /** What an outcome tells about how many attempts may be under way. */
 export function limiterEnd(outcome: Outcome): AttemptEnd {
   if (outcome.is === 'ambiguous') return { is: 'failed' }
+  if (outcome.is === 'limit') return { is: outcome.scope === 'account' ? 'void' : 'answered' }
   if (outcome.is !== 'retry') return { is: 'answered' }
   if (outcome.overload === 'connections') return { is: 'refused-connection' }
   if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs: outcome.retryAfterMs }

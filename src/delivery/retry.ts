@@ -61,6 +61,8 @@ export function settlementOf(
       return { to: 'final', state: 'refused', answer: outcome.why, records }
     case 'ambiguous':
       return afterAmbiguous(message, now, random, records, repeatPausesMs ?? pausesOf(message.purpose))
+    case 'limit':
+      return afterLimit(outcome, message, now, random, records)
     case 'retry': {
       const wait = backoff(message.purpose, message.attempts, random)
       const asked = outcome.retryAfterMs
@@ -69,6 +71,23 @@ export function settlementOf(
       return { to: 'queued', dueAt, ambiguous: message.ambiguous, records }
     }
   }
+}
+
+/**
+ * A number that may have no more is refused when its message ends before the next one is due, so that a caller who
+ * still waits learns of it. What our account may not send waits like anything else that the operator has to mend.
+ */
+function afterLimit(
+  { scope, retryAfterMs }: Outcome & { is: 'limit' },
+  { purpose, attempts, ambiguous, expiresAt }: AttemptedMessage,
+  now: number,
+  random: () => number,
+  records: readonly AttemptRecord[],
+): Settlement {
+  const dueAt = now + retryAfterMs + Math.min(backoff(purpose, attempts, random), MINUTE)
+  if (scope === 'number' && ambiguous === 0 && dueAt >= expiresAt)
+    return { to: 'final', state: 'refused', answer: 'limit', records }
+  return { to: 'queued', dueAt, ambiguous, records }
 }
 
 /** The same message goes out again after a pause, or is asked for; `unknown` when neither may be. */

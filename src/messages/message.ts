@@ -51,7 +51,7 @@ export interface NewMessage {
   readonly expiresAt: number
 }
 
-/** A message rendered for its provider: the finished bytes. Lives in memory only. */
+/** A message as its provider gets it: a finished mail, or an SMS as data. Lives in memory only. */
 export type Outgoing = OutgoingMail | OutgoingSms
 
 export interface OutgoingMail {
@@ -69,10 +69,26 @@ export interface OutgoingSms {
   readonly id: string
   /** E.164. */
   readonly to: string
-  readonly body: string
-  /** Who it is from; the provider's default when absent. */
-  readonly sender?: SmsSender
+  /** Country of the number, ISO 3166-1 alpha-2 in upper case; `ZZ` when it has none. */
+  readonly country: string
+  /** Name of the kind in the registry, or `plain` for an unknown type. */
+  readonly kind: string
+  /**
+   * What a template may say: the parameters of the message, and of a code the whole minutes that it is valid for under
+   * `minute`, whether the platform named them or not.
+   */
+  readonly params: Readonly<Record<string, string>>
+  /** Language that it is to be said in, BCP 47. */
+  readonly locale: string
+  readonly pluginId?: string
   readonly expiresAt: number
+  /**
+   * The finished text, for a carrier that sends text: put into words at the first call, never for one with templates.
+   * @throws Error when it cannot be put into words, or comes out too long
+   */
+  readonly text: () => string
+  /** Who the text is from; the provider's default when absent. */
+  readonly sender?: SmsSender
 }
 
 /** A number or alphanumeric sender id, or a messaging service. */

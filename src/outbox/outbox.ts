@@ -103,8 +103,8 @@ export type Accepted =
   /** The store cannot hold its values and never will: nothing stored. */
   | { readonly is: 'refused' }
 
-/** What a final message is answered: why it was refused, null for every other state. */
-export type FinalAnswer = 'recipient' | 'content' | 'country' | null
+/** What a final message is answered: why it was refused, null for every other state. `limit`: its number may have no more. */
+export type FinalAnswer = 'recipient' | 'content' | 'country' | 'limit' | null
 
 /** A message claimed for an attempt, with what is needed to render it again. */
 export interface ClaimedMessage extends NewMessage {

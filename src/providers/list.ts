@@ -3,6 +3,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Settings, Values } from '../settings/setting.ts'
 import type { ChannelSettings, ProviderModule } from './module.ts'
 import type { Provider } from './provider.ts'
+import type { SmsTemplates } from './sms-templates.ts'
 import { smtp } from './smtp/module.ts'
 import { twilio } from './twilio/module.ts'
 
@@ -34,11 +35,18 @@ export function providerSettings<C extends Channel>(channel: C): ChannelProvider
 /** Opens the providers that are configured, of the channels that are on. */
 export async function openProviders(
   config: ProviderConfig,
-  clock: Clock,
-  limits: ProviderLimits = {},
+  {
+    clock,
+    templates,
+    limits = {},
+  }: {
+    readonly clock: Clock
+    readonly templates: SmsTemplates
+    readonly limits?: ProviderLimits | undefined
+  },
 ): Promise<readonly Provider[]> {
   const opened = providerModules.map(module =>
-    module.open(config, { clock, limits: limitsOf(module, limits) }),
+    module.open(config, { clock, templates, limits: limitsOf(module, limits) }),
   )
   return (await Promise.all(opened)).filter(provider => provider !== undefined)
 }

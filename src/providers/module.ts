@@ -1,3 +1,4 @@
+import { receiptKey } from '../callback/key.ts'
 import type { ReceiptSource } from '../callback/receipt-routes.ts'
 import type { Channel } from '../messages/message.ts'
 import type { CheckResult } from '../runtime/check-result.ts'
@@ -5,11 +6,13 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Mailbox } from '../settings/mailbox.ts'
 import type { SettingFault, Settings, Values } from '../settings/setting.ts'
 import type { Provider } from './provider.ts'
+import type { SmsTemplates } from './sms-templates.ts'
 
 /** The settings that a provider may read beside its own. */
 export interface ChannelSettings {
   readonly EMAIL_TOKEN: string | undefined
   readonly SMS_TOKEN: string | undefined
+  readonly SMS_TOKEN_PREVIOUS: string | undefined
   readonly PUBLIC_URL: string | undefined
   readonly MAIL_FROM: Mailbox | undefined
   readonly MAIL_BOUNCE_TO: string | undefined
@@ -45,10 +48,14 @@ export interface ProviderModule<
   /** @returns undefined when its channel is off or it is not configured. */
   open(
     config: Values<S> & ChannelSettings,
-    options: { readonly clock: Clock; readonly limits: L },
+    options: { readonly clock: Clock; readonly limits: L; readonly templates: SmsTemplates },
   ): Promise<Provider | undefined>
   /** What `callback-courier check` says of it once it is opened; sends nothing. */
-  check(config: Values<S> & ChannelSettings, provider: Provider): Promise<readonly CheckResult[]>
+  check(
+    config: Values<S> & ChannelSettings,
+    provider: Provider,
+    templates: SmsTemplates,
+  ): Promise<readonly CheckResult[]>
   /** How its delivery reports are read; undefined when the settings allow none. */
   openReceipts?(config: Values<S> & ChannelSettings): Promise<ReceiptSource | undefined>
 }
@@ -66,4 +73,20 @@ export function defineProvider<
 /** Where a provider reports what became of a message, below PUBLIC_URL. @param name the provider's. */
 export function receiptPath(name: string): string {
   return `/receipt/${name}`
+}
+
+/**
+ * The keys of a carrier that does not sign its reports: `/receipt/{name}/{key}` is where it posts them, which nobody
+ * guesses who does not know SMS_TOKEN. The first stands in the URL to enter in the carrier's console; the others open
+ * it as well, so that the console may be changed after the Token. None while SMS is off.
+ * @param name the provider's.
+ */
+export function receiptKeys(
+  name: string,
+  { SMS_TOKEN, SMS_TOKEN_PREVIOUS }: Pick<ChannelSettings, 'SMS_TOKEN' | 'SMS_TOKEN_PREVIOUS'>,
+): readonly string[] {
+  if (SMS_TOKEN === undefined) return []
+  return [SMS_TOKEN, SMS_TOKEN_PREVIOUS]
+    .filter(token => token !== undefined)
+    .map(token => receiptKey(name, token))
 }

@@ -30,6 +30,17 @@ export type Outcome =
       /** It was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
       readonly overload?: 'connections' | 'requests'
     }
+  /**
+   * Not sent, and surely not: a limit is used up, of the recipient's number (three codes an hour) or of our account.
+   * `retryAfterMs`: when the next one may be taken, as far as that is known.
+   */
+  | {
+      readonly is: 'limit'
+      readonly scope: 'number' | 'account'
+      readonly code: string
+      readonly reply: string
+      readonly retryAfterMs: number
+    }
   /** Nobody knows: no reply after the dot, or after the POST was written. */
   | { readonly is: 'ambiguous'; readonly code: string; readonly reply: string }
 
@@ -59,6 +70,12 @@ export interface Provider {
   readonly channel: Channel
   /** The most messages that it may be handed at a time, by the settings; fewer are in use when more do not pay. */
   readonly concurrency: number
+  /**
+   * Whether this provider can send the message at all. Pure, and asked before any byte leaves.
+   * @returns null: it can; else why not, in words for log and console that tell nothing of what the message says
+   * @throws what `text()` of the message throws, when the provider sends text
+   */
+  fits?(message: Outgoing): string | null
   /**
    * Tries once, within the provider's own time limits, which are shorter than a lease.
    * When `signal` aborts: `retry` with `untouched` when nothing was written yet, `ambiguous` once the dot or the POST
@@ -90,7 +107,14 @@ export interface Provider {
  * nothing about the next message, a refused connection or login does.
  */
 export function isProviderFailure(outcome: Outcome): boolean {
-  return outcome.is === 'retry' && (outcome.untouched === true || outcome.whose === 'ours')
+  return isOurs(outcome) || (outcome.is === 'retry' && outcome.untouched === true)
+}
+
+/** Whether the operator has something to mend: a wrong password, or an account that is used up. */
+export function isOurs(outcome: Outcome): boolean {
+  return outcome.is === 'limit'
+    ? outcome.scope === 'account'
+    : outcome.is === 'retry' && outcome.whose === 'ours'
 }
 
 /** Whether a provider counts as down after an outcome: it failed, or gave no answer. */

@@ -30,6 +30,7 @@ import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { longestAttemptMs, openProviders, type ProviderLimits, providerModules } from '../providers/list.ts'
 import type { Provider } from '../providers/provider.ts'
+import { NO_TEMPLATES } from '../providers/sms-templates.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
@@ -95,6 +96,8 @@ interface Common extends WiringOptions {
   readonly emit: Emit
   readonly storeKeys: StoreKeys
   readonly renderer: Renderer
+  /** Renders a new message. @throws Unrenderable when it must be refused as it is */
+  readonly render: Renderer['render']
   readonly outbox: Outbox
   readonly verdicts: Verdicts
   readonly charges: ReturnType<typeof createQuotas>
@@ -138,7 +141,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
   const alerting = config.DDQ_HOST === undefined ? undefined : await import('./device-alerts.ts')
   const rows = alerting?.readAlerts(config, renderer.locales) ?? []
-  const providers = await openProviders(config, clock, limits)
+  const providers = await openProviders(config, { clock, templates: NO_TEMPLATES, limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   const outbox = await openOutbox(config, clock, storeKeys, log, commit =>
     emit({ type: 'store-commit', ...commit }),
@@ -151,6 +154,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     emit,
     storeKeys,
     renderer,
+    render: renderFitting(renderer, providers),
     outbox,
     verdicts: createVerdicts(),
     charges: createQuotas(quotaLimits(config), storeKeys),
@@ -160,7 +164,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const authentication = createAuthentication(authenticationOptions(config, options.wall, emit))
   const delivery = wireDelivery(common, providers)
   const receive = wireReceiver(common, delivery)
-  const { render } = renderer
+  const { render } = common
   const alerts = alerting?.createDeviceAlerts({ ...common, rows, render, wake: delivery.wake }) ?? null
   return {
     publicListener: await wirePublicListener(common, authentication, receive),
@@ -186,6 +190,15 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   }
 }
 
+/** The text of an SMS is made when a provider asks for it: asking whether it fits tells whether there is one. */
+function renderFitting(renderer: Renderer, providers: readonly Provider[]): Renderer['render'] {
+  return message => {
+    const outgoing = renderer.render(message)
+    providers.find(({ channel }) => channel === message.channel)?.fits?.(outgoing)
+    return outgoing
+  }
+}
+
 function wireDelivery(common: Common, providers: readonly Provider[]): Delivery {
   const { config, limits, random, renderer, outbox } = common
   const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
@@ -208,7 +221,7 @@ function wireDelivery(common: Common, providers: readonly Provider[]): Delivery 
 type Receive = ReturnType<typeof createReceiver>
 
 function wireReceiver(common: Common, delivery: Delivery): Receive {
-  const { config, outbox, storeKeys, renderer } = common
+  const { config, outbox, storeKeys } = common
   const pollVerdict = createVerdictPoller({
     ...common,
     desk: outbox.queries,
@@ -225,7 +238,6 @@ function wireReceiver(common: Common, delivery: Delivery): Receive {
       smsMaxSegments: config.SMS_MAX_SEGMENTS,
     }),
     recipients: openRecipientReader(config),
-    render: renderer.render,
     keys: storeKeys,
     maxRecipients: config.MAX_RECIPIENTS,
     answerWithinMs: config.ANSWER_WITHIN_MS,

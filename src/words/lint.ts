@@ -142,7 +142,7 @@ function lintSms(
   const message = sampleMessage(sample, locale)
   const textOf = (changed: NewMessage) => {
     const outgoing = renderer.render(changed)
-    return outgoing.channel === 'sms' ? outgoing.body : ''
+    return outgoing.channel === 'sms' ? outgoing.text() : ''
   }
   const code = content.params['code']
   for (const pluginId of [undefined, ...pluginIds]) {

@@ -60,6 +60,6 @@ function previewOf(renderer: Renderer, sample: Sample, locale: string): Preview 
   const { channel, name: kind } = sample
   if (channel === 'email') return { channel, kind, locale, mail: renderer.viewMail(message) }
   const outgoing = renderer.render(message)
-  const text = outgoing.channel === 'sms' ? outgoing.body : ''
+  const text = outgoing.channel === 'sms' ? outgoing.text() : ''
   return { channel, kind, locale, text, size: countSegments(text) }
 }

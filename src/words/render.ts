@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
 import type {
+  Content,
   NewMessage,
   Outgoing,
   OutgoingMail,
@@ -15,7 +16,7 @@ import { type Brand, type BrandSettings, createBrand } from './brand.ts'
 import { createMailRenderer, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import { createRenderCache } from './render-cache.ts'
-import { chooseText } from './sms-text.ts'
+import { chooseText, fullText } from './sms-text.ts'
 import type { TemplateProblem } from './template-files.ts'
 import { scopeOf, statedValidity } from './template-variables.ts'
 import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
@@ -45,8 +46,9 @@ export interface RendererOptions {
 
 export interface Renderer {
   /**
-   * The finished message, the same bytes for the same message and templates (Message-ID and Date come from it).
-   * @throws Unrenderable when it must be refused as it is
+   * The message as its provider gets it, the same bytes for the same message and templates (Message-ID and Date come
+   * from it). The text of an SMS is made when it is asked for.
+   * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
    */
   render(message: NewMessage): Outgoing
   /** The same without the envelope of MIME, for the gallery and the console. */
@@ -119,28 +121,67 @@ function createSmsRenderer(
 ): (message: NewMessage) => OutgoingSms {
   const { pluginSenders, countrySenders, webotpDomain, maxSegments } = sms
   const bodies = createRenderCache<string>()
-  return message => {
-    const { id, recipient: to, expiresAt } = message
+
+  function renderText(message: NewMessage, country: string, tag: string): string {
     const { name, kind, content } = chooseWords(message)
-    const country =
-      localeByCountry?.size || countrySenders?.size ? parsePhoneNumberFromString(to)?.country : undefined
-    const tag = content.locale ?? (country && localeByCountry?.get(country)) ?? locale
-    const plugin = content.pluginId === undefined ? undefined : pluginSenders?.get(content.pluginId)
-    const body = bodies(content, templates.current(), `${name}/${tag}`, () =>
+    const plugin = pluginOf(pluginSenders, content)
+    // In China no browser reads the line, and carriers compare a text with what was registered: always the same words.
+    const isPlain = country === 'CN'
+    const text = bodies(content, templates.current(), `${name}/${tag}/${isPlain}`, () =>
       templates.renderWith(`sms/${name}`, catalog => {
         const language = catalog.languageFor(tag, `sms/${name}`)
         const validity = statedValidity(language, 'sms', content)
         const signature = plugin?.signature ?? brand.name
         const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
-        return chooseText(language.smsVariants(name, scope), content, webotpDomain)
+        const variants = language.smsVariants(name, scope)
+        return isPlain ? fullText(variants) : chooseText(variants, content, webotpDomain)
       }),
     )
-    if (maxSegments !== undefined && countSegments(body).segments > maxSegments) {
+    if (maxSegments !== undefined && countSegments(text).segments > maxSegments) {
       throw new Unrenderable(`longer than SMS_MAX_SEGMENTS (${maxSegments}) allows`)
     }
-    const sender = senderOf(plugin) ?? (country && countrySenders?.get(country))
-    return { channel: 'sms', id, to, body, ...(sender && { sender }), expiresAt }
+    return text
   }
+
+  return message => {
+    const { id, recipient: to, kind, content, expiresAt } = message
+    const { pluginId } = content
+    const country = parsePhoneNumberFromString(to)?.country ?? 'ZZ'
+    const tag = content.locale ?? localeByCountry?.get(country) ?? locale
+    const sender = senderOf(pluginOf(pluginSenders, content)) ?? countrySenders?.get(country)
+    let text: string | undefined
+    return {
+      channel: 'sms',
+      id,
+      to,
+      country,
+      kind,
+      params: templateParams(message),
+      locale: tag,
+      ...(pluginId !== undefined && { pluginId }),
+      expiresAt,
+      text: () => (text ??= renderText(message, country, tag)),
+      ...(sender && { sender }),
+    }
+  }
+}
+
+/** What a carrier's template may say. The minutes of a code are those that it lives for: a template cannot leave them out. */
+function templateParams({
+  purpose,
+  content: { params },
+  arrivedAt,
+  expiresAt,
+}: NewMessage): OutgoingSms['params'] {
+  if (purpose !== 'code') return params
+  return { ...params, minute: String(Math.max(1, Math.floor((expiresAt - arrivedAt) / 60_000))) }
+}
+
+function pluginOf(
+  pluginSenders: ReadonlyMap<string, PluginSender> | undefined,
+  { pluginId }: Content,
+): PluginSender | undefined {
+  return pluginId === undefined ? undefined : pluginSenders?.get(pluginId)
 }
 
 /** The words of a message: its kind's, or those around the platform's plain text. */

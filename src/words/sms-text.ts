@@ -33,6 +33,12 @@ export function chooseText(
   )
 }
 
+/** The fullest variant, whatever it costs. @param variants at least one */
+export function fullText(variants: Iterable<string>): string {
+  const [full = ''] = variants
+  return trimLines(full)
+}
+
 /**
  * Conditions in the words leave blanks behind. Lines stay as they are. The look behind is for blanks before something
  * else: without it each of them would be a place to begin from, which takes the square of the time.

@@ -55,6 +55,7 @@ t.test('contentInvalid and refusal speak in the channel’s own codes', async t 
   t.equal(refusal('sms', 'recipient', 'x').err_code, 4002002)
   t.equal(refusal('sms', 'country', 'x').err_code, 4002003)
   t.equal(refusal('sms', 'content', 'x').err_code, 4002001)
+  t.match(refusal('sms', 'limit', 'x'), { err_code: 4291001, retryAfter: 3600 })
 })
 
 t.test('ERROR_STATUS=200 turns only the codes of the channel’s own table into 200', async t => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type AttemptedMessage, backoff, MAX_COPIES, settlementOf } from '../../src/delivery/retry.ts'
+import type { Outcome } from '../../src/providers/provider.ts'
 
 const NOW = 1_000_000
 const records = [{ at: NOW, tookMs: 5, provider: 'smtp', outcome: 'x', code: '', reply: '' }]
@@ -123,3 +124,26 @@ t.test('Retry-After is a floor, with jitter on top', async t => {
     'an hour of jitter would be too much',
   )
 })
+
+t.test(
+  'a limit of the number waits for its end, or refuses what it would outlive; one of the account waits',
+  async t => {
+    const limit = (scope: 'number' | 'account', retryAfterMs: number): Outcome => ({
+      is: 'limit',
+      scope,
+      code: 'minute',
+      reply: 'no more',
+      retryAfterMs,
+    })
+    const after = (outcome: Outcome, more: Partial<AttemptedMessage> = {}) =>
+      settlementOf(outcome, tried({ channel: 'sms', attempts: 1, ...more }), NOW, half, records)
+    t.match(after(limit('number', 60_000)), { to: 'queued', dueAt: NOW + 60_500, ambiguous: 0 })
+    t.same(after(limit('number', 3_600_000)), { to: 'final', state: 'refused', answer: 'limit', records })
+    t.match(after(limit('account', 3_600_000)), { to: 'queued', dueAt: NOW + 3_600_500 }, 'ours to mend')
+    t.match(
+      after(limit('number', 3_600_000), { ambiguous: 1 }),
+      { to: 'queued', ambiguous: 1 },
+      'not refused: it may be there',
+    )
+  },
+)

@@ -74,7 +74,7 @@ function fakeProvider(concurrency: number): FakeProvider {
     },
     send: (outgoing, signal, onAwaitingReply) =>
       new Promise(resolve => {
-        const code = outgoing.channel === 'email' ? outgoing.raw.toString() : outgoing.body
+        const code = outgoing.channel === 'email' ? outgoing.raw.toString() : outgoing.text()
         const attempt = { id: outgoing.id, code, signal, answer: resolve }
         asked.push(attempt)
         if (provider.swallows) onAwaitingReply?.(() => {})

@@ -194,6 +194,37 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     }
   })
 
+  test('whether a message fits is known at once, and tells nothing to anybody', async (t, rig) => {
+    const { provider } = rig
+    if (provider.fits === undefined) return
+    t.equal(provider.fits(rig.message()), null)
+    t.equal(rig.sockets(), 0, 'nobody was asked')
+  })
+
+  test('what has expired is not begun', async (t, rig) => {
+    const message = { ...rig.message(), expiresAt: Date.now() - 1000 }
+    t.match(await rig.provider.send(message, new AbortController().signal), {
+      is: 'retry',
+      untouched: true,
+    })
+    t.strictSame(rig.arrived(), [])
+  })
+
+  test('asked after a lost answer, it never takes a message for absent that arrived', async (t, rig) => {
+    const { provider } = rig
+    if (provider.lookUp === undefined) return
+    const lookUp = async (message: Outgoing) =>
+      provider.lookUp?.(message, Date.now() - 1000, new AbortController().signal)
+    rig.behave('drop-after-message')
+    const lost = rig.message()
+    t.match(await provider.send(lost, new AbortController().signal), { is: 'ambiguous' })
+    rig.behave('well')
+    t.match((await lookUp(lost))?.is, /^(accepted|not-known)$/)
+    t.match((await lookUp(rig.message()))?.is, /^(absent|not-known)$/, 'nor another one for it')
+    await rig.goDown()
+    t.match(await lookUp(lost), { is: 'unreachable' })
+  })
+
   test('a message of another channel is a bug', async (t, rig) => {
     await t.rejects(rig.provider.send(rig.foreign, new AbortController().signal), TypeError)
   })

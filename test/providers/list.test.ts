@@ -5,6 +5,7 @@ import { loadStandIn } from '../../sandbox/peers.ts'
 import { envExample } from '../../src/config/example.ts'
 import { settings } from '../../src/config/settings.ts'
 import { longestAttemptMs, openProviders, providerModules } from '../../src/providers/list.ts'
+import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../config/settings.ts'
 import { type ContractRig, providerContract } from './contract.ts'
 
@@ -51,7 +52,7 @@ t.test('a channel that is on asks for its provider, and opens only that', async 
     [{ ...smsOnly, BRAND_NAME: 'Example' }, ['twilio']],
     [emailOnly, ['smtp']],
   ] as const) {
-    const providers = await openProviders(load(given), { now: Date.now })
+    const providers = await openProviders(load(given), { clock: { now: Date.now }, templates: NO_TEMPLATES })
     t.same(
       providers.map(({ name }) => name),
       expected,

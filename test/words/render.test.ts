@@ -292,7 +292,7 @@ t.test('plain text stands in our layout, with its links clickable', async t => {
     t.notMatch(mail.html, /999999/)
   }
   t.throws(() => renderer.render(messageOf('email', 'a-kind-of-a-later-version')), Unrenderable)
-  t.throws(() => renderer.render(messageOf('sms', 'a-kind-of-a-later-version')), Unrenderable)
+  t.throws(() => smsOf(renderer, messageOf('sms', 'a-kind-of-a-later-version')), Unrenderable)
 })
 
 t.test('every SMS is one segment and carries the brand', async t => {
@@ -337,10 +337,11 @@ t.test('the sender and signature are the plugin’s; else the sender is the coun
       countrySenders: new Map([['CN', { from: '+861069000000' }]]),
     },
   })
-  const sent = (pluginId: string | undefined, recipient = '+12025550123') =>
-    senders.render(
-      messageOf('sms', 'login-code', { params: { code: '1' }, ...(pluginId && { pluginId }) }, { recipient }),
-    )
+  const sent = (pluginId: string | undefined, recipient = '+12025550123') => {
+    const content = { params: { code: '1' }, ...(pluginId && { pluginId }) }
+    const outgoing = senders.render(messageOf('sms', 'login-code', content, { recipient }))
+    return { ...outgoing, body: outgoing.channel === 'sms' && outgoing.text() }
+  }
   t.match(sent('p1'), { body: /^Plugin One: /, sender: { from: '+15005550006' } })
   t.match(sent('p2'), { body: /^Northwind: /, sender: { messagingServiceSid: /^MG/ } })
   t.match(sent('p3', '+8613800138000'), { body: /^Three: /, sender: { from: '+861069000000' } })
@@ -383,10 +384,45 @@ t.test('the WebOTP line is last, exact, and never costs a segment', async t => {
   t.match(text, /12345678/)
 })
 
+t.test('to China the words are always the same: neither a shorter variant nor the WebOTP line', async t => {
+  const webotp = rendererFor({ sms: { webotpDomain: 'login.example.com' } })
+  const message = messageOf('sms', 'login-code', {
+    params: { code: '123456', minute: '10' },
+    locale: 'zh-CN',
+  })
+  const plain = rendererFor()
+  const [china, hongKong] = ['+8613800138000', '+85251234567'].map(recipient => ({ ...message, recipient }))
+  const full = smsOf(webotp, china ?? message)
+  t.notMatch(full, /@login/)
+  t.match(full, /10/)
+  t.match(smsOf(webotp, hongKong ?? message), /@login/)
+  t.equal(full, smsOf(plain, china ?? message))
+})
+
+t.test('an SMS is data, and is put into words once, when it is asked for its text', async t => {
+  const sms = (changes: object) => {
+    const outgoing = renderer.render(
+      messageOf('sms', 'login-code', { params: { code: '123456', minute: '5.5' }, ...changes }),
+    )
+    if (outgoing.channel !== 'sms') throw new Error('not an SMS')
+    return outgoing
+  }
+  t.match(sms({}), {
+    to: '+12025550123',
+    country: 'US',
+    kind: 'login-code',
+    params: { code: '123456', minute: '10' },
+    locale: 'en',
+  })
+  t.match(sms({ locale: 'zh-CN', pluginId: 'p' }), { locale: 'zh-CN', pluginId: 'p' })
+  const none = renderer.render(messageOf('sms', 'no-such-kind', { params: {} }))
+  t.throws(() => none.channel === 'sms' && none.text(), Unrenderable)
+})
+
 t.test('an SMS of more than SMS_MAX_SEGMENTS is refused', async t => {
   const strict = rendererFor({ sms: { maxSegments: 1 } })
   const message = messageOf('sms', 'login-code', { params: { code: 'x'.repeat(150) } })
-  t.throws(() => strict.render(message), Unrenderable)
+  t.throws(() => smsOf(strict, message), Unrenderable)
   t.equal(countSegments(smsOf(renderer, message)).segments, 2)
 })
 

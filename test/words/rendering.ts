@@ -46,7 +46,7 @@ export function rawOf(renderer: Renderer, message: NewMessage): Buffer {
 export function smsOf(renderer: Renderer, message: NewMessage): string {
   const outgoing = renderer.render(message)
   if (outgoing.channel !== 'sms') throw new Error('not an SMS')
-  return outgoing.body
+  return outgoing.text()
 }
 
 /** A finished mail as a mail client reads it. */

@@ -39,6 +39,11 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
       if (message.expiresAt <= clock.now()) return notBegun('expired', 'its validity is over')
       return createMessage(api, settings, message, signal)
     },
+    fits(message) {
+      // A text that cannot be made throws here, before anything is sent.
+      if (message.channel === 'sms') message.text()
+      return null
+    },
     async lookUp(message, since, signal) {
       if (message.channel !== 'sms') throw new TypeError(`twilio sends SMS, not ${message.channel}`)
       return lookUpMessage(api, settings, message, since, signal)
@@ -66,7 +71,7 @@ async function createMessage(
   const create = async (client: Twilio) =>
     client.messages.create({
       to: message.to,
-      body: message.body,
+      body: message.text(),
       ...(message.sender ?? settings.sender),
       validityPeriod,
       ...(statusCallback !== undefined && { statusCallback }),
@@ -83,14 +88,14 @@ async function createMessage(
 async function lookUpMessage(
   api: TwilioApi,
   settings: TwilioSettings,
-  { to, body }: OutgoingSms,
+  { to, text }: OutgoingSms,
   since: number,
   signal: AbortSignal,
 ): Promise<LookUp> {
   const list = async (client: Twilio) =>
     (await client.messages.page({ to, pageSize: LOOK_UP_PAGE })).instances
   const result = await api.call(list, signal, Infinity)
-  if ('value' in result) return findInList(result.value, body, since)
+  if ('value' in result) return findInList(result.value, text(), since)
   return {
     is: 'unreachable',
     reply: twilioFailure(result, to, settings.clock.now(), [secretOf(settings)]).reply,

@@ -19,7 +19,9 @@ export function createTwilioReceipts({
 }): ReceiptSource {
   return {
     path: receiptPath('twilio'),
-    read(headers, fields, query) {
+    format: 'form',
+    parseReports({ headers, body, query }) {
+      const fields = (body ?? {}) as Record<string, unknown>
       const signature = headers['x-twilio-signature']
       const called = query === '' ? url : `${url}?${query}`
       if (typeof signature !== 'string' || !validateRequest(authToken, signature, called, fields))

@@ -1,13 +1,18 @@
 import t from 'tap'
+import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { twilio } from '../../../src/providers/twilio/module.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
 async function look(settings: Record<string, string>) {
   const config = load({ ...enough, ...settings, TWILIO_API_URL: 'http://127.0.0.1:9' })
-  const provider = await twilio.open(config, { clock: { now: Date.now }, limits: twilio.limits })
+  const provider = await twilio.open(config, {
+    clock: { now: Date.now },
+    templates: NO_TEMPLATES,
+    limits: twilio.limits,
+  })
   if (provider === undefined) return []
-  const findings = await twilio.check(config, provider)
+  const findings = await twilio.check(config, provider, NO_TEMPLATES)
   await provider.close()
   return linesOf(findings.filter(({ about }) => about === 'receipts'))
 }

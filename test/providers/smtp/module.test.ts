@@ -2,13 +2,18 @@ import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { smtp } from '../../../src/providers/smtp/module.ts'
 import { enough, load } from '../../config/settings.ts'
 import { createSmtpServer, mail } from './rig.ts'
 
 async function open(t: Test, settings: Readonly<Record<string, string>>) {
   const config = load({ ...enough, ...settings })
-  const provider = await smtp.open(config, { clock: { now: Date.now }, limits: smtp.limits })
+  const provider = await smtp.open(config, {
+    clock: { now: Date.now },
+    templates: NO_TEMPLATES,
+    limits: smtp.limits,
+  })
   if (provider === undefined) throw new Error('e-mail is on')
   t.teardown(async () => provider.close())
   return provider

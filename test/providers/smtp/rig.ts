@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { OutgoingMail, OutgoingSms } from '../../../src/messages/message.ts'
+import type { OutgoingMail } from '../../../src/messages/message.ts'
 import type { SmtpLimits } from '../../../src/providers/smtp/limits.ts'
 import { createSmtpServer, type SmtpAct, type SmtpServer, type SmtpStep } from '../../rigs/smtp-server.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
+import { outgoingSms } from '../sms.ts'
 
 /** Short enough for tests, long enough for a busy machine. */
 export const SHORT: SmtpLimits = {
@@ -35,13 +36,7 @@ export function mail(to = RECIPIENT): OutgoingMail {
   return { channel: 'email', id, to, raw, expiresAt: Date.now() + 600_000 }
 }
 
-export const SMS: OutgoingSms = {
-  channel: 'sms',
-  id: '0'.repeat(32),
-  to: '+15005550010',
-  body: CODE,
-  expiresAt: Date.now() + 600_000,
-}
+export const SMS = outgoingSms()
 
 export function idOf(wire: Buffer): string {
   return /^Message-ID: <([0-9a-f]{32})@/m.exec(wire.toString())?.[1] ?? ''

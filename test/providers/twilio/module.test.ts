@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { twilio } from '../../../src/providers/twilio/module.ts'
 import { enough, load } from '../../config/settings.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, KEY_SECRET, KEY_SID, startTwilioServer } from '../../rigs/twilio-server.ts'
@@ -15,7 +16,11 @@ async function sendWith(t: Test, settings: Readonly<Record<string, string>>) {
     TWILIO_CONCURRENCY: '7',
     ...settings,
   })
-  const provider = await twilio.open(config, { clock: { now: Date.now }, limits: twilio.limits })
+  const provider = await twilio.open(config, {
+    clock: { now: Date.now },
+    templates: NO_TEMPLATES,
+    limits: twilio.limits,
+  })
   if (provider === undefined) throw new Error('SMS is on')
   t.teardown(async () => Promise.all([provider.close(), server.close()]))
   t.equal(provider.concurrency, 7)

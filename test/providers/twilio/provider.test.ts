@@ -68,7 +68,9 @@ await t.test("the SDK's requests agree with Twilio's published description", asy
   const other = await start(t, { sender: service })
   t.match(await send(), { is: 'sent' })
   t.match(await send(sms(NUMBER, { sender: service })), { is: 'sent' })
-  t.match(await send(sms(NUMBER, { sender: { from: 'Courier' }, body: '验证码 123456' })), { is: 'sent' })
+  t.match(await send(sms(NUMBER, { sender: { from: 'Courier' }, text: () => '验证码 123456' })), {
+    is: 'sent',
+  })
   t.match(await other.send(), { is: 'sent' })
 
   for (const { method, url, form, headers, username, authorized } of [

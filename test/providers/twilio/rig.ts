@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { TwilioFault } from '../../../sandbox/carriers/twilio/server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import type { HttpLimits } from '../../../src/providers/http-exchange.ts'
@@ -6,6 +5,7 @@ import type { Provider } from '../../../src/providers/provider.ts'
 import { createTwilioProvider, type TwilioSettings } from '../../../src/providers/twilio/provider.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, KEY_SECRET, type TwilioServer } from '../../rigs/twilio-server.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
+import { outgoingSms } from '../sms.ts'
 import { mail } from '../smtp/rig.ts'
 
 /** Short enough for tests, long enough for a busy machine. */
@@ -16,15 +16,7 @@ export const CODE = '60718293'
 export const SENDER = { from: '+15005550006' }
 
 export function sms(to = NUMBER, rest: Partial<OutgoingSms> = {}): OutgoingSms {
-  const id = randomBytes(16).toString('hex')
-  return {
-    channel: 'sms',
-    id,
-    to,
-    body: `${id}: your code is ${CODE}`,
-    expiresAt: Date.now() + 600_000,
-    ...rest,
-  }
+  return outgoingSms({ to, params: { code: CODE, minute: '10' }, ...rest })
 }
 
 export function openTwilio(

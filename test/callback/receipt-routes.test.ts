@@ -1,0 +1,121 @@
+import fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { type ReceiptSource, receiptRoutes } from '../../src/callback/receipt-routes.ts'
+import type { ServiceEvent } from '../../src/events/events.ts'
+import { type DeliveryReport, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { receiptKeys } from '../../src/providers/module.ts'
+
+const TOKENS = { SMS_TOKEN: 'token-of-the-channel', SMS_TOKEN_PREVIOUS: 'the-token-before-it' }
+const KEYS = receiptKeys('made-up', TOKENS)
+
+/** A carrier that posts arrays of `[id, status]`. */
+async function start(t: Test, source: Partial<ReceiptSource> = {}) {
+  const app = fastify()
+  t.teardown(async () => app.close())
+  const written: DeliveryReport[] = []
+  const events: ServiceEvent[] = []
+  const rig = { app, written, events, works: true }
+  await app.register(receiptRoutes, {
+    source: {
+      path: '/receipt/made-up',
+      keys: KEYS,
+      format: 'json',
+      taken: { code: 0, msg: 'taken' },
+      parseReports: ({ body }) =>
+        (Array.isArray(body) ? body : []).map(each => ({
+          providerId: String(each[0]),
+          status: String(each[1]),
+          errorCode: null,
+        })),
+      ...source,
+    },
+    outbox: {
+      async writeReceipt(report) {
+        if (!rig.works) throw new StoreUnavailable('no')
+        written.push(report)
+        return 'recorded'
+      },
+    },
+    now: () => 1_000,
+    emit: event => events.push(event),
+    headers: { 'cache-control': 'no-store' },
+  })
+  const post = async (url: string, payload: string, type = 'application/json') =>
+    app.inject({ method: 'POST', url, payload, headers: { 'content-type': type } })
+  return { ...rig, rig, post }
+}
+
+const url = `/receipt/made-up/${KEYS[0]}`
+
+t.test(
+  'an array of reports is taken, whatever its Content-Type, and answered as the carrier wants',
+  async t => {
+    const { post, written } = await start(t)
+    for (const type of [
+      'application/json',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'x/y; charset=utf-8',
+    ]) {
+      const answer = await post(url, '[["a^0","delivered"],["b:1","undelivered"]]', type)
+      t.same([answer.statusCode, answer.json()], [200, { code: 0, msg: 'taken' }], type)
+      t.equal(answer.headers['cache-control'], 'no-store')
+    }
+    t.same(written.slice(0, 2), [
+      { channel: 'sms', id: undefined, providerId: 'a^0', status: 'delivered', errorCode: null, at: 1_000 },
+      { channel: 'sms', id: undefined, providerId: 'b:1', status: 'undelivered', errorCode: null, at: 1_000 },
+    ])
+  },
+)
+
+t.test(
+  'only who knows a key is heard; the previous Token’s opens it too, another carrier’s does not',
+  async t => {
+    const { post, written, events } = await start(t)
+    t.equal((await post(`/receipt/made-up/${KEYS[1]}`, '[["a","sent"]]')).statusCode, 200)
+    const others = ['x', 'f'.repeat(32), receiptKeys('another', TOKENS)[0], KEYS[0]?.toUpperCase(), '%00']
+    for (const key of others) {
+      const answer = await post(`/receipt/made-up/${key}`, '[["b","sent"]]')
+      t.same([answer.statusCode, answer.json().err_code], [403, 4031003], String(key))
+    }
+    t.equal((await post('/receipt/made-up', '[["b","sent"]]')).statusCode, 404)
+    t.same(
+      written.map(({ providerId }) => providerId),
+      ['a'],
+    )
+    t.equal(events.filter(each => each.type === 'receipt' && each.result === 'forged').length, others.length)
+  },
+)
+
+t.test('garbage is refused or ignored, and never a fault', async t => {
+  const { post, written } = await start(t)
+  for (const body of ['', '{', '\u0000', 'a=b', '[['])
+    t.equal((await post(url, body)).statusCode, 400, JSON.stringify(body))
+  const large = await post(url, `["${'x'.repeat(200_000)}"]`)
+  t.equal(large.statusCode, 413)
+  for (const body of [
+    'null',
+    '{}',
+    '1',
+    '"a"',
+    '[]',
+    '[["a\\u0000b","sent"]]',
+    '[["a","<b> c"]]',
+    '[["","sent"]]',
+  ])
+    t.equal((await post(url, body)).statusCode, 200, body)
+  t.same(written, [])
+})
+
+t.test('what the store cannot take now is asked for again', async t => {
+  const { post, rig } = await start(t)
+  rig.works = false
+  const answer = await post(url, '[["a","sent"],["b","sent"]]')
+  t.same([answer.statusCode, answer.headers['retry-after']], [503, '5'])
+})
+
+t.test('no key while SMS is off', async t => {
+  t.same(receiptKeys('made-up', { SMS_TOKEN: undefined, SMS_TOKEN_PREVIOUS: 'x' }), [])
+  t.equal(new Set([...KEYS, ...receiptKeys('another', TOKENS)]).size, 4)
+  for (const key of KEYS) t.match(key, /^[0-9a-f]{32}$/)
+})
