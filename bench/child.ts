@@ -96,13 +96,30 @@ export function processTreeCpuMs(pid: number): number {
   return children.reduce((sum, child) => sum + cpuMs(Number(child)), cpuMs(pid, { ended: true }))
 }
 
+export interface Memory {
+  /** All that is resident. */
+  readonly residentMb: number
+  /** The part that no file backs, and that another process can share with nobody. */
+  readonly anonymousMb: number
+}
+
+/** The memory of a process now, from /proc; zeros where there is none. */
+export function readMemory(pid: number): Memory {
+  const rollup = readProc(pid, 'smaps_rollup')
+  return { residentMb: megabytes(rollup, 'Rss'), anonymousMb: megabytes(rollup, 'Anonymous') }
+}
+
 function residentMb(pid: number): number {
-  const kb = /^VmRSS:\s+(\d+)/m.exec(readProc(pid, 'status'))?.[1]
+  return megabytes(readProc(pid, 'status'), 'VmRSS')
+}
+
+function megabytes(file: string, field: string): number {
+  const kb = new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(file)?.[1]
   return kb === undefined ? 0 : (Number(kb) * 1024) / 1e6
 }
 
 /** User and system time, also of its children that have ended; /proc counts in hundredths of a second. */
-function cpuMs(pid: number, { ended = false } = {}): number {
+export function cpuMs(pid: number, { ended = false } = {}): number {
   const fields = readProc(pid, 'stat')
     .replace(/^.*\) /, '')
     .split(' ')
