@@ -36,7 +36,7 @@ RUN node /app/src/main.ts --help >/dev/null \
       await import('/app/src/' + part + '.ts').catch(() => {}); \
       for (const file of (await import('node:fs')).readdirSync('/app/src/providers', { recursive: true })) \
       if (file.endsWith('.ts')) await import('/app/src/providers/' + file).catch(() => {}); \
-      await import('/app/node_modules/twilio/index.js'); process.exit(0)"
+      await import('/app/node_modules/twilio/lib/rest/api/v2010/account.js'); process.exit(0)"
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 CMD ["callback-courier", "health"]
 # Node is started without npm, which does not pass signals on well.
 CMD ["node", "/app/src/main.ts", "serve"]

@@ -1,7 +1,7 @@
-import type { Twilio } from 'twilio'
 import type { Clock } from '../../runtime/clock.ts'
 import { createExchanges, type FailedExchange, type HttpLimits } from '../http-exchange.ts'
 import type { SdkClient } from './http-client.ts'
+import type { TwilioSdk } from './sdk.ts'
 
 export interface TwilioApiSettings {
   readonly accountSid: string
@@ -22,18 +22,18 @@ export interface TwilioApi {
    * @param expiresAt the request is not written from this moment on, ms since the epoch.
    */
   call<T>(
-    call: (client: Twilio) => Promise<T>,
+    call: (sdk: TwilioSdk) => Promise<T>,
     signal: AbortSignal,
     expiresAt: number,
   ): Promise<{ readonly value: T } | FailedExchange>
-  /** Loads the SDK, which takes a fifth of a second; otherwise the first call does. */
+  /** Loads the SDK; otherwise the first call does. */
   load(): Promise<unknown>
   /** Aborts what is under way and ends all connections. */
   close(): Promise<void>
 }
 
-interface Sdk {
-  readonly client: Twilio
+interface Opened {
+  readonly sdk: TwilioSdk
   readonly http: SdkClient
 }
 
@@ -43,39 +43,39 @@ export function createTwilioApi(
   { connections, limits, clock }: { connections: number; limits: HttpLimits; clock: Clock },
 ): TwilioApi {
   const exchanges = createExchanges(limits, clock)
-  let sdk: Promise<Sdk> | undefined
+  let opened: Promise<Opened> | undefined
 
-  async function load(): Promise<Sdk> {
-    sdk ??= openSdk(settings, connections, limits)
-    return sdk
+  async function load(): Promise<Opened> {
+    opened ??= openSdk(settings, connections, limits)
+    return opened
   }
 
   return {
     load,
     async call(call, signal, expiresAt) {
-      const { client, http } = await load()
-      return exchanges.run(exchange => http.during(exchange, () => call(client)), signal, expiresAt)
+      const { sdk, http } = await load()
+      return exchanges.run(exchange => http.during(exchange, () => call(sdk)), signal, expiresAt)
     },
     async close() {
       exchanges.abort()
-      if (sdk) await (await sdk).http.close()
+      if (opened) await (await opened).http.close()
     },
   }
 }
 
 /** Loads the SDK and undici, which nothing else needs, and puts them together. */
-async function openSdk(settings: TwilioApiSettings, connections: number, limits: HttpLimits): Promise<Sdk> {
+async function openSdk(
+  settings: TwilioApiSettings,
+  connections: number,
+  limits: HttpLimits,
+): Promise<Opened> {
   const { accountSid, login, apiUrl = 'https://api.twilio.com', ca } = settings
-  const [{ default: twilio }, { createSdkClient }] = await Promise.all([
-    import('twilio'),
+  const [{ createSdk }, { createSdkClient }] = await Promise.all([
+    import('./sdk.ts'),
     import('./http-client.ts'),
   ])
   const http = createSdkClient({ baseUrl: apiUrl, connections, limits, ...(ca !== undefined && { ca }) })
   const [user, secret] =
     'authToken' in login ? [accountSid, login.authToken] : [login.apiKeySid, login.apiKeySecret]
-  // edge, region and logLevel are named, because the SDK reads them from the environment otherwise.
-  const options = { accountSid, edge: '', region: '', logLevel: '', httpClient: http.httpClient }
-  const client = twilio(user, secret, options as unknown as Parameters<typeof twilio>[2] & object)
-  client.api.baseUrl = apiUrl
-  return { client, http }
+  return { sdk: createSdk({ accountSid, user, secret, apiUrl, httpClient: http.httpClient }), http }
 }

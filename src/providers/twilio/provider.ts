@@ -1,4 +1,3 @@
-import type { Twilio } from 'twilio'
 import type { OutgoingSms, SmsSender } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HttpLimits } from '../http-exchange.ts'
@@ -7,6 +6,7 @@ import { createTwilioApi, type TwilioApi, type TwilioApiSettings } from './api.t
 import { TWILIO_LIMITS } from './limits.ts'
 import { findInList, LOOK_UP_PAGE } from './look-up.ts'
 import { twilioFailure } from './outcome.ts'
+import type { TwilioSdk } from './sdk.ts'
 
 /** Twilio's bounds of ValidityPeriod, s: https://www.twilio.com/docs/messaging/api/message-resource */
 const VALIDITY_SECONDS = { least: 1, most: 36_000 }
@@ -68,8 +68,8 @@ async function createMessage(
   const { clock } = settings
   const validityPeriod = validitySeconds(message.expiresAt - clock.now())
   const statusCallback = settings.statusCallback?.(message.id)
-  const create = async (client: Twilio) =>
-    client.messages.create({
+  const create = async ({ messages }: TwilioSdk) =>
+    messages.create({
       to: message.to,
       body: message.text(),
       ...(message.sender ?? settings.sender),
@@ -92,8 +92,8 @@ async function lookUpMessage(
   since: number,
   signal: AbortSignal,
 ): Promise<LookUp> {
-  const list = async (client: Twilio) =>
-    (await client.messages.page({ to, pageSize: LOOK_UP_PAGE })).instances
+  const list = async ({ messages }: TwilioSdk) =>
+    (await messages.page({ to, pageSize: LOOK_UP_PAGE })).instances
   const result = await api.call(list, signal, Infinity)
   if ('value' in result) return findInList(result.value, text(), since)
   return {
@@ -106,11 +106,13 @@ async function verifyAccount(
   api: TwilioApi,
   settings: TwilioSettings,
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
-  const readStatus = async (client: Twilio): Promise<string> => {
+  // Loads all of an account's resources, which nothing else needs.
+  const { AccountContextImpl } = await import('twilio/lib/rest/api/v2010/account.js')
+  const readStatus = async ({ version, messages }: TwilioSdk): Promise<string> => {
     if ('authToken' in settings.login)
-      return (await client.api.v2010.accounts(settings.accountSid).fetch()).status
+      return (await new AccountContextImpl(version, settings.accountSid).fetch()).status
     // An API key may send but not read the account, so it is asked for something that it may read.
-    await client.messages.page({ pageSize: 1 })
+    await messages.page({ pageSize: 1 })
     return 'active'
   }
   const result = await api.call(readStatus, new AbortController().signal, Infinity)

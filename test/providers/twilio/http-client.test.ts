@@ -4,6 +4,7 @@ import twilio from 'twilio'
 import type { HttpResponse } from '../../../src/providers/http-client.ts'
 import type { Exchange } from '../../../src/providers/http-exchange.ts'
 import { createSdkClient, type SdkClient } from '../../../src/providers/twilio/http-client.ts'
+import { createSdk } from '../../../src/providers/twilio/sdk.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { NUMBER, SENDER, twilioError } from './rig.ts'
 
@@ -171,9 +172,13 @@ await t.test('the SDK makes of an answer what it makes of it with its own client
   const stock = twilio(ACCOUNT_SID, AUTH_TOKEN)
   stock.api.baseUrl = server.url
   const client = open(t, server.url)
-  const http = { httpClient: client.httpClient } as unknown as Parameters<typeof twilio>[2] & object
-  const ours = twilio(ACCOUNT_SID, AUTH_TOKEN, http)
-  ours.api.baseUrl = server.url
+  const { messages } = createSdk({
+    accountSid: ACCOUNT_SID,
+    user: ACCOUNT_SID,
+    secret: AUTH_TOKEN,
+    apiUrl: server.url,
+    httpClient: client.httpClient,
+  })
   const message = { to: NUMBER, body: 'a b&c', ...SENDER }
   const told = async (send: () => Promise<{ sid: string; status: string }>): Promise<unknown> =>
     send().then(
@@ -195,13 +200,14 @@ await t.test('the SDK makes of an answer what it makes of it with its own client
     server.fault = fault && (() => fault)
     const usual = await told(async () => stock.messages.create(message))
     t.strictSame(
-      await told(async () => client.during(exchange(), async () => ours.messages.create(message))),
+      await told(async () => client.during(exchange(), async () => messages.create(message))),
       usual,
     )
   }
   const [first, second] = server.requests
   t.strictSame(second?.form, first?.form)
-  t.equal(second?.headers['user-agent'], first?.headers['user-agent'])
+  for (const name of ['user-agent', 'accept', 'accept-charset', 'content-type', 'authorization'])
+    t.equal(second?.headers[name], first?.headers[name], name)
 })
 
 await idle
