@@ -3,7 +3,7 @@ import type { SettingValues } from './settings.ts'
 
 /** What works but should not stay as it is, a sentence each. */
 export function advice(s: SettingValues): readonly string[] {
-  return [...tokenAdvice(s), ...networkAdvice(s), ...smsAdvice(s), ...alertAdvice(s)]
+  return [...tokenAdvice(s), ...networkAdvice(s), ...mailAdvice(s), ...smsAdvice(s), ...alertAdvice(s)]
 }
 
 function tokenAdvice(s: SettingValues): string[] {
@@ -43,6 +43,14 @@ function networkAdvice(s: SettingValues): string[] {
       "TLS=off means a proxy in front, but TRUSTED_PROXIES is empty: ALLOWED_SOURCES will be compared with the proxy's address",
     )
   return said
+}
+
+function mailAdvice(s: SettingValues): string[] {
+  return s.SMTP_LOGIN_WITHOUT_TLS
+    ? [
+        "SMTP_LOGIN_WITHOUT_TLS=on lets the mail server's password cross the network in the clear: use a server with TLS, and leave it out",
+      ]
+    : []
 }
 
 function alertAdvice(s: SettingValues): string[] {

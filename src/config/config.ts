@@ -7,9 +7,9 @@ import { faultsOf, jsonSchema, withReaders } from './schema.ts'
 import { type SettingName, type SettingValues, settingNames } from './settings.ts'
 import { mergeSources, type Sources } from './sources.ts'
 
+export { isLoopback } from '../settings/loopback.ts'
 export type { Mailbox } from '../settings/mailbox.ts'
 export type { Database } from '../settings/urls.ts'
-export { isLoopback } from './rules.ts'
 export type { Sources } from './sources.ts'
 
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */

@@ -1,4 +1,5 @@
 import { providerModules } from '../providers/list.ts'
+import { isLoopback } from '../settings/loopback.ts'
 import { missing, type SettingFault } from '../settings/setting.ts'
 import { type SettingName, type SettingValues, settingNames, settings } from './settings.ts'
 
@@ -167,9 +168,4 @@ function exampleFaults(s: Partly): SettingFault[] {
     name,
     problem: 'is the example of .env.example, which everybody knows: choose your own',
   }))
-}
-
-/** Whether an address to listen on can be reached from this machine only. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
 }

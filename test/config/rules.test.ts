@@ -108,6 +108,23 @@ t.test('a secret out of .env.example is nobody’s', t => {
   t.end()
 })
 
+t.test('a password crosses no network in the clear, unless a second setting says so', t => {
+  const clear = 'smtp://courier:hunter2secret@mail.example.com?ignoreTLS=true'
+  t.match(faultsIn({ ...enough, SMTP_URL: clear }), [/^SMTP_URL .*in the clear.*SMTP_LOGIN_WITHOUT_TLS/])
+  t.match(faultsIn({ ...enough, SMTP_FALLBACK_URL: clear }), [/^SMTP_FALLBACK_URL .*in the clear/])
+  for (const fine of [
+    clear.replace('courier:hunter2secret@', ''),
+    clear.replace('mail.example.com', '127.0.0.1'),
+    clear.replace('mail.example.com', '[::1]'),
+    clear.replace('?ignoreTLS=true', '?requireTLS=false'),
+  ])
+    t.same(faultsIn({ ...enough, SMTP_URL: fine }), [], fine)
+  const told = { ...enough, SMTP_URL: clear, SMTP_LOGIN_WITHOUT_TLS: 'on' }
+  t.same(faultsIn(told), [])
+  t.match(load(told).warnings, [/^SMTP_LOGIN_WITHOUT_TLS=on .*in the clear/])
+  t.end()
+})
+
 t.test('what works but should not stay so is said', t => {
   const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])

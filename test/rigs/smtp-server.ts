@@ -80,6 +80,8 @@ export interface SmtpServer {
 
 export interface SmtpServerOptions {
   readonly pipelining?: boolean
+  /** Offers SMTPUTF8. */
+  readonly smtpUtf8?: boolean
   /** Key and certificate: offers STARTTLS, or speaks TLS at once with `secure`. */
   readonly certificate?: { readonly key: string; readonly cert: string }
   readonly secure?: boolean
@@ -102,7 +104,14 @@ interface Session {
 
 /** A recording SMTP server that can misbehave at each step. */
 export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
-  const { pipelining = true, certificate, secure = false, login, maxConnections = Infinity } = options
+  const {
+    pipelining = true,
+    smtpUtf8 = false,
+    certificate,
+    secure = false,
+    login,
+    maxConnections = Infinity,
+  } = options
   const context = certificate && tls.createSecureContext(certificate)
   const mails: ReceivedMail[] = []
   const connections: SmtpConnection[] = []
@@ -208,6 +217,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
   function greetings(session: Session): string {
     const extensions = ['rig', '8BITMIME', 'ENHANCEDSTATUSCODES', 'SIZE 10485760']
     if (pipelining) extensions.push('PIPELINING')
+    if (smtpUtf8) extensions.push('SMTPUTF8')
     if (context && !session.secured) extensions.push('STARTTLS')
     if (login) extensions.push('AUTH PLAIN LOGIN')
     return extensions.map((word, i) => `250${i === extensions.length - 1 ? ' ' : '-'}${word}`).join('\r\n')

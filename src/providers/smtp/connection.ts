@@ -5,9 +5,11 @@ import { createTransport } from 'nodemailer'
 import type { SMTPPoolOptions } from 'nodemailer/lib/smtp-pool'
 import type { OutgoingMail } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { isLoopback } from '../../settings/loopback.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 import { type Attempt, createAttempt } from './attempt.ts'
+import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
 import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
 import type { SmtpAddress } from './url.ts'
@@ -19,12 +21,21 @@ export interface SmtpConnectionOptions {
   readonly ehloName: string
   /** Envelope sender; empty for the null reverse-path. */
   readonly bounceTo: string
-  readonly dkim?: { readonly domain: string; readonly selector: string; readonly privateKey: string }
+  /** Signs a message before it is sent. */
+  readonly signMessage?: SignMessage
+  /** The password may cross the network in the clear; see `SMTP_LOGIN_WITHOUT_TLS`. */
+  readonly loginWithoutTls?: boolean
   readonly tls?: ConnectionOptions
 }
 
-/** An address that goes into a command as it is: nothing to encode, nothing to refuse. Empty: the null reverse-path. */
-const PLAIN = /^[!-;=?-~]*$/
+/** An address beyond ASCII, which only a server with SMTPUTF8 may be given (RFC 6531, 3.1). */
+const BEYOND_ASCII = /[^\x20-\x7e]/
+const NO_SMTPUTF8: Outcome = {
+  is: 'rejected',
+  why: 'recipient',
+  code: 'no-smtputf8',
+  reply: 'the mail server does not offer SMTPUTF8, which an address beyond ASCII needs',
+}
 
 /** One connection to the server, opened when needed, kept, and replaced when it is lost. One message at a time. */
 export interface SmtpConnection {
@@ -42,6 +53,8 @@ interface Connection extends SmtpConnectionOptions {
   /** Of the message that is being sent. */
   attempt: Attempt | undefined
   socket: net.Socket | undefined
+  /** By its latest reply to EHLO. */
+  offersSmtpUtf8: boolean
 }
 
 /**
@@ -49,8 +62,8 @@ interface Connection extends SmtpConnectionOptions {
  * has one limit on silence for all, so we must know which socket carries which message.
  */
 export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
-  const { address, limits, bounceTo } = options
-  const connection: Connection = { ...options, attempt: undefined, socket: undefined }
+  const { address, limits, signMessage } = options
+  const connection: Connection = { ...options, attempt: undefined, socket: undefined, offersSmtpUtf8: false }
   const transport = createPool(connection)
   const secrets = address.auth ? [address.auth.pass] : []
 
@@ -59,9 +72,9 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
       if (connection.attempt) throw new Error('a connection carries one message at a time')
       const { attempt, done } = beginAttempt(connection, mail, signal, onAwaitingReply)
       try {
-        const plain = options.dkim === undefined && PLAIN.test(mail.to) && PLAIN.test(bounceTo)
-        const response = await (plain ? handOver : compose)(transport, mail, bounceTo, attempt)
-        return accepted(response, mail.to, secrets)
+        const raw = signMessage === undefined ? mail.raw : await signMessage(mail.raw)
+        const response = await handOver(transport, connection, { ...mail, raw }, attempt)
+        return response === null ? NO_SMTPUTF8 : accepted(response, mail.to, secrets)
       } catch (error) {
         return smtpFailure(asSmtpError(error), attempt, mail.to, secrets)
       } finally {
@@ -129,7 +142,7 @@ function beginAttempt(
 }
 
 function createPool(connection: Connection) {
-  const { address, limits, tls, dkim } = connection
+  const { address, limits, tls } = connection
   const options: SMTPPoolOptions & { pool: true } = {
     pool: true,
     maxConnections: 1,
@@ -139,7 +152,7 @@ function createPool(connection: Connection) {
     host: address.host,
     port: address.port,
     secure: address.secure,
-    requireTLS: !address.secure && address.startTls === 'required',
+    requireTLS: !address.secure && requiresTls(connection),
     ignoreTLS: address.startTls === 'off',
     name: connection.ehloName,
     disableFileAccess: true,
@@ -152,24 +165,38 @@ function createPool(connection: Connection) {
     getSocket: (_options, done) => openSocket(connection, done),
     ...(address.auth && { auth: { ...address.auth } }),
     ...(tls && { tls }),
-    ...(dkim && {
-      dkim: { domainName: dkim.domain, keySelector: dkim.selector, privateKey: dkim.privateKey },
-    }),
+    logger: watchReplies(connection),
+    transactionLog: true,
   }
   const transport = createTransport(options)
   // An error without a message in flight (a connection lost while idle) is of no concern: the next message opens another.
   transport.on('error', () => {})
-  // The plugin sees the connection become ready: the body is asked for just before MAIL FROM.
-  transport.use('stream', (mail, next) => {
-    const { attempt } = connection
-    if (!attempt) return next(new Error('a message must not be sent outside of an attempt'))
-    const { raw } = mail.data
-    const createReadStream = mail.message.createReadStream.bind(mail.message)
-    mail.message.createReadStream = options =>
-      attempt.begin(dkim ? createReadStream(options) : oneShot(raw as Buffer))
-    next()
-  })
   return transport
+}
+
+/** A password does not cross the network in the clear because somebody on the way hid STARTTLS. */
+function requiresTls({ address, loginWithoutTls = false }: Connection): boolean {
+  if (address.startTls !== 'offered') return address.startTls === 'required'
+  return address.auth !== undefined && !loginWithoutTls && !isLoopback(address.host)
+}
+
+/** A logger that says nothing: nodemailer tells nobody else which extensions a server offers. */
+function watchReplies(connection: Connection) {
+  let isGreeting = false
+  const ignore = (): void => {}
+  return {
+    trace: ignore,
+    info: ignore,
+    warn: ignore,
+    error: ignore,
+    fatal: ignore,
+    level: ignore,
+    debug({ tnx }: { readonly tnx?: unknown }, line: unknown): void {
+      if (typeof line !== 'string') return
+      if (tnx === 'client') isGreeting = line.startsWith('EHLO')
+      else if (tnx === 'server' && isGreeting) connection.offersSmtpUtf8 = /^250[ -]SMTPUTF8\b/im.test(line)
+    },
+  }
 }
 
 /** Opens the socket ourselves, so that it is known whose it is. */
@@ -204,48 +231,40 @@ function openSocket(
   })
 }
 
-/** By nodemailer's mailer, which signs, and writes an address beyond ASCII as the server wants it. */
-async function compose(
-  transport: Transport,
-  mail: OutgoingMail,
-  bounceTo: string,
-  { signal }: Attempt,
-): Promise<string> {
-  const { response } = await transport.sendMail({
-    raw: mail.raw,
-    // As objects, so that nodemailer takes the addresses as they are and parses nothing.
-    envelope: {
-      from: bounceTo ? { name: '', address: bounceTo } : '',
-      to: [{ name: '', address: mail.to }],
-    },
-    signal,
-  })
-  return response
-}
-
 /**
- * Straight to nodemailer's pool, as its mailer does in the end: for a finished message in a plain envelope the mailer
- * would only make, at a third of the cost of sending it, a MIME tree and an id that nobody asks for.
+ * Straight to nodemailer's pool, as its mailer does in the end: for a finished message the mailer would only make, at a
+ * third of the cost of sending it, a MIME tree and an id that nobody asks for.
+ * @returns the server's reply; null when the recipient is beyond ASCII, and the server does not take such.
  */
 async function handOver(
   transport: Transport,
-  mail: OutgoingMail,
-  bounceTo: string,
+  connection: Connection,
+  { to, raw }: OutgoingMail,
   attempt: Attempt,
-): Promise<string> {
+): Promise<string | null> {
+  let refused = false
   const finished = {
     data: { signal: attempt.signal },
     message: {
-      getEnvelope: () => ({ from: bounceTo, to: [mail.to] }),
+      // Asked for once the connection is ready, just before MAIL FROM.
+      getEnvelope() {
+        refused = BEYOND_ASCII.test(to) && !connection.offersSmtpUtf8
+        // Without a recipient nothing is sent, and the connection stays.
+        return { from: connection.bounceTo, to: refused ? [] : [to] }
+      },
       messageId: () => '',
       getHeader: () => '',
-      createReadStream: () => attempt.begin(oneShot(mail.raw)),
+      createReadStream: () => attempt.begin(oneShot(raw)),
     },
   }
   return new Promise((resolve, reject) => {
     transport.transporter.send(
       finished as unknown as Parameters<typeof transport.transporter.send>[0],
-      (error, info) => (error ? reject(error) : resolve(info?.response ?? '')),
+      (error, info) => {
+        if (refused) resolve(null)
+        else if (error) reject(error)
+        else resolve(info?.response ?? '')
+      },
     )
   })
 }

@@ -31,6 +31,7 @@ export const smtp = defineProvider({
       bounceTo,
       limits,
       dkim: await readDkimKey(config),
+      loginWithoutTls: config.SMTP_LOGIN_WITHOUT_TLS,
     }
     const { createSmtpProvider } = await import('./provider.ts')
     const primary = createSmtpProvider({ ...settings, name: 'smtp', url })

@@ -22,6 +22,9 @@ export interface SmtpError {
   readonly command?: string | undefined
 }
 
+/** A login waits for it, and whoever is on the way may have hidden it. */
+const NO_TLS = 'the server offers no TLS, without which nothing is sent'
+
 interface Reply {
   readonly status: number
   /** RFC 3463, such as `5.1.1`; empty without one. */
@@ -47,7 +50,8 @@ export function smtpFailure(
   const untouched = progress.begun ? {} : { untouched: true as const }
   if (reply && !progress.stopped) {
     const code = reply.enhanced ? `${reply.status} ${reply.enhanced}` : String(reply.status)
-    const text = presentableReply(oneLine(error.response ?? ''), recipient, secrets)
+    const said = presentableReply(oneLine(error.response ?? ''), recipient, secrets)
+    const text = error.command === 'STARTTLS' ? `${NO_TLS}: ${said}`.slice(0, 200) : said
     const verdict = judge(error.code ?? '', error.command ?? '', reply)
     return verdict.is === 'rejected'
       ? { is: 'rejected', why: verdict.why, code, reply: text }

@@ -3,6 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { notBegun, type Outcome, type Provider } from '../provider.ts'
 import { createSmtpConnection, type SmtpConnection } from './connection.ts'
 import { createConnectionPool } from './connection-pool.ts'
+import { createDkimSigner, type DkimSettings } from './dkim.ts'
 import { SMTP_LIMITS, type SmtpLimits } from './limits.ts'
 import { readSmtpUrl } from './url.ts'
 
@@ -16,7 +17,9 @@ export interface SmtpSettings {
   readonly ehloName: string
   /** Envelope sender: where bounces go. */
   readonly bounceTo: string
-  readonly dkim?: { readonly domain: string; readonly selector: string; readonly privateKey: string }
+  readonly dkim?: DkimSettings
+  /** The password may cross the network in the clear. */
+  readonly loginWithoutTls?: boolean
   readonly limits?: Partial<SmtpLimits>
   /** What a message's `expiresAt` counts by; the machine's clock unless given. */
   readonly clock?: Clock
@@ -27,12 +30,13 @@ export interface SmtpSettings {
 /**
  * Sends mail through an SMTP server over kept connections, each message in an envelope of its own.
  *
- * @throws TypeError when the URL is not one of readSmtpUrl's.
+ * @throws TypeError when the URL is not one of readSmtpUrl's, or the DKIM key is no RSA key.
  */
 export function createSmtpProvider(settings: SmtpSettings): Provider {
   const { name, connections = 50, ehloName, bounceTo, dkim, tls, clock = { now: Date.now } } = settings
   const address = readSmtpUrl(settings.url)
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
+  const signMessage = dkim && createDkimSigner(dkim)
   const limits = { ...SMTP_LIMITS, ...settings.limits }
   const open = (): SmtpConnection =>
     createSmtpConnection({
@@ -41,7 +45,8 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
       ehloName,
       bounceTo,
       clock,
-      dkim,
+      signMessage,
+      loginWithoutTls: settings.loginWithoutTls,
       tls,
     })
   const pool = createConnectionPool(open, connections)

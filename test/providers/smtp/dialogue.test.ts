@@ -127,6 +127,45 @@ await t.test('requireTLS=false takes what the server offers, ignoreTLS=true neve
   t.equal(ignored.server.mails[0]?.tls, false)
 })
 
+await t.test(
+  'on a server that hides STARTTLS no password crosses the network, unless a setting says so',
+  async t => {
+    // On Linux this address is this machine, too, but nothing that stands in the URL says so.
+    const url = urlOf(0).replace(':0', ':PORT').replace('127.0.0.1', '0.0.0.0')
+    const hidden = await start(t, { login: LOGIN }, { url: `${url}?requireTLS=false` })
+    t.match(await hidden.send(), { is: 'retry', whose: 'ours', untouched: true, reply: /offers no TLS/ })
+    const bytes = Buffer.concat(hidden.server.connections.flatMap(({ bytes }) => bytes)).toString('latin1')
+    t.notMatch(bytes, /AUTH|MAIL|RCPT/)
+
+    const told = await start(t, { login: LOGIN }, { url: `${url}?requireTLS=false`, loginWithoutTls: true })
+    t.match(await told.send(), { is: 'sent' })
+    const local = urlOf(0).replace(':0', ':PORT')
+    const here = await start(t, { login: LOGIN }, { url: `${local}?requireTLS=false` })
+    t.match(await here.send(), { is: 'sent' }, 'this machine has no network between')
+    const withoutLogin = await start(t, {}, { url: url.replace(/\/\/.*@/, '//').concat('?requireTLS=false') })
+    t.match(await withoutLogin.send(), { is: 'sent' }, 'there is no password to lose')
+  },
+)
+
+await t.test('an address beyond ASCII goes to a server with SMTPUTF8, and to no other', async t => {
+  const to = 'üser@example.com'
+  const taker = await start(t, { smtpUtf8: true })
+  t.match(await taker.send(mail(to)), { is: 'sent' })
+  t.match(await taker.send(), { is: 'sent' })
+  const commands = taker.server.connections[0]?.commands
+  t.match(commands?.[1], / SMTPUTF8$/)
+  t.equal(Buffer.from(commands?.[2] ?? '', 'latin1').toString(), `RCPT TO:<${to}>`)
+  t.notMatch(commands?.[4], /SMTPUTF8/)
+  t.match(taker.server.mails[0]?.data.toString(), `To: ${to}`)
+
+  const { server, send } = await start(t)
+  t.match(await send(mail(to)), { is: 'rejected', why: 'recipient', reply: /SMTPUTF8/ })
+  t.match(await send(), { is: 'sent' })
+  t.match(await send(mail(to)), { is: 'rejected' })
+  t.equal(server.connections.length, 1, 'the connection is kept')
+  t.notMatch(server.connections[0]?.commands.join('\n'), /ser@/)
+})
+
 await t.test('with DKIM the message is signed and otherwise the same', async t => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
