@@ -92,23 +92,26 @@ function createServer(
 /**
  * Closes a connection that sends a second request before the answer to the first, unless it is authenticated: thousands
  * of requests fit into one read, and all of them would be answered before any other connection's turn. No HTTP client
- * does so after a POST (RFC 9112, 9.3.2).
+ * does so after a POST (RFC 9112, 9.3.2). An answer is given once it is handed to the socket: over TLS its caller has it,
+ * and may send again, before Node calls it finished.
  */
 function rejectPipelining(
   handler: RequestListener,
   unauthenticated: UnauthenticatedConnections,
   onRejected: () => void,
 ): RequestListener {
+  const latest = new WeakMap<Socket, ServerResponse>()
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
     // Node parses a whole read, even after the socket was destroyed.
     if (socket.destroyed) return
-    // A response is given its socket once the responses before it are done.
-    if (response.socket === null && !unauthenticated.isAuthenticated(socket)) {
+    const isAnswered = latest.get(socket)?.writableEnded ?? true
+    if (!isAnswered && !unauthenticated.isAuthenticated(socket)) {
       onRejected()
       destroyWithoutStacks(socket)
       return
     }
+    latest.set(socket, response)
     handler(request, response)
   }
 }
