@@ -1,4 +1,7 @@
-import { isIPv6 } from 'node:net'
+import { type NetworkSize, networkOf } from '../runtime/network.ts'
+
+/** One IPv4 address, and what one subscriber has of IPv6. */
+const SUBSCRIBER: NetworkSize = { octets: 4, groups: 4 }
 
 /** How many wrong tries in a window are answered 401; later ones get 429. */
 export interface LoginThrottleLimits {
@@ -44,7 +47,7 @@ export function createLoginThrottle(
   return {
     recordFailure(address) {
       turnWindow()
-      const network = networkOf(address)
+      const network = networkOf(address, SUBSCRIBER)
       const used = tries.get(network) ?? 0
       if (used >= perAddress || total >= overall) return windowEnds - now()
       tries.set(network, used + 1)
@@ -52,22 +55,4 @@ export function createLoginThrottle(
       return 0
     },
   }
-}
-
-/** An IPv4 address as it is; of an IPv6 address its first 64 bits; an IPv4 address in IPv6's clothes is itself. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::')
-  const groups = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    const rest = tail === '' ? [] : tail.split(':')
-    while (groups.length + rest.length < 8) groups.push('0')
-    groups.push(...rest)
-  }
-  return groups
-    .slice(0, 4)
-    .map(group => group.replace(/^0+(?=.)/, ''))
-    .join(':')
 }

@@ -2,6 +2,8 @@ import http, { type IncomingMessage, type RequestListener, type Server, type Ser
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { delayHandshake } from './delayed-handshake.ts'
+import type { Sources } from './source-networks.ts'
 import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,
@@ -15,7 +17,7 @@ const CHECK_MS = 1000
 const KEEP_ALIVE_MS = 75_000
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
 const MAX_HEAD = 8 * 1024
-/** Connections that have not shown the key, and all connections. */
+/** Connections that have not shown the key, and all connections. The former have shares by where they come from. */
 const MOST_UNAUTHENTICATED = 1000
 const MOST_CONNECTIONS = 10_000
 
@@ -24,6 +26,8 @@ export interface PublicListenerOptions {
   readonly tls: object | undefined
   /** Called for bytes that are not HTTP, requests that never ended, and pipelined ones without authentication. */
   readonly onNotHttp: () => void
+  /** Tells for whom a trusted proxy speaks; undefined when none is trusted. */
+  readonly callerOf: Sources['callerOf'] | undefined
   /** Answers a URL that the router cannot decode; Fastify's own answer repeats the URL, with the key in it. */
   readonly onBadUrl: (reply: FastifyReply) => void
 }
@@ -33,11 +37,15 @@ export function createPublicListener(options: PublicListenerOptions): {
   readonly app: FastifyInstance
   readonly unauthenticated: UnauthenticatedConnections
 } {
-  const { tls, onNotHttp, onBadUrl } = options
+  const { tls, onNotHttp, onBadUrl, callerOf } = options
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
-    serverFactory: (handler: RequestListener) =>
-      createServer(tls, rejectPipelining(handler, unauthenticated, onNotHttp), unauthenticated),
+    serverFactory: (handler: RequestListener) => {
+      const guarded = rejectPipelining(handler, unauthenticated, onNotHttp)
+      const listener =
+        callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
+      return createServer(tls, listener, unauthenticated)
+    },
     // Fastify's log prints the URL, with the key in it.
     logger: false,
     forceCloseConnections: 'idle',
@@ -81,12 +89,31 @@ function createServer(
     maxHeaderSize: MAX_HEAD,
   }
   const server =
-    tls === undefined
-      ? http.createServer(limits, handler)
-      : https.createServer({ ...limits, handshakeTimeout: READ_LIMIT_MS, ...tls }, handler)
+    tls === undefined ? http.createServer(limits, handler) : createTlsServer({ ...limits, ...tls }, handler)
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => unauthenticated.add(socket))
   return server
+}
+
+function createTlsServer(options: object, handler: RequestListener): Server {
+  const server = https.createServer({ handshakeTimeout: READ_LIMIT_MS, ...options }, handler)
+  delayHandshake(server, READ_LIMIT_MS)
+  return server
+}
+
+/** Counts a proxy's connection among those of the caller it speaks for: the proxy itself would be the one with most. */
+function attributeToCaller(
+  handler: RequestListener,
+  unauthenticated: UnauthenticatedConnections,
+  callerOf: Sources['callerOf'],
+): RequestListener {
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const { socket, headers } = request
+    const forwarded = headers['x-forwarded-for']
+    if (!unauthenticated.isAuthenticated(socket))
+      unauthenticated.attribute(socket, callerOf(socket.remoteAddress ?? '', forwarded?.toString()))
+    handler(request, response)
+  }
 }
 
 /**

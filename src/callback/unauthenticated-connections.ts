@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net'
+import { type NetworkSize, networkOf } from '../runtime/network.ts'
 
 /** The connections on which no request had the right key yet. */
 export interface UnauthenticatedConnections {
   /** A connection came in, before TLS. */
   add(socket: Socket): void
+  /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. */
+  attribute(socket: Socket, caller: string): void
   /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
   markAuthenticated(socket: Socket): void
   /** Whether a callback with the right key came over this connection. */
@@ -11,38 +14,107 @@ export interface UnauthenticatedConnections {
   readonly count: () => number
 }
 
+/** What one machine or one customer of a network has at its disposal. */
+const SOURCE: NetworkSize = { octets: 3, groups: 3 }
+
+interface Connection {
+  readonly name: string
+  readonly socket: Socket
+  source: string
+}
+
 /**
- * Bounds the unauthenticated connections: with one more than `most`, the oldest is closed. The platform shows its key
- * within a round trip or two, so only connections that dawdle are ever the oldest; a limit that refuses newcomers
- * instead would let strangers keep the platform out.
+ * Bounds the unauthenticated connections: with one more than `most`, the source that holds most loses its oldest, so
+ * that everybody has a share as large as anybody's. The platform shows its key within some round trips, and keeps its
+ * place for them however fast others connect; a limit that refuses newcomers, or closes the oldest of all, would let one
+ * stranger keep it out.
  *
  * @param most each connection takes some 50 KB with TLS.
  */
 export function createUnauthenticatedConnections(most: number): UnauthenticatedConnections {
-  /** By remote address and port, which name a connection above and below TLS alike. Insertion order is age. */
-  const sockets = new Map<string, Socket>()
+  /** By remote address and port, which name a connection above and below TLS alike. */
+  const connections = new Map<string, Connection>()
+  const shares = createShares()
   const authenticated = new WeakSet<Socket>()
+
+  function remove(connection: Connection | undefined): void {
+    // The name of one that is gone may be another's already.
+    if (connection === undefined || connections.get(connection.name) !== connection) return
+    connections.delete(connection.name)
+    shares.remove(connection)
+  }
 
   return {
     add(socket) {
       const name = nameOf(socket)
-      sockets.set(name, socket)
-      socket.once('close', () => {
-        if (sockets.get(name) === socket) sockets.delete(name)
-      })
-      if (sockets.size <= most) return
-      const [oldest] = sockets
-      if (oldest === undefined) return
-      sockets.delete(oldest[0])
-      oldest[1].destroy()
+      const connection = { name, socket, source: networkOf(socket.remoteAddress ?? '', SOURCE) }
+      remove(connections.get(name))
+      connections.set(name, connection)
+      shares.add(connection)
+      socket.once('close', () => remove(connection))
+      if (connections.size <= most) return
+      const evicted = shares.oldestOfLargest()
+      remove(evicted)
+      evicted.socket.destroy()
+    },
+    attribute(socket, caller) {
+      const connection = connections.get(nameOf(socket))
+      const source = networkOf(caller, SOURCE)
+      if (connection === undefined || connection.source === source) return
+      shares.remove(connection)
+      connection.source = source
+      shares.add(connection)
     },
     markAuthenticated(socket) {
       if (authenticated.has(socket)) return
       authenticated.add(socket)
-      sockets.delete(nameOf(socket))
+      remove(connections.get(nameOf(socket)))
     },
     isAuthenticated: socket => authenticated.has(socket),
-    count: () => sockets.size,
+    count: () => connections.size,
+  }
+}
+
+/** The connections of each source, and which source has most: all in constant time, since strangers come by thousands. */
+function createShares() {
+  /** Insertion order is age. */
+  const bySource = new Map<string, Set<Connection>>()
+  /** The sources that have so many connections; those that have it longest first. */
+  const bySize: Set<string>[] = []
+  let largest = 0
+
+  function resize(source: string, from: number, to: number): void {
+    bySize[from]?.delete(source)
+    if (to > 0) (bySize[to] ??= new Set()).add(source)
+    if (to > largest) largest = to
+    // It had most, alone: now it has one less, and nobody has more.
+    else if (from === largest && bySize[from]?.size === 0) largest = to
+  }
+
+  return {
+    add(connection: Connection): void {
+      const { source } = connection
+      let held = bySource.get(source)
+      if (held === undefined) {
+        held = new Set()
+        bySource.set(source, held)
+      }
+      held.add(connection)
+      resize(source, held.size - 1, held.size)
+    },
+    remove(connection: Connection): void {
+      const { source } = connection
+      const held = bySource.get(source)
+      if (held === undefined || !held.delete(connection)) return
+      if (held.size === 0) bySource.delete(source)
+      resize(source, held.size + 1, held.size)
+    },
+    oldestOfLargest(): Connection {
+      const [source = ''] = bySize[largest] ?? []
+      const [oldest] = bySource.get(source) ?? []
+      if (oldest === undefined) throw new Error('the connections of the sources were miscounted')
+      return oldest
+    },
   }
 }
 

@@ -14,6 +14,7 @@ import { createQuotas } from '../callback/quotas.ts'
 import { receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
+import { createSources } from '../callback/source-networks.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
 import { createBreaker } from '../delivery/breaker.ts'
 import { createDelivery } from '../delivery/delivery.ts'
@@ -252,6 +253,8 @@ async function wirePublicListener(
   const { config, clock, tls, emit, headers, outbox } = common
   const { app, unauthenticated } = createPublicListener({
     tls,
+    callerOf:
+      config.TRUSTED_PROXIES.length === 0 ? undefined : createSources([], config.TRUSTED_PROXIES).callerOf,
     onNotHttp: () => emit({ type: 'stray-request', answer: NOT_FOUND }),
     onBadUrl: reply => {
       emit({ type: 'stray-request', answer: NOT_FOUND })

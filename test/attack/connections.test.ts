@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import t from 'tap'
 import { openRaw, openTcp, type Raw } from '../rigs/raw.ts'
 import { type ServiceRig, smsBody, startRig } from '../rigs/service.ts'
@@ -140,6 +141,20 @@ t.test('a refused POST keeps its connection when little of it is left, and loses
     // A limit of time would end it, too, with words of its own.
     t.equal(said.match(/HTTP\/1\.1/g)?.length, 1, 'at once')
   }
+})
+
+t.test('who is gone before the first byte, or in the middle of a handshake, is no fault', async t => {
+  const rig = await startRig(t)
+  const hello = Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3])
+  for (let n = 0; n < 20; n += 1) {
+    const { socket, write } = openTcp(rig.service().publicUrl)
+    await once(socket, 'connect')
+    if (n % 2 === 1) write(hello)
+    if (n % 4 < 2) socket.resetAndDestroy()
+    else socket.end()
+  }
+  t.equal((await rig.post('sms', smsBody())).errCode, 0)
+  t.notOk(rig.events().some(({ event }) => event === 'fault'))
 })
 
 t.test('strangers hold a thousand connections at most, and the platform still gets in', async t => {

@@ -28,7 +28,7 @@ const MOST_LINES = 150
  * How the process's memory is bounded in the container that operators are told to give 512 MB, half of which is what
  * V8 then takes for the old part of its heap by itself.
  */
-const AS_IN_THE_IMAGE = {
+export const AS_IN_THE_IMAGE = {
   NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=32',
   MALLOC_ARENA_MAX: '2',
 }

@@ -1,0 +1,27 @@
+import { isIPv6 } from 'node:net'
+
+/** How much of an address names the network that one party has: octets of IPv4, groups of 16 bits of IPv6. */
+export interface NetworkSize {
+  readonly octets: 3 | 4
+  readonly groups: 3 | 4
+}
+
+/**
+ * The network of an address, as text; an IPv4 address in IPv6's clothes (`::ffff:192.0.2.1`) is itself. What is no
+ * address is its own network.
+ */
+export function networkOf(address: string, { octets, groups }: NetworkSize): string {
+  const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+  if (!isIPv6(plain)) return plain.split('.').slice(0, octets).join('.')
+  const [head = '', tail] = (plain.split('%', 1)[0] ?? '').toLowerCase().split('::')
+  const all = head === '' ? [] : head.split(':')
+  if (tail !== undefined) {
+    const rest = tail === '' ? [] : tail.split(':')
+    while (all.length + rest.length < 8) all.push('0')
+    all.push(...rest)
+  }
+  return all
+    .slice(0, groups)
+    .map(group => group.replace(/^0+(?=.)/, ''))
+    .join(':')
+}

@@ -1,0 +1,121 @@
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import t from 'tap'
+import { createUnauthenticatedConnections } from '../../src/callback/unauthenticated-connections.ts'
+
+/** A connection from an address, as far as it is looked at. */
+function from(remoteAddress: string, remotePort: number): Socket & { readonly destroyed: boolean } {
+  const socket = Object.assign(new EventEmitter(), {
+    remoteAddress,
+    remotePort,
+    destroyed: false,
+    destroy() {
+      socket.destroyed = true
+      socket.emit('close')
+    },
+  })
+  return socket as unknown as Socket
+}
+
+t.test('when full, the source that holds most loses its oldest', async t => {
+  const connections = createUnauthenticatedConnections(6)
+  const all = [
+    from('203.0.113.9', 1),
+    from('192.0.2.1', 1),
+    from('192.0.2.77', 2),
+    from('192.0.2.1', 3),
+    from('2001:db8:7::1', 1),
+    from('2001:db8:7:ffff::2', 2),
+  ]
+  for (const socket of all) connections.add(socket)
+  const gone = () => all.map(({ destroyed }, at) => (destroyed ? at : -1)).filter(at => at >= 0)
+  connections.add(from('198.51.100.1', 1))
+  t.same(gone(), [1], 'three of one /24: the oldest of them, not the oldest of all')
+  connections.add(from('198.51.100.2', 2))
+  t.same(gone(), [1, 4], 'two each: the source that has had two for longest; an IPv6 source is a /48')
+  const newcomers = [from('198.51.100.3', 3), from('198.51.100.4', 4)]
+  for (const socket of newcomers) connections.add(socket)
+  t.same(gone(), [1, 4], 'who makes its own source the largest is its own source’s matter')
+  t.notOk(
+    newcomers.some(({ destroyed }) => destroyed),
+    'and the newest of it stay',
+  )
+  t.equal(connections.count(), 6)
+})
+
+t.test('a flood from one source evicts nobody else; its own oldest go first', async t => {
+  const connections = createUnauthenticatedConnections(10)
+  const quiet = ['203.0.113.1', '2001:db8::1', '::ffff:198.51.100.1'].map(address => from(address, 1))
+  for (const socket of quiet) connections.add(socket)
+  const noisy = Array.from({ length: 1000 }, (_, port) => from('192.0.2.1', port))
+  for (const socket of noisy) connections.add(socket)
+  t.notOk(quiet.some(({ destroyed }) => destroyed))
+  t.same(
+    noisy.filter(({ destroyed }) => !destroyed).map(({ remotePort }) => remotePort),
+    [993, 994, 995, 996, 997, 998, 999],
+  )
+  t.equal(connections.count(), 10)
+})
+
+t.test('who has shown the key, or has closed, holds no place', async t => {
+  const connections = createUnauthenticatedConnections(2)
+  const known = from('192.0.2.1', 1)
+  connections.add(known)
+  connections.markAuthenticated(known)
+  const closed = from('192.0.2.1', 2)
+  connections.add(closed)
+  closed.destroy()
+  t.equal(connections.count(), 0)
+  for (let port = 3; port < 9; port += 1) connections.add(from('192.0.2.1', port))
+  t.notOk(known.destroyed)
+  t.ok(connections.isAuthenticated(known))
+  t.equal(connections.count(), 2)
+  const again = from('192.0.2.1', 8)
+  connections.add(again)
+  t.equal(connections.count(), 2, 'a port that is used again is one connection')
+})
+
+t.test("a proxy's connections count among those of the callers it speaks for", async t => {
+  const connections = createUnauthenticatedConnections(4)
+  const proxied = Array.from({ length: 4 }, (_, port) => from('10.0.0.1', port))
+  for (const [at, socket] of proxied.entries()) {
+    connections.add(socket)
+    connections.attribute(socket, at === 0 ? '203.0.113.1' : `192.0.2.${at}`)
+  }
+  connections.add(from('10.0.0.1', 9))
+  t.same(
+    proxied.map(({ destroyed }) => destroyed),
+    [false, true, false, false],
+    "the proxy's oldest is a quiet caller's; it goes for the noisy one's oldest",
+  )
+  connections.attribute(proxied[1] as Socket, '203.0.113.1')
+  t.equal(connections.count(), 4, 'one that is gone is not brought back')
+})
+
+t.test('any order of comings and goings is counted right', async t => {
+  const most = 20
+  const connections = createUnauthenticatedConnections(most)
+  const open = new Set<Socket & { readonly destroyed: boolean }>()
+  let seed = 7
+  const random = (below: number) => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
+    return seed % below
+  }
+  for (let n = 0; n < 5000; n += 1) {
+    const any = [...open][random(Math.max(open.size, 1))]
+    const act = random(10)
+    if (any !== undefined && act < 3) any.destroy()
+    else if (any !== undefined && act === 3) connections.markAuthenticated(any)
+    else if (any !== undefined && act === 4) connections.attribute(any, `192.0.${random(4)}.1`)
+    else {
+      const socket = from(`198.51.${random(6)}.${random(200)}`, n)
+      open.add(socket)
+      connections.add(socket)
+    }
+    for (const socket of open)
+      if (socket.destroyed || connections.isAuthenticated(socket)) open.delete(socket)
+    if (connections.count() !== open.size || open.size > most)
+      t.fail(`${connections.count()} of ${open.size}`)
+  }
+  t.ok(open.size > 10)
+})
