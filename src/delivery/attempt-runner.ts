@@ -74,7 +74,7 @@ export function createAttemptRunner(
     if (outcome.is !== 'retry' || outcome.code !== 'RENDER')
       channel.recordDuration(Math.min(now - startedAt, replyPatienceMs))
     steps.giveBackSurplus(channel)
-    recordInBreaker(channel, outcome, now, emit)
+    recordInBreaker(channel, outcome, startedAt, now, emit)
     await settleAttempt(channel, job, ended, now - startedAt)
   }
 }
@@ -124,12 +124,18 @@ async function markBegun({ outbox, emit }: AttemptRunnerOptions, { message, leas
 }
 
 /** Tells a channel's breaker what became of an attempt, and reports when that opened or closed it. */
-function recordInBreaker(channel: ChannelState, outcome: Outcome, now: number, emit: Emit): void {
+function recordInBreaker(
+  channel: ChannelState,
+  outcome: Outcome,
+  startedAt: number,
+  now: number,
+  emit: Emit,
+): void {
   const { breaker, provider, limiter } = channel
   // A provider that refuses one more, and takes those that are under way, is not down.
   if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0) return
   const wasClosed = breaker.state() === 'closed'
-  breaker.record(outcome, now)
+  breaker.record(outcome, now, startedAt)
   const isClosed = breaker.state() === 'closed'
   if (wasClosed === isClosed) return
   const state = isClosed ? 'closed' : 'open'

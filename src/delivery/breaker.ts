@@ -7,8 +7,12 @@ export interface Breaker {
    * nothing for `trialMs`: a trial that a server keeps waiting for its last reply must not hold up all others.
    */
   allows(now: number): boolean
-  /** Takes the outcome of an attempt that it allowed. */
-  record(outcome: Outcome, now: number): void
+  /**
+   * Takes the outcome of an attempt that it allowed.
+   * @param begunAt when the attempt began, ms since the epoch: one from before the trial is not the trial, however late
+   *   it ends.
+   */
+  record(outcome: Outcome, now: number, begunAt: number): void
   /** `open` until when, ms since the epoch; null when closed. */
   openUntil(): number | null
   /** @param now ms since the epoch: with it, a trial that has told nothing for too long counts as open. */
@@ -29,6 +33,16 @@ export interface BreakerOptions {
 /** Outcomes that come from this side, and say nothing of the provider: a trial that ended so is still to be made. */
 const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER', 'no-carrier-fits'])
 
+/**
+ * A provider that has answered an attempt so long after another one began, ms, is not down because that one gets no
+ * answer: ten swallowed replies that reach their limit together, five minutes later, are of another time.
+ */
+const OVERTAKEN_MS = 20_000
+
+function isOurs(outcome: Outcome): boolean {
+  return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)
+}
+
 export function createBreaker(options: BreakerOptions = {}): Breaker {
   const { threshold = 5, restMs = 2000, maxRestMs = 60_000, trialMs = 30_000, random = Math.random } = options
   let failures = 0
@@ -36,6 +50,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   let until: number | null = null
   let trial = false
   let triedAt = 0
+  let answeredAt = Number.NEGATIVE_INFINITY
 
   return {
     allows(now) {
@@ -45,20 +60,23 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       triedAt = now
       return true
     },
-    record(outcome, now) {
-      if (outcome.is === 'retry' && OURS.has(outcome.code)) {
-        trial = false
+    record(outcome, now, begunAt) {
+      const isTrial = trial && begunAt >= triedAt
+      if (isOurs(outcome)) {
+        if (isTrial) trial = false
         return
       }
       if (!isProviderDown(outcome)) {
+        answeredAt = now
         failures = 0
         rests = 0
         trial = false
         until = null
         return
       }
+      if (until === null && answeredAt - begunAt > OVERTAKEN_MS) return
       failures += 1
-      if (until === null ? failures >= threshold : trial) {
+      if (until === null ? failures >= threshold : isTrial) {
         until = now + Math.round(Math.min(restMs * 2 ** rests, maxRestMs) * (0.75 + random() / 2))
         rests += 1
         trial = false

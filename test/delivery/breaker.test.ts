@@ -12,12 +12,12 @@ const make = () => createBreaker({ threshold: 3, restMs: 1000, maxRestMs: 4000, 
 t.test('opens after failures in a row that speak about the provider', async t => {
   for (const failure of [refused, login]) {
     const breaker = make()
-    for (let n = 0; n < 2; n += 1) breaker.record(failure, 0)
+    for (let n = 0; n < 2; n += 1) breaker.record(failure, 0, 0)
     t.ok(breaker.allows(0))
-    breaker.record(sent, 0)
-    for (let n = 0; n < 2; n += 1) breaker.record(failure, 0)
+    breaker.record(sent, 0, 0)
+    for (let n = 0; n < 2; n += 1) breaker.record(failure, 0, 0)
     t.equal(breaker.state(), 'closed', 'a success between them starts again')
-    breaker.record(failure, 0)
+    breaker.record(failure, 0, 0)
     t.equal(breaker.state(), 'open')
     t.notOk(breaker.allows(999))
     t.equal(breaker.openUntil(), 1000)
@@ -35,7 +35,7 @@ t.test('a limit of the account opens it, one of a number does not', async t => {
 
 t.test('what speaks about one message leaves it closed', async t => {
   const breaker = make()
-  for (let n = 0; n < 20; n += 1) breaker.record(n % 2 === 0 ? grey : stall, 0)
+  for (let n = 0; n < 20; n += 1) breaker.record(n % 2 === 0 ? grey : stall, 0, 0)
   t.equal(breaker.state(), 'closed')
 })
 
@@ -43,18 +43,18 @@ t.test(
   'half open it lets one message through: its success closes, its failure doubles the rest up to the most',
   async t => {
     const breaker = make()
-    for (let n = 0; n < 3; n += 1) breaker.record(refused, 0)
+    for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
     let now = 1000
     for (const rest of [2000, 4000, 4000]) {
       t.ok(breaker.allows(now))
       t.notOk(breaker.allows(now), 'one only')
       t.equal(breaker.state(), 'half-open')
-      breaker.record(refused, now)
+      breaker.record(refused, now, now)
       now += rest
       t.equal(breaker.openUntil(), now)
     }
     t.ok(breaker.allows(now))
-    breaker.record(sent, now)
+    breaker.record(sent, now, now)
     t.equal(breaker.state(), 'closed')
     t.ok(breaker.allows(now) && breaker.allows(now))
   },
@@ -64,47 +64,85 @@ t.test(
   'an ambiguous end is a failure like any other: an outage makes one message ambiguous at a time',
   async t => {
     const breaker = make()
-    for (let n = 0; n < 3; n += 1) breaker.record(stall, 0)
+    for (let n = 0; n < 3; n += 1) breaker.record(stall, 0, 0)
     t.equal(breaker.state(), 'open')
     t.ok(breaker.allows(1000))
-    breaker.record(stall, 1000)
+    breaker.record(stall, 1000, 1000)
     t.notOk(breaker.allows(1000), 'a trial that ended ambiguous opens it again')
     t.notOk(breaker.allows(2999))
     t.ok(breaker.allows(3000), 'for twice as long')
-    breaker.record(sent, 3000)
+    breaker.record(sent, 3000, 3000)
     t.equal(breaker.state(), 'closed')
   },
 )
 
 t.test('an attempt that began before it opened and ends ambiguous does not close it', async t => {
   const breaker = make()
-  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0)
-  breaker.record(stall, 500)
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
+  breaker.record(stall, 500, 0)
   t.equal(breaker.state(), 'open')
   t.equal(breaker.openUntil(), 1000)
 })
 
 t.test('failures of attempts that began before it opened do not prolong the rest', async t => {
   const breaker = make()
-  for (let n = 0; n < 10; n += 1) breaker.record(refused, n)
+  for (let n = 0; n < 10; n += 1) breaker.record(refused, n, 0)
   t.equal(breaker.openUntil(), 1002)
 })
 
 t.test('its rest ends at a whole millisecond, as every moment that is stored', async t => {
   const breaker = createBreaker({ threshold: 1, restMs: 1000, random: () => 0.1234567 })
-  breaker.record(refused, 0)
+  breaker.record(refused, 0, 0)
   t.ok(Number.isInteger(breaker.openUntil()))
 })
 
 t.test('a trial that tells nothing for long makes way for another', async t => {
   const breaker = createBreaker({ threshold: 1, restMs: 1000, trialMs: 5000, random: () => 0.5 })
-  breaker.record(refused, 0)
+  breaker.record(refused, 0, 0)
   t.ok(breaker.allows(1000))
   t.notOk(breaker.allows(5999))
   t.equal(breaker.state(5999), 'half-open')
   t.equal(breaker.state(6000), 'open')
   t.ok(breaker.allows(6000))
   t.notOk(breaker.allows(6001), 'one again')
-  breaker.record(sent, 7000)
+  breaker.record(sent, 7000, 6000)
   t.equal(breaker.state(), 'closed')
+})
+
+t.test('an attempt from before the trial is not the trial, however late it fails', async t => {
+  const breaker = make()
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
+  t.ok(breaker.allows(1000))
+  breaker.record(stall, 1100, 0)
+  t.equal(breaker.state(), 'half-open', 'the trial goes on')
+  t.equal(breaker.openUntil(), 1000, 'and the rest is no longer')
+  breaker.record({ is: 'ambiguous', code: 'aborted', reply: '' }, 1150, 0)
+  t.notOk(breaker.allows(1160), 'nor does one that we stopped make room for a second trial')
+  breaker.record(stall, 1200, 1000)
+  t.equal(breaker.state(), 'open')
+  t.equal(breaker.openUntil(), 3200)
+})
+
+t.test('a trial that we stopped is still to be made', async t => {
+  for (const is of ['retry', 'ambiguous'] as const) {
+    const breaker = make()
+    for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
+    t.ok(breaker.allows(1000))
+    const stopped: Outcome =
+      is === 'retry'
+        ? { is, whose: 'later', code: 'aborted', reply: '', untouched: true }
+        : { is, code: 'aborted', reply: '' }
+    breaker.record(stopped, 1500, 1000)
+    t.equal(breaker.openUntil(), 1000)
+    t.ok(breaker.allows(1600))
+  }
+})
+
+t.test('replies that were swallowed long ago open nothing when others were answered since', async t => {
+  const breaker = make()
+  breaker.record(sent, 290_000, 289_900)
+  for (let n = 0; n < 10; n += 1) breaker.record(stall, 300_000, 0)
+  t.equal(breaker.state(), 'closed')
+  for (let n = 0; n < 3; n += 1) breaker.record(stall, 300_000, 275_000)
+  t.equal(breaker.state(), 'open', 'those that began shortly before the latest answer count')
 })
