@@ -32,6 +32,8 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   let isLeader = false
   /** When the lease runs out, by `now`: a timer of a busy process may come later. */
   let leadsUntil = takeLease === undefined ? Number.POSITIVE_INFINITY : 0
+  /** The store may have granted it: it has, or its answer was lost or came when nobody wanted it any more. */
+  let mayHold = false
   let stopped = true
   let renewal: NodeJS.Timeout | undefined
   let expiry: NodeJS.Timeout | undefined
@@ -50,8 +52,10 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   async function askForLease(ask: NonNullable<typeof takeLease>): Promise<void> {
     // The lease counts from before the question: the store may have granted it at any time since.
     const until = now() + ttlMs
+    mayHold = true
     try {
       const granted = await ask(ttlMs)
+      mayHold = granted
       if (stopped) return
       // An answer that took longer than the lease holds says nothing any more.
       const leads = granted && now() < until
@@ -85,9 +89,9 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       clearTimeout(renewal)
       clearTimeout(expiry)
       await asking
-      const led = isLeader
       setLeader(false)
-      if (led) await takeLease?.(0).catch(onError)
+      if (mayHold) await takeLease?.(0).catch(onError)
+      mayHold = false
     },
     isLeader() {
       stepDownWhenOver()

@@ -2,8 +2,9 @@ import type { Emit } from '../events/events.ts'
 import { type Outbox, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
 import { MOST_AWAITING_REPLY, type Outcome } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Attempts, EndedAttempt } from './attempt.ts'
-import { type ChannelState, type Job, limiterEnd } from './channel-state.ts'
+import { type Attempts, type EndedAttempt, NOT_KNOWN_YET } from './attempt.ts'
+import { isOurs } from './breaker.ts'
+import type { ChannelState, Job } from './channel-state.ts'
 import type { AttemptEnd } from './limiter.ts'
 import type { Verdicts } from './port.ts'
 import { settlementOf } from './retry.ts'
@@ -65,6 +66,7 @@ export function createAttemptRunner(
     const place = occupyPlace(channel, clock, replyPatienceMs, steps.run)
     if (!(await markBegun(options, job))) {
       place.release({ is: 'void' })
+      channel.breaker.withdraw(startedAt)
       return steps.giveBack(channel, job, clock.now())
     }
     const ended = await options.attempts.send(channel, job, place.awaitReply)
@@ -77,6 +79,20 @@ export function createAttemptRunner(
     recordInBreaker(channel, outcome, startedAt, now, emit)
     await settleAttempt(channel, job, ended, now - startedAt)
   }
+}
+
+/** What an outcome tells about how many attempts may be under way. */
+export function limiterEnd(outcome: Outcome): AttemptEnd {
+  if (outcome.overload === 'connections') return { is: 'refused-connection', accepted: outcome.accepted }
+  const retryAfterMs = outcome.is === 'retry' ? outcome.retryAfterMs : undefined
+  if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs }
+  if (isOurs(outcome)) return { is: 'void' }
+  if (outcome.is === 'ambiguous') return { is: 'failed' }
+  if (outcome.is === 'limit') return { is: outcome.scope === 'account' ? 'void' : 'answered' }
+  if (outcome.is !== 'retry') return { is: 'answered' }
+  // A wrong password is no sign of too many at once, nor is what a look-up does not find yet.
+  if (outcome.whose === 'ours' || outcome.code === NOT_KNOWN_YET.code) return { is: 'void' }
+  return outcome.untouched === true || outcome.code.endsWith('-limit') ? { is: 'failed' } : { is: 'answered' }
 }
 
 /** A place of the limiter. It is given back when the attempt ends, or when its final reply takes too long. */
@@ -133,7 +149,8 @@ function recordInBreaker(
 ): void {
   const { breaker, provider, limiter } = channel
   // A provider that refuses one more, and takes those that are under way, is not down.
-  if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0) return
+  if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0)
+    return breaker.withdraw(startedAt)
   const wasClosed = breaker.state() === 'closed'
   breaker.record(outcome, now, startedAt)
   const isClosed = breaker.state() === 'closed'

@@ -40,7 +40,7 @@ const OVERDUE: Outcome = {
   code: 'attempt-limit',
   reply: 'the provider did not come back in time',
 }
-const NOT_KNOWN_YET: Outcome = {
+export const NOT_KNOWN_YET: Outcome & { is: 'retry' } = {
   is: 'retry',
   whose: 'later',
   code: 'not-known-yet',

@@ -13,6 +13,8 @@ export interface Breaker {
    *   it ends.
    */
   record(outcome: Outcome, now: number, begunAt: number): void
+  /** An attempt that it allowed never began, or says nothing: if it was the trial, that is still to be made. */
+  withdraw(begunAt: number): void
   /** `open` until when, ms since the epoch; null when closed. */
   openUntil(): number | null
   /** @param now ms since the epoch: with it, a trial that has told nothing for too long counts as open. */
@@ -30,7 +32,7 @@ export interface BreakerOptions {
   readonly random?: () => number
 }
 
-/** Outcomes that come from this side, and say nothing of the provider: a trial that ended so is still to be made. */
+/** Codes of outcomes that come from this side, and say nothing of the provider. */
 const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER', 'no-carrier-fits'])
 
 /**
@@ -39,7 +41,7 @@ const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'REND
  */
 const OVERTAKEN_MS = 20_000
 
-function isOurs(outcome: Outcome): boolean {
+export function isOurs(outcome: Outcome): boolean {
   return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)
 }
 
@@ -52,6 +54,12 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   let triedAt = 0
   let answeredAt = Number.NEGATIVE_INFINITY
 
+  const isTrial = (begunAt: number): boolean => trial && begunAt >= triedAt
+
+  function withdraw(begunAt: number): void {
+    if (isTrial(begunAt)) trial = false
+  }
+
   return {
     allows(now) {
       if (until === null) return true
@@ -61,11 +69,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       return true
     },
     record(outcome, now, begunAt) {
-      const isTrial = trial && begunAt >= triedAt
-      if (isOurs(outcome)) {
-        if (isTrial) trial = false
-        return
-      }
+      if (isOurs(outcome)) return withdraw(begunAt)
       if (!isProviderDown(outcome)) {
         answeredAt = now
         failures = 0
@@ -76,12 +80,13 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       }
       if (until === null && answeredAt - begunAt > OVERTAKEN_MS) return
       failures += 1
-      if (until === null ? failures >= threshold : isTrial) {
+      if (until === null ? failures >= threshold : isTrial(begunAt)) {
         until = now + Math.round(Math.min(restMs * 2 ** rests, maxRestMs) * (0.75 + random() / 2))
         rests += 1
         trial = false
       }
     },
+    withdraw,
     openUntil: () => until,
     state: (now = triedAt) =>
       until === null ? 'closed' : trial && now - triedAt < trialMs ? 'half-open' : 'open',

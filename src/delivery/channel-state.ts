@@ -1,9 +1,9 @@
 import type { NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { Lease } from '../outbox/outbox.ts'
-import type { Outcome, Provider } from '../providers/provider.ts'
+import type { Provider } from '../providers/provider.ts'
 import { type AdaptiveLifo, createAdaptiveLifo } from './adaptive-lifo.ts'
 import type { Breaker } from './breaker.ts'
-import type { AttemptEnd, Limiter } from './limiter.ts'
+import type { Limiter } from './limiter.ts'
 
 /** A claimed message in memory, before or during its attempt. */
 export interface Job {
@@ -120,25 +120,4 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
     },
   }
   return state
-}
-
-/** Outcomes that come from this side, and say nothing of the provider. */
-const NOT_THE_PROVIDER: ReadonlySet<string> = new Set([
-  'aborted',
-  'closed',
-  'expired',
-  'RENDER',
-  'no-carrier-fits',
-])
-
-/** What an outcome tells about how many attempts may be under way. */
-export function limiterEnd(outcome: Outcome): AttemptEnd {
-  if (outcome.is === 'ambiguous') return { is: 'failed' }
-  if (outcome.is === 'limit') return { is: outcome.scope === 'account' ? 'void' : 'answered' }
-  if (outcome.is !== 'retry') return { is: 'answered' }
-  if (outcome.overload === 'connections') return { is: 'refused-connection' }
-  if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs: outcome.retryAfterMs }
-  // A wrong password is no sign of too many at once.
-  if (NOT_THE_PROVIDER.has(outcome.code) || outcome.whose === 'ours') return { is: 'void' }
-  return outcome.untouched === true ? { is: 'failed' } : { is: 'answered' }
 }

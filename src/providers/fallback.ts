@@ -64,9 +64,10 @@ export function withFallback(
   }
 }
 
-/** It could not be reached or is silent; a refusal of this one message says nothing of the next. */
+/** It could not be reached or is silent; a refusal of this one message, or of one more at once, says nothing of the next. */
 function isUnreachable(outcome: Outcome): boolean {
-  if (outcome.is !== 'retry' || ['aborted', 'closed', 'expired'].includes(outcome.code)) return false
+  if (outcome.is !== 'retry' || outcome.overload !== undefined) return false
+  if (['aborted', 'closed', 'expired'].includes(outcome.code)) return false
   return outcome.untouched === true || outcome.code.endsWith('-limit')
 }
 
@@ -74,13 +75,19 @@ function named(name: string, outcome: Outcome): Outcome {
   return { ...outcome, reply: `${name}: ${outcome.reply}`.slice(0, 200) }
 }
 
-/** The fallback's outcome; when it is a retry as well, whatever either has to say to the operator. */
+/**
+ * The fallback's outcome; when it is a retry as well, whatever either has to say to the operator. That the primary takes
+ * no more at once is told in any case.
+ */
 function both(primary: string, first: Outcome & { is: 'retry' }, second: Outcome): Outcome {
-  if (second.is !== 'retry') return second
+  const { overload, accepted } = first
+  const met = overload === undefined ? {} : { overload, accepted }
+  if (second.is !== 'retry') return { ...second, ...met }
   const { retryAfterMs: _waits, untouched: _begun, ...outcome } = second
   const waits = [first.retryAfterMs, second.retryAfterMs].filter(ms => ms !== undefined)
   return {
     ...outcome,
+    ...met,
     whose: first.whose === 'ours' ? 'ours' : second.whose,
     code: first.whose === 'ours' ? first.code : second.code,
     reply: `${`${primary}: ${first.reply}`.slice(0, 99)}; ${second.reply}`.slice(0, 200),

@@ -1,11 +1,21 @@
 import type { Channel, Outgoing } from '../messages/message.ts'
 
+/** What an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
+interface Overload {
+  /** One more was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
+  readonly overload?: 'connections' | 'requests'
+  /** How many connections it had that count against `concurrency` when it refused one more, where that is known. */
+  readonly accepted?: number
+}
+
 /**
  * What became of an attempt. An expected outcome is a value; a provider throws only for a bug.
  * `reply` is what the provider said, cut to 200 characters, without recipient, code or link (an SMTP server repeats
  * the address it refuses), safe to log, store and show.
  */
-export type Outcome =
+export type Outcome = Overload & Ending
+
+type Ending =
   /** Accepted by the provider: 250 after the dot, Twilio 201. */
   | { readonly is: 'sent'; readonly reply: string; readonly providerId?: string }
   /** Refused for good, and whose fault it is. */
@@ -27,8 +37,6 @@ export type Outcome =
       readonly retryAfterMs?: number
       /** No byte of this message left the process (connection refused, DNS, TLS, aborted while waiting). */
       readonly untouched?: boolean
-      /** It was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
-      readonly overload?: 'connections' | 'requests'
     }
   /**
    * Not sent, and surely not: a limit is used up, of the recipient's number (three codes an hour) or of our account.

@@ -116,6 +116,36 @@ t.test('where one process holds the store, it leads', async t => {
   t.same(a.changes, [true, false])
 })
 
+t.test('a lease that is granted at the moment of the end is given back', async t => {
+  for (const granted of [true, false]) {
+    const answers: (() => void)[] = []
+    const asked: number[] = []
+    const a = replica(t, async ttlMs => {
+      asked.push(ttlMs)
+      if (ttlMs > 0) await new Promise<void>(resolve => answers.push(resolve))
+      return granted
+    })
+    const ended = a.stop()
+    answers[0]?.()
+    await ended
+    t.same(asked, granted ? [1000, 0] : [1000])
+    t.same(a.changes, [])
+    t.same(a.errors, [])
+  }
+})
+
+t.test('a lease whose grant was lost is given back', async t => {
+  const asked: number[] = []
+  const a = replica(t, async ttlMs => {
+    asked.push(ttlMs)
+    if (ttlMs > 0) throw new Error('the connection was lost')
+    return false
+  })
+  await until(() => a.errors.length > 0)
+  await a.stop()
+  t.equal(asked.at(-1), 0)
+})
+
 t.test('a start after the end begins anew', async t => {
   const a = replica(t, lease().leaseFor('a'))
   await until(() => a.isLeader())

@@ -1,5 +1,6 @@
 import t from 'tap'
-import type { LookUp } from '../../src/providers/provider.ts'
+import { limiterEnd } from '../../src/delivery/attempt-runner.ts'
+import type { LookUp, Outcome } from '../../src/providers/provider.ts'
 import { AMBIGUOUS, GREYLISTED, openRig, pause, SENT, until, verdictOn } from './rig.ts'
 
 t.test('a message from memory is tried once, sent, and those who wait are told', async t => {
@@ -294,4 +295,38 @@ t.test('half an emoji and NUL from a provider are replaced before anything is st
     providerId: 'Q\ufffd\ufffd',
     timeline: [{ reply: '250 \ufffd and \ufffd' }],
   })
+})
+
+t.test('what each outcome tells of how many attempts may be under way', async t => {
+  const retry = { is: 'retry', whose: 'later', code: '450', reply: '' } as const
+  const refused = { overload: 'connections', accepted: 5 } as const
+  const outcomes: readonly (readonly [Outcome, ReturnType<typeof limiterEnd>])[] = [
+    [SENT, { is: 'answered' }],
+    [{ is: 'rejected', why: 'recipient', code: '550', reply: '' }, { is: 'answered' }],
+    [retry, { is: 'answered' }],
+    [{ ...retry, code: 'ECONNREFUSED', untouched: true }, { is: 'failed' }],
+    [{ ...retry, code: 'dialogue-limit' }, { is: 'failed' }],
+    [{ ...retry, code: 'command-limit' }, { is: 'failed' }],
+    [{ ...retry, code: 'look-up', untouched: true }, { is: 'failed' }],
+    [AMBIGUOUS, { is: 'failed' }],
+    [{ ...AMBIGUOUS, code: 'aborted' } as Outcome, { is: 'void' }],
+    [{ ...AMBIGUOUS, code: 'closed' } as Outcome, { is: 'void' }],
+    [{ ...retry, code: 'aborted', untouched: true }, { is: 'void' }],
+    [{ ...retry, code: 'expired' }, { is: 'void' }],
+    [{ ...retry, code: 'not-known-yet' }, { is: 'void' }],
+    [{ ...retry, whose: 'ours', code: '535', untouched: true }, { is: 'void' }],
+    [
+      { ...retry, code: '421', untouched: true, ...refused },
+      { is: 'refused-connection', accepted: 5 },
+    ],
+    [
+      { ...SENT, ...refused },
+      { is: 'refused-connection', accepted: 5 },
+    ],
+    [
+      { ...retry, code: '429', overload: 'requests', retryAfterMs: 700 },
+      { is: 'throttled', retryAfterMs: 700 },
+    ],
+  ]
+  for (const [outcome, end] of outcomes) t.match(limiterEnd(outcome), end, JSON.stringify(outcome))
 })

@@ -28,7 +28,7 @@ t.test('a limit of the account opens it, one of a number does not', async t => {
   const limit = { is: 'limit', code: 'day', reply: '', retryAfterMs: 1 } as const
   for (const scope of ['account', 'number'] as const) {
     const breaker = make()
-    for (let n = 0; n < 3; n += 1) breaker.record({ ...limit, scope }, 0)
+    for (let n = 0; n < 3; n += 1) breaker.record({ ...limit, scope }, 0, 0)
     t.equal(breaker.state(), scope === 'account' ? 'open' : 'closed', scope)
   }
 })
@@ -145,4 +145,14 @@ t.test('replies that were swallowed long ago open nothing when others were answe
   t.equal(breaker.state(), 'closed')
   for (let n = 0; n < 3; n += 1) breaker.record(stall, 300_000, 275_000)
   t.equal(breaker.state(), 'open', 'those that began shortly before the latest answer count')
+})
+
+t.test('a trial that never began, or says nothing, is still to be made', async t => {
+  const breaker = make()
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
+  t.ok(breaker.allows(1000))
+  breaker.withdraw(0)
+  t.notOk(breaker.allows(1010), 'an older attempt is not the trial')
+  breaker.withdraw(1000)
+  t.ok(breaker.allows(1010))
 })

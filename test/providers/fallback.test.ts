@@ -174,6 +174,27 @@ await t.test('refusals of single messages do not count as its end', async t => {
   t.equal(primary.asked(), 5)
 })
 
+await t.test(
+  'a primary that takes no more at once is no dead one, and says so beside the fallback',
+  async t => {
+    const overload = { overload: 'connections', accepted: 5 } as const
+    const crowded: Outcome = { ...dead, code: '421', reply: '421 too many', ...overload }
+    for (const second of [sent, rejected, later, ambiguous]) {
+      const primary = scripted('a', [crowded])
+      const both = withFallback(
+        primary,
+        scripted('b', [second]),
+        { now: () => 0 },
+        { failures: 2, restMs: 1_000 },
+      )
+      for (let i = 0; i < 5; i++) t.match(await both.send(mail(), never), { is: second.is, ...overload })
+      t.equal(primary.asked(), 5)
+    }
+    const crowdedToo = withFallback(scripted('a', [dead]), scripted('b', [crowded]), { now: () => 0 })
+    t.match(await crowdedToo.send(mail(), never), { is: 'retry', ...overload })
+  },
+)
+
 await t.test('verify asks both', async t => {
   const both = withFallback(scripted('a', [sent]), scripted('b', [sent]), { now: () => 0 })
   t.strictSame(await both.verify(), { ok: false, detail: 'a: detail; b: detail' })

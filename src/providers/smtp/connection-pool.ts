@@ -7,7 +7,12 @@ export interface ConnectionPool {
   /** Another may be lent in the place of this one, which is with its message until it is given back. */
   stopCounting(connection: SmtpConnection): void
   giveBack(connection: SmtpConnection): void
-  /** Whoever waits is sent away; what is being sent is stopped. */
+  /**
+   * How many connections count and stand, when the server has just refused this one.
+   * @returns undefined while others are being opened: it may take them or not.
+   */
+  countTaken(refused: SmtpConnection): number | undefined
+  /** Whoever waits is sent away; what is being sent is stopped. Once; a second call waits for the first. */
   close(): Promise<void>
 }
 
@@ -19,14 +24,18 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
   const opened = new Set<SmtpConnection>()
   const uncounted = new Set<SmtpConnection>()
   let lent = 0
-  // The last one back is the first one out, so that at a low rate a few connections stay warm and the rest close.
+  // Of those that stand the last one back is the first one out, so that at a low rate a few stay warm and the rest close.
   const free: SmtpConnection[] = []
   const waiting: ((connection: SmtpConnection | undefined) => void)[] = []
-  let closed = false
+  let closing: Promise<unknown> | undefined
 
   function lend(): SmtpConnection {
     lent += 1
-    const connection = free.pop() ?? open()
+    // One that was refused or lost comes after all that stand: it would be opened again. At -1 it is the last one.
+    const [connection = open()] = free.splice(
+      free.findLastIndex(each => each.isOpen),
+      1,
+    )
     opened.add(connection)
     return connection
   }
@@ -37,7 +46,7 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
 
   return {
     async take(signal) {
-      if (closed || signal.aborted) return undefined
+      if (closing !== undefined || signal.aborted) return undefined
       if (lent < max) return lend()
       return new Promise(resolve => {
         const leave = (): void => {
@@ -67,10 +76,15 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
       }
       if (waiting.length > 0) lendToNext()
     },
+    countTaken(refused) {
+      const others = [...opened].filter(each => each !== refused && !uncounted.has(each))
+      const isBeingOpened = others.some(each => !each.isOpen && !free.includes(each))
+      return isBeingOpened ? undefined : others.filter(each => each.isOpen).length
+    },
     async close() {
-      closed = true
       for (const answer of waiting.splice(0)) answer(undefined)
-      await Promise.all([...opened].map(each => each.close()))
+      closing ??= Promise.all([...opened].map(each => each.close()))
+      await closing
     },
   }
 }

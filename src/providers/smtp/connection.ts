@@ -39,6 +39,8 @@ const NO_SMTPUTF8: Outcome = {
 
 /** One connection to the server, opened when needed, kept, and replaced when it is lost. One message at a time. */
 export interface SmtpConnection {
+  /** Whether the server has taken it, up to a message's first command, and it stands. */
+  readonly isOpen: boolean
   /** @param onAwaitingReply called once the end of the message is on its way. */
   send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome>
   /** Connects and logs in over a connection of its own. */
@@ -55,6 +57,8 @@ interface Connection extends SmtpConnectionOptions {
   socket: net.Socket | undefined
   /** By its latest reply to EHLO. */
   offersSmtpUtf8: boolean
+  /** The socket that carried the latest message that began: the server has taken that connection. */
+  takenSocket: net.Socket | undefined
 }
 
 /**
@@ -63,11 +67,21 @@ interface Connection extends SmtpConnectionOptions {
  */
 export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
   const { address, limits, signMessage } = options
-  const connection: Connection = { ...options, attempt: undefined, socket: undefined, offersSmtpUtf8: false }
+  const connection: Connection = {
+    ...options,
+    attempt: undefined,
+    socket: undefined,
+    offersSmtpUtf8: false,
+    takenSocket: undefined,
+  }
   const transport = createPool(connection)
   const secrets = address.auth ? [address.auth.pass] : []
 
   return {
+    get isOpen() {
+      const { socket, takenSocket, attempt } = connection
+      return socket?.readyState === 'open' && (socket === takenSocket || attempt?.begun === true)
+    },
     async send(mail, signal, onAwaitingReply) {
       if (connection.attempt) throw new Error('a connection carries one message at a time')
       const { attempt, done } = beginAttempt(connection, mail, signal, onAwaitingReply)
@@ -135,6 +149,7 @@ function beginAttempt(
   else attempt.limit('set-up-limit', setUpMs(limits))
   const done = (): void => {
     attempt.finish()
+    if (attempt.begun) connection.takenSocket = connection.socket
     signal.removeEventListener('abort', onAbort)
     connection.attempt = undefined
   }

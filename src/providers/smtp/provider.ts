@@ -63,9 +63,12 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
           ? notBegun('aborted', 'stopped by us')
           : notBegun('closed', 'the provider was closed')
       try {
-        return await connection.send(message, signal, () =>
+        const outcome = await connection.send(message, signal, () =>
           onAwaitingReply?.(() => pool.stopCounting(connection)),
         )
+        return outcome.overload === undefined
+          ? outcome
+          : { ...outcome, accepted: pool.countTaken(connection) }
       } finally {
         pool.giveBack(connection)
       }

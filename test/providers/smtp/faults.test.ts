@@ -287,3 +287,17 @@ await t.test('a server that takes few connections at once gets its messages one 
   t.equal(server.mails.length, outcomes.filter(({ is }) => is === 'sent').length)
   t.ok(server.mails.length >= 1)
 })
+
+await t.test('a connection too many says how many were taken', async t => {
+  const { server, provider } = await start(t, { maxConnections: 2 }, { connections: 4 })
+  const send = () => provider.send(mail(), new AbortController().signal)
+  server.act = ({ step }) => (step === 'dot' ? { is: 'wait', ms: 300 } : undefined)
+  const first = [send(), send()]
+  while (server.connections.filter(each => each.commands.includes('DATA')).length < 2)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  t.match(await send(), { is: 'retry', untouched: true, overload: 'connections', accepted: 2 })
+  t.match(await Promise.all(first), [{ is: 'sent' }, { is: 'sent' }])
+  server.act = undefined
+  t.match(await Promise.all([send(), send()]), [{ is: 'sent' }, { is: 'sent' }])
+  t.equal(server.connections.length, 3, 'the third was opened once')
+})
