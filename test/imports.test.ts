@@ -32,6 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'events',
     'messages',
     'outbox/outbox.ts',
+    'outbox/receipt-order.ts',
     'providers/provider.ts',
     'tls',
     'words',

@@ -6,6 +6,15 @@ const MINUTE = 60_000
 const TEN_MINUTES = 10 * MINUTE
 const DAY = 24 * 60 * MINUTE
 
+const PER_RECIPIENT = ['recipient-10m', 'recipient-day'] as const
+
+/** The quotas of each channel, by the names in answers, metrics and the log. */
+export const QUOTA_NAMES = {
+  email: [...PER_RECIPIENT, 'email-minute', 'email-day'],
+  sms: [...PER_RECIPIENT, 'sms-prefix-10m', 'sms-country-day', 'sms-minute', 'sms-day'],
+} as const
+type QuotaName = (typeof QUOTA_NAMES)[keyof typeof QUOTA_NAMES][number]
+
 /** Limits; 0 switches one off. */
 export interface QuotaLimits {
   readonly recipientPer10Minutes: number
@@ -31,7 +40,7 @@ export function createQuotas(
 ): (message: NewMessage, country: string | undefined) => readonly Charge[] {
   const { recipientPer10Minutes, recipientPerDay, smsPrefixPer10Minutes, smsCountryPerDay } = limits
   return ({ channel, kind, purpose, recipient }, country) => {
-    const charges: Charge[] = []
+    const charges: (Charge & { readonly quota: QuotaName })[] = []
     if (purpose !== 'alarm' && (recipientPer10Minutes > 0 || recipientPerDay > 0)) {
       const bucket = keys.bucketHash('recipient', channel, personOf(recipient), kind)
       charges.push(

@@ -135,7 +135,11 @@ type AlertEvent =
 /** The store and the process. */
 type SystemEvent =
   /** The store could not take something. */
-  | { readonly type: 'store-failed'; readonly doing: string; readonly error: Error }
+  | {
+      readonly type: 'store-failed'
+      readonly doing: 'accept' | 'claim' | 'begin' | 'settle'
+      readonly error: Error
+    }
   /** A commit of the store: how long it took, and how many calls shared it. */
   | { readonly type: 'store-commit'; readonly ms: number; readonly calls: number }
   /** A bug. */

@@ -17,6 +17,8 @@ const STAGES: Readonly<Record<string, number>> = {
   read: 6,
 }
 
+export const RECEIPT_STATUSES: readonly string[] = Object.keys(STAGES)
+
 /**
  * Whether a status takes the place of the known one.
  * @param known null when there is none. A status that is not listed counts as the earliest.

@@ -80,7 +80,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   ],
   final: [
     { ...final, tookMs: 700, providerId: 'SM1' },
-    { ...final, channel: 'email' },
+    { ...final, channel: 'email', kind: 'activation-code' },
     { ...final, state: 'refused', answer: 'recipient', tookMs: 700 },
     { ...final, state: 'expired' },
     { ...final, state: 'unknown' },
@@ -108,7 +108,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   'alert-over-quota': [
     { type: 'alert-over-quota', channel: 'email', kind: 'device-alert', quota: 'email-minute' },
   ],
-  'alert-unrenderable': [{ type: 'alert-unrenderable', channel: 'email', kind: 'device-state', error }],
+  'alert-unrenderable': [{ type: 'alert-unrenderable', channel: 'email', kind: 'device-offline', error }],
   'alert-store-failed': [{ type: 'alert-store-failed', doing: 'accept', error }],
   'store-failed': [{ type: 'store-failed', doing: 'settle', error }],
   'store-commit': [{ type: 'store-commit', ms: 4, calls: 3 }],

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
 import type { MetricsSources } from '../../src/admin/metrics/scraped.ts'
+import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS } from '../../src/admin/metrics/table.ts'
 import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
 import { everyEvent, sources } from './every-event.ts'
 
@@ -21,6 +22,21 @@ async function scrape(
 t.test('every event leaves exactly its samples: names, labels, values and units', async t => {
   const expected = readFileSync(join(import.meta.dirname, '../fixtures/scrape.txt'), 'utf8')
   t.same(await scrape(everyEvent), expected.trimEnd().split('\n'))
+})
+
+t.test('an event adds no series to a metric whose series are there from the start', async t => {
+  const names = [...COUNTERS, ...ALERT_COUNTERS, ...HISTOGRAMS]
+    .filter(({ initial }) => initial)
+    .map(({ name }) => name)
+  const seriesOf = (lines: readonly string[]) =>
+    lines
+      .filter(line =>
+        names.some(name => new RegExp(`^callback_courier_${name}(?:_bucket|_sum|_count)?[ {]`).test(line)),
+      )
+      .map(line => line.replace(/ \S+$/, ''))
+  const before = seriesOf(await scrape([]))
+  t.ok(before.length > 200, `${before.length} series`)
+  t.same(seriesOf(await scrape(everyEvent)), before)
 })
 
 t.test('provider_up follows the last attempt', async t => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
+import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS } from '../../src/admin/metrics/table.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import { everyEvent, sources } from '../admin/every-event.ts'
 
@@ -78,6 +79,15 @@ t.test(
     }
   },
 )
+
+t.test('a rule asks for the increase only of what is there from the start, at 0', async t => {
+  const initial = [...COUNTERS, ...ALERT_COUNTERS, ...HISTOGRAMS]
+    .filter(row => row.initial)
+    .map(({ name }) => name)
+  const asked = [...rules.matchAll(/\b(?:increase|rate)\(callback_courier_(\w+?)(?:_bucket)?[{[]/g)]
+  t.ok(asked.length > 10, `${asked.length} places`)
+  for (const [, name = ''] of asked) t.ok(initial.includes(name), name)
+})
 
 t.test('every label that a rule or a panel groups by or shows is one of its metrics', async t => {
   const series = await scrapedSeries()

@@ -31,6 +31,7 @@ export function createMetrics(sources: MetricsSources, deviceAlerts: boolean): M
   })
   const counters = [...COUNTERS, ...(deviceAlerts ? ALERT_COUNTERS : [])].map(row => {
     const counter = new Counter(settings(row))
+    for (const labels of row.initial ?? []) counter.inc(labels, 0)
     return sinkOf(row.count, labels => counter.inc(labels))
   })
   const gauges = [...GAUGES, ...(deviceAlerts ? ALERT_GAUGES : [])].map(row => {
@@ -39,6 +40,7 @@ export function createMetrics(sources: MetricsSources, deviceAlerts: boolean): M
   })
   const histograms = HISTOGRAMS.map(row => {
     const histogram = new Histogram({ ...settings(row), buckets: [...row.buckets] })
+    for (const labels of row.initial ?? []) histogram.zero(labels)
     return sinkOf(row.observe, ([labels, value]) => histogram.observe(labels, value))
   })
   const scraped = SCRAPED.map(row => ({ gauge: new Gauge(settings(row)), read: row.read }))

@@ -1,4 +1,8 @@
+import { QUOTA_NAMES } from '../../callback/quotas.ts'
 import type { EventOf, EventType } from '../../events/events.ts'
+import { messageKinds, PLAIN_KIND } from '../../messages/registry.ts'
+import { FINAL_STATES } from '../../outbox/outbox.ts'
+import { RECEIPT_STATUSES } from '../../outbox/receipt-order.ts'
 import { isProviderDown } from '../../providers/provider.ts'
 
 /** The values of the label `is` in `twins_total`, and in the log line that goes with it. */
@@ -15,6 +19,12 @@ interface Metric {
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
+  /**
+   * The label sets that are there from the start, at 0: Prometheus sees no increase in a series that begins with its
+   * first event. Absent where labels hold what servers say, or where there are over a thousand sets: no alert rule
+   * may ask for the increase of those.
+   */
+  readonly initial?: readonly Labels[]
 }
 /** Counts one for each event that gives labels. */
 export interface CounterRow extends Metric {
@@ -28,6 +38,27 @@ export interface GaugeRow extends Metric {
 export interface HistogramRow extends Metric {
   readonly buckets: readonly number[]
   readonly observe: Feed<readonly [Labels, number]>
+}
+
+const CHANNELS = ['email', 'sms'] as const
+const METHODS = ['GET', 'POST'] as const
+const KINDS: readonly Labels[] = [
+  ...messageKinds.map(({ channel, name }) => ({ channel, kind: name })),
+  ...CHANNELS.map(channel => ({ channel, kind: PLAIN_KIND })),
+]
+const DEVICE_KINDS = KINDS.filter(({ kind }) => kind?.startsWith('device-'))
+
+/** Every combination of the values of these labels. */
+function combine(values: Readonly<Record<string, readonly string[]>>): readonly Labels[] {
+  return Object.entries(values).reduce<readonly Labels[]>(
+    (sets, [label, each]) => extend(sets, label, each),
+    [{}],
+  )
+}
+
+/** Each of the sets with each value of one more label. */
+function extend(sets: readonly Labels[], label: string, values: readonly string[]): readonly Labels[] {
+  return sets.flatMap(set => values.map(value => ({ ...set, [label]: value })))
 }
 
 /** Metrics that events feed. Times are in seconds, by Prometheus' conventions; those of events are in ms. */
@@ -49,6 +80,11 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'gate_refusals_total',
     help: 'Callers that were not let in, by reason.',
     labels: ['channel', 'method', 'reason'],
+    initial: combine({
+      channel: CHANNELS,
+      method: METHODS,
+      reason: ['corp', 'source', 'key', 'signature', 'stale'],
+    }),
     count: {
       callback: ({ channel, method, refusal }) =>
         refusal === null ? null : { channel, method, reason: refusal },
@@ -58,6 +94,7 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'post_signatures_total',
     help: 'POSTs by whether they came signed.',
     labels: ['channel', 'signature'],
+    initial: combine({ channel: CHANNELS, signature: ['right', 'wrong', 'absent'] }),
     count: {
       callback: ({ channel, method, refusal, signature }) =>
         refusal === null && method === 'POST' ? { channel, signature } : null,
@@ -86,6 +123,7 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'messages_total',
     help: 'Messages by their final state.',
     labels: ['channel', 'kind', 'state'],
+    initial: extend(KINDS, 'state', FINAL_STATES),
     count: {
       final: ({ channel, kind, state }) => ({ channel, kind, state }),
       superseded: ({ channel, kind }) => ({ channel, kind, state: 'superseded' }),
@@ -95,42 +133,54 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'twins_total',
     help: 'Messages that were the same as one before, and not sent again.',
     labels: ['channel', 'is'],
+    initial: combine({ channel: CHANNELS, is: Object.values(DUPLICATE_LABELS) }),
     count: { duplicate: ({ channel, is }) => ({ channel, is: DUPLICATE_LABELS[is] }) },
   },
   {
     name: 'over_quota_total',
     help: 'Messages that a quota held back.',
     labels: ['channel', 'quota'],
+    initial: CHANNELS.flatMap(channel => combine({ channel: [channel], quota: QUOTA_NAMES[channel] })),
     count: { 'over-quota': ({ channel, quota }) => ({ channel, quota }) },
   },
   {
     name: 'near_quota_total',
     help: 'Messages beyond half of a brake for a whole channel.',
     labels: ['channel', 'quota'],
+    initial: CHANNELS.flatMap(channel =>
+      combine({ channel: [channel], quota: [`${channel}-minute`, `${channel}-day`] }),
+    ),
     count: { 'near-quota': ({ channel, quota }) => ({ channel, quota }) },
   },
   {
     name: 'faults_total',
     help: 'Unexpected faults: bugs.',
     labels: ['where'],
+    initial: combine({ where: ['callback', 'render'] }),
     count: { fault: () => ({ where: 'callback' }), unrenderable: () => ({ where: 'render' }) },
   },
   {
     name: 'store_failures_total',
     help: 'Times the store could not take something.',
     labels: ['doing'],
+    initial: combine({ doing: ['accept', 'claim', 'begin', 'settle'] }),
     count: { 'store-failed': ({ doing }) => ({ doing }) },
   },
   {
     name: 'receipts_total',
     help: 'Delivery reports by status, and what became of them.',
     labels: ['status', 'result'],
+    initial: [
+      ...combine({ status: RECEIPT_STATUSES, result: ['recorded', 'stale', 'unknown'] }),
+      { status: 'none', result: 'forged' },
+    ],
     count: { receipt: ({ status, result }) => ({ status: result === 'forged' ? 'none' : status, result }) },
   },
   {
     name: 'admin_refusals_total',
     help: 'Requests to the private listener that were not let in.',
     labels: ['reason'],
+    initial: combine({ reason: ['host', 'cross-site', 'no-token', 'wrong-token', 'too-many-tries'] }),
     count: { 'admin-refused': ({ reason }) => ({ reason }) },
   },
 ]
@@ -151,6 +201,7 @@ export const HISTOGRAMS: readonly HistogramRow[] = [
     name: 'answer_seconds',
     help: 'Time from a callback’s head to its answer.',
     labels: ['channel', 'method'],
+    initial: combine({ channel: CHANNELS, method: METHODS }),
     buckets: SECONDS,
     observe: { callback: ({ channel, method, tookMs }) => [{ channel, method }, tookMs / 1000] },
   },
@@ -158,6 +209,7 @@ export const HISTOGRAMS: readonly HistogramRow[] = [
     name: 'acceptance_seconds',
     help: 'Time from a message’s arrival to its provider’s acceptance.',
     labels: ['channel'],
+    initial: combine({ channel: CHANNELS }),
     buckets: SECONDS,
     observe: {
       final: ({ channel, state, tookMs }) =>
@@ -213,6 +265,15 @@ export const ALERT_COUNTERS: readonly CounterRow[] = [
     name: 'alerts_total',
     help: 'Device alerts by what became of them: told, or why not.',
     labels: ['channel', 'kind', 'result'],
+    initial: extend(DEVICE_KINDS, 'result', [
+      'told',
+      'quiet',
+      'not-alarmed',
+      'outdated',
+      'repeated',
+      'over-quota',
+      'unrenderable',
+    ]),
     count: {
       'alert-sent': ({ channel, kind }) => ({ channel, kind, result: 'told' }),
       'alert-suppressed': ({ channel, kind, why }) => ({ channel, kind, result: why }),

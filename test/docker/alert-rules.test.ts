@@ -1,0 +1,263 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+
+/** Plays time series to the alert rules, as promtool's unit tests do: https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/ */
+
+const RULES = join(import.meta.dirname, '../../docker/prometheus-rules.yaml')
+
+/** Series of `callback_courier_`, each with a sample a minute in promtool's notation; minutes at which it fires and not. */
+interface Play {
+  readonly alert: string
+  readonly is: string
+  readonly series: Readonly<Record<string, string>>
+  readonly fires: readonly number[]
+  readonly silent: readonly number[]
+}
+
+const LOST = 'messages_total{channel="sms",kind="login-code",state="unknown"}'
+const SENT = 'messages_total{channel="sms",kind="login-code",state="sent"}'
+const REFUSED = 'messages_total{channel="sms",kind="login-code",state="refused"}'
+const bucket = (le: string) => `answer_seconds_bucket{channel="sms",method="POST",le="${le}"}`
+const receipts = (status: string) => `receipts_total{status="${status}",result="recorded"}`
+
+const PLAYS: readonly Play[] = [
+  {
+    alert: 'Down',
+    is: 'a target that does not answer',
+    series: { up: '1x9 0x20' },
+    fires: [12, 20],
+    silent: [5],
+  },
+  { alert: 'Down', is: 'a target that is gone', series: { up: '1x9 stale' }, fires: [12, 20], silent: [5] },
+  { alert: 'Down', is: 'no target from the start', series: {}, fires: [2], silent: [] },
+  {
+    alert: 'Down',
+    is: 'a restart of a few seconds, between two scrapes',
+    series: { up: '1x20' },
+    fires: [],
+    silent: [3, 9, 19],
+  },
+  {
+    alert: 'StoreFails',
+    is: 'the first failure ever',
+    series: { 'store_failures_total{doing="accept"}': '0x9 1x30' },
+    fires: [12],
+    silent: [8, 20],
+  },
+  {
+    alert: 'StoreFails',
+    is: 'a failure and a restart in between',
+    series: { 'store_failures_total{doing="accept"}': '0x5 3x4 0x9 1x9' },
+    fires: [8, 22],
+    silent: [18],
+  },
+  {
+    alert: 'StoreFails',
+    is: 'a store that does not answer the scrape',
+    series: { store_up: '1x5 0x9' },
+    fires: [8],
+    silent: [4],
+  },
+  {
+    alert: 'ProviderDown',
+    is: 'the first attempt ever fails',
+    series: { 'provider_up{provider="smtp"}': '_x5 0x9' },
+    fires: [9],
+    silent: [4, 6],
+  },
+  {
+    alert: 'ProviderDown',
+    is: 'a hiccup of a minute',
+    series: { 'provider_up{provider="smtp"}': '1x5 0 1x9' },
+    fires: [],
+    silent: [6, 7, 9],
+  },
+  {
+    alert: 'ProviderDown',
+    is: 'an open breaker',
+    series: { 'breaker_open{provider="twilio"}': '0x5 1x9' },
+    fires: [9],
+    silent: [5],
+  },
+  {
+    alert: 'MessagesWait',
+    is: 'a message waits',
+    series: { 'oldest_seconds{channel="email"}': '0x5 60+60x9' },
+    fires: [11],
+    silent: [6],
+  },
+  {
+    alert: 'MessagesLost',
+    is: 'the first one ever',
+    series: { [LOST]: '0x20 1x60' },
+    fires: [21, 30],
+    silent: [19, 40],
+  },
+  {
+    alert: 'MessagesLost',
+    is: 'one before and one after a restart',
+    series: { [LOST]: '0x9 1x9 0x19 1x9' },
+    fires: [12, 41],
+    silent: [8, 35],
+  },
+  {
+    alert: 'MessagesLost',
+    is: 'a restart without a loss',
+    series: { [LOST]: '3x9 0x30' },
+    fires: [],
+    silent: [9, 12, 30],
+  },
+  {
+    alert: 'ManyRefused',
+    is: 'a third is refused',
+    series: { [SENT]: '0+20x40', [REFUSED]: '0+10x40' },
+    fires: [20],
+    silent: [],
+  },
+  {
+    alert: 'ManyRefused',
+    is: 'the first one ever, among few',
+    series: { [SENT]: '0x40', [REFUSED]: '0x9 1x30' },
+    fires: [],
+    silent: [10, 20],
+  },
+  {
+    alert: 'Quota',
+    is: 'the first message ever that is held back',
+    series: { 'over_quota_total{channel="sms",quota="sms-minute"}': '0x9 1x30' },
+    fires: [11],
+    silent: [8, 30],
+  },
+  {
+    alert: 'Strangers',
+    is: 'two a second',
+    series: { 'gate_refusals_total{channel="sms",method="POST",reason="key"}': '0x5 0+120x40' },
+    fires: [30],
+    silent: [5, 12],
+  },
+  {
+    alert: 'Slow',
+    is: 'a twentieth takes five seconds',
+    series: { [bucket('2.5')]: '0+95x40', [bucket('5')]: '0+100x40', [bucket('+Inf')]: '0+100x40' },
+    fires: [20],
+    silent: [5],
+  },
+  {
+    alert: 'Slow',
+    is: 'nothing does',
+    series: { [bucket('0.5')]: '0+100x40', [bucket('+Inf')]: '0+100x40' },
+    fires: [],
+    silent: [20, 40],
+  },
+  {
+    alert: 'BacklogFull',
+    is: 'more wait than is usual',
+    series: { 'backlog{channel="sms"}': '0x5 200000x20' },
+    fires: [15],
+    silent: [4, 8],
+  },
+  {
+    alert: 'Certificate',
+    is: 'it expires in ten days',
+    series: { certificate_remaining_seconds: '1300000x5 864000x5' },
+    fires: [8],
+    silent: [3],
+  },
+  {
+    alert: 'RenewalRefused',
+    is: 'the files cannot be served',
+    series: { certificate_renewal_refused: '0x5 1x20' },
+    fires: [20],
+    silent: [4, 10],
+  },
+  {
+    alert: 'DevicesUnwatched',
+    is: 'no replica subscribes',
+    series: { 'ddq_subscribed{instance="a"}': '1x5 0x20', 'ddq_subscribed{instance="b"}': '0x26' },
+    fires: [12],
+    silent: [4],
+  },
+  {
+    alert: 'DevicesUnwatched',
+    is: 'another replica takes over',
+    series: { 'ddq_subscribed{instance="a"}': '1x5 0x20', 'ddq_subscribed{instance="b"}': '0x6 1x20' },
+    fires: [],
+    silent: [4, 6, 20],
+  },
+  {
+    alert: 'Fault',
+    is: 'the first one ever',
+    series: { 'faults_total{where="render"}': '0x9 1x30' },
+    fires: [11],
+    silent: [8, 30],
+  },
+  {
+    alert: 'Undelivered',
+    is: 'carriers deliver half of them',
+    series: { [receipts('failed')]: '0+5x60', [receipts('delivered')]: '0+5x60' },
+    fires: [30],
+    silent: [0],
+  },
+  {
+    alert: 'Undelivered',
+    is: 'the first one ever',
+    series: { [receipts('failed')]: '0x9 1x50', [receipts('delivered')]: '0+5x60' },
+    fires: [],
+    silent: [11, 30],
+  },
+]
+
+/** The series under its full name, with the labels that Prometheus adds to a target's. */
+function fullName(series: string): string {
+  const [, name = '', labels = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(series) ?? []
+  const target = labels.includes('instance=') ? [] : ['instance="a"']
+  const all = [labels, 'job="callback-courier"', ...target].filter(each => each !== '').join(',')
+  return `${name === 'up' ? '' : 'callback_courier_'}${name}{${all}}`
+}
+
+/** One of promtool's tests. It reads YAML, of which JSON is a part. */
+function testOf({ alert, is, series, fires, silent }: Play) {
+  const expr = `count(ALERTS{alertname="CallbackCourier${alert}",alertstate="firing"})`
+  const at = (minute: number, samples: readonly object[]) => ({
+    expr,
+    eval_time: `${minute}m`,
+    exp_samples: samples,
+  })
+  return {
+    name: `${alert}: ${is}`,
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: fullName(name), values })),
+    promql_expr_test: [
+      ...fires.map(minute => at(minute, [{ labels: '{}', value: 1 }])),
+      ...silent.map(minute => at(minute, [])),
+    ],
+  }
+}
+
+t.test('every rule is played', async t => {
+  const alerts = [...readFileSync(RULES, 'utf8').matchAll(/- alert: CallbackCourier(\w+)/g)].map(
+    ([, name]) => name,
+  )
+  t.same(
+    [...new Set(PLAYS.filter(({ fires }) => fires.length > 0).map(({ alert }) => alert))].sort(),
+    alerts.sort(),
+  )
+})
+
+const promtool = spawnSync('promtool', ['--version']).error === undefined
+t.test(
+  'rules fire for the first event ever, across a restart and for a target that is gone',
+  { skip: promtool ? false : 'promtool is not installed' },
+  async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'courier-rules-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'plays.yaml')
+    const plays = { rule_files: [RULES], evaluation_interval: '1m', tests: PLAYS.map(testOf) }
+    writeFileSync(file, JSON.stringify(plays))
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
+    t.equal(status, 0, `${stdout}${stderr}`)
+  },
+)
