@@ -13,6 +13,11 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /us
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY package.json /app/
 COPY src /app/src
+# The commit that --version, log, metrics and console say, by: docker build --build-arg COMMIT=$(git rev-parse --short=12 HEAD)
+ARG COMMIT=
+LABEL org.opencontainers.image.revision=$COMMIT
+RUN node -e "const file = '/app/package.json'; const pack = { ...require(file), gitHead: process.argv[1] }; \
+      require('node:fs').writeFileSync(file, JSON.stringify(pack))" "$COMMIT"
 
 # Without these the young generation of the heap and malloc's arenas grow with the machine. V8 limits the old generation to
 # half of the container's memory. docs/operations.md says under Sizing how much memory to give it.

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
@@ -40,6 +41,15 @@ t.test('the image starts the service itself, as nobody special', t => {
   t.match(one('RUN').join(), /install -d -o 1000 -g 1000 -m 0700 \/data/)
   t.same(one('VOLUME'), ['/data'])
   t.same(one('WORKDIR'), ['/'], 'so that file:data/outbox.db is /data/outbox.db')
+  t.end()
+})
+
+t.test('the image says which commit it was built from', t => {
+  const dir = t.testdir({ 'package.json': '{"version":"1.2.3"}' })
+  const step = one('RUN').find(rest => rest.includes('gitHead')) ?? ''
+  execFileSync('sh', ['-c', step.replace('/app', dir)], { env: { ...process.env, COMMIT: '0123abc' } })
+  const pack = { version: '1.2.3', gitHead: '0123abc' }
+  t.same(JSON.parse(readFileSync(resolve(dir, 'package.json'), 'utf8')), pack)
   t.end()
 })
 

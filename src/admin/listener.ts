@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { build } from '../runtime/build.ts'
 import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import type { Readiness } from './readiness.ts'
 
@@ -19,7 +20,7 @@ const BODY_LIMIT = 64 * 1024
  * The private listener: health open and without detail; everything else is registered on it by others, and passes the
  * guard.
  *
- * - `/healthz` 200 while the process answers at all
+ * - `/healthz` 200 while the process answers at all, with the version that runs
  * - `/readyz` 200 while a callback would be accepted, else 503 with the reason in a few words. While a provider is down
  *   it is 200 still, and names the channel: `{"status":"ready","degraded":["email"]}`; so it is, with `certificate`, while
  *   a renewed certificate is refused
@@ -47,7 +48,7 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
       .type('text/plain')
       .send(known ? 'this cannot be read\n' : 'an unexpected fault\n')
   })
-  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }))
+  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok', ...build }))
   app.get('/readyz', async (_request, reply) => {
     const { ready, ...detail } = await health.ready()
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', ...detail })

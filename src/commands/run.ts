@@ -1,3 +1,4 @@
+import { build, formatBuild } from '../runtime/build.ts'
 import { type Command, type Io, UsageError } from './command.ts'
 
 interface Entry {
@@ -49,7 +50,7 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
   .join('\n')}
 
-  callback-courier COMMAND --help says more about each.
+  callback-courier COMMAND --help says more about each; callback-courier --version says what this is.
 `
 
 /**
@@ -59,6 +60,10 @@ ${Object.entries(commands)
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv
+  if (name === '--version') {
+    io.stdout.write(`callback-courier ${formatBuild(build)}\n`)
+    return 0
+  }
   if (name === undefined || !Object.hasOwn(commands, name)) {
     const asked = name === '--help' || name === '-h' || name === 'help'
     if (!asked && name !== undefined) io.stderr.write(`There is no command "${name}".\n\n`)

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
 import type { ProviderLimits } from '../providers/list.ts'
+import { build } from '../runtime/build.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { type Certificate, loadCertificate } from '../tls/certificate.ts'
 import { tlsServerOptions } from '../tls/options.ts'
@@ -93,7 +94,7 @@ export async function startService(
   watch = certificate && watchRenewal(config, certificate, publicListener.server, log, wall)
   const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(publicListener)}`
   const adminUrl = `http://${hostAndPort(adminListener)}`
-  log.info({ event: 'started', public: publicUrl, admin: adminUrl, pid: process.pid }, 'started')
+  log.info({ event: 'started', ...build, public: publicUrl, admin: adminUrl, pid: process.pid }, 'started')
 
   let closed: Promise<void> | undefined
   return {

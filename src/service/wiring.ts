@@ -32,6 +32,7 @@ import type { Outbox } from '../outbox/outbox.ts'
 import { longestAttemptMs, openProviders, type ProviderLimits, providerModules } from '../providers/list.ts'
 import type { Provider } from '../providers/provider.ts'
 import { NO_TEMPLATES } from '../providers/sms-templates.ts'
+import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
@@ -128,6 +129,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const startedAt = clock.now()
   const health = createServiceHealth(clock.now)
   const sources: MetricsSources = {
+    build,
     ...certificateSources(options),
     now: clock.now,
     channelStatus: () => delivery.status(),

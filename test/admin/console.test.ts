@@ -34,6 +34,7 @@ t.test('pages say what was sent, find a recipient by hash, and show a message’
   await settled(rig, 'sent', 3)
   const overview = await read(rig, '/console')
   t.match(overview, /All is well|self-signed/)
+  t.match(overview, /<footer>callback-courier \d+\.\d+\.\d+/, 'which version this is')
   t.match(overview, 'sms: '.replace('sms', 'SMS'))
   const list = await read(rig, '/console/messages')
   t.match(list, 'a***@example.com')

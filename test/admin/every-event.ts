@@ -149,6 +149,7 @@ export const sources: MetricsSources = {
       breakerUntil: null,
     },
   ],
+  build: { version: '1.2.3', commit: '0123abc' },
   certificateDays: () => 12.5,
   renewalRefused: () => true,
   now: () => 61_000,

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createReadiness, type ReadinessSources } from '../../src/admin/readiness.ts'
+import { build } from '../../src/runtime/build.ts'
 import { mailBody, type ServiceRig, startRig, until } from '../rigs/service.ts'
 
 const well: ReadinessSources = {
@@ -19,7 +20,7 @@ async function ask(rig: ServiceRig, path: string) {
 t.test('a service that accepts callbacks is ready', async t => {
   const rig = await startRig(t)
   t.same(await ask(rig, '/readyz'), { status: 200, body: { status: 'ready', degraded: [] } })
-  t.same(await ask(rig, '/healthz'), { status: 200, body: { status: 'ok' } })
+  t.same(await ask(rig, '/healthz'), { status: 200, body: { status: 'ok', ...build } })
 })
 
 t.test(
@@ -45,7 +46,7 @@ t.test('while it ends it is alive but not ready, and still accepts what comes', 
   await rig.validate('email')
   const closed = rig.service().close(700)
   t.same(await ask(rig, '/readyz'), { status: 503, body: { status: 'not ready', reason: 'ending' } })
-  t.same(await ask(rig, '/healthz'), { status: 200, body: { status: 'ok' } })
+  t.same(await ask(rig, '/healthz'), { status: 200, body: { status: 'ok', ...build } })
   t.equal((await rig.post('email', mailBody())).errCode, 0)
   await closed
 })

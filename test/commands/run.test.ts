@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import pack from '../../package.json' with { type: 'json' }
 import { createToken } from '../../src/commands/token.ts'
+import { formatBuild } from '../../src/runtime/build.ts'
 import { command } from './rig.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
@@ -19,6 +21,12 @@ t.test('without a command, or with one that there is not, it says which there ar
   const asked = await command(['--help'])
   t.equal(asked.code, 0)
   for (const name of NAMES) t.match(asked.out, new RegExp(`^ {2}${name} +\\w`, 'm'))
+})
+
+t.test('--version says what this is', async t => {
+  const { code, out, err } = await command(['--version'])
+  t.same({ code, out, err }, { code: 0, out: `callback-courier ${pack.version}\n`, err: '' })
+  t.equal(formatBuild({ version: '1.2.3', commit: '0123abc' }), '1.2.3 (0123abc)')
 })
 
 t.test('every command says what it does, and refuses what it does not know', async t => {

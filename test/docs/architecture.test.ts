@@ -56,7 +56,7 @@ t.test('the drawing shows the imports between the rooms, and no others', async t
   const imports = new Set<string>()
   for (const file of globSync('src/**/*.ts', { cwd: ROOT })) {
     const room = file.split('/')[1] ?? ''
-    for (const [, path = ''] of read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+    for (const [, path = ''] of read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)) {
       const other = relative(ROOT, resolve(ROOT, dirname(file), path)).split('/')[1] ?? ''
       if (other !== room && other !== 'runtime') imports.add(`${room} → ${other}`)
     }

@@ -1,3 +1,4 @@
+import { build, formatBuild } from '../../runtime/build.ts'
 import { type Html, html } from './html.ts'
 
 export interface Page {
@@ -33,6 +34,7 @@ export function frame({ title, place, content, now, menu, liveMs }: Page): strin
 <main id="content" tabindex="-1"><h1>${title}</h1>
 ${content}
 </main>
+<footer>callback-courier ${formatBuild(build)}</footer>
 </body>
 </html>`.html
   }`

@@ -1,8 +1,10 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Summary } from '../../outbox/outbox.ts'
+import type { Build } from '../../runtime/build.ts'
 
 /** The figures that are read when somebody scrapes. */
 export interface MetricsSources {
+  readonly build: Build
   /** Live messages; null when the store does not answer. */
   backlog(): Promise<Pick<Summary, 'backlog' | 'oldest' | 'bytes'> | null>
   channelStatus(): readonly ChannelStatus[]
@@ -31,6 +33,12 @@ export interface ScrapedRow {
 }
 
 export const SCRAPED: readonly ScrapedRow[] = [
+  {
+    name: 'build_info',
+    help: 'Always 1; its labels say which version runs.',
+    labels: ['version', 'commit'],
+    read: ({ build: { version, commit } }) => [[{ version, commit }, 1]],
+  },
   {
     name: 'backlog',
     help: 'Messages that are queued or being sent.',
