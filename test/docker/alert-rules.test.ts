@@ -238,13 +238,9 @@ function testOf({ alert, is, series, fires, silent }: Play) {
 }
 
 t.test('every rule is played', async t => {
-  const alerts = [...readFileSync(RULES, 'utf8').matchAll(/- alert: CallbackCourier(\w+)/g)].map(
-    ([, name]) => name,
-  )
-  t.same(
-    [...new Set(PLAYS.filter(({ fires }) => fires.length > 0).map(({ alert }) => alert))].sort(),
-    alerts.sort(),
-  )
+  const played = new Set(PLAYS.filter(({ fires }) => fires.length > 0).map(({ alert }) => alert))
+  for (const [, alert = ''] of readFileSync(RULES, 'utf8').matchAll(/- alert: CallbackCourier(\w+)/g))
+    t.ok(played.has(alert), alert)
 })
 
 const promtool = spawnSync('promtool', ['--version']).error === undefined
