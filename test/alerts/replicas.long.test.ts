@@ -1,17 +1,15 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { type Ends, startPeers } from '../../sandbox/peers.ts'
 import { createClock } from '../../src/runtime/clock.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { startProgram } from '../rigs/process.ts'
 
 const FREEZER = '1144502133'
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const secret = () => `t${randomBytes(16).toString('hex')}x`
 
 async function until(condition: () => boolean, what: string, withinMs = 20_000): Promise<number> {
@@ -57,22 +55,13 @@ async function replicas(t: Test) {
     peers,
     emulator,
     async replica() {
-      const child = spawn(process.execPath, [MAIN, 'serve'], {
-        env,
-        stdio: ['ignore', 'pipe', 'inherit'],
-        cwd: directory,
-      })
-      let out = ''
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        out += text
-      })
-      const exited = new Promise<number | null>(resolve => child.once('close', resolve))
+      const { child, exited, started, stdout } = startProgram(['serve'], env, { cwd: directory })
       ends.push(async () => {
         child.kill('SIGKILL')
         await exited
       })
-      await until(() => out.includes('"event":"started"'), 'the start')
-      return { child, exited, out: () => out, watches: () => /"leads":true/.test(out) }
+      await started
+      return { child, exited, watches: () => /"leads":true/.test(stdout()) }
     },
   }
 }

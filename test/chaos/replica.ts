@@ -1,13 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
 import { pause } from '../faults/stage.ts'
+import { type Listening, type Program, startProgram } from '../rigs/process.ts'
 
 /** One replica under an orchestrator: a process of its own, started again whenever it ends before it is told to. */
 export interface Replica {
   /** Where it listens; null while it does not. */
-  at(): { readonly publicUrl: string; readonly adminUrl: string } | null
+  at(): Listening | null
   /** Whether a load balancer would give it requests: what `/readyz` said last. */
   ready(): boolean
   kill(signal: NodeJS.Signals): void
@@ -25,19 +23,16 @@ export interface ReplicaOptions {
   readonly heard: (line: Readonly<Record<string, unknown>>) => void
 }
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const RESTART_MS = 500
 const PROBE_EVERY_MS = 500
 const PROBE_WITHIN_MS = 1000
 
 export function startReplica({ env, heard }: ReplicaOptions): Replica {
-  let child: ChildProcess | undefined
-  let at: ReturnType<Replica['at']> = null
+  let program: Program | undefined
+  let at: Listening | null = null
   let ready = false
   let wanted = true
   let starts = 0
-  let complaints = ''
-  let code: number | null = null
 
   async function keepRunning(): Promise<void> {
     while (wanted) {
@@ -48,20 +43,9 @@ export function startReplica({ env, heard }: ReplicaOptions): Replica {
 
   async function run(): Promise<void> {
     starts += 1
-    complaints = ''
-    const running = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-    child = running
-    running.stderr.setEncoding('utf8').on('data', (text: string) => {
-      complaints += text
-    })
-    createInterface({ input: running.stdout }).on('line', line => {
-      if (!line.startsWith('{')) return
-      const event = JSON.parse(line) as Record<string, unknown>
-      heard(event)
-      if (event['event'] !== 'started') return
-      at = { publicUrl: String(event['public']), adminUrl: String(event['admin']) }
-    })
-    code = await new Promise<number | null>(resolve => running.once('close', resolve))
+    program = startProgram(['serve'], env, { onEvent: heard })
+    at = await program.started
+    await program.exited
     at = null
     ready = false
   }
@@ -78,17 +62,18 @@ export function startReplica({ env, heard }: ReplicaOptions): Replica {
   return {
     at: () => at,
     ready: () => ready && at !== null,
-    kill: signal => void child?.kill(signal),
+    kill: signal => void program?.child.kill(signal),
     starts: () => starts,
     async end() {
       wanted = false
-      child?.kill('SIGTERM')
+      program?.child.kill('SIGTERM')
       await Promise.all([running, probing])
-      if (code !== 0) throw new Error(`a replica ended with ${code}: ${complaints}`)
+      const code = await program?.exited
+      if (code !== 0) throw new Error(`a replica ended with ${code}: ${program?.stderr()}`)
     },
     async destroy() {
       wanted = false
-      child?.kill('SIGKILL')
+      program?.child.kill('SIGKILL')
       await Promise.all([running, probing])
     },
   }

@@ -1,59 +1,82 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { type Settings, until } from './service.ts'
+import type { Settings } from './service.ts'
 
-/** The service as an operator runs it: a process of its own. */
-export interface ServiceProcess {
+/** Where the service listens. */
+export interface Listening {
+  readonly publicUrl: string
+  readonly adminUrl: string
+}
+
+/** The program as an operator runs it: a process of its own. */
+export interface Program {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Where it listens, once it has said so. */
-  readonly publicUrl: string
-  readonly adminUrl: string
+  /** Resolves when its log says where it listens; null: it ended before. */
+  readonly started: Promise<Listening | null>
+  /** Exit code, or the signal that ended it. */
+  readonly exited: Promise<number | NodeJS.Signals | null>
   /** Resident memory, MB. */
   readonly memory: () => number
-  readonly exited: Promise<number | null>
+}
+
+export type ServiceProcess = Program & Listening
+
+export interface ProgramOptions {
+  /** Modules that are loaded before it, as file URLs. */
+  readonly imports?: readonly string[]
+  readonly cwd?: string
+  /** Opens a channel for messages to and from it. */
+  readonly ipc?: boolean
+  /** Gets each line of its log as it comes. */
+  readonly onEvent?: (event: Readonly<Record<string, unknown>>) => void
 }
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-export interface ProcessOptions {
-  /** Modules that are loaded before the service, as file URLs. */
-  readonly imports?: readonly string[]
-  readonly cwd?: string
-}
-
-/** Starts the process without waiting for anything; it is killed at the end of the test. */
-export function spawnService(
-  t: Test,
+/** Starts `node src/main.ts` with these arguments and nothing in its environment but `env`; whoever starts it ends it. */
+export function startProgram(
   argv: readonly string[],
   env: Settings,
-  { imports = [], cwd }: ProcessOptions = {},
-): Omit<ServiceProcess, 'publicUrl' | 'adminUrl'> {
+  { imports = [], cwd, ipc = false, onEvent }: ProgramOptions = {},
+): Program {
   const child = spawn(process.execPath, [...imports.flatMap(url => ['--import', url]), MAIN, ...argv], {
     env: { ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    ...(cwd === undefined ? {} : { cwd }),
+    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+    cwd,
   })
+  // It may die at any moment, that of a message to it included.
+  child.on('error', () => {})
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  const exited = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await exited
+  const exited = new Promise<number | NodeJS.Signals | null>(resolve =>
+    child.once('close', (code, signal) => resolve(code ?? signal)),
+  )
+  const started = new Promise<Listening | null>(resolve => {
+    void exited.then(() => resolve(null))
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', line => {
+      if (!line.startsWith('{')) return
+      const event = JSON.parse(line) as Record<string, unknown>
+      if (event['event'] === 'started')
+        resolve({ publicUrl: String(event['public']), adminUrl: String(event['admin']) })
+      onEvent?.(event)
+    })
   })
   return {
     child,
     stdout: () => stdout,
     stderr: () => stderr,
+    started,
     exited,
     memory() {
       const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]
@@ -62,21 +85,29 @@ export function spawnService(
   }
 }
 
+/** The same; it is killed at the end of the test. */
+export function spawnService(
+  t: Test,
+  argv: readonly string[],
+  env: Settings,
+  options: ProgramOptions = {},
+): Program {
+  const program = startProgram(argv, env, options)
+  t.teardown(async () => {
+    program.child.kill('SIGKILL')
+    await program.exited
+  })
+  return program
+}
+
 /** Starts `serve` and waits until it listens. */
 export async function startProcess(
   t: Test,
   env: Settings,
-  options: ProcessOptions = {},
+  options: ProgramOptions = {},
 ): Promise<ServiceProcess> {
-  const running = spawnService(t, ['serve'], env, options)
-  const started = () =>
-    running
-      .stdout()
-      .split('\n')
-      .find(line => line.includes('"event":"started"'))
-  await until(() => started() !== undefined || running.child.exitCode !== null, 'the service listens', 60_000)
-  const line = started()
-  if (line === undefined) throw new Error(`the service did not start: ${running.stderr()}`)
-  const { public: publicUrl, admin: adminUrl } = JSON.parse(line) as Record<string, string>
-  return { ...running, publicUrl: publicUrl ?? '', adminUrl: adminUrl ?? '' }
+  const program = spawnService(t, ['serve'], env, options)
+  const listening = await program.started
+  if (listening === null) throw new Error(`the service did not start: ${program.stderr()}`)
+  return { ...program, ...listening }
 }
