@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { TwilioFault, TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
+import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
+import type { TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
 import type { ServiceOptions } from '../../src/service/service.ts'
 import type { SmtpAct, SmtpMoment } from '../rigs/smtp-server.ts'
 import { counting, openStage, PATIENT, pause, type Stage } from './stage.ts'
@@ -22,7 +23,7 @@ export const SHORT: HiccupRun = {
 }
 export const USUAL: HiccupRun = { lastsMs: 3000, options: { repeatPausesMs: undefined } }
 
-function error(status: number, code: number): Omit<Extract<TwilioFault, { is: 'answer' }>, 'accept'> {
+function error(status: number, code: number): Omit<Extract<CarrierFault, { is: 'answer' }>, 'accept'> {
   return { is: 'answer', status, body: JSON.stringify({ code, message: 'not now', more_info: '', status }) }
 }
 
@@ -46,7 +47,7 @@ export function playHiccups(t: Test, { lastsMs, options }: HiccupRun): void {
       let posts = 0
       // Every third is taken, but for the error by which Twilio says itself that it was not.
       const mayBeTaken = !fault.body.includes('20503')
-      const { asked, met } = counting(({ method }: TwilioRequest): TwilioFault => {
+      const { asked, met } = counting(({ method }: TwilioRequest): CarrierFault => {
         if (method === 'POST') posts += 1
         return { ...fault, accept: method === 'POST' && mayBeTaken && posts % 3 === 0 }
       })

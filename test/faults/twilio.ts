@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { TwilioFault, TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
+import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
+import type { TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
 import { counting, openStage, PATIENT, pause, QUICK, type Stage } from './stage.ts'
 
 export interface TwilioRun {
@@ -13,7 +14,7 @@ export interface TwilioRun {
   readonly awayMs: number
 }
 
-function error(status: number, code: number, headers: Readonly<Record<string, string>> = {}): TwilioFault {
+function error(status: number, code: number, headers: Readonly<Record<string, string>> = {}): CarrierFault {
   const body = JSON.stringify({ code, message: 'not now', more_info: '', status })
   return { is: 'answer', status, body, headers }
 }
@@ -22,7 +23,7 @@ const PASSING = {
   'a 503 that Twilio reports itself': error(503, 20503),
   'a wrong token': error(401, 20003),
   'a sender that may not send': error(400, 21606),
-} satisfies Readonly<Record<string, TwilioFault>>
+} satisfies Readonly<Record<string, CarrierFault>>
 
 /** After these nobody knows whether the SMS was taken; `taken`: it was. */
 const UNCLEAR = {
@@ -36,11 +37,11 @@ const UNCLEAR = {
   'a reset after accepting': { fault: { is: 'reset', accept: true }, taken: true },
   'a reset without accepting': { fault: { is: 'reset' }, taken: false },
   'half an answer': { fault: { is: 'half', reset: true }, taken: true },
-} as const satisfies Readonly<Record<string, { fault: TwilioFault; taken: boolean }>>
+} as const satisfies Readonly<Record<string, { fault: CarrierFault; taken: boolean }>>
 
 async function under(
   t: Test,
-  fault: (request: TwilioRequest) => TwilioFault | undefined,
+  fault: (request: TwilioRequest) => CarrierFault | undefined,
   { count, lastsMs, limits }: { count: number; lastsMs: number; limits: typeof QUICK },
 ): Promise<Stage> {
   const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', TWILIO_CONCURRENCY: '20' }, { limits })
@@ -61,7 +62,7 @@ async function under(
 export function playTwilioFaults(t: Test, { count, lastsMs, only, load, awayMs }: TwilioRun): void {
   const wanted = ([name]: readonly [string, unknown]) =>
     only === undefined || only.some(each => each === name)
-  for (const [name, fault] of Object.entries<TwilioFault>(PASSING).filter(wanted)) {
+  for (const [name, fault] of Object.entries<CarrierFault>(PASSING).filter(wanted)) {
     t.test(`${name}: everything arrives once when it has passed`, async t => {
       const stage = await under(t, () => fault, { count, lastsMs, limits: PATIENT })
       const { breaches, ...found } = await stage.finish()

@@ -1,9 +1,6 @@
+import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
 import type { TwilioMessage } from '../../sandbox/carriers/twilio/answers.ts'
-import {
-  createTwilioStandIn,
-  type TwilioFault,
-  type TwilioRequest,
-} from '../../sandbox/carriers/twilio/server.ts'
+import { createTwilioStandIn, type TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
 
 export const ACCOUNT_SID = 'AC0123456789abcdef0123456789abcdef'
 export const AUTH_TOKEN = 'canary-auth-token-5f2d'
@@ -17,7 +14,7 @@ export interface TwilioServer {
   readonly requests: readonly TwilioRequest[]
   readonly openConnections: () => number
   /** What to do with a request from now on; undefined: behave. */
-  fault: ((request: TwilioRequest) => TwilioFault | undefined) | undefined
+  fault: ((request: TwilioRequest) => CarrierFault | undefined) | undefined
   /** Stops listening and drops every connection, so that connecting is refused. */
   close(): Promise<void>
 }

@@ -1,8 +1,8 @@
+import type { CarrierFault } from '../api-server.ts'
 import type { NamedFaults } from '../stand-in.ts'
-import type { TwilioFault } from './server.ts'
 
 /** How Twilio can be made to behave. */
-export const SMS_FAULTS: NamedFaults<TwilioFault> = {
+export const SMS_FAULTS: NamedFaults<CarrierFault> = {
   none: { title: 'takes every SMS', fault: null },
   recipient: {
     title: 'finds the number invalid (21211)',
@@ -24,7 +24,7 @@ function twilioSays(
   code: number,
   message: string,
   headers?: Record<string, string>,
-): TwilioFault {
+): CarrierFault {
   const body = JSON.stringify({
     code,
     message,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type http from 'node:http'
+import { type ApiServer, type CarrierFault, createApiServer, remember } from '../api-server.ts'
 import {
   accountResource,
   messagePage,
@@ -26,35 +26,9 @@ export interface TwilioRequest {
   readonly at: number
 }
 
-/** What to do with a request instead of answering it as Twilio does. */
-export type TwilioFault =
-  /** Answers so; `accept`: the message counts as accepted all the same. */
-  | {
-      readonly is: 'answer'
-      readonly accept?: boolean
-      readonly status: number
-      readonly body: string
-      readonly headers?: Readonly<Record<string, string>>
-    }
-  /** Never answers; `accept`: the message counts as accepted all the same. */
-  | { readonly is: 'stall'; readonly accept?: boolean }
-  /** Resets the connection; `accept`: the message counts as accepted all the same. */
-  | { readonly is: 'reset'; readonly accept?: boolean }
-  /** Accepts, sends the head and half of the answer, then nothing (or a reset). */
-  | { readonly is: 'half'; readonly reset?: boolean }
-  /** Answers as usual, later. */
-  | { readonly is: 'delay'; readonly ms: number }
-
-export interface TwilioStandIn {
-  /** Listens for plain HTTP and gives the port; 0: any free one. */
-  listen(port?: number, host?: string): Promise<{ port: number }>
+export interface TwilioStandIn extends ApiServer<TwilioRequest> {
   /** Accepted messages, oldest first, at most `keep` of them. */
   readonly messages: readonly TwilioMessage[]
-  /** Every request, oldest first, at most `keep` of them. */
-  readonly requests: readonly TwilioRequest[]
-  /** Open connections. */
-  readonly connections: () => number
-  close(): Promise<void>
 }
 
 /**
@@ -75,47 +49,13 @@ export function createTwilioStandIn(options: {
   readonly authToken: string
   readonly keys?: Readonly<Record<string, string>>
   readonly onMessage?: (message: TwilioMessage) => void
-  readonly fault?: (request: TwilioRequest) => TwilioFault | undefined
+  readonly fault?: (request: TwilioRequest) => CarrierFault | undefined
   readonly keep?: number
   readonly now?: () => number
 }): TwilioStandIn {
   const { accountSid, onMessage, fault, keep = 10_000, now = Date.now } = options
   const passwords = new Map([...Object.entries(options.keys ?? {}), [accountSid, options.authToken]])
   const messages: TwilioMessage[] = []
-  const requests: TwilioRequest[] = []
-  const open = new Set<import('node:net').Socket>()
-
-  const server = http.createServer({ keepAliveTimeout: 30_000 }, (incoming, response) => {
-    const chunks: Buffer[] = []
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-    incoming.on('error', () => {})
-    incoming.on('end', () => {
-      const request = readRequest(incoming, Buffer.concat(chunks).toString(), passwords, now())
-      remember(requests, request, keep)
-      act(request, response, fault?.(request))
-    })
-  })
-  server.on('connection', socket => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-
-  function act(request: TwilioRequest, response: http.ServerResponse, doing: TwilioFault | undefined): void {
-    if (doing?.is === 'answer') {
-      if (doing.accept) route(request)
-      return write(response, doing.status, doing.body, doing.headers)
-    }
-    if ((doing?.is === 'stall' || doing?.is === 'reset') && !doing.accept) {
-      if (doing.is === 'reset') response.socket?.resetAndDestroy()
-      return
-    }
-    const { status, body } = route(request)
-    if (doing?.is === 'stall') return
-    if (doing?.is === 'reset') return void response.socket?.resetAndDestroy()
-    if (doing?.is === 'half') return writeHalf(response, status, body, doing.reset === true)
-    if (doing?.is === 'delay') return void setTimeout(() => write(response, status, body), doing.ms)
-    write(response, status, body)
-  }
 
   function route(request: TwilioRequest): { status: number; body: string } {
     const account = /^\/2010-04-01\/Accounts\/([^/?]+?)(\/Messages)?\.json(?:\?|$)/.exec(request.url)
@@ -143,24 +83,13 @@ export function createTwilioStandIn(options: {
     return { status: 201, body: JSON.stringify(messageResource(accountSid, message)) }
   }
 
-  return {
-    messages,
-    requests,
-    connections: () => open.size,
-    listen: (port = 0, host = '127.0.0.1') =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(port, host, () => {
-          server.off('error', reject)
-          resolve({ port: (server.address() as AddressInfo).port })
-        })
-      }),
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        for (const socket of open) socket.destroy()
-      }),
-  }
+  const server = createApiServer({
+    read: (incoming, body) => readRequest(incoming, body, passwords, now()),
+    route,
+    fault,
+    keep,
+  })
+  return { ...server, messages }
 }
 
 function readRequest(
@@ -199,35 +128,4 @@ function acceptedMessage({ form, at }: TwilioRequest): TwilioMessage {
 function failure({ status, code, message }: TwilioError): { status: number; body: string } {
   const more_info = `https://www.twilio.com/docs/errors/${code}`
   return { status, body: JSON.stringify({ code, message, more_info, status }) }
-}
-
-function write(
-  response: http.ServerResponse,
-  status: number,
-  body: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  if (response.destroyed) return
-  response.writeHead(status, {
-    'content-type': 'application/json;charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    ...headers,
-  })
-  response.end(body)
-}
-
-function writeHalf(response: http.ServerResponse, status: number, body: string, reset: boolean): void {
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  })
-  response.write(body.slice(0, body.length / 2), () => {
-    // A moment, so that the half has left before the reset throws unsent bytes away.
-    if (reset) setTimeout(() => response.socket?.resetAndDestroy(), 20)
-  })
-}
-
-function remember<T>(list: T[], item: T, keep: number): void {
-  list.push(item)
-  if (list.length > keep) list.shift()
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { CarrierFault } from '../api-server.ts'
 import type { ReceivedSms, StandInModule } from '../stand-in.ts'
 import { SMS_FAULTS } from './faults.ts'
-import { createTwilioStandIn, type TwilioFault } from './server.ts'
+import { createTwilioStandIn } from './server.ts'
 
 /** Twilio's API, which takes every SMS and keeps the last 200. */
 export const standIn: StandInModule = {
@@ -9,7 +10,7 @@ export const standIn: StandInModule = {
   faults: SMS_FAULTS,
   async start({ clock, changed }) {
     let received: readonly ReceivedSms[] = []
-    let fault: TwilioFault | null = null
+    let fault: CarrierFault | null = null
     const accountSid = `AC${randomBytes(16).toString('hex')}`
     const authToken = randomBytes(16).toString('hex')
     const server = createTwilioStandIn({

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import t, { type Test } from 'tap'
-import type { TwilioFault } from '../../../sandbox/carriers/twilio/server.ts'
+import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import { longestExchangeMs } from '../../../src/providers/http-exchange.ts'
 import type { Outcome } from '../../../src/providers/provider.ts'
@@ -136,12 +136,12 @@ await t.test('Retry-After in seconds and as a date', async t => {
   }
 })
 
-const json = (status: number, body: unknown): TwilioFault => ({
+const json = (status: number, body: unknown): CarrierFault => ({
   is: 'answer',
   status,
   body: JSON.stringify(body),
 })
-const raw = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): TwilioFault => ({
+const raw = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): CarrierFault => ({
   is: 'answer',
   status,
   body,
@@ -153,7 +153,7 @@ const ambiguous = { is: 'ambiguous' }
 
 await t.test('each answer, and what is none, is an outcome', async t => {
   t.jobs = 8
-  const rows: readonly (readonly [string, TwilioFault, Record<string, unknown>])[] = [
+  const rows: readonly (readonly [string, CarrierFault, Record<string, unknown>])[] = [
     [
       '400 with a code of the recipient',
       twilioError(400, 21614),

@@ -1,4 +1,4 @@
-import type { TwilioFault } from '../../../sandbox/carriers/twilio/server.ts'
+import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import type { HttpLimits } from '../../../src/providers/http-exchange.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
@@ -41,13 +41,13 @@ export function twilioError(
   code: number,
   message = 'refused',
   headers: Readonly<Record<string, string>> = {},
-): TwilioFault {
+): CarrierFault {
   const more_info = `https://www.twilio.com/docs/errors/${code}`
   return { is: 'answer', status, body: JSON.stringify({ code, message, more_info, status }), headers }
 }
 
 const ECHO = `${NUMBER} ${NUMBER.slice(1)} ${CODE} https://platform.example/canaryLink ${AUTH_TOKEN}`
-const FAULTS: Readonly<Record<Exclude<Behaviour, 'well'>, TwilioFault>> = {
+const FAULTS: Readonly<Record<Exclude<Behaviour, 'well'>, CarrierFault>> = {
   'refuse-recipient': twilioError(400, 21211, `The 'To' number ${ECHO} is not valid`),
   'refuse-content': twilioError(400, 21617, `The body ${ECHO} is too long`),
   'refuse-for-now': twilioError(429, 20429, `Too many of ${ECHO}`, { 'retry-after': '1' }),

@@ -1,0 +1,137 @@
+import http from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+/** What to do with a request instead of answering it as the carrier does. */
+export type CarrierFault =
+  /** Answers so; `accept`: the message counts as accepted all the same. */
+  | {
+      readonly is: 'answer'
+      readonly accept?: boolean
+      readonly status: number
+      readonly body: string
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  /** Never answers; `accept`: the message counts as accepted all the same. */
+  | { readonly is: 'stall'; readonly accept?: boolean }
+  /** Resets the connection; `accept`: the message counts as accepted all the same. */
+  | { readonly is: 'reset'; readonly accept?: boolean }
+  /** Accepts, sends the head and half of the answer, then nothing (or a reset). */
+  | { readonly is: 'half'; readonly reset?: boolean }
+  /** Answers as usual, later. */
+  | { readonly is: 'delay'; readonly ms: number }
+
+export interface ApiAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+/** A stand-in of a carrier's API. */
+export interface ApiServer<Request> {
+  /** Listens for plain HTTP and gives the port; 0: any free one. */
+  listen(port?: number, host?: string): Promise<{ port: number }>
+  /** Every request, oldest first, at most `keep` of them. */
+  readonly requests: readonly Request[]
+  /** Open connections. */
+  readonly connections: () => number
+  close(): Promise<void>
+}
+
+/**
+ * The HTTP half of a carrier's stand-in, which can misbehave.
+ *
+ * @param options.read makes of a request what is remembered of it.
+ * @param options.route answers it as the carrier does.
+ * @param options.fault asked for each request once its body was read; undefined: answer as the carrier does.
+ */
+export function createApiServer<Request>(options: {
+  readonly read: (incoming: http.IncomingMessage, body: string) => Request
+  readonly route: (request: Request) => ApiAnswer
+  readonly fault?: ((request: Request) => CarrierFault | undefined) | undefined
+  readonly keep: number
+}): ApiServer<Request> {
+  const { read, route, fault, keep } = options
+  const requests: Request[] = []
+  const open = new Set<Socket>()
+
+  const server = http.createServer({ keepAliveTimeout: 30_000 }, (incoming, response) => {
+    const chunks: Buffer[] = []
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+    incoming.on('error', () => {})
+    incoming.on('end', () => {
+      const request = read(incoming, Buffer.concat(chunks).toString())
+      remember(requests, request, keep)
+      act(request, response, fault?.(request))
+    })
+  })
+  server.on('connection', socket => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+
+  function act(request: Request, response: http.ServerResponse, doing: CarrierFault | undefined): void {
+    if (doing?.is === 'answer') {
+      if (doing.accept) route(request)
+      return write(response, doing.status, doing.body, doing.headers)
+    }
+    if ((doing?.is === 'stall' || doing?.is === 'reset') && !doing.accept) {
+      if (doing.is === 'reset') response.socket?.resetAndDestroy()
+      return
+    }
+    const { status, body } = route(request)
+    if (doing?.is === 'stall') return
+    if (doing?.is === 'reset') return void response.socket?.resetAndDestroy()
+    if (doing?.is === 'half') return writeHalf(response, status, body, doing.reset === true)
+    if (doing?.is === 'delay') return void setTimeout(() => write(response, status, body), doing.ms)
+    write(response, status, body)
+  }
+
+  return {
+    requests,
+    connections: () => open.size,
+    listen: (port = 0, host = '127.0.0.1') =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => {
+          server.off('error', reject)
+          resolve({ port: (server.address() as AddressInfo).port })
+        })
+      }),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        for (const socket of open) socket.destroy()
+      }),
+  }
+}
+
+function write(
+  response: http.ServerResponse,
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (response.destroyed) return
+  response.writeHead(status, {
+    'content-type': 'application/json;charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  })
+  response.end(body)
+}
+
+function writeHalf(response: http.ServerResponse, status: number, body: string, reset: boolean): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.write(body.slice(0, body.length / 2), () => {
+    // A moment, so that the half has left before the reset throws unsent bytes away.
+    if (reset) setTimeout(() => response.socket?.resetAndDestroy(), 20)
+  })
+}
+
+/** Puts an item at the end of a list, which forgets its first beyond `keep`. */
+export function remember<T>(list: T[], item: T, keep: number): void {
+  list.push(item)
+  if (list.length > keep) list.shift()
+}
