@@ -1,4 +1,4 @@
-import { type CallbackUrl, callbackUrls } from '../service/callback-urls.ts'
+import { type CallbackUrl, callbackUrls, type ReportUrl, reportUrls } from '../service/callback-urls.ts'
 import { type Command, readArguments } from './command.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readSettings } from './read-settings.ts'
@@ -7,7 +7,8 @@ export const urls: Command = {
   usage: `callback-courier urls [--base URL] [--json]
 
   Prints, for each channel that is on, the URL and which Token to paste into the platform's console. The URL holds a
-  key: whoever knows it can send in your name, so treat it as a password.
+  key: whoever knows it can send in your name, so treat it as a password. For each SMS carrier that does not sign its
+  delivery reports, also the URL to enter in that carrier's console.
 
   --base URL  this service as the platform reaches it, instead of PUBLIC_URL
   --json      as JSON
@@ -24,20 +25,26 @@ export const urls: Command = {
       return 1
     }
     const entries = callbackUrls(config, base)
-    io.stdout.write(values.json === true ? asJson(entries) : asText(entries))
+    const reports = await reportUrls(config, base)
+    io.stdout.write(values.json === true ? asJson(entries, reports) : asText(entries, reports))
     return 0
   },
 }
 
-function asJson(entries: readonly CallbackUrl[]): string {
+function asJson(entries: readonly CallbackUrl[], reports: readonly ReportUrl[]): string {
   const shown = entries.map(({ channel, url, setting }) => ({ channel, url, tokenSetting: setting }))
-  return `${JSON.stringify(shown, null, 2)}\n`
+  return `${JSON.stringify([...shown, ...reports], null, 2)}\n`
 }
 
-function asText(entries: readonly CallbackUrl[]): string {
+function asText(entries: readonly CallbackUrl[], reports: readonly ReportUrl[]): string {
   const parts = entries.map(({ channel, url, setting, token }) => {
     const title = channel === 'email' ? 'E-mail' : 'SMS'
     return `${title}\n  URL    ${url}\n  Token  the value of ${setting} (${fingerprint(token)})\n`
   })
-  return `${parts.join('\n')}\nPaste both into the platform's console, press "validate", then save.\n`
+  const platform = `${parts.join('\n')}\nPaste both into the platform's console, press "validate", then save.\n`
+  const carriers = reports.map(
+    ({ carrier, url }) =>
+      `\nDelivery reports of ${carrier}: enter this URL in its console\n  URL    ${url}\n`,
+  )
+  return platform + carriers.join('')
 }

@@ -1,6 +1,7 @@
 import type { Channel } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Settings, Values } from '../settings/setting.ts'
+import { aliyun } from './aliyun/module.ts'
 import type { ChannelSettings, ProviderModule } from './module.ts'
 import type { Provider } from './provider.ts'
 import type { SmsTemplates } from './sms-templates.ts'
@@ -8,7 +9,7 @@ import { smtp } from './smtp/module.ts'
 import { twilio } from './twilio/module.ts'
 
 /** Every provider there is. A new one is a folder beside these, and its name here. */
-const modules = [smtp, twilio] as const
+const modules = [smtp, twilio, aliyun] as const
 
 type Module = (typeof modules)[number]
 type Both<U> = (U extends unknown ? (each: U) => void : never) extends (both: infer I) => void ? I : never

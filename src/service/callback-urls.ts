@@ -1,5 +1,6 @@
 import { callbackKeys } from '../callback/key.ts'
 import type { Config } from '../config/config.ts'
+import { providerModules } from '../providers/list.ts'
 
 /** The values to paste into the platform's console for one channel. */
 export interface CallbackUrl {
@@ -25,4 +26,23 @@ export function callbackUrls(config: Config, base: string): readonly CallbackUrl
     const url = `${base.replace(/\/+$/, '')}/callback/${encodeURIComponent(corpId)}/${current}/${channel}`
     return [{ channel, url, setting: `${name}_TOKEN` as const, token }]
   })
+}
+
+/** The value to enter in the console of a carrier that does not sign its delivery reports. */
+export interface ReportUrl {
+  /** The provider's name. */
+  readonly carrier: string
+  /** The URL; it holds a key. */
+  readonly url: string
+}
+
+/** Lists where such carriers report, of those that are configured. @param base as for `callbackUrls`. */
+export async function reportUrls(config: Config, base: string): Promise<readonly ReportUrl[]> {
+  const urls = providerModules.map(async ({ name, openReceipts }) => {
+    const source = await openReceipts?.(config)
+    const key = source?.keys?.[0]
+    if (source === undefined || key === undefined) return []
+    return [{ carrier: name, url: `${base.replace(/\/+$/, '')}${source.path}/${key}` }]
+  })
+  return (await Promise.all(urls)).flat()
 }

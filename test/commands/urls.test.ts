@@ -1,5 +1,5 @@
 import t from 'tap'
-import { callbackKey } from '../../src/callback/key.ts'
+import { callbackKey, receiptKey } from '../../src/callback/key.ts'
 import { enough } from '../config/settings.ts'
 import { command } from './rig.ts'
 
@@ -45,4 +45,16 @@ t.test('asks for PUBLIC_URL, or takes another base', async t => {
     (await command(['urls', '--base', 'https://other.example.com'], env)).out,
     'https://other.example.com/',
   )
+})
+
+t.test('a carrier that does not sign its reports has a URL to enter in its console', async t => {
+  const aliyun = { ALIYUN_ACCESS_KEY_ID: 'LTAItest', ALIYUN_ACCESS_KEY_SECRET: 'canary-secret' }
+  const given = { ...env, TWILIO_ACCOUNT_SID: '', TWILIO_AUTH_TOKEN: '', TWILIO_FROM: '', ...aliyun }
+  const url = `https://courier.example.com/iot/receipt/aliyun/${receiptKey('aliyun', enough.SMS_TOKEN)}`
+  t.match(
+    (await command(['urls'], given)).out,
+    `Delivery reports of aliyun: enter this URL in its console\n  URL    ${url}\n`,
+  )
+  t.match(JSON.parse((await command(['urls', '--json'], given)).out), [{}, {}, { carrier: 'aliyun', url }])
+  t.notMatch((await command(['urls'], env)).out, 'receipt')
 })

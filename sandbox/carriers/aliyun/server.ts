@@ -1,0 +1,293 @@
+import { randomInt } from 'node:crypto'
+import type http from 'node:http'
+import { signRequest } from '../../../src/providers/aliyun/sign.ts'
+import {
+  type ApiAnswer,
+  type ApiServer,
+  type CarrierFault,
+  createApiServer,
+  remember,
+} from '../api-server.ts'
+import { answerOf, refusalOf } from './answers.ts'
+
+/** A message that was accepted. */
+export interface AliyunMessage {
+  readonly bizId: string
+  readonly outId: string
+  /** As it was asked for: 11 digits on the mainland, else country code and number. */
+  readonly phoneNumber: string
+  readonly signName: string
+  readonly templateCode: string
+  /** What the phone shows. */
+  readonly body: string
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** A request as it came in. */
+export interface AliyunRequest {
+  readonly action: string
+  readonly query: Readonly<Record<string, string>>
+  readonly headers: Readonly<http.IncomingHttpHeaders>
+  /** What is wrong with its signature, as a code; null: nothing. */
+  readonly refusal: string | null
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+export interface AliyunSignature {
+  readonly SignName: string
+  readonly AuditStatus: string
+  readonly BusinessType: string
+}
+
+export interface AliyunTemplate {
+  readonly TemplateCode: string
+  readonly TemplateContent: string
+  readonly AuditStatus: string
+  /** 0 notification, 1 promotion, 2 verification code, 6 international. */
+  readonly TemplateType: number
+}
+
+export interface AliyunStandIn extends ApiServer<AliyunRequest> {
+  /** Accepted messages, oldest first, at most `keep` of them. */
+  readonly messages: readonly AliyunMessage[]
+}
+
+export interface AliyunStandInOptions {
+  readonly keyId: string
+  readonly secret: string
+  readonly signatures: readonly AliyunSignature[]
+  readonly templates: readonly AliyunTemplate[]
+  /** Codes to one number by one signature: a minute, an hour, 24 hours; absent: as many as you like. */
+  readonly limits?: { readonly minute: number; readonly hour: number; readonly day: number }
+  /** Operations that the key lacks the permission for. */
+  readonly forbidden?: readonly string[]
+  readonly onMessage?: (message: AliyunMessage) => void
+  readonly fault?: ((request: AliyunRequest) => CarrierFault | undefined) | undefined
+  readonly keep?: number
+  readonly now?: () => number
+}
+
+const MINUTE = 60_000
+
+/**
+ * Aliyun's SMS API (2017-05-25) as far as this service uses it, made from its published description: SendSms,
+ * QuerySendDetails, QuerySmsSignList and QuerySmsTemplateList. It checks signatures as the real one does: the query is
+ * decoded and encoded again, each nonce counts once, and a date within 15 minutes.
+ */
+export function createAliyunStandIn(options: AliyunStandInOptions): AliyunStandIn {
+  const { signatures, templates, forbidden = [], keep = 10_000, now = Date.now } = options
+  const messages: AliyunMessage[] = []
+  const nonces = new Set<string>()
+
+  function route({ action, query, refusal, at }: AliyunRequest): ApiAnswer {
+    if (refusal !== null) return refusalOf(refusal)
+    if (forbidden.includes(action)) return refusalOf('NoPermission')
+    switch (action) {
+      case 'SendSms':
+        return send(query, at)
+      case 'QuerySendDetails':
+        return answerOf(findDetails(messages, query, at))
+      case 'QuerySmsSignList':
+        return answerOf(pageOf('SmsSignList', signatures, query))
+      case 'QuerySmsTemplateList':
+        return answerOf(pageOf('SmsTemplateList', templates, query))
+      default:
+        return refusalOf('InvalidAction.NotFound')
+    }
+  }
+
+  function send(query: Readonly<Record<string, string>>, at: number): ApiAnswer {
+    const refusal = refusalToSend(options, query) ?? limitOf(options, messages, query, at)
+    if (refusal !== null) return typeof refusal === 'string' ? refusalOf(refusal) : refusal
+    const { PhoneNumbers: phoneNumber = '', SignName: signName = '', TemplateCode: templateCode = '' } = query
+    const content = templates.find(template => template.TemplateCode === templateCode)?.TemplateContent ?? ''
+    const params = JSON.parse(query['TemplateParam'] ?? '{}') as Readonly<Record<string, string>>
+    const message: AliyunMessage = {
+      bizId: `${randomInt(1e12, 1e13)}^0`,
+      outId: query['OutId'] ?? '',
+      phoneNumber,
+      signName,
+      templateCode,
+      body: `【${signName}】${content.replace(/\$\{(\w+)\}/g, (_, name: string) => params[name] ?? '')}`,
+      at,
+    }
+    remember(messages, message, keep)
+    options.onMessage?.(message)
+    return answerOf({ Message: 'OK', BizId: message.bizId, Code: 'OK' })
+  }
+
+  const server = createApiServer({
+    read: incoming => readRequest(incoming, options, nonces, now()),
+    route,
+    fault: options.fault,
+    keep,
+  })
+  return { ...server, messages }
+}
+
+function readRequest(
+  { url = '', headers }: http.IncomingMessage,
+  login: Pick<AliyunStandInOptions, 'keyId' | 'secret'>,
+  nonces: Set<string>,
+  at: number,
+): AliyunRequest {
+  const query = Object.fromEntries(new URLSearchParams(url.replace(/^[^?]*\??/, '')))
+  const { authorization = '', ...rest } = headers
+  const refusal = signatureFault(query, rest, authorization, login, nonces, at)
+  return { action: String(headers['x-acs-action'] ?? ''), query, headers: rest, refusal, at }
+}
+
+function signatureFault(
+  query: Readonly<Record<string, string>>,
+  headers: http.IncomingHttpHeaders,
+  authorization: string,
+  login: Pick<AliyunStandInOptions, 'keyId' | 'secret'>,
+  nonces: Set<string>,
+  at: number,
+): string | null {
+  const [, keyId, names = ''] =
+    /^ACS3-HMAC-SHA256 Credential=([^,]+),SignedHeaders=([a-z0-9;-]+),Signature=[0-9a-f]{64}$/.exec(
+      authorization,
+    ) ?? []
+  if (keyId === undefined) return 'IncompleteSignature'
+  if (keyId !== login.keyId) return 'InvalidAccessKeyId.NotFound'
+  const needed = Object.keys(headers).filter(name => name === 'host' || name.startsWith('x-acs-'))
+  const signed = Object.fromEntries(names.split(';').map(name => [name, String(headers[name] ?? '')]))
+  if (!needed.every(name => name in signed)) return 'IncompleteSignature'
+  if (signRequest(query, signed, login) !== authorization) return 'SignatureDoesNotMatch'
+  const date = Date.parse(signed['x-acs-date'] ?? '')
+  if (Number.isNaN(date)) return 'InvalidTimeStamp.Format'
+  if (Math.abs(at - date) > 15 * MINUTE) return 'InvalidTimeStamp.Expired'
+  const nonce = signed['x-acs-signature-nonce'] ?? ''
+  if (nonces.has(nonce)) return 'SignatureNonceUsed'
+  nonces.add(nonce)
+  return null
+}
+
+/** Why a message would be refused, as a code; null: it would not. */
+function refusalToSend(
+  { signatures, templates }: AliyunStandInOptions,
+  query: Readonly<Record<string, string>>,
+): string | null {
+  const { PhoneNumbers: number = '', SignName: signName = '', TemplateCode: templateCode = '' } = query
+  const signature = signatures.find(each => each.SignName === signName)
+  const template = templates.find(each => each.TemplateCode === templateCode)
+  const mainland = /^1\d{10}$/.test(number)
+  if (!mainland && !/^(?!86)[1-9]\d{6,14}$/.test(number)) return 'isv.MOBILE_NUMBER_ILLEGAL'
+  if (signature === undefined) return 'isv.SMS_SIGNATURE_ILLEGAL'
+  if (signature.AuditStatus !== 'AUDIT_STATE_PASS') return 'isv.SMS_SIGN_NAME_ILLEGAL'
+  if (template?.AuditStatus !== 'AUDIT_STATE_PASS') return 'isv.SMS_TEMPLATE_ILLEGAL'
+  if (mainland && template.TemplateType === 6) return 'isv.DOMESTIC_NUMBER_NOT_SUPPORTED'
+  return mainland ? valueRefusal(template, query['TemplateParam'] ?? '{}') : null
+}
+
+function valueRefusal(
+  { TemplateContent: content, TemplateType: type }: AliyunTemplate,
+  json: string,
+): string | null {
+  const params = readParams(json)
+  if (params === null) return 'isv.INVALID_JSON_PARAM'
+  const values = [...content.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => params[name])
+  if (values.some(value => value === undefined || value === '')) return 'isv.TEMPLATE_MISSING_PARAMETERS'
+  if (values.some(value => String(value).length > 35)) return 'isv.PARAM_LENGTH_LIMIT'
+  if (values.some(value => /:\/\/|www\./.test(String(value)))) return 'isv.PARAM_NOT_SUPPORT_URL'
+  const misfit = type === 2 && values.some(value => !/^[0-9A-Za-z]{4,6}$/.test(String(value)))
+  return misfit ? 'isv.TEMPLATE_PARAMS_ILLEGAL' : null
+}
+
+/** Null: it is no JSON object of strings. */
+function readParams(json: string): Readonly<Record<string, string>> | null {
+  try {
+    const params = JSON.parse(json) as Record<string, string>
+    return Object.values(params).every(value => typeof value === 'string') ? params : null
+  } catch {
+    return null
+  }
+}
+
+/** The limits of one number, which count what was submitted. */
+function limitOf(
+  { limits, templates }: AliyunStandInOptions,
+  messages: readonly AliyunMessage[],
+  { PhoneNumbers: number, SignName: signName, TemplateCode: code }: Readonly<Record<string, string>>,
+  at: number,
+): ApiAnswer | null {
+  const template = templates.find(each => each.TemplateCode === code)
+  if (limits === undefined || template?.TemplateType !== 2) return null
+  const times = messages.filter(each => each.phoneNumber === number && each.signName === signName)
+  const windows = [
+    ['分钟', MINUTE, limits.minute],
+    ['小时', 60 * MINUTE, limits.hour],
+    ['天', 24 * 60 * MINUTE, limits.day],
+  ] as const
+  const hit = windows.find(([, ms, most]) => times.filter(each => each.at > at - ms).length >= most)
+  return hit === undefined
+    ? null
+    : refusalOf('isv.BUSINESS_LIMIT_CONTROL', `触发${hit[0]}级流控Permits:${hit[2]}`)
+}
+
+/** Messages of one number and one day in China, newest first. */
+function findDetails(
+  messages: readonly AliyunMessage[],
+  query: Readonly<Record<string, string>>,
+  at: number,
+): Readonly<Record<string, unknown>> {
+  const { PhoneNumber: number, SendDate: day, PageSize = '10', CurrentPage = '1' } = query
+  const found = messages
+    .filter(each => each.phoneNumber === number && chinaTime(each.at).replace(/-|\s.*/g, '') === day)
+    .toReversed()
+  const from = (Number(CurrentPage) - 1) * Number(PageSize)
+  const rows = found.slice(from, from + Number(PageSize)).map(each => ({
+    PhoneNum: each.phoneNumber,
+    SendStatus: at - each.at > 10_000 ? 3 : 1,
+    ErrCode: at - each.at > 10_000 ? 'DELIVERED' : '',
+    TemplateCode: each.templateCode,
+    Content: each.body,
+    SendDate: chinaTime(each.at),
+    OutId: each.outId,
+  }))
+  return {
+    Code: 'OK',
+    Message: 'OK',
+    TotalCount: String(found.length),
+    SmsSendDetailDTOs: { SmsSendDetailDTO: rows },
+  }
+}
+
+function pageOf(
+  name: string,
+  items: readonly unknown[],
+  { PageIndex = '1', PageSize = '10' }: Readonly<Record<string, string>>,
+): Readonly<Record<string, unknown>> {
+  const [page, size] = [Number(PageIndex), Number(PageSize)]
+  return {
+    Code: 'OK',
+    Message: 'OK',
+    TotalCount: items.length,
+    CurrentPage: page,
+    PageSize: size,
+    [name]: items.slice((page - 1) * size, page * size),
+  }
+}
+
+/** @returns `yyyy-MM-dd HH:mm:ss` as clocks in China show it */
+export function chinaTime(at: number): string {
+  return new Date(at + 8 * 60 * MINUTE).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** The delivery report of a message as Aliyun pushes it, in an array. */
+export function reportOf(message: AliyunMessage, errCode = 'DELIVERED'): Readonly<Record<string, unknown>> {
+  return {
+    phone_number: message.phoneNumber,
+    send_time: chinaTime(message.at),
+    report_time: chinaTime(message.at + 3000),
+    success: errCode === 'DELIVERED',
+    err_code: errCode,
+    err_msg: errCode === 'DELIVERED' ? '用户接收成功' : errCode,
+    sms_size: '1',
+    biz_id: message.bizId,
+    out_id: message.outId,
+  }
+}

@@ -1,0 +1,59 @@
+import type { CarrierFault } from '../api-server.ts'
+import { randomSecret } from '../random-secret.ts'
+import type { ReceivedSms, StandInModule } from '../stand-in.ts'
+import { ALIYUN_FAULTS } from './answers.ts'
+import { createAliyunStandIn } from './server.ts'
+
+const SIGN_NAME = '示例科技'
+const PASSED = 'AUDIT_STATE_PASS'
+
+/** Aliyun's SMS API with an account whose signature and templates are approved, but for one of each. */
+export const standIn: StandInModule = {
+  title: 'Aliyun',
+  faults: ALIYUN_FAULTS,
+  async start({ clock, changed }) {
+    let received: readonly ReceivedSms[] = []
+    let fault: CarrierFault | null = null
+    const login = { keyId: 'LTAI5tSandbox', secret: randomSecret() }
+    const server = createAliyunStandIn({
+      ...login,
+      signatures: [
+        { SignName: SIGN_NAME, AuditStatus: PASSED, BusinessType: '通用类型' },
+        { SignName: '待审科技', AuditStatus: 'AUDIT_STATE_INIT', BusinessType: '通用类型' },
+      ],
+      templates: [
+        template('SMS_100000001', '您的验证码为${code}，5分钟内有效，请勿告诉他人。', 2),
+        template('SMS_100000002', 'Your verification code is ${code}. Never tell it to anybody.', 6),
+        { ...template('SMS_100000003', '您的验证码为${code}。', 2), AuditStatus: 'AUDIT_STATE_INIT' },
+      ],
+      now: () => clock.now(),
+      fault: ({ action }) => (action === 'SendSms' ? (fault ?? undefined) : undefined),
+      onMessage({ bizId, at, signName, phoneNumber, body }) {
+        const to = /^1\d{10}$/.test(phoneNumber) ? `+86${phoneNumber}` : `+${phoneNumber}`
+        received = [...received, { id: bizId, at, from: signName, to, body, validityPeriod: null }].slice(
+          -200,
+        )
+        changed()
+      },
+    })
+    const { port } = await server.listen()
+    const url = `http://127.0.0.1:${port}`
+    return {
+      channel: 'sms',
+      url,
+      settings: {},
+      sms: () => received,
+      setFault(name) {
+        fault = ALIYUN_FAULTS[name]?.fault ?? null
+      },
+      clear() {
+        received = []
+      },
+      close: () => server.close(),
+    }
+  },
+}
+
+function template(TemplateCode: string, TemplateContent: string, TemplateType: number) {
+  return { TemplateCode, TemplateContent, TemplateType, AuditStatus: PASSED }
+}

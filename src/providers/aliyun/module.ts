@@ -1,0 +1,59 @@
+import type { Clock } from '../../runtime/clock.ts'
+import type { Values } from '../../settings/setting.ts'
+import { templatesInUse } from '../check-approvals.ts'
+import { checkLogin } from '../check-login.ts'
+import { checkUnsignedReceipts } from '../check-receipts.ts'
+import { type HttpLimits, longestExchangeMs } from '../http-exchange.ts'
+import { type ChannelSettings, defineProvider, receiptKeys } from '../module.ts'
+import type { AliyunApiSettings } from './api.ts'
+import { ALIYUN_LIMITS, aliyunSettings, findAliyunFaults } from './settings.ts'
+
+type AliyunConfig = Values<typeof aliyunSettings> & ChannelSettings
+
+/** The enterprise's Aliyun (Alibaba Cloud) account. */
+export const aliyun = defineProvider({
+  name: 'aliyun',
+  channel: 'sms',
+  settings: aliyunSettings,
+  limits: ALIYUN_LIMITS,
+  findFaults: findAliyunFaults,
+  longestAttemptMs: (_config, limits) => longestExchangeMs(limits),
+  async open(config, { clock, limits, templates }) {
+    const api = apiSettings(config, clock, limits)
+    if (api === undefined) return undefined
+    const { createAliyunProvider } = await import('./provider.ts')
+    const { ALIYUN_SMS_SIGN_NAME: signName } = config
+    return createAliyunProvider({ ...api, templates, ...(signName !== undefined && { signName }) })
+  },
+  async check(config, provider, templates) {
+    const login = await checkLogin(
+      provider,
+      'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
+    )
+    const settings = apiSettings(config, { now: Date.now }, ALIYUN_LIMITS)
+    if (login.is !== 'ok' || settings === undefined) return [login]
+    const [{ createAliyunApi }, { checkAliyunApprovals }] = await Promise.all([
+      import('./api.ts'),
+      import('./check.ts'),
+    ])
+    const api = createAliyunApi(settings, 2)
+    try {
+      const inUse = templatesInUse('aliyun', templates, config.ALIYUN_SMS_SIGN_NAME)
+      return [login, ...(await checkAliyunApprovals(api, inUse)), checkUnsignedReceipts('Aliyun', config)]
+    } finally {
+      await api.close()
+    }
+  },
+  async openReceipts(config) {
+    if (config.SMS_TOKEN === undefined || config.ALIYUN_ACCESS_KEY_ID === undefined) return undefined
+    const { createAliyunReceipts } = await import('./receipts.ts')
+    return createAliyunReceipts(receiptKeys('aliyun', config))
+  },
+})
+
+/** Undefined: SMS is off, or does not go by Aliyun. */
+function apiSettings(config: AliyunConfig, clock: Clock, limits: HttpLimits): AliyunApiSettings | undefined {
+  const { SMS_TOKEN, ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret } = config
+  if (SMS_TOKEN === undefined || keyId === undefined || secret === undefined) return undefined
+  return { keyId, secret, apiUrl: config.ALIYUN_API_URL, clock, limits }
+}

@@ -1,0 +1,38 @@
+import type { Receipt, ReceiptSource } from '../../callback/receipt-routes.ts'
+import { type JsonObject, objectsOf, textOf } from '../json-answer.ts'
+import { receiptPath } from '../module.ts'
+import { receiptVerdict } from './outcome.ts'
+
+/**
+ * Reads Aliyun's delivery reports (SmsReport, https://help.aliyun.com/document_detail/101867.html), and those of
+ * messages abroad, which look different. They are not signed.
+ */
+export function createAliyunReceipts(keys: readonly string[]): ReceiptSource {
+  return {
+    path: receiptPath('aliyun'),
+    keys,
+    format: 'json',
+    // Aliyun only looks whether `code` is a number; the words are those of its examples.
+    taken: { code: 0, msg: '接收成功' },
+    parseReports: ({ body }) => objectsOf(body).flatMap(report => readReport(report) ?? []),
+  }
+}
+
+/** Null: it names no message. */
+function readReport(report: JsonObject): Receipt | null {
+  const abroad = 'MessageId' in report
+  const [providerId, id, code] = (
+    abroad ? ['MessageId', 'TaskId', 'ErrorCode'] : ['biz_id', 'out_id', 'err_code']
+  ).map(name => textOf(report[name]))
+  const delivered = abroad ? textOf(report['Status']) === '1' : report['success'] === true
+  if (!providerId) return null
+  const errorCode = delivered || !code ? null : code
+  // Handed to the phone's carrier, of which nothing was heard: the phone may be off.
+  const silent = errorCode !== null && receiptVerdict(errorCode) === 'ambiguous'
+  return {
+    providerId,
+    id: /^[0-9a-f]{32}$/.test(id ?? '') ? id : undefined,
+    status: delivered ? 'delivered' : silent ? 'sent' : 'undelivered',
+    errorCode,
+  }
+}

@@ -1,0 +1,25 @@
+/** A JSON object as somebody else sent it. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** Reads an answer's body. @returns null when it is no JSON object. */
+export function parseJsonObject(text: string): JsonObject | null {
+  try {
+    return objectOf(JSON.parse(text))
+  } catch {
+    return null
+  }
+}
+
+export function objectOf(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+/** The objects of a list; none when it is no list. */
+export function objectsOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(objectOf).filter(each => each !== null) : []
+}
+
+/** Text, or a number as text, as vendors write either; empty for anything else. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}

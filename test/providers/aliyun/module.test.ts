@@ -1,0 +1,109 @@
+import t, { type Test } from 'tap'
+import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun/server.ts'
+import { aliyun } from '../../../src/providers/aliyun/module.ts'
+import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
+import { enough, faultsIn, load } from '../../config/settings.ts'
+import { LOGIN, SIGN_NAME, sms, startAliyunServer, templatesOf } from './rig.ts'
+
+const own = {
+  ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
+  ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
+  ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
+}
+const byAliyun = { ...enough, TWILIO_ACCOUNT_SID: '', TWILIO_AUTH_TOKEN: '', TWILIO_FROM: '', ...own }
+
+const code: MappedTemplate = {
+  kind: 'login-code',
+  region: 'mainland',
+  template: 'SMS_1',
+  params: { code: 'code' },
+}
+const mappedTo = (mapped: readonly MappedTemplate[], signatures: readonly string[] = []): SmsTemplates => ({
+  ...templatesOf(),
+  mapped: () => mapped,
+  signatures: () => signatures,
+})
+
+async function runCheck(
+  t: Test,
+  templates: SmsTemplates,
+  options: Partial<AliyunStandInOptions> = {},
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const server = await startAliyunServer(options)
+  const config = load({ ...byAliyun, ALIYUN_API_URL: server.url, ...settings })
+  const provider = await aliyun.open(config, { clock: { now: Date.now }, limits: aliyun.limits, templates })
+  if (provider === undefined) throw new Error('SMS is on')
+  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
+  return { provider, results: await aliyun.check(config, provider, templates) }
+}
+
+t.test('its settings make a provider, and what they lack is said', async t => {
+  const { provider } = await runCheck(t, mappedTo([code]))
+  t.match(await provider.send(sms(), new AbortController().signal), { is: 'sent' })
+  t.match(faultsIn({ ...byAliyun, ALIYUN_ACCESS_KEY_SECRET: '' }), [/^ALIYUN_ACCESS_KEY_SECRET is missing/])
+  t.match(faultsIn({ ...byAliyun, ALIYUN_ACCESS_KEY_ID: '' }), [/^ALIYUN_ACCESS_KEY_ID is missing/])
+  t.match(faultsIn({ ...byAliyun, ALIYUN_SMS_SIGN_NAME: '【示例】' }), [
+    /^ALIYUN_SMS_SIGN_NAME .*without 【】/,
+  ])
+  t.match(faultsIn({ ...byAliyun, ALIYUN_API_URL: 'http://dysmsapi.aliyuncs.com' }), [
+    /^ALIYUN_API_URL .*https/,
+  ])
+})
+
+t.test('check says of each signature and template whether it is approved, and fits', async t => {
+  const { results } = await runCheck(
+    t,
+    mappedTo(
+      [
+        code,
+        { ...code, template: 'SMS_2' },
+        { ...code, template: 'SMS_2', region: 'abroad' },
+        { ...code, template: 'SMS_3' },
+        { ...code, template: 'SMS_9' },
+        { ...code, params: { code: 'code', minute: 'minute' } },
+        { ...code, params: ['code'] },
+      ],
+      ['待审科技', '没有'],
+    ),
+  )
+  t.match(results, [
+    { about: 'aliyun', is: 'ok', what: 'the key works' },
+    { about: `aliyun signature ${SIGN_NAME}`, is: 'ok', what: 'approved' },
+    { about: /待审科技/, is: 'fail', what: 'is under review' },
+    { about: /没有/, is: 'fail', what: /no such signature/ },
+    { about: 'aliyun template SMS_1', is: 'ok', what: 'approved, for login-code on the mainland' },
+    { is: 'fail', what: 'it is for numbers abroad' },
+    { is: 'ok', what: 'approved, for login-code abroad' },
+    { is: 'fail', what: 'is under review' },
+    { is: 'fail', what: /no such template, and login-code uses it/ },
+    { is: 'fail', what: 'its text has the variables code, the mapping gives code, minute' },
+    { is: 'fail', what: 'its text has the variables code, the mapping gives 1' },
+    { about: 'receipts', is: 'warn', next: /PUBLIC_URL/ },
+  ])
+})
+
+t.test('a key that may not ask, a wrong one, and no template', async t => {
+  const blind = await runCheck(t, mappedTo([code]), {
+    forbidden: ['QuerySmsSignList', 'QuerySmsTemplateList'],
+  })
+  t.match(blind.results, [
+    { is: 'ok', what: /may not list/ },
+    {
+      is: 'warn',
+      what: 'cannot know whether its signatures are approved: it answers NoPermission to QuerySmsSignList',
+    },
+    { is: 'warn', what: /cannot know whether its templates are approved/ },
+    {},
+  ])
+  const wrong = await runCheck(t, mappedTo([code]), {}, { ALIYUN_ACCESS_KEY_SECRET: 'canary-wrong' })
+  t.match(wrong.results, [{ is: 'fail', what: /SignatureDoesNotMatch/, next: /ALIYUN_ACCESS_KEY_SECRET/ }])
+  t.equal(wrong.results.length, 1)
+  t.notMatch(JSON.stringify(wrong.results), /canary/)
+  const bare = await runCheck(t, mappedTo([]), {}, { PUBLIC_URL: 'https://courier.example.com' })
+  t.match(bare.results, [
+    {},
+    { is: 'warn', what: /nothing can be sent/ },
+    { is: 'ok', what: /callback-courier urls/ },
+  ])
+})

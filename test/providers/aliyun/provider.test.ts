@@ -1,0 +1,186 @@
+import t, { type Test } from 'tap'
+import { REFUSALS } from '../../../sandbox/carriers/aliyun/answers.ts'
+import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun/server.ts'
+import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
+import published from '../../../src/providers/aliyun/error-codes.json' with { type: 'json' }
+import { verdictOnCode } from '../../../src/providers/aliyun/outcome.ts'
+import type { AliyunSettings } from '../../../src/providers/aliyun/provider.ts'
+import { NUMBER, openAliyun, refuse, SIGN_NAME, sms, startAliyunServer, templatesOf } from './rig.ts'
+
+const never = new AbortController().signal
+
+async function start(
+  t: Test,
+  settings: Partial<AliyunSettings> = {},
+  options: Partial<AliyunStandInOptions> = {},
+) {
+  const server = await startAliyunServer(options)
+  const provider = openAliyun(server.url, settings)
+  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
+  return { server, provider, send: async (message = sms()) => provider.send(message, never) }
+}
+
+t.test('what it asks for', async t => {
+  const { server, send, provider } = await start(t)
+  const message = sms()
+  t.match(await send(message), { is: 'sent', reply: 'accepted', providerId: /./ })
+  t.match(server.standIn.requests[0], {
+    action: 'SendSms',
+    refusal: null,
+    query: {
+      PhoneNumbers: NUMBER,
+      SignName: SIGN_NAME,
+      TemplateCode: 'SMS_1',
+      TemplateParam: '{"code":"607182"}',
+      OutId: message.id,
+    },
+  })
+  t.match(server.standIn.messages[0]?.body, '【示例科技】您的验证码为607182')
+  t.match(await provider.verify(), { ok: true })
+})
+
+t.test('abroad, by an international template', async t => {
+  const { server, send } = await start(t, {
+    templates: templatesOf({ template: 'SMS_2', signature: SIGN_NAME }),
+  })
+  t.match(await send(sms({ to: '+85251234567', country: 'HK', params: { code: '12345678' } })), {
+    is: 'sent',
+  })
+  t.equal(server.standIn.requests[0]?.query['PhoneNumbers'], '85251234567')
+})
+
+t.test('an answer of the API means', async t => {
+  const { server, send } = await start(t)
+  const plain = (status: number, body: string, headers = {}): CarrierFault => ({
+    is: 'answer',
+    status,
+    body,
+    headers,
+  })
+  const ambiguous = { is: 'ambiguous' }
+  const limit = (words: string, retryAfterMs: number): [CarrierFault, object] => [
+    refuse('isv.BUSINESS_LIMIT_CONTROL', words),
+    { is: 'limit', scope: 'number', retryAfterMs, reply: words },
+  ]
+  const rows: readonly (readonly [CarrierFault, object])[] = [
+    limit('触发分钟级流控Permits:1', 60_000),
+    limit('触发小时级流控Permits:5', 3_600_000),
+    limit('触发天级流控Permits:10', 86_400_000),
+    limit('触发流控', 86_400_000),
+    [refuse('isv.DAY_LIMIT_CONTROL'), { is: 'limit', scope: 'account' }],
+    [refuse('isv.NEW_CODE'), { is: 'retry', whose: 'ours', code: 'isv.NEW_CODE' }],
+    [refuse('isp.NEW_CODE'), ambiguous],
+    [refuse('Something.Else'), { is: 'retry', whose: 'ours' }],
+    [refuse('Throttling.User'), { is: 'retry', whose: 'later', overload: 'requests' }],
+    [plain(429, '', { 'retry-after': '7' }), { is: 'retry', whose: 'later', retryAfterMs: 7000 }],
+    [plain(403, '<html>'), { is: 'retry', whose: 'ours', code: 'http-403' }],
+    [plain(307, ''), { is: 'retry', whose: 'ours', code: 'http-307' }],
+    [plain(500, '{"Code":"OK"}'), ambiguous],
+    [plain(502, '<html>'), ambiguous],
+    [plain(200, '<html>'), ambiguous],
+    [plain(200, '[]'), ambiguous],
+    [plain(200, '{"Message":"OK"}'), ambiguous],
+    [plain(200, '{"Code":"OK","Message":"OK"}'), { is: 'sent' }],
+    [plain(200, `{"Code":"OK","x":"${'x'.repeat(300 * 1024)}"}`), ambiguous],
+    [{ is: 'half' }, ambiguous],
+  ]
+  for (const [fault, expected] of rows) {
+    server.fault = () => fault
+    t.match(await send(), expected, JSON.stringify(fault).slice(0, 60))
+  }
+})
+
+t.test('every published code has an outcome, the one that its verdict says', async t => {
+  const { server, send } = await start(t)
+  t.ok(REFUSALS.length > 60)
+  const listed = [...published.send, ...published.gateway.codes]
+  for (const { code } of REFUSALS) {
+    server.fault = () => refuse(code)
+    const outcome = await send()
+    const { verdict } = listed.find(each => each.code.replace(/\*$/, '') === code) ?? {}
+    const said = outcome.is === 'rejected' ? outcome.why : outcome.is === 'retry' ? outcome.whose : outcome.is
+    t.equal(said, verdict, code)
+  }
+  for (const { code, verdict } of published.send) t.equal(verdictOnCode(200, code), verdict, code)
+})
+
+t.test('what does not fit is not sent', async t => {
+  const named = (params: Record<string, string>) => templatesOf({ params })
+  const rows: readonly (readonly [Partial<AliyunSettings>, RegExp, Parameters<typeof sms>[0]?])[] = [
+    [
+      { templates: { templateFor: () => ({ why: 'no template for this kind' }) } },
+      /^no template for this kind$/,
+    ],
+    [{ signName: undefined }, /has no signature: set ALIYUN_SMS_SIGN_NAME/],
+    [{ templates: templatesOf({ params: ['607182'] }) }, /must be named/],
+    [{}, /4 to 6 digits/, { params: { code: '6071823' } }],
+    [{}, /4 to 6 digits/, { params: { code: '607-82' } }],
+    [{}, /is empty/, { params: {} }],
+    [{ templates: named({ name: 'x'.repeat(36) }) }, /name of the template takes 35 characters/],
+    [{ templates: named({ name: 'see www.example' }) }, /may not hold a link/],
+    [{ templates: named({ name: 'https://x/y' }) }, /may not hold a link/],
+    [{ templates: named({ name: 'at 10.0.0.1' }) }, /may not hold a link/],
+    [{ templates: named({ name: '看example.com。' }) }, /may not hold a link/],
+  ]
+  const { server, send } = await start(t, { templates: templatesOf({ params: ['1'] }) })
+  for (const [settings, why, changes] of rows) {
+    const provider = openAliyun(server.url, settings)
+    t.match(provider.fits?.(sms(changes)), why)
+    t.notMatch(provider.fits?.(sms(changes)), /6071|example/)
+    await provider.close()
+  }
+  t.match(await send(), { is: 'retry', whose: 'ours', code: 'no-template', untouched: true })
+  t.equal(server.standIn.requests.length, 0)
+  const provider = openAliyun(server.url)
+  for (const code of ['1234', 'AB12', '123456']) t.equal(provider.fits?.(sms({ params: { code } })), null)
+  await provider.close()
+})
+
+t.test('after a lost answer the details tell that it was accepted, and never that it was not', async t => {
+  const { server, provider, send } = await start(t)
+  server.fault = () => ({ is: 'reset', accept: true })
+  const [lost, other] = [sms(), sms()]
+  t.match(await send(lost), { is: 'ambiguous' })
+  server.fault = undefined
+  const since = Date.now() - 1000
+  t.match(await provider.lookUp?.(lost, since, never), { is: 'accepted', reply: /waiting for the carrier/ })
+  t.match(await provider.lookUp?.(other, since, never), { is: 'not-known' })
+  for (let more = 0; more < 60; more += 1) await send()
+  t.match(await provider.lookUp?.(lost, since, never), { is: 'accepted' }, 'on the second page')
+  server.fault = () => refuse('isp.RAM_PERMISSION_DENY')
+  t.match(await provider.lookUp?.(lost, since, never), { is: 'unreachable', reply: /RAM_PERMISSION_DENY/ })
+  server.fault = () => ({ is: 'answer', status: 502, body: '<html>' })
+  t.match(await provider.lookUp?.(lost, since, never), { is: 'unreachable' })
+  t.equal(server.standIn.requests.filter(({ action }) => action === 'QuerySendDetails').length > 3, true)
+})
+
+t.test('the limits of a number, and a signature of each kind of wrong', async t => {
+  let now = Date.now()
+  const wall = () => now
+  const limits = { minute: 1, hour: 2, day: 3 }
+  const { send, server } = await start(t, { wall }, { limits, now: wall })
+  t.match(await send(), { is: 'sent' })
+  t.match(await send(), { is: 'limit', retryAfterMs: 60_000 })
+  now += 61_000
+  t.match(await send(), { is: 'sent' })
+  now += 61_000
+  t.match(await send(), { is: 'limit', retryAfterMs: 3_600_000 })
+  now += 3_600_000
+  t.match(await send(), { is: 'sent' })
+  now += 3_600_000
+  t.match(await send(), { is: 'limit', retryAfterMs: 86_400_000 })
+  for (const [settings, code] of [
+    [{ keyId: 'other', wall }, 'InvalidAccessKeyId.NotFound'],
+    [{ secret: 'other', wall }, 'SignatureDoesNotMatch'],
+    [{ wall: () => now - 16 * 60_000 }, 'InvalidTimeStamp.Expired'],
+  ] as const) {
+    const provider = openAliyun(server.url, settings)
+    t.match(await provider.send(sms(), never), { is: 'retry', whose: 'ours', code })
+    t.match(await provider.verify(), { ok: false, detail: new RegExp(code) })
+    await provider.close()
+  }
+  const twice = openAliyun(server.url, { wall, makeNonce: () => 'the-same' })
+  await twice.send(sms(), never)
+  t.match(await twice.send(sms(), never), { is: 'ambiguous', code: 'SignatureNonceUsed' })
+  await twice.close()
+})

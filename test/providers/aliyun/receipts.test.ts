@@ -1,0 +1,60 @@
+import t from 'tap'
+import { reportOf } from '../../../sandbox/carriers/aliyun/server.ts'
+import published from '../../../src/providers/aliyun/error-codes.json' with { type: 'json' }
+import { createAliyunReceipts } from '../../../src/providers/aliyun/receipts.ts'
+
+const ID = 'b'.repeat(32)
+const source = createAliyunReceipts(['key'])
+const parse = (body: unknown) => source.parseReports({ headers: {}, body, query: '' })
+const message = {
+  bizId: '9006197469364984400',
+  outId: ID,
+  phoneNumber: '13711112222',
+  signName: 'x',
+  templateCode: 'SMS_1',
+  body: '',
+  at: 0,
+}
+
+t.test('where reports come, and what Aliyun wants to read', async t => {
+  t.match(source, { path: '/receipt/aliyun', keys: ['key'], format: 'json', taken: { code: 0 } })
+})
+
+t.test('reports in one request, in any order', async t => {
+  t.same(
+    parse([
+      reportOf(message),
+      reportOf(message, 'MOBILE_NOT_ON_SERVICE'),
+      reportOf(message, 'REQUEST_SUCCESS'),
+    ]),
+    [
+      { providerId: message.bizId, id: ID, status: 'delivered', errorCode: null },
+      { providerId: message.bizId, id: ID, status: 'undelivered', errorCode: 'MOBILE_NOT_ON_SERVICE' },
+      { providerId: message.bizId, id: ID, status: 'sent', errorCode: 'REQUEST_SUCCESS' },
+    ],
+  )
+})
+
+t.test('every published code of a report makes a status', async t => {
+  for (const { code, verdict } of published.receipt) {
+    const [receipt] = parse([reportOf(message, code)])
+    const expected = verdict === 'ok' ? 'delivered' : verdict === 'ambiguous' ? 'sent' : 'undelivered'
+    t.match(receipt, { status: expected }, code)
+  }
+})
+
+t.test('abroad', async t => {
+  const abroad = { To: '8521111', Status: '1', ErrorCode: 'success', TaskId: ID, MessageId: '1234' }
+  t.same(parse([abroad]), [{ providerId: '1234', id: ID, status: 'delivered', errorCode: null }])
+  t.match(parse([{ ...abroad, Status: '6', ErrorCode: 'EXPIRED' }]), [
+    { status: 'undelivered', errorCode: 'EXPIRED' },
+  ])
+})
+
+t.test('what is none is nothing', async t => {
+  for (const body of [null, 'x', 7, {}, [null, 1, 'x', [], {}], [{ success: true }], [{ biz_id: {} }]])
+    t.same(parse(body), [])
+  t.match(parse([{ biz_id: 7, out_id: '../x', success: 'yes', err_code: [] }]), [
+    { providerId: '7', id: undefined, status: 'undelivered', errorCode: null },
+  ])
+})
