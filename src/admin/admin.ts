@@ -108,7 +108,7 @@ function problemLine({ file, line, reason }: TemplateProblem): string {
 
 /** A recipient that an operator typed in full, as the store knows it; null: neither an address nor a number. */
 function hashOf(typed: string, hash: AdminOptions['recipientHash']): string | null {
-  const address = parseAddress(typed)
+  const address = parseAddress(typed, true)
   if (address !== null) return hash('email', address)
   const number = createPhoneParser({ countries: '*' })(typed, undefined)
   return number.ok ? hash('sms', number.number) : null

@@ -1,31 +1,52 @@
+import { Buffer } from 'node:buffer'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { trimBlanks } from './trim.ts'
 
 /** Octets of the local part and of the whole path without brackets (RFC 5321 4.5.3.1.1, 4.5.3.1.3). */
 const MAX_LOCAL = 64
 const MAX_ADDRESS = 254
-/** RFC 5322 3.2.3, dot-atom. ASCII only: a server without SMTPUTF8 would refuse anything else. */
-const DOT_ATOM = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
+/**
+ * RFC 5322 3.2.3, dot-atom, with the letters, digits and marks of all scripts (RFC 6531 3.3), less what nobody would see.
+ * No `%` and no `!`: many servers route by them, so that `victim%example.com@…` and `example.com!victim@…` are further
+ * names of the mailbox victim@example.com, each with quotas of its own.
+ */
+const DOT_ATOM = dotAtom("#$&'*+/=?^_`{|}~-")
+/** What an operator may open, who knows that no server on the way routes by it. */
+const ROUTED = dotAtom("%!#$&'*+/=?^_`{|}~-")
+/** RFC 5321 4.1.2, quoted-string, printable ASCII without quoted pairs, brackets and the comma that splits a list. */
+const QUOTED = /^"[ !#-+\--;=?-[\]-~]*"$/
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u
+
+function dotAtom(signs: string): RegExp {
+  const atom = `[\\p{L}\\p{M}\\p{N}${signs.replace(/[\^-]/g, String.raw`\$&`)}]+`
+  return new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
+}
 
 /**
  * Reads one bare address, strictly, in front of nodemailer, whose own parser is made for people's headers and lets
  * groups, routes, quotes and look-alike domains through.
  *
  * @param text one address, already split from its list; spaces and tabs around it are ignored.
+ * @param routed whether a local part may be quoted, or have `%` or `!` in it.
  * @returns the address with its domain as lower-case A-labels (UTS 46), or null when it is not one. A domain that
  *   UTS 46 would map to something that reads differently (`ⅇvil.test`, full-width dots) is refused, not mapped.
  */
-export function parseAddress(text: string): string | null {
+export function parseAddress(text: string, routed = false): string | null {
   const trimmed = trimBlanks(text)
   const at = trimmed.lastIndexOf('@')
-  if (at < 1 || trimmed.length > MAX_ADDRESS) return null
+  if (at < 1 || Buffer.byteLength(trimmed) > MAX_ADDRESS) return null
   const local = trimmed.slice(0, at)
-  if (local.length > MAX_LOCAL || !DOT_ATOM.test(local)) return null
+  if (Buffer.byteLength(local) > MAX_LOCAL || !isLocalPart(local, routed)) return null
   const domain = parseDomain(trimmed.slice(at + 1))
   if (domain === null) return null
   const address = `${local}@${domain}`
-  return address.length > MAX_ADDRESS ? null : address
+  return Buffer.byteLength(address) > MAX_ADDRESS ? null : address
+}
+
+function isLocalPart(local: string, routed: boolean): boolean {
+  if (INVISIBLE.test(local)) return false
+  return DOT_ATOM.test(local) || (routed && (ROUTED.test(local) || QUOTED.test(local)))
 }
 
 function parseDomain(text: string): string | null {
@@ -45,10 +66,50 @@ function parseDomain(text: string): string | null {
   return /^\d+$/.test(labels[labels.length - 1] ?? '') ? null : domain
 }
 
+/** Providers of which it is known what else they take for the same mailbox, by domain. */
+const PROVIDERS = new Map([
+  // https://support.google.com/mail/answer/7436150
+  ...providerOf(['gmail.com', 'googlemail.com'], local => local.replaceAll('.', '')),
+  // https://proton.me/support/addresses-and-aliases
+  ...providerOf(['proton.me', 'protonmail.com', 'pm.me'], local => local.replace(/[._-]/g, '')),
+  // https://support.apple.com/en-us/102540
+  ...providerOf(['icloud.com', 'me.com', 'mac.com'], local => local),
+])
+
+interface MailProvider {
+  readonly domain: string
+  readonly canonical: (local: string) => string
+}
+
+function providerOf(
+  [domain = '', ...others]: readonly string[],
+  canonical: MailProvider['canonical'],
+): readonly [string, MailProvider][] {
+  return [domain, ...others].map(each => [each, { domain, canonical }])
+}
+
+/**
+ * The mailbox behind an address, for quotas: without regard to case and form of letters, without a plus part, and without
+ * what its provider ignores. Mail never goes to this name: it may be nobody's.
+ * @param address a bare address.
+ */
+export function mailboxOf(address: string): string {
+  const at = address.lastIndexOf('@')
+  const domain = address.slice(at + 1).toLowerCase()
+  const local = address
+    .slice(0, at)
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/(?<=.)\+.*$/, '')
+  const provider = PROVIDERS.get(domain)
+  return provider === undefined ? `${local}@${domain}` : `${provider.canonical(local)}@${provider.domain}`
+}
+
 /**
  * @param address a bare address.
  * @returns the address as logs and pages may show it: `a***@example.com`.
  */
 export function maskAddress(address: string): string {
-  return `${address.slice(0, 1)}***${address.slice(address.lastIndexOf('@'))}`
+  const [first = ''] = address
+  return `${first}***${address.slice(address.lastIndexOf('@'))}`
 }

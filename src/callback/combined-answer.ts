@@ -2,7 +2,7 @@ import type { Verdict } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Accepted } from '../outbox/outbox.ts'
 import { type Answer, answer, OK, type Refusal, refusal } from './answers.ts'
-import type { Recipients } from './recipients.ts'
+import type { Recipient, Recipients } from './recipients.ts'
 
 /** Refuses a callback that has nobody, or too many, to send to; null: somebody is left. */
 export function refuseRecipients(channel: Channel, to: Recipients, maxRecipients: number): Answer | null {
@@ -59,9 +59,16 @@ export function combineAnswers(
         ? 'every recipient was refused'
         : accepted[0]?.is === 'refused'
           ? 'the message cannot be stored'
-          : 'refused by the provider',
+          : `refused by the provider${hintFor(to.valid[0])}`,
     )
   }
   const lost = refused + overQuota + to.invalid
   return lost === 0 ? OK : answer('ok', `${lost} of ${total} recipients refused`)
+}
+
+/** What the mail server may lack for the only recipient, which was refused. */
+function hintFor(recipient: Recipient | undefined): string {
+  return recipient !== undefined && /[^ -~]/.test(recipient.to)
+    ? ' (an address beyond ASCII needs a mail server with SMTPUTF8)'
+    : ''
 }

@@ -1,6 +1,7 @@
 import type { NewMessage } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
 import type { Charge } from '../outbox/outbox.ts'
+import { mailboxOf } from './address.ts'
 
 const MINUTE = 60_000
 const TEN_MINUTES = 10 * MINUTE
@@ -28,7 +29,7 @@ export interface QuotaLimits {
  * Makes the list of counters that one message draws on.
  *
  * Per recipient and kind: codes and links only, so that nobody is flooded with them; an alarm is never held back by
- * it. An address counts without regard to case and without a `+tag`: they reach the same person. Per number prefix
+ * it. Of an address its mailbox counts, however it is written. Per number prefix
  * (less its last four digits): ranges that are called to be paid for it. Per country and per channel: brakes for the
  * whole account; a channel's warns from half of it on, while there is time to look.
  *
@@ -42,7 +43,12 @@ export function createQuotas(
   return ({ channel, kind, purpose, recipient }, country) => {
     const charges: (Charge & { readonly quota: QuotaName })[] = []
     if (purpose !== 'alarm' && (recipientPer10Minutes > 0 || recipientPerDay > 0)) {
-      const bucket = keys.bucketHash('recipient', channel, personOf(recipient), kind)
+      const bucket = keys.bucketHash(
+        'recipient',
+        channel,
+        channel === 'email' ? mailboxOf(recipient) : recipient,
+        kind,
+      )
       charges.push(
         { quota: 'recipient-10m', bucket, windowMs: TEN_MINUTES, limit: recipientPer10Minutes },
         { quota: 'recipient-day', bucket, windowMs: DAY, limit: recipientPerDay },
@@ -70,8 +76,4 @@ export function createQuotas(
     )
     return charges.filter(({ limit }) => limit > 0)
   }
-}
-
-function personOf(recipient: string): string {
-  return recipient.replace(/(?<=.)\+[^@]*(?=@)/, '').toLowerCase()
 }

@@ -23,9 +23,13 @@ export interface Recipients {
 /** Reads a `to`: split at commas, trimmed, without duplicates. */
 export type ReadRecipients = (channel: Channel, to: string, areaCode: string | undefined) => Recipients
 
-/** @param parsePhone reads one number. */
+/**
+ * @param parsePhone reads one number.
+ * @param routedAddresses whether an address may have a local part that servers route by.
+ */
 export function createRecipientReader(
   parsePhone: (text: string, areaCode: string | undefined) => PhoneVerdict,
+  routedAddresses = false,
 ): ReadRecipients {
   return (channel, to, areaCode) => {
     const valid = new Map<string, Recipient>()
@@ -36,7 +40,7 @@ export function createRecipientReader(
       // An empty place between two commas, or after the last one, is nobody.
       if (trimmed === '' || invalid.has(trimmed)) continue
       if (channel === 'email') {
-        const address = parseAddress(trimmed)
+        const address = parseAddress(trimmed, routedAddresses)
         if (address === null) {
           invalid.add(trimmed)
           why = 'recipient'

@@ -58,6 +58,7 @@ export function openRecipientReader(config: Config): ReadRecipients {
       countries: countries === '*' ? '*' : new Set(countries),
       defaultAreaCode: area,
     }),
+    config.ROUTED_ADDRESSES,
   )
 }
 

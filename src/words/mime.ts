@@ -29,8 +29,8 @@ declare const encoded: unique symbol
 
 /** No line of quoted-printable can hold `=_`, and base64 has no `_`, so no body can end its part early. */
 const BOUNDARY = '=_callback-courier'
-/** RFC 5322 dot-atom less the finer rules; ASCII, so that nothing can end a header or begin another recipient. */
-const BARE_ADDRESS = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d.-]+$/i
+/** RFC 5322 dot-atom or quoted-string less the finer rules: nothing in it can end a header or begin another recipient. */
+const BARE_ADDRESS = /^(?:[\p{L}\p{M}\p{N}_.!#$%&'*+/=?^`{|}~-]+|"[ !#-+\--;=?-[\]-~]*")@[a-z\d.-]+$/iu
 const CRLF = '\r\n'
 const ALTERNATIVE = `Content-Type: multipart/alternative;${CRLF} boundary="${BOUNDARY}"`
 const LINE_END = /\r\n?|\n/g
@@ -74,7 +74,8 @@ export function createComposer({
     ].join(CRLF)
     return Buffer.from(
       `${head}${NEXT_PART}plain${mail.text}${NEXT_PART}html${mail.html}${LAST_LINE}`,
-      'latin1',
+      // Of the header the recipient alone may be beyond ASCII (RFC 6532); the parts are encoded.
+      'utf8',
     )
   }
 }

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { mailBody, type ServiceRig, shown, startRig, until } from '../rigs/service.ts'
+import { createSmtpServer } from '../rigs/smtp-server.ts'
 
 /** What reaches an SMTP server must be exactly what our parser lets through: local part, @, A-labels. */
 const BARE = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/
 
-/** Each slips through nodemailer 10.6.0 when it is handed over as it came. */
+/** Each slips through nodemailer 10.6.0 when it is handed over as it came, or names a mailbox behind the server. */
 const SMUGGLED = [
   'a@g.test\r\nRCPT TO:<e@evil.test>',
   'a@g.test\nRCPT TO:<e@evil.test>',
@@ -21,6 +22,9 @@ const SMUGGLED = [
   '@relay.test:e@evil.test',
   '<@relay.test:e@evil.test>',
   '"e@evil.test"@g.test',
+  'e%evil.test@g.test',
+  'evil.test!e@g.test',
+  '%@g.test',
   '"a b"@g.test',
   '"a\\"b"@g.test',
   'a(c)@g.test',
@@ -72,6 +76,56 @@ t.test('beside good ones it is left out, and each good one has an envelope of it
   )
   for (const { data } of rig.smtp.mails) t.equal(data.toString().match(/^(to|cc|bcc):/gim)?.length, 1)
 })
+
+t.test('a setting opens the addresses that servers route by', async t => {
+  const rig = await startRig(t, { ROUTED_ADDRESSES: 'on' })
+  const to = ['e%evil.test@g.test', 'evil.test!e@g.test', '"a b"@g.test']
+  for (const each of to) t.equal((await rig.post('email', mailBody({ to: each }))).errCode, 0, each)
+  t.same(
+    envelopes(rig).to,
+    to.map(each => `<${each}>`),
+  )
+})
+
+t.test(
+  'an address beyond ASCII reaches a server that takes such, and else the answer says why not',
+  async t => {
+    const rig = await startRig(t)
+    const refused = await rig.post('email', mailBody({ to: 'üser@example.com' }))
+    t.match(refused, { errCode: 4002012, errMsg: /SMTPUTF8/ })
+    t.notMatch(refused.text, /user|üser/)
+    const taker = createSmtpServer({ smtpUtf8: true })
+    const { port } = await taker.listen()
+    t.teardown(() => taker.close())
+    await rig.restart({ SMTP_URL: `smtp://127.0.0.1:${port}?ignoreTLS=true` })
+    t.equal((await rig.post('email', mailBody({ to: 'ünal@example.com,Ann@example.com' }))).errCode, 0)
+    t.same(taker.mails.map(({ data }) => /^To: (.*)\r$/m.exec(data.toString())?.[1] ?? '').sort(), [
+      'Ann@example.com',
+      'ünal@example.com',
+    ])
+  },
+)
+
+t.test(
+  'an address that the server does not relay to raises no alarm and stops nobody; all of them do',
+  async t => {
+    const rig = await startRig(t, { ANSWER_WITHIN_MS: '300' })
+    const denied = { is: 'say', reply: '554 5.7.1 relaying denied' } as const
+    const alarms = () => rig.events().filter(({ level }) => Number(level) >= 50)
+    rig.smtp.act = ({ step, line }) => (step === 'RCPT' && line.includes('@evil.test') ? denied : undefined)
+    const code = (n: number) => ({ type: 3, url: undefined, code: `4711${n}` })
+    for (let n = 0; n < 12; n += 1) {
+      await rig.post('email', mailBody({ to: 'e@evil.test' }, code(n)))
+      t.equal((await rig.post('email', mailBody({ to: `ann${n}@example.com` }, code(n)))).errCode, 0)
+    }
+    t.equal(rig.smtp.mails.length, 12)
+    t.same(alarms(), [])
+    rig.smtp.act = ({ step }) => (step === 'RCPT' ? denied : undefined)
+    for (let n = 0; n < 4; n += 1) await rig.post('email', mailBody({ to: `bob${n}@example.com` }, code(n)))
+    await until(() => alarms().length > 0, 'the operator is told')
+    t.match(alarms()[0], { event: 'attempt', code: '554 5.7.1' })
+  },
+)
 
 t.test('names in other scripts are dialled by their A-labels', async t => {
   const rig = await startRig(t)

@@ -31,6 +31,24 @@ t.test('one recipient gets five codes of a kind in ten minutes, also across a re
   t.equal((await rig.post('sms', smsBody({}, { type: 4, code: code() }))).errCode, 0, 'nor other kinds')
 })
 
+t.test('one mailbox has one quota, however its provider lets it be written', async t => {
+  const rig = await startRig(t)
+  const to = (address: string) =>
+    rig.post('email', mailBody({ to: address }, { url: `https://x.test/${code()}` }))
+  const written = ['annalee', 'anna.lee', 'a.n.n.a.l.e.e', 'Anna.Lee+1', 'annalee+2'].map(
+    each => `${each}@gmail.com`,
+  )
+  for (const each of written) t.equal((await to(each)).errCode, 0, each)
+  for (const each of ['an.nalee@googlemail.com', 'annalee+3@gmail.com'])
+    t.ok(isOverQuota(await to(each)), each)
+  t.equal((await to('anna.lee@example.com')).errCode, 0, 'dots count elsewhere')
+  t.same(
+    rig.smtp.mails.slice(0, 5).map(mail => mail.to[0]),
+    written,
+    'and each goes to the address as it was given',
+  )
+})
+
 t.test('one recipient gets five links in ten minutes, whatever case the address is in', async t => {
   const rig = await startRig(t)
   const to = ['ann@example.com', 'Ann@Example.com', 'ANN@EXAMPLE.COM', 'ann@example.COM', 'aNN@example.com']

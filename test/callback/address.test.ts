@@ -1,13 +1,17 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { maskAddress, parseAddress } from '../../src/callback/address.ts'
+import { mailboxOf, maskAddress, parseAddress } from '../../src/callback/address.ts'
 
 t.test('bare addresses are read, domains as lower-case A-labels', async t => {
   const right: Record<string, string> = {
     'a@example.com': 'a@example.com',
     ' a@example.com\t': 'a@example.com',
     'First.Last+tag@Example.COM': 'First.Last+tag@example.com',
-    "o'brien!#$%&*/=?^_`{|}~-@example.com": "o'brien!#$%&*/=?^_`{|}~-@example.com",
+    "o'brien#$&*/=?^_`{|}~-@example.com": "o'brien#$&*/=?^_`{|}~-@example.com",
+    'üser@example.com': 'üser@example.com',
+    '用户.名@例え.テスト': '用户.名@xn--r8jz45g.xn--zckzah',
+    'उपयोगकर्ता@example.com': 'उपयोगकर्ता@example.com',
+    [`${'ü'.repeat(32)}@example.com`]: `${'ü'.repeat(32)}@example.com`,
     'a@bücher.example': 'a@xn--bcher-kva.example',
     'a@例え.テスト': 'a@xn--r8jz45g.xn--zckzah',
     'a@xn--bcher-kva.example': 'a@xn--bcher-kva.example',
@@ -57,7 +61,16 @@ t.test('everything else is no address', async t => {
     'a@example..com',
     'a@.example.com',
     'a@example.com.',
-    'é@example.com',
+    'victim%example.org@example.com',
+    'example.org!victim@example.com',
+    'a%@example.com',
+    '!@example.com',
+    'a\u200d@example.com',
+    'a\u034f@example.com',
+    'a\u3164b@example.com',
+    'a\u00a0b@example.com',
+    'a\u3002b@example.com\u3002evil.test',
+    `${'ü'.repeat(33)}@example.com`,
     'a\u202e@example.com',
     'a@exam\u00adple.com',
     'a@xn--zzzz-.com',
@@ -85,7 +98,7 @@ t.test('whatever goes in, what comes out cannot leave its place in an SMTP comma
         const address = parseAddress(text)
         return (
           address === null ||
-          (/^[\x21-\x7e]+@[a-z0-9.-]+$/.test(address) && !/[<>,;:"()[\]\\\s]/.test(address))
+          (/^[\x21-\x7e\p{L}\p{M}\p{N}]+@[a-z0-9.-]+$/u.test(address) && !/[<>,;:"()[\]\\\s%!]/.test(address))
         )
       },
     ),
@@ -100,7 +113,48 @@ t.test('whatever goes in, what comes out cannot leave its place in an SMTP comma
   )
 })
 
+t.test('what servers route by is an address only where the operator says so', async t => {
+  for (const routed of [
+    'victim%example.org@example.com',
+    'example.org!victim@example.com',
+    '"a b"@example.com',
+    '"victim@example.org"@example.com',
+    '""@example.com',
+  ]) {
+    t.equal(parseAddress(routed), null, routed)
+    t.equal(parseAddress(routed, true), routed)
+  }
+  for (const wrong of [
+    '"a\r\nRCPT TO:<e@e>"@g.test',
+    '"a>"@g.test',
+    '"a\\"b"@g.test',
+    '"a@g.test',
+    'a"b"@g.test',
+  ])
+    t.equal(parseAddress(wrong, true), null, encodeURI(wrong))
+})
+
+t.test('a mailbox is one, however its address is written', async t => {
+  const same: Record<string, readonly string[]> = {
+    'anna@example.com': ['Anna@example.com', 'anna+1@example.com', 'ANNA+a+b@example.com'],
+    'annalee@gmail.com': [
+      'anna.lee@gmail.com',
+      'a.n.n.a.l.e.e@gmail.com',
+      'Anna.Lee+shop@googlemail.com',
+      'annalee@googlemail.com',
+    ],
+    'anna@proton.me': ['an-na@pm.me', 'an_n.a+x@protonmail.com'],
+    'anna@icloud.com': ['anna@me.com', 'anna+x@mac.com'],
+    'üser@example.com': ['Üser@example.com', 'u\u0308ser@example.com'],
+  }
+  for (const [mailbox, addresses] of Object.entries(same))
+    for (const address of [mailbox, ...addresses]) t.equal(mailboxOf(address), mailbox, address)
+  const others = ['an.na@example.com', 'anna@example.org', '+anna@example.com', 'anna-x@gmail.com']
+  for (const other of others) t.equal(mailboxOf(other), other)
+})
+
 t.test('the mask keeps one letter and the domain', async t => {
   t.equal(maskAddress('anna@example.com'), 'a***@example.com')
   t.equal(maskAddress('a@example.com'), 'a***@example.com')
+  t.equal(maskAddress('𐐀b@example.com'), '𐐀***@example.com')
 })

@@ -143,9 +143,11 @@ t.test('an invalid address or id is a bug, and throws', async t => {
     'a@b, c@d',
     '<a@b>',
     'a b@c',
-    'ä@b.test',
+    'ä\u200d@b.test',
+    'ä@b.test\nBcc: c@d',
     'a@b;c@d',
-    '"a"@b.test',
+    '"a"b"@b.test',
+    '"a\r\nBcc: c@d"@b.test',
     'a@b(c)',
   ]) {
     t.throws(() => compose({ ...base, to }), TypeError)

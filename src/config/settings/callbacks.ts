@@ -1,4 +1,4 @@
-import { readNetworks } from '../../settings/readers.ts'
+import { readNetworks, readSwitch } from '../../settings/readers.ts'
 import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
 import { readPublicUrl } from '../../settings/urls.ts'
 
@@ -112,6 +112,12 @@ const settings = {
     default: 50,
     meaning: 'Most recipients of one callback.',
     example: '50',
+  }),
+  ROUTED_ADDRESSES: read(readSwitch, {
+    default: 'off',
+    meaning:
+      'on: mail goes to addresses with % or ! before the @, or a quoted part there. Many mail servers route by these, so one mailbox then has many names, each with quotas of its own.',
+    example: 'on',
   }),
 } as const
 
