@@ -6,7 +6,7 @@ export const TWILIO_CODES = {
   /** The words cannot be sent. */
   content: [21602, 21605, 21617, 21618, 21654, 21655, 21656, 21658],
   /** The number cannot be reached, does not exist or wants no messages. */
-  recipient: [21211, 21217, 21265, 21266, 21604, 21610, 21614, 21635],
+  recipient: [21211, 21217, 21265, 21266, 21604, 21610, 21614, 21635, 30003, 30004, 30005, 30006],
   /** The account may not send to this country. */
   country: [21408],
   /** The account, its credentials or the sender: the operator has something to mend. */
@@ -19,6 +19,9 @@ export const TWILIO_CODES = {
   /** Twilio itself does not say whether it was processed. */
   ambiguous: [20500],
 } as const satisfies Readonly<Record<string, readonly number[]>>
+
+/** Of ours: an unverified number on a trial account, and a number that the sender cannot reach. Others may be fine. */
+export const PERHAPS_RECIPIENT: ReadonlySet<number> = new Set([21608, 21612])
 
 export type TwilioVerdict = keyof typeof TWILIO_CODES
 

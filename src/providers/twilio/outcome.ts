@@ -2,7 +2,7 @@ import { type FailedExchange, outcomeWithoutAnswer, readRetryAfter } from '../ht
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 import { outcomeOfVerdict } from '../verdict.ts'
-import { verdictOnTwilioError } from './codes.ts'
+import { PERHAPS_RECIPIENT, verdictOnTwilioError } from './codes.ts'
 
 /**
  * What a failed request came to. Only status, code and words of an error are looked at.
@@ -32,7 +32,28 @@ function refused(status: number, code: string | number | undefined, reply: strin
   const known = Number.isInteger(number) ? number : undefined
   const verdict = verdictOnTwilioError(status, known)
   const named = known === undefined ? `http-${status}` : String(known)
-  return outcomeOfVerdict(verdict, named, reply)
+  const outcome = outcomeOfVerdict(verdict, named, reply)
+  return outcome.is === 'retry' && known !== undefined && PERHAPS_RECIPIENT.has(known)
+    ? { ...outcome, perhapsRecipient: true }
+    : outcome
+}
+
+/** Twilio made the message and took it back in the same answer: nothing was sent. */
+export function failedAtOnce(
+  { status, errorCode, errorMessage }: CreatedMessage,
+  recipient: string,
+  secrets: readonly string[],
+): Outcome {
+  const reply = presentableReply(`${status}: ${errorMessage || 'no reason was given'}`, recipient, secrets)
+  if (errorCode) return refused(400, errorCode, reply)
+  return { is: 'retry', whose: 'later', code: status, reply }
+}
+
+/** What an answer says of the message that it made. */
+export interface CreatedMessage {
+  readonly status: string
+  readonly errorCode: number | null
+  readonly errorMessage: string | null
 }
 
 function fields(error: unknown): {

@@ -5,7 +5,7 @@ import { type LookUp, notBegun, type Outcome, type Provider } from '../provider.
 import { createTwilioApi, type TwilioApi, type TwilioApiSettings } from './api.ts'
 import { TWILIO_LIMITS } from './limits.ts'
 import { findInList, LOOK_UP_PAGE } from './look-up.ts'
-import { twilioFailure } from './outcome.ts'
+import { failedAtOnce, twilioFailure } from './outcome.ts'
 import type { TwilioSdk } from './sdk.ts'
 
 /** Twilio's bounds of ValidityPeriod, s: https://www.twilio.com/docs/messaging/api/message-resource */
@@ -79,10 +79,14 @@ async function createMessage(
   const result = await api.call(create, signal, message.expiresAt)
   if (!('value' in result)) return twilioFailure(result, message.to, clock.now(), [secretOf(settings)])
   const { sid, status } = result.value
+  if (NOT_SENT.has(status)) return failedAtOnce(result.value, message.to, [secretOf(settings)])
   return typeof sid === 'string' && sid
     ? { is: 'sent', reply: `accepted, ${status}`, providerId: sid }
     : { is: 'ambiguous', code: 'no-sid', reply: 'accepted, but the answer names no message' }
 }
+
+/** Statuses of a message that goes nowhere: https://www.twilio.com/docs/messaging/api/message-resource */
+const NOT_SENT: ReadonlySet<string> = new Set(['failed', 'undelivered', 'canceled'])
 
 /** Asks for the messages to the number, and looks for ours among them. */
 async function lookUpMessage(

@@ -151,6 +151,37 @@ const later = { is: 'retry', whose: 'later' }
 const ours = { is: 'retry', whose: 'ours' }
 const ambiguous = { is: 'ambiguous' }
 
+await t.test('a message that was made and failed in the same answer was not sent', async t => {
+  const { server, send } = await start(t)
+  const made = (status: string, error_code: number | null, error_message: string | null) =>
+    json(201, { sid: `SM${'0'.repeat(32)}`, status, error_code, error_message, to: NUMBER })
+  for (const [status, code, outcome] of [
+    ['failed', 30005, { is: 'rejected', why: 'recipient', code: '30005', reply: 'failed: words of Twilio' }],
+    ['undelivered', 30003, { is: 'rejected', why: 'recipient' }],
+    ['failed', 21408, { is: 'rejected', why: 'country' }],
+    ['failed', 20003, ours],
+    ['failed', null, { ...later, code: 'failed' }],
+    ['canceled', null, later],
+    ['queued', null, { is: 'sent' }],
+    ['accepted', null, { is: 'sent' }],
+  ] as const) {
+    server.fault = () => made(status, code, code === null ? null : 'words of Twilio')
+    t.match(await send(), outcome, `${status} ${code}`)
+  }
+  server.fault = () => made('failed', 30005, `no such handset ${NUMBER} 60718293`)
+  t.notMatch((await send()).reply, /15005550010|60718293/)
+})
+
+await t.test('a refusal that one number alone may meet says so', async t => {
+  const { server, send } = await start(t)
+  for (const code of [21608, 21612]) {
+    server.fault = () => twilioError(400, code)
+    t.match(await send(), { ...ours, perhapsRecipient: true }, String(code))
+  }
+  server.fault = () => twilioError(400, 21606)
+  t.strictSame(Object.hasOwn(await send(), 'perhapsRecipient'), false)
+})
+
 await t.test('each answer, and what is none, is an outcome', async t => {
   t.jobs = 8
   const rows: readonly (readonly [string, CarrierFault, Record<string, unknown>])[] = [
