@@ -7,6 +7,7 @@ import { isOurs } from './breaker.ts'
 import type { ChannelState, Job } from './channel-state.ts'
 import type { AttemptEnd } from './limiter.ts'
 import type { Verdicts } from './port.ts'
+import { createRefusedRecipients } from './refused-recipients.ts'
 import { settlementOf } from './retry.ts'
 
 export interface AttemptRunnerOptions {
@@ -46,6 +47,7 @@ export function createAttemptRunner(
   steps: AttemptSteps,
 ): (channel: ChannelState, job: Job) => Promise<void> {
   const { clock, emit, verdicts, replyPatienceMs = REPLY_PATIENCE_MS } = options
+  const refusedRecipients = createRefusedRecipients()
 
   async function settleAttempt(channel: ChannelState, job: Job, ended: EndedAttempt, tookMs: number) {
     const { message, attempts } = job
@@ -69,9 +71,10 @@ export function createAttemptRunner(
       channel.breaker.withdraw(startedAt)
       return steps.giveBack(channel, job, clock.now())
     }
-    const ended = await options.attempts.send(channel, job, place.awaitReply)
+    const sent = await options.attempts.send(channel, job, place.awaitReply)
     const now = clock.now()
-    const { outcome } = ended
+    const outcome = refusedRecipients.judge(channel.provider.name, sent.outcome, job.message.recipient)
+    const ended = { ...sent, outcome }
     place.release(limiterEnd(outcome))
     if (outcome.is !== 'retry' || outcome.code !== 'RENDER')
       channel.recordDuration(Math.min(now - startedAt, replyPatienceMs))

@@ -83,15 +83,17 @@ function both(primary: string, first: Outcome & { is: 'retry' }, second: Outcome
   const { overload, accepted } = first
   const met = overload === undefined ? {} : { overload, accepted }
   if (second.is !== 'retry') return { ...second, ...met }
-  const { retryAfterMs: _waits, untouched: _begun, ...outcome } = second
+  const { retryAfterMs: _waits, untouched: _begun, perhapsRecipient: _only, ...outcome } = second
+  const decisive = first.whose === 'ours' ? first : second
   const waits = [first.retryAfterMs, second.retryAfterMs].filter(ms => ms !== undefined)
   return {
     ...outcome,
     ...met,
-    whose: first.whose === 'ours' ? 'ours' : second.whose,
-    code: first.whose === 'ours' ? first.code : second.code,
+    whose: decisive.whose,
+    code: decisive.code,
     reply: `${`${primary}: ${first.reply}`.slice(0, 99)}; ${second.reply}`.slice(0, 200),
     ...(waits.length === 2 && { retryAfterMs: Math.min(...waits) }),
     ...(first.untouched && second.untouched && { untouched: true as const }),
+    ...(decisive.perhapsRecipient && { perhapsRecipient: true as const }),
   }
 }

@@ -37,6 +37,8 @@ type Ending =
       readonly retryAfterMs?: number
       /** No byte of this message left the process (connection refused, DNS, TLS, aborted while waiting). */
       readonly untouched?: boolean
+      /** With `ours`: it may be this recipient alone that the provider refuses. */
+      readonly perhapsRecipient?: true
     }
   /**
    * Not sent, and surely not: a limit is used up, of the recipient's number (three codes an hour) or of our account.

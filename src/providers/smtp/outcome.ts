@@ -33,7 +33,7 @@ interface Reply {
 
 type Verdict =
   | { readonly is: 'rejected'; readonly why: 'recipient' | 'content' }
-  | { readonly is: 'retry'; readonly whose: 'ours' | 'later' }
+  | { readonly is: 'retry'; readonly whose: 'ours' | 'later'; readonly perhapsRecipient?: true }
 
 /**
  * What a failed attempt came to.
@@ -55,7 +55,7 @@ export function smtpFailure(
     const verdict = judge(error.code ?? '', error.command ?? '', reply)
     return verdict.is === 'rejected'
       ? { is: 'rejected', why: verdict.why, code, reply: text }
-      : { is: 'retry', whose: verdict.whose, code, reply: text, ...untouched, ...overloadOf(reply, progress) }
+      : { ...verdict, code, reply: text, ...untouched, ...overloadOf(reply, progress) }
   }
   const cause = progress.stopped ?? error.originalCode ?? error.code ?? 'connection-lost'
   const words = error.response
@@ -84,12 +84,15 @@ function overloadOf({ status, enhanced }: Reply, { begun }: Progress): { overloa
 function judge(code: string, command: string, { status, enhanced }: Reply): Verdict {
   const ours: Verdict = { is: 'retry', whose: 'ours' }
   const later: Verdict = { is: 'retry', whose: 'later' }
+  // "Relaying denied" is said of every recipient when a server does not know us, and of one when it does not go there.
+  const perhapsOurs: Verdict = command === 'RCPT TO' ? { ...ours, perhapsRecipient: true } : ours
   if (status === 421) return later
-  if (code === 'EAUTH' || status === 454 || status === 530 || status === 535) return ours
+  if (code === 'EAUTH' || status === 530 || status === 535) return ours
+  if (status === 454) return perhapsOurs
   if (status < 500) return later
   if (isOurs(enhanced)) return ours
   const afterMessage = code === 'EMESSAGE'
-  if (command === 'RCPT TO' && enhanced.startsWith('5.7.')) return ours
+  if (command === 'RCPT TO' && enhanced.startsWith('5.7.')) return perhapsOurs
   if (command === 'RCPT TO' || command === 'DATA') {
     if (/^5\.[12]\./.test(enhanced)) return { is: 'rejected', why: 'recipient' }
     if (command === 'RCPT TO' && !enhanced && [550, 551, 553].includes(status))
@@ -97,7 +100,7 @@ function judge(code: string, command: string, { status, enhanced }: Reply): Verd
     if (afterMessage) return { is: 'rejected', why: 'content' }
   }
   // Greeting, EHLO, STARTTLS, MAIL FROM, and the reply to DATA itself, which has not seen the message: not its fault.
-  return ours
+  return perhapsOurs
 }
 
 /**

@@ -53,6 +53,29 @@ await t.test('a reply at RCPT', async t => {
   for (const [response, verdict] of Object.entries(expected)) t.equal(atRcpt(response), verdict, response)
 })
 
+await t.test('a refusal that one recipient alone may meet says so', async t => {
+  const isPerhaps = (command: string, code: string, response: string): boolean =>
+    'perhapsRecipient' in smtpFailure(failed(command, code, response), begun, TO)
+  for (const response of [
+    '550 5.7.1 relaying denied',
+    '454 4.7.1 relay access denied',
+    '554 bare',
+    '550 5.7.0 no',
+  ])
+    t.ok(isPerhaps('RCPT TO', 'EENVELOPE', response), response)
+  for (const response of [
+    '530 5.7.0 log in first',
+    '535 5.7.8 no',
+    '553 5.1.8 sender',
+    '550 5.7.26 SPF',
+    '450 later',
+  ])
+    t.notOk(isPerhaps('RCPT TO', 'EENVELOPE', response), response)
+  t.notOk(isPerhaps('MAIL FROM', 'EENVELOPE', '550 5.7.1 no'))
+  t.notOk(isPerhaps('DATA', 'EENVELOPE', '554 5.5.1 no'))
+  t.notOk(isPerhaps('AUTH PLAIN', 'EAUTH', '454 4.7.0 later'))
+})
+
 await t.test('a reply at MAIL FROM or DATA says nothing against the message', async t => {
   for (const response of ['550 5.1.1 x', '550 no', '554 5.7.1 no', '501 5.5.4 syntax', '530 5.7.0 login'])
     t.equal(atMail(response), 'ours', response)
