@@ -43,8 +43,11 @@ export interface LimitStep {
 /** How much of a change of places must arrive as rate (1: all of it) for more to be kept, or for fewer to be given up. */
 const WORTH_MORE = 0.1
 const WORTH_KEEPING = 0.05
-/** Until the first trial fails the number doubles, at the first sign that it pays: a burst is over before there is more. */
-const OPENING = { factor: 2, worth: 0.5, batch: 8 }
+/**
+ * At first the number doubles, at the first sign that it pays: a burst is over before there is more. That has ended once
+ * so many such trials in a row have failed: one may have met a hiccup, as a process does that has just started.
+ */
+const OPENING = { factor: 2, worth: 0.5, batch: 8, trials: 3 }
 const MORE = 1.5
 const FEWER = 0.75
 /** Batches of attempts that are measured before a trial, and in it. */
@@ -98,6 +101,7 @@ export function createLimitSearch({ start, most }: { start: number; most: number
   function stopOpening(): void {
     if (!opening) return
     opening = false
+    failedTrials = 0
     before = newDurations(limit)
   }
 
@@ -152,10 +156,12 @@ export function createLimitSearch({ start, most }: { start: number; most: number
     }
     setLimit(limitBefore)
     step = { is: 'kept', from, to }
-    // A hiccup may have ended the opening: a smaller step is tried at once.
-    if (opening) return stopOpening()
-    nextMore = !more
     failedTrials += 1
+    if (opening) {
+      if (failedTrials >= OPENING.trials) stopOpening()
+      return
+    }
+    nextMore = !more
     const pause = failedTrials < 2 ? 0 : FIRST_PAUSE_MS * 2 ** (failedTrials - 2)
     nextTrialAt = now + Math.min(pause, LONGEST_PAUSE_MS)
     if (!more) nextFewerAt = now + PAUSE_PER_TRIAL * (now - beganAt)

@@ -108,16 +108,27 @@ function meanLimit(loads: readonly ReturnType<typeof underLoad>[], attempts: num
   return sum / loads.length / attempts
 }
 
-t.test('an opening that meets a hiccup goes on in smaller steps at once', async t => {
-  const { search, trials, answer } = underLoad(() => 20)
-  answer(10)
-  answer(50, () => 200)
-  t.match(search.step, { is: 'kept', from: 10, to: 20 })
-  answer(200)
-  t.equal(trials[1]?.to, 15)
-  answer(5000)
-  t.ok(search.limit >= 150)
-})
+t.test(
+  'an opening that meets two hiccups goes on, and so does one that meets more, in smaller steps',
+  async t => {
+    for (const [hiccups, next] of [
+      [1, 20],
+      [2, 20],
+      [3, 15],
+    ] as const) {
+      const { search, trials, answer } = underLoad(() => 20)
+      for (let n = 0; n < hiccups; n += 1) {
+        while (search.step.is !== 'trying') answer(1)
+        while (search.step.is === 'trying') answer(1, () => 200)
+        t.match(search.step, { is: 'kept', from: 10, to: 20 })
+      }
+      answer(200)
+      t.equal(trials[hiccups]?.to, next)
+      answer(5000)
+      t.ok(search.limit >= 150)
+    }
+  },
+)
 
 t.test('fewer are not kept when a hiccup ended during their trial', async t => {
   const { search, answer } = underLoad(() => 20, { ceiling: 10 })
