@@ -174,7 +174,7 @@ function hasPlace(state: ChannelState, isCode: boolean, now: number): boolean {
 }
 
 function statusOf({ provider, limiter, queue, breaker, awaitingReply }: ChannelState, now: number) {
-  const { limit, why } = limiter.status(now)
+  const { limit, reason, why } = limiter.status(now)
   return {
     channel: provider.channel,
     provider: provider.name,
@@ -182,7 +182,8 @@ function statusOf({ provider, limiter, queue, breaker, awaitingReply }: ChannelS
     awaitingReply,
     waiting: queue.length,
     limit,
-    limitReason: why,
+    limitReason: reason,
+    limitWhy: why,
     breaker: breaker.state(),
     breakerUntil: breaker.openUntil(),
   }

@@ -6,7 +6,8 @@ import { createLimitSearch, type LimitStep } from './limit-search.ts'
  * - what pays: a search by trial (limit-search.ts), which also says why neither Netflix's limiters nor Envoy's;
  * - what the provider refuses ("421 too many connections", 429): the number that it took is remembered, as in KumoMTA's
  *   traffic shaping, and after a minute one more is tried, then after two, four … 30 minutes; once one is taken, one more
- *   at a time, TCP's additive increase;
+ *   at a time, TCP's additive increase. A provider that throttles as many as it took before allows so many a second: it
+ *   is given one more after 1.5 s, and then after three, six …, unless that one is taken;
  * - attempts that fail while at least half of the places are in use: once a quarter of them do, a third of the places go
  *   (TCP's multiplicative decrease, once for all that were under way together).
  *
@@ -55,13 +56,28 @@ export interface Place {
   readonly isNew: boolean
 }
 
+/** Why a limit is what it is; a closed list, for metrics. */
+export const LIMIT_REASONS = [
+  'start',
+  'trying',
+  'raised',
+  'lowered',
+  'kept',
+  'failing',
+  'most',
+  'refused',
+  'throttled',
+  'paused',
+] as const satisfies readonly (LimitStep['is'] | 'most' | 'refused' | 'throttled' | 'paused')[]
+
+export type LimitReason = (typeof LIMIT_REASONS)[number]
+
 export interface LimiterStatus {
   readonly limit: number
   readonly inFlight: number
   /** The upper bound, by the settings. */
   readonly most: number
-  /** A closed list, for metrics. */
-  readonly reason: LimitStep['is'] | 'most' | 'refused' | 'throttled' | 'paused'
+  readonly reason: LimitReason
   /** The same in words, for the console. */
   readonly why: string
   /** When a refusal is forgotten, in the clock's ms; null without one. */
@@ -80,6 +96,8 @@ interface Refusal {
 /** Where the search begins: few enough for any mail server to take. */
 const START = 10
 const HOLD_MS = 60_000
+/** The same of a provider that allows so many a second: the next second is another one. */
+const RATE_HOLD_MS = 1500
 const LONGEST_HOLD_MS = 30 * 60_000
 /** When it refuses the only request and says nothing of a pause. */
 const PAUSE_MS = 1000
@@ -105,6 +123,11 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   /** The most that ever were under way: so many connections have been opened. */
   let peak = 0
   let refusal: Refusal | undefined
+  let refusedAt = Number.NEGATIVE_INFINITY
+  /** The most at once that were answered, of those that began after a refusal. */
+  let taken = 0
+  /** As many at once were throttled as were taken before: it allows so many a second, and soon one more. */
+  let isRateLimited = false
   let pausedUntil = Number.NEGATIVE_INFINITY
   let failingShare = 0
   let loweredAt = Number.NEGATIVE_INFINITY
@@ -128,23 +151,37 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   function takeAnswer(place: Place, allInUse: boolean, now: number): void {
     const { beganAt, nth, isNew } = place
     failingShare *= 1 - LATEST
+    if (beganAt >= refusedAt) taken = Math.max(taken, nth)
     // One more than was taken before is taken now. Beyond the search's own limit nothing is left to remember.
-    if (refusal !== undefined && beganAt >= refusal.until && nth > refusal.accepted)
-      refusal = nth > search.limit ? undefined : { ...refusal, accepted: nth, holdMs: HOLD_MS }
+    if (refusal !== undefined && beganAt >= refusal.until && nth > refusal.accepted) {
+      const until = isRateLimited ? now + firstHoldMs() : refusal.until
+      refusal = nth > search.limit ? undefined : { ...refusal, accepted: nth, until, holdMs: firstHoldMs() }
+    }
     if (allInUse && place.round === search.round)
       search.measure({ tookMs: now - beganAt, isNew }, now, ceiling())
   }
 
+  const firstHoldMs = (): number => (isRateLimited ? RATE_HOLD_MS : HOLD_MS)
+
+  function takeThrottling({ nth }: Place, accepted: number, retryAfterMs: number, now: number): void {
+    if (!isRateLimited && nth <= taken) {
+      isRateLimited = true
+      refusal = undefined
+    }
+    takeRefusal('throttled', accepted, retryAfterMs, now)
+  }
+
   function takeRefusal(by: Refusal['by'], accepted: number, retryAfterMs: number, now: number): void {
     const again = refusal !== undefined && now >= refusal.until
-    const holdMs = Math.min((refusal?.holdMs ?? HOLD_MS) * (again ? 2 : 1), LONGEST_HOLD_MS)
+    const holdMs = Math.min((refusal?.holdMs ?? firstHoldMs()) * (again ? 2 : 1), LONGEST_HOLD_MS)
+    refusedAt = now
     if (accepted > 0) {
       const least = Math.min(refusal?.accepted ?? most, accepted)
       refusal = { by, accepted: least, until: now + Math.max(holdMs, retryAfterMs), holdMs }
     } else {
       // It takes nothing at all, which says nothing about how many it takes at other times.
       pausedUntil = now + Math.min(retryAfterMs || PAUSE_MS, LONGEST_PAUSE_MS)
-      refusal = { by, accepted: 0, until: pausedUntil, holdMs: HOLD_MS }
+      refusal = { by, accepted: 0, until: pausedUntil, holdMs: firstHoldMs() }
     }
     search.abandonTrial(ceiling())
   }
@@ -181,7 +218,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       else if (end.is === 'throttled' || end.is === 'refused-connection') {
         const known = end.is === 'refused-connection' ? end.accepted : undefined
         const accepted = known ?? Math.max(inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
-        if (end.is === 'throttled') takeRefusal('throttled', accepted, end.retryAfterMs ?? 0, now)
+        if (end.is === 'throttled') takeThrottling(place, accepted, end.retryAfterMs ?? 0, now)
         // That the only connection is refused says nothing about their number.
         else if (accepted > 0) takeRefusal('refused', accepted, 0, now)
         else takeFailure(place, now)

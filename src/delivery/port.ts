@@ -1,6 +1,7 @@
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { FinalAnswer, FinalState, Lease } from '../outbox/outbox.ts'
 import type { Breaker } from './breaker.ts'
+import type { LimitReason } from './limiter.ts'
 
 /** The port of the delivery: the terms in which a callback hands its messages over and waits for their verdicts. */
 
@@ -44,9 +45,10 @@ export interface ChannelStatus {
   readonly waiting: number
   /** Attempts that wait for their final reply for long, and count against no limit. They are in `inFlight`. */
   readonly awaitingReply: number
-  /** How many attempts may be under way now, and why. */
+  /** How many attempts may be under way now, and why: in a word, and in words. */
   readonly limit: number
-  readonly limitReason: string
+  readonly limitReason: LimitReason
+  readonly limitWhy: string
   readonly breaker: ReturnType<Breaker['state']>
   readonly breakerUntil: number | null
 }

@@ -133,6 +133,7 @@ t.test('an open breaker is degraded, too', async t => {
     awaitingReply: 0,
     limit: 10,
     limitReason: 'start',
+    limitWhy: 'not measured yet',
     breakerUntil: 5000,
   } as const
   const ready = createReadiness({ ...well, channelStatus: () => [{ ...lane, breaker: 'open' }] })

@@ -176,7 +176,9 @@ function channelLine(channel: ChannelStatus, now: number): string {
       : rest > 0
         ? `; left alone for ${span(rest)}`
         : '; being tried by one message'
-  return `${channel.inFlight} in flight, ${channel.waiting} in memory${breaker}`
+  const { inFlight, waiting, awaitingReply, limit, limitWhy } = channel
+  const awaiting = awaitingReply === 0 ? '' : ` (${awaitingReply} wait long for their reply)`
+  return `${inFlight} in flight${awaiting}, ${waiting} in memory; ${limit} at once: ${limitWhy}${breaker}`
 }
 
 function platform(sources: OverviewSources): Html {

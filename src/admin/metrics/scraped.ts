@@ -1,3 +1,4 @@
+import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import type { Build } from '../../runtime/build.ts'
@@ -79,6 +80,28 @@ export const SCRAPED: readonly ScrapedRow[] = [
     help: 'Attempts that are under way.',
     labels: ['provider'],
     read: ({ channelStatus }) => channelStatus().map(({ provider, inFlight }) => [{ provider }, inFlight]),
+  },
+  {
+    name: 'awaiting_reply',
+    help: 'Attempts in flight that have waited long for their final reply, and count against no limit.',
+    labels: ['provider'],
+    read: ({ channelStatus }) =>
+      channelStatus().map(({ provider, awaitingReply }) => [{ provider }, awaitingReply]),
+  },
+  {
+    name: 'concurrency_limit',
+    help: 'How many attempts may be under way at once now, as measured.',
+    labels: ['provider'],
+    read: ({ channelStatus }) => channelStatus().map(({ provider, limit }) => [{ provider }, limit]),
+  },
+  {
+    name: 'concurrency_limit_reason',
+    help: 'Why the concurrency limit is what it is: 1 for the present reason.',
+    labels: ['provider', 'reason'],
+    read: ({ channelStatus }) =>
+      channelStatus().flatMap(({ provider, limitReason }) =>
+        LIMIT_REASONS.map(reason => [{ provider, reason }, Number(reason === limitReason)] as const),
+      ),
   },
   {
     name: 'certificate_remaining_seconds',
