@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { parseAddress } from '../callback/address.ts'
 import { createPhoneParser } from '../callback/phone.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
@@ -59,7 +59,13 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     },
     {
       host: config.ADMIN_HOST,
-      token: config.ADMIN_TOKEN,
+      tokens: {
+        operators: new Map([
+          ...(config.ADMIN_TOKEN === undefined ? [] : [[UNNAMED.token, config.ADMIN_TOKEN] as const]),
+          ...(config.ADMIN_TOKENS ?? []),
+        ]),
+        metrics: config.METRICS_TOKEN,
+      },
       names: config.ADMIN_NAMES,
       now: options.now,
       onRefused: reason => options.emit({ type: 'admin-refused', reason }),

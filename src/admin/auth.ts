@@ -1,11 +1,24 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isLoopback } from '../config/config.ts'
+import { isLoopback, UNNAMED } from '../config/config.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
 /** Why a request to the private listener is refused: a label of metrics, and a field of the log. */
-export type AdminRefusal = 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'too-many-tries'
+export type AdminRefusal =
+  | 'host'
+  | 'cross-site'
+  | 'no-token'
+  | 'wrong-token'
+  | 'metrics-token'
+  | 'too-many-tries'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks the private listener. */
+    operator: string
+  }
+}
 
 interface Refusal {
   readonly reason: AdminRefusal
@@ -13,16 +26,24 @@ interface Refusal {
   readonly waitMs?: number
 }
 
+export interface AdminTokens {
+  /** By operator's name. Empty: no token is asked for, which only a loopback listener may do. */
+  readonly operators: ReadonlyMap<string, string>
+  /** METRICS_TOKEN, which opens /metrics alone. */
+  readonly metrics?: string | undefined
+}
+
 export interface AdminAuthOptions {
   /** What the listener binds to, as configured. */
   readonly host: string
-  /** ADMIN_TOKEN. Undefined: no token is asked for, which only a loopback listener may do. */
-  readonly token: string | undefined
+  readonly tokens: AdminTokens
   /** ADMIN_NAMES: names beside localhost and plain addresses; `*.example.com` for everything below it. */
   readonly names: readonly string[]
   /** ms; only differences count. */
   readonly now: () => number
   readonly limits?: LoginThrottleLimits
+  /** Called when a request over a connection had a right token. */
+  readonly onAuthenticated?: (socket: Socket) => void
   /** Called for each refused request; never with anything that it brought. */
   readonly onRefused?: (reason: AdminRefusal) => void
 }
@@ -57,6 +78,9 @@ const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 }
 
+/** What METRICS_TOKEN opens. */
+const METRICS = '/metrics'
+
 /** Open to everybody who reaches the listener, by whatever name: probes send none, and these say nothing. */
 const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
@@ -67,27 +91,34 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  *   machine (DNS rebinding) comes with its own name. The port is not compared: published ports and tunnels change it.
  * - Origin and Sec-Fetch-Site: a request that may change something comes from a page of this listener, or from no
  *   browser at all. Others' pages may link here, but not load anything into themselves.
- * - ADMIN_TOKEN: `Authorization: Bearer …` (Prometheus), or as the password of Basic with any user name (browsers).
- *   Compared in constant time. The right one is always accepted, however many wrong ones came from the same address: behind
+ * - A token: `Authorization: Bearer …` (Prometheus), or as the password of Basic with any user name (browsers). Whose it
+ *   is says who the operator is. Compared in constant time with each. The right one is always accepted, however many wrong ones came from the same address: behind
  *   a published port or a NAT everybody has the same, and a scraper with an old token would lock the operator out. What
  *   keeps guessers out is its length (16 characters or more). Wrong ones are counted; too many lose their connection.
  *   There is no login cookie: the browser keeps Basic itself, and a request that a browser sends by itself must have the right Origin.
  */
 export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions): void {
-  const { host, token, names, now, limits, onRefused } = options
-  if (token === undefined && !isLoopback(host)) {
+  const { host, tokens, names, now, limits, onRefused, onAuthenticated } = options
+  if (tokens.operators.size === 0 && !isLoopback(host)) {
     throw new Error('the private listener can be reached from other machines: ADMIN_TOKEN is needed')
   }
   const isOurs = nameCheck(host, names)
-  const expected = token === undefined ? null : digestOf(token)
+  const holderOf = createTokenCheck(tokens)
   const tries = createLoginThrottle(now, limits)
 
-  /** Null when the token is right, or none is needed. */
+  /** Notes who asks. @returns null when the token is right, or none is needed. */
   function credentialFault(request: FastifyRequest): Refusal | null {
-    if (expected === null) return null
+    request.operator = UNNAMED.nobody
+    if (tokens.operators.size === 0) return null
     const given = tokenIn(request.headers.authorization)
     if (given === null) return { reason: 'no-token' }
-    if (timingSafeEqual(digestOf(given), expected)) return null
+    const holder = holderOf(given)
+    if (holder !== null && 'operator' in holder) request.operator = holder.operator
+    else if (holder !== null && request.routeOptions.url !== METRICS) return { reason: 'metrics-token' }
+    if (holder !== null) {
+      onAuthenticated?.(request.raw.socket)
+      return null
+    }
     const waitMs = tries.recordFailure(request.socket.remoteAddress ?? '')
     return waitMs > 0 ? { reason: 'too-many-tries', waitMs } : { reason: 'wrong-token' }
   }
@@ -102,6 +133,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`)
   }
 
+  app.decorateRequest('operator', '')
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(HEADERS)
     if (OPEN.has(request.routeOptions.url ?? '')) return next()
@@ -115,15 +147,14 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
   })
 }
 
+const PASSWORD = 'The password is ADMIN_TOKEN, or your own of ADMIN_TOKENS; any user name will do.'
 const REFUSALS: Readonly<Record<AdminRefusal, { readonly status: number; readonly text: string }>> = {
   host: { status: 421, text: 'This name is not served here. ADMIN_NAMES says which are.' },
   'cross-site': { status: 403, text: 'Only pages of this service may ask for this.' },
-  'no-token': { status: 401, text: 'The password is ADMIN_TOKEN; any user name will do.' },
-  'wrong-token': { status: 401, text: 'The password is ADMIN_TOKEN; any user name will do.' },
-  'too-many-tries': {
-    status: 429,
-    text: 'Too many wrong tries. The password is ADMIN_TOKEN; any user name will do.',
-  },
+  'no-token': { status: 401, text: PASSWORD },
+  'wrong-token': { status: 401, text: PASSWORD },
+  'metrics-token': { status: 401, text: `METRICS_TOKEN opens /metrics alone. ${PASSWORD}` },
+  'too-many-tries': { status: 429, text: `Too many wrong tries. ${PASSWORD}` },
 }
 
 /** Whether a Host header names us. */
@@ -169,6 +200,21 @@ function tokenIn(header: string | undefined): string | null {
   const pair = Buffer.from(rest, 'base64').toString('utf8')
   const colon = pair.indexOf(':')
   return colon < 0 ? null : pair.slice(colon + 1)
+}
+
+type TokenHolder = { readonly operator: string } | { readonly metrics: true }
+
+/** Makes a function that says whose a token is; null: nobody's. */
+function createTokenCheck({ operators, metrics }: AdminTokens): (given: string) => TokenHolder | null {
+  const known: { readonly holder: TokenHolder; readonly digest: Buffer }[] = []
+  for (const [operator, token] of operators) known.push({ holder: { operator }, digest: digestOf(token) })
+  if (metrics !== undefined) known.push({ holder: { metrics: true }, digest: digestOf(metrics) })
+  return given => {
+    const digest = digestOf(given)
+    // No early exit: the time must not tell whose token was nearly right.
+    const matches = known.filter(each => timingSafeEqual(each.digest, digest))
+    return matches[0]?.holder ?? null
+  }
 }
 
 /** Equal lengths for the comparison in constant time, whatever was sent. */

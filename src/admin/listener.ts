@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { createUnauthenticatedConnections } from '../callback/unauthenticated-connections.ts'
 import { build } from '../runtime/build.ts'
 import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import type { Readiness } from './readiness.ts'
@@ -9,11 +10,12 @@ export interface Health {
   ready(): Promise<Readiness>
 }
 
-/** Slow clients, ms; open connections; octets of a form. */
+/** Slow clients, ms; connections that have not shown a token, and all; octets of a form. */
 const HEAD_LIMIT_MS = 5000
 const READ_LIMIT_MS = 10_000
 const KEEP_ALIVE_MS = 10_000
-const MOST_CONNECTIONS = 500
+const MOST_UNAUTHENTICATED = 500
+const MOST_CONNECTIONS = 2000
 const BODY_LIMIT = 64 * 1024
 
 /**
@@ -38,7 +40,10 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
     frameworkErrors: (_error: Error, _request: unknown, reply: FastifyReply) => noSuchPage(reply),
   } as object)
   app.server.maxConnections = MOST_CONNECTIONS
-  requireAdminAuth(app, guard)
+  // Who has a token keeps the connection, and a probe makes a new one: neither is shut out by those that idle.
+  const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
+  app.server.on('connection', unauthenticated.add)
+  requireAdminAuth(app, { ...guard, onAuthenticated: unauthenticated.markAuthenticated })
   app.setNotFoundHandler((_request, reply) => noSuchPage(reply))
   app.setErrorHandler((error, _request, reply) => {
     const status = (error as { readonly statusCode?: number }).statusCode ?? 500

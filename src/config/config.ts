@@ -9,6 +9,7 @@ import { mergeSources, type Sources } from './sources.ts'
 
 export { isLoopback } from '../settings/loopback.ts'
 export type { Mailbox } from '../settings/mailbox.ts'
+export { UNNAMED } from '../settings/operators.ts'
 export type { Database } from '../settings/urls.ts'
 export type { Sources } from './sources.ts'
 

@@ -1,6 +1,7 @@
 import { providerModules } from '../providers/list.ts'
 import { isLoopback } from '../settings/loopback.ts'
 import { missing, type SettingFault } from '../settings/setting.ts'
+import { isGuessable } from './guessable.ts'
 import { type SettingName, type SettingValues, settingNames, settings } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
@@ -8,8 +9,6 @@ export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | 
 
 /** Whoever finds the URL in a proxy's log could guess a shorter Token offline. */
 const SAFE_TOKEN_LENGTH = 16
-/** The fewest different characters of a password that is tried online: sixteen random letters have thirteen. */
-const VARIED = 8
 
 /**
  * What the settings lack when they are looked at together.
@@ -22,6 +21,7 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...(s.SMS_TOKEN === undefined ? [] : smsFaults(s, wrong)),
     ...protectionFaults(s, wrong),
     ...listenerFaults(s),
+    ...adminTokenFaults(s),
     ...dkimFaults(s),
     ...(s.DDQ_HOST === undefined ? [] : alertFaults(s)),
     ...exampleFaults(s),
@@ -117,10 +117,12 @@ function protectionFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[]
     if (s[`${channel}_TOKEN`] === undefined || ownKey) continue
     for (const name of [`${channel}_TOKEN`, `${channel}_TOKEN_PREVIOUS`] as const) {
       const token = s[name]
-      if (token === undefined || token.length >= SAFE_TOKEN_LENGTH) continue
+      if (token === undefined) continue
+      const short = token.length < SAFE_TOKEN_LENGTH
+      if (!short && !isGuessable(token)) continue
       faults.push({
         name,
-        problem: `has fewer than ${SAFE_TOKEN_LENGTH} characters, so that whoever sees the URL could guess it and send in your name: make a new one with \`callback-courier token\`, or set ${channel}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
+        problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : 'is one that guessers try'}, so that whoever sees the URL could guess it and send in your name: make a new one with \`callback-courier token\`, or set ${channel}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
       })
     }
   }
@@ -134,21 +136,44 @@ function listenerFaults(s: Partly): SettingFault[] {
     if (s.TLS_CERT_FILE === undefined) faults.push(missing('TLS_CERT_FILE', remedy))
     if (s.TLS_KEY_FILE === undefined) faults.push(missing('TLS_KEY_FILE', remedy))
   }
-  if (s.ADMIN_HOST !== undefined && !isLoopback(s.ADMIN_HOST) && s.ADMIN_TOKEN === undefined)
-    faults.push(
-      missing(
-        'ADMIN_TOKEN',
-        'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters, or ADMIN_HOST=127.0.0.1',
-      ),
-    )
-  if (s.ADMIN_TOKEN !== undefined && new Set(s.ADMIN_TOKEN).size < VARIED)
-    faults.push({
-      name: 'ADMIN_TOKEN',
-      problem:
-        'repeats a few characters and can be guessed: make one with `callback-courier token`, which also serves here',
-    })
   if (s.PORT !== undefined && s.PORT !== 0 && s.PORT === s.ADMIN_PORT)
     faults.push({ name: 'ADMIN_PORT', problem: 'is the same as PORT: choose another one' })
+  return faults
+}
+
+/** Of the passwords of the private listener: there is one where it is needed, and each is its own and hard to guess. */
+function adminTokenFaults(s: Partly): SettingFault[] {
+  const { ADMIN_HOST: host, ADMIN_TOKEN: admin, ADMIN_TOKENS: operators, METRICS_TOKEN: metrics } = s
+  const faults: SettingFault[] = []
+  if (admin === undefined && operators === undefined) {
+    if (host !== undefined && !isLoopback(host))
+      faults.push(
+        missing(
+          'ADMIN_TOKEN',
+          'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters (or ADMIN_TOKENS, one for each operator), or ADMIN_HOST=127.0.0.1',
+        ),
+      )
+    else if (metrics !== undefined)
+      faults.push(
+        missing('ADMIN_TOKEN', 'the metrics have a password (METRICS_TOKEN), so the console needs one, too'),
+      )
+  }
+  const all = [
+    { name: 'ADMIN_TOKEN', tokens: admin === undefined ? [] : [admin] },
+    { name: 'METRICS_TOKEN', tokens: metrics === undefined ? [] : [metrics] },
+    { name: 'ADMIN_TOKENS', tokens: [...(operators?.values() ?? [])] },
+  ]
+  const seen = new Set<string>()
+  for (const { name, tokens } of all) {
+    if (tokens.some(isGuessable))
+      faults.push({
+        name,
+        problem:
+          'repeats a few characters, or is one that guessers try: make one with `callback-courier token`, which also serves here',
+      })
+    if (tokens.some(token => seen.size === seen.add(token).size))
+      faults.push({ name, problem: 'repeats another password of the private listener: each needs its own' })
+  }
   return faults
 }
 

@@ -150,11 +150,13 @@ type AdminEvent =
   /** A request to the private listener was refused. */
   | {
       readonly type: 'admin-refused'
-      readonly reason: 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'too-many-tries'
+      readonly reason: 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'metrics-token' | 'too-many-tries'
     }
   /** An operator did something in the console. */
   | {
       readonly type: 'operator-action'
+      /** A name of ADMIN_TOKENS; `admin` has ADMIN_TOKEN, and `local` needed none. */
+      readonly operator: string
       readonly action: 'retry' | 'cancel' | 'test-send'
       readonly channel: Channel
       readonly kind: string

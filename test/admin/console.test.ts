@@ -96,7 +96,10 @@ t.test(
       wake: (channel: string) => events.push(`wake ${channel}`),
       emit: ({ type }: { readonly type: string }) => events.push(type),
     } as unknown as ConsoleOptions
-    const response = await page?.handle({ params: { id: 'a1' }, query: {}, fields: { do: 'retry' } }, options)
+    const response = await page?.handle(
+      { operator: 'ann', params: { id: 'a1' }, query: {}, fields: { do: 'retry' } },
+      options,
+    )
     t.same(response, { is: 'redirect', to: '/console/messages/a1' })
     t.same(events, ['wake sms', 'operator-action'])
   },

@@ -115,7 +115,14 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   fault: [{ type: 'fault', error }],
   'admin-refused': [{ type: 'admin-refused', reason: 'wrong-token' }],
   'operator-action': [
-    { type: 'operator-action', action: 'retry', channel: 'sms', kind: 'login-code', ids: ['a1'] },
+    {
+      type: 'operator-action',
+      operator: 'ann',
+      action: 'retry',
+      channel: 'sms',
+      kind: 'login-code',
+      ids: ['a1'],
+    },
   ],
 }
 

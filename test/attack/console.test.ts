@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import t from 'tap'
 import { type ServiceRig, startRig } from '../rigs/service.ts'
+import { playIdlers } from './idlers.ts'
 
 const ADMIN_TOKEN = 'an-Admin-token-of-some-length'
 const basic = `Basic ${Buffer.from(`operator:${ADMIN_TOKEN}`).toString('base64')}`
@@ -68,6 +69,61 @@ t.test('off loopback nothing but health is served without the token', async t =>
   for (const path of ['/healthz', '/readyz']) t.equal((await ask(rig, path, {})).status, 200, path)
   t.equal((await ask(rig, '/console/send', {}, form)).status, 401)
   t.equal(rig.twilio.requests.length, 0)
+})
+
+t.test('connections that idle shut nobody out', async t => {
+  const rig = await startRig(t, { ADMIN_TOKEN })
+  await playIdlers(t, rig.service().adminUrl, ADMIN_TOKEN, 700)
+})
+
+t.test('the token of Prometheus opens the metrics and nothing else', async t => {
+  const METRICS_TOKEN = 'of-Prometheus-8fVq2xKw'
+  const rig = await startRig(t, { ADMIN_TOKEN, METRICS_TOKEN })
+  const authorization = `Bearer ${METRICS_TOKEN}`
+  for (const path of ['/metrics', '/metrics/', '/metrics?x=/console'])
+    t.equal((await ask(rig, path, { authorization })).status, 200, path)
+  for (const path of [
+    '/console',
+    '/console/urls',
+    '/console/messages',
+    '/metrics/../console',
+    '/metricsx',
+    '//metrics',
+  ])
+    t.equal((await ask(rig, path, { authorization })).status, 401, path)
+  const send = await ask(rig, '/console/send', { authorization }, form)
+  t.match(send, { status: 401, body: /METRICS_TOKEN opens \/metrics alone/ })
+  t.equal(rig.twilio.requests.length, 0)
+  t.equal((await ask(rig, '/metrics', { authorization: basic })).status, 200, "the operator's opens both")
+})
+
+t.test('the log says which operator did what', async t => {
+  const rig = await startRig(t, {
+    ADMIN_TOKEN,
+    ADMIN_TOKENS: 'ann:Yv7gQm2sLp9rTzKx\nbob@ops.example:Hd4wNc8bJf6eVuRa',
+  })
+  for (const [token, operator] of [
+    ['Yv7gQm2sLp9rTzKx', 'ann'],
+    ['Hd4wNc8bJf6eVuRa', 'bob@ops.example'],
+    [ADMIN_TOKEN, 'admin'],
+  ]) {
+    // The user name of Basic is anybody's to choose.
+    const authorization = `Basic ${Buffer.from(`eve:${token}`).toString('base64')}`
+    t.equal((await ask(rig, '/console/send', { authorization }, form)).status, 200)
+    t.match(
+      rig
+        .events()
+        .filter(({ event }) => event === 'operator')
+        .at(-1),
+      { operator, did: 'test-send' },
+    )
+  }
+  t.equal((await ask(rig, '/console', { authorization: 'Bearer ann:Yv7gQm2sLp9rTzKx' })).status, 401)
+  t.equal(
+    (await ask(rig, '/console', { authorization: 'Bearer Hd4wNc8bJf6eVuRaYv7gQm2sLp9rTzKx' })).status,
+    401,
+  )
+  t.notMatch(rig.log.join(''), /Yv7gQm2sLp9rTzKx|Hd4wNc8bJf6eVuRa/)
 })
 
 t.test('Prometheus and a browser get in with it', async t => {

@@ -43,7 +43,7 @@ export async function peersFor(t: Test): Promise<{ peers: Peers; env: Record<str
     ...peers.settings,
     CORP_ID: '100fa4',
     EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
-    SMS_TOKEN: 'pQwErTyUiOpAsDfGhJkL',
+    SMS_TOKEN: 'tGmZwHcYsBxKrVjNdQpF',
     HOST: '127.0.0.1',
     PORT: '0',
     ADMIN_PORT: '0',

@@ -55,7 +55,7 @@ t.test('says what went wrong', async t => {
   const { env } = await running(t)
   const wrong = await command(['send', 'email', '--to', 'a@example.com'], {
     ...env,
-    EMAIL_TOKEN: 'z'.repeat(20),
+    EMAIL_TOKEN: 'nKw7ZtQv2mYr9LsXbHd4',
   })
   t.equal(wrong.code, 1)
   t.match(wrong.out, /^validate {2}HTTP 403 {2}err_code 4031003/)

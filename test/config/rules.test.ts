@@ -88,6 +88,54 @@ t.test('the private listener needs a password as soon as others can reach it', t
   t.end()
 })
 
+t.test('operators and Prometheus have passwords of their own', t => {
+  const [ann, bob] = ['Yv7gQm2sLp9rTzKx', 'Hd4wNc8bJf6eVuRa']
+  const both = { ...enough, ADMIN_TOKENS: `ann:${ann}\nbob:${bob}\n` }
+  t.same(
+    [...(load(both).ADMIN_TOKENS ?? [])],
+    [
+      ['ann', ann],
+      ['bob', bob],
+    ],
+  )
+  t.same(faultsIn({ ...both, ADMIN_HOST: '0.0.0.0' }), [], 'they will do off loopback')
+  const files = { '/run/operators': `ann:${ann}\r\nbob:x:${bob}\r\n` }
+  t.equal(
+    load({ ...enough, ADMIN_TOKENS_FILE: '/run/operators' }, files).ADMIN_TOKENS?.get('bob'),
+    `x:${bob}`,
+  )
+  t.equal(load({ ...enough, ADMIN_TOKENS: `ann:${ann} bob:${bob}` }).ADMIN_TOKENS?.size, 2)
+  for (const wrong of ['ann', `:${ann}`, 'ann:short', `a b:${ann}`, `ann ${ann}`, `<b>:${ann}`])
+    t.match(faultsIn({ ...enough, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must be name:token/], wrong)
+  for (const wrong of [`ann:${ann} ann:${bob}`, `admin:${ann}`, `local:${ann}`])
+    t.match(faultsIn({ ...enough, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must have each name once/], wrong)
+  t.match(faultsIn({ ...both, ADMIN_TOKEN: ann }), [/^ADMIN_TOKENS repeats another password/])
+  t.match(faultsIn({ ...enough, ADMIN_TOKENS: `ann:${ann} bob:${ann}` }), [/^ADMIN_TOKENS repeats another/])
+  t.match(faultsIn({ ...enough, ADMIN_TOKEN: ann, METRICS_TOKEN: ann }), [/^METRICS_TOKEN repeats another/])
+  t.match(faultsIn({ ...enough, METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the metrics have/])
+  t.match(faultsIn({ ...enough, ADMIN_HOST: '::', METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: console/])
+  t.same(faultsIn({ ...both, METRICS_TOKEN: 'of-Prometheus-8fVq2xKw' }), [])
+  t.notMatch(faultsIn({ ...enough, ADMIN_TOKENS: `ann:${ann}!ö` }).join(''), ann)
+  t.end()
+})
+
+t.test('a password that guessers try stops the start, wherever it stands', t => {
+  const weak = '1234567890123456'
+  t.match(faultsIn({ ...enough, ADMIN_TOKEN: weak }), [
+    /^ADMIN_TOKEN repeats a few characters, or is one that/,
+  ])
+  t.match(faultsIn({ ...enough, ADMIN_TOKENS: `ann:${weak}` }), [/^ADMIN_TOKENS repeats a few/])
+  t.match(faultsIn({ ...enough, ADMIN_TOKENS: 'ann:a-long-random-password' }), [
+    /^ADMIN_TOKENS repeats a few/,
+  ])
+  t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'Yv7gQm2sLp9rTzKx', METRICS_TOKEN: weak }), [
+    /^METRICS_TOKEN repeats/,
+  ])
+  t.match(faultsIn({ ...enough, EMAIL_TOKEN: weak }), [/^EMAIL_TOKEN is one that guessers try/])
+  t.same(faultsIn({ ...enough, EMAIL_TOKEN: weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
+  t.end()
+})
+
 t.test('postgres needs the secret that all instances share', t => {
   const env = { ...enough, DATABASE_URL: 'postgres://u:p@db.example.com/courier' }
   t.match(faultsIn(env), [/^STORE_SECRET is/])

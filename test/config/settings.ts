@@ -4,7 +4,7 @@ import { type Config, ConfigError, loadConfig, type Sources } from '../../src/co
 export const enough = {
   CORP_ID: '100fa4b2',
   EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
-  SMS_TOKEN: 'pQwErTyUiOpAsDfGhJkL',
+  SMS_TOKEN: 'tGmZwHcYsBxKrVjNdQpF',
   TLS: 'off',
   SMTP_URL: 'smtp://user:hunter2secret@mail.example.com',
   MAIL_FROM: 'Example <no-reply@example.com>',

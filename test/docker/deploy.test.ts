@@ -197,4 +197,5 @@ const examples: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgres://courier:password@postgres.example.com:5432/callback_courier',
   STORE_SECRET: 'a-long-random-text-of-ones-own',
   ADMIN_TOKEN: 'sixteen-or-more-characters',
+  METRICS_TOKEN: 'for-Prometheus-and-nobody-else',
 }

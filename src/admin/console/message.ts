@@ -22,7 +22,7 @@ async function showMessage({ params }: PageRequest, options: ConsoleOptions): Pr
 }
 
 async function actOnMessage(
-  { params, fields }: PageRequest,
+  { operator, params, fields }: PageRequest,
   { queries, actions, emit, wake }: ConsoleOptions,
 ): Promise<PageResponse> {
   const row = await queries.findMessage(params['id'] ?? '')
@@ -31,10 +31,10 @@ async function actOnMessage(
   const action = fields['do']
   if (action === 'retry' && (await actions.retryMessage(id))) {
     wake(channel)
-    emit({ type: 'operator-action', action, channel, kind, ids: [id] })
+    emit({ type: 'operator-action', operator, action, channel, kind, ids: [id] })
   }
   if (action === 'cancel' && (await actions.cancelMessage(id))) {
-    emit({ type: 'operator-action', action, channel, kind, ids: [id] })
+    emit({ type: 'operator-action', operator, action, channel, kind, ids: [id] })
     emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
   }
   return { is: 'redirect', to: `${PLACE}/${id}` }

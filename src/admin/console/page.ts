@@ -8,6 +8,8 @@ export const LIVE_MS = 5000
 export type Fields = Readonly<Record<string, string>>
 
 export interface PageRequest {
+  /** Who asks, as the audit log names them. */
+  readonly operator: string
   readonly params: Fields
   readonly query: Fields
   /** Of a form. */

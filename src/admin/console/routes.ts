@@ -43,8 +43,8 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       method,
       url: path,
       handler: async (request, reply) => {
-        const { params, query, body } = request
-        const asked = { params: fieldsOf(params), query: fieldsOf(query), fields: fieldsOf(body) }
+        const { operator, params, query, body } = request
+        const asked = { operator, params: fieldsOf(params), query: fieldsOf(query), fields: fieldsOf(body) }
         return send(reply, place, await handle(asked, options))
       },
     })

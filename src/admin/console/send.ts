@@ -45,7 +45,7 @@ function sendableKinds({ kinds, channels }: ConsoleOptions): readonly CallbackKi
   return kinds.filter(kind => channels.includes(kind.channel))
 }
 
-async function sendTest({ fields }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
+async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
   const { kind: chosen, to = '' } = fields
   const kind = sendableKinds(options).find(each => `${each.channel}/${each.name}` === chosen)
   if (kind === undefined || to.trim() === '' || to.includes(',')) {
@@ -53,7 +53,14 @@ async function sendTest({ fields }: PageRequest, options: ConsoleOptions): Promi
   }
   const { channel, name } = kind
   const answer = await options.testSend(channel, testBody(kind, to.trim(), options.now()))
-  options.emit({ type: 'operator-action', action: 'test-send', channel, kind: name, ids: answer.ids })
+  options.emit({
+    type: 'operator-action',
+    operator,
+    action: 'test-send',
+    channel,
+    kind: name,
+    ids: answer.ids,
+  })
   return sendPage(options, { result: { kind: name, ...answer } })
 }
 

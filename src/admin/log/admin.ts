@@ -15,8 +15,8 @@ export function logAdmin(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>):
         ),
       )
     },
-    'operator-action'({ action, channel, kind, ids }) {
-      log.info({ event: 'operator', did: action, channel, kind, ids }, `${action} in the console`)
+    'operator-action'({ operator, action, channel, kind, ids }) {
+      log.info({ event: 'operator', operator, did: action, channel, kind, ids }, `${action} in the console`)
     },
   }
 }

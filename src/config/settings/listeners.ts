@@ -1,3 +1,4 @@
+import { ADMIN_TOKEN, readOperators } from '../../settings/operators.ts'
 import { readHosts, readSwitch } from '../../settings/readers.ts'
 import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
 
@@ -40,7 +41,7 @@ const settings = {
   ADMIN_HOST: text({
     default: '127.0.0.1',
     meaning:
-      'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKEN.',
+      'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKEN or ADMIN_TOKENS.',
     example: '0.0.0.0',
   }),
   ADMIN_PORT: integer({
@@ -51,12 +52,23 @@ const settings = {
     example: '9090',
   }),
   ADMIN_TOKEN: text({
+    ...ADMIN_TOKEN,
     fill: true,
-    pattern: '^[\\x21-\\x7e]{16,256}$',
-    form: '16 to 256 visible ASCII characters without spaces',
     secret: true,
     meaning: 'Password of console and metrics. Make one with `callback-courier token`.',
     example: 'a-long-random-password',
+  }),
+  ADMIN_TOKENS: read(readOperators, {
+    secret: true,
+    meaning:
+      'Passwords of operators, name:token each, one a line or with spaces between them, so that the log says who did what in the console. Beside or instead of ADMIN_TOKEN; many are better kept in a file (ADMIN_TOKENS_FILE).',
+    example: 'ann:a-long-random-password',
+  }),
+  METRICS_TOKEN: text({
+    ...ADMIN_TOKEN,
+    secret: true,
+    meaning: 'What Prometheus sends as bearer token: it opens /metrics and nothing else.',
+    example: 'another-long-random-password',
   }),
   ADMIN_NAMES: read(readHosts, {
     default: '',

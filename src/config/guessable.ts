@@ -1,0 +1,45 @@
+/** The fewest different characters of a password that is tried online: sixteen random letters have thirteen. */
+const VARIED = 8
+/** Rows of a keyboard; the alphabet and the digits are steps of one. */
+const KEYS = ['1234567890', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
+const WORDS =
+  /1qaz2wsx|3edc4rfv|password|passwort|passw0rd|passwd|secret|changeme|change|letmein|welcome|admin|operator|token|default|example|random|long|test|courier|callback|console|prometheus|metrics/g
+
+/**
+ * Whether a token is one of those that guessers try: few characters, repeated, in the order of the alphabet or of the
+ * keyboard, with well-known words, or several of these. What is left without all that must vary enough by itself. It
+ * cannot know every bad token, and says nothing of length.
+ */
+export function isGuessable(token: string): boolean {
+  const text = token.toLowerCase().replace(WORDS, '')
+  const left = text.split('').filter((_, at) => !isExpected(text, at))
+  return isRepeated(token) || new Set(left).size < VARIED
+}
+
+/** Whether a text is some characters, over and over. */
+function isRepeated(text: string): boolean {
+  for (let period = 1; period <= text.length / 2; period += 1)
+    if (text.startsWith(text.slice(period))) return true
+  return false
+}
+
+/** Whether a character goes on as the two before it did, or every second one: abcd, 4321, asdf, 1q2w3e. */
+function isExpected(text: string, at: number): boolean {
+  return [1, 2].some(lag => {
+    const way = stepOf(text.charAt(at - lag), text.charAt(at))
+    return way !== null && way === stepOf(text.charAt(at - 2 * lag), text.charAt(at - lag))
+  })
+}
+
+/** How one key follows another: by so much in the alphabet or a row of keys; null when they are no neighbours. */
+function stepOf(from: string, to: string): number | null {
+  if (from === '' || to === '') return null
+  const step = to.charCodeAt(0) - from.charCodeAt(0)
+  if (Math.abs(step) <= 1) return step
+  for (const keys of KEYS) {
+    const [one, other] = [keys.indexOf(from), keys.indexOf(to)]
+    if (one >= 0 && other >= 0 && Math.abs(other - one) === 1) return other - one
+  }
+  // After nine, or after the last key, some begin again.
+  return from === '9' && to === '0' ? 1 : from === '0' && to === '1' ? 1 : null
+}
