@@ -162,10 +162,11 @@ function adminTokenFaults(s: Partly): SettingFault[] {
     { name: 'ADMIN_TOKEN', tokens: admin === undefined ? [] : [admin] },
     { name: 'METRICS_TOKEN', tokens: metrics === undefined ? [] : [metrics] },
     { name: 'ADMIN_TOKENS', tokens: [...(operators?.values() ?? [])] },
-  ]
+  ] as const
   const seen = new Set<string>()
   for (const { name, tokens } of all) {
-    if (tokens.some(isGuessable))
+    // The example is guessable, too, and has a fault of its own.
+    if (tokens.some(token => isGuessable(token) && !isExample(name, token)))
       faults.push({
         name,
         problem:
@@ -186,9 +187,19 @@ function dkimFaults(s: Partly): SettingFault[] {
   )
 }
 
+/** Whether a value is the example of its setting, or the password in it. */
+function isExample(name: SettingName, value: unknown): boolean {
+  const { example } = settings[name]
+  return value === example || (name === 'ADMIN_TOKENS' && example === `ann:${String(value)}`)
+}
+
 /** The examples stand in a public file: whoever pastes one has a secret that everybody knows. */
 function exampleFaults(s: Partly): SettingFault[] {
-  const pasted = settingNames.filter(name => 'secret' in settings[name] && s[name] === settings[name].example)
+  const pasted = settingNames.filter(name => {
+    if (!('secret' in settings[name])) return false
+    const value: unknown = s[name]
+    return (value instanceof Map ? [...value.values()] : [value]).some(each => isExample(name, each))
+  })
   return pasted.map(name => ({
     name,
     problem: 'is the example of .env.example, which everybody knows: choose your own',
