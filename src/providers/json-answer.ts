@@ -23,3 +23,12 @@ export function objectsOf(value: unknown): readonly JsonObject[] {
 export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
+
+/** A vendor's code of a report as it may be stored: printable, without the blanks that some are published with. */
+export function reportCodeOf(value: unknown): string | null {
+  return (
+    textOf(value)
+      .replace(/[^\x21-\x7e]/g, '')
+      .slice(0, 64) || null
+  )
+}

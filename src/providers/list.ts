@@ -6,10 +6,11 @@ import type { ChannelSettings, ProviderModule } from './module.ts'
 import type { Provider } from './provider.ts'
 import type { SmsTemplates } from './sms-templates.ts'
 import { smtp } from './smtp/module.ts'
+import { tencent } from './tencent/module.ts'
 import { twilio } from './twilio/module.ts'
 
 /** Every provider there is. A new one is a folder beside these, and its name here. */
-const modules = [smtp, twilio, aliyun] as const
+const modules = [smtp, twilio, aliyun, tencent] as const
 
 type Module = (typeof modules)[number]
 type Both<U> = (U extends unknown ? (each: U) => void : never) extends (both: infer I) => void ? I : never

@@ -5,6 +5,8 @@ export interface ValueRules {
   /** What a code must look like, and in words. */
   readonly code: RegExp
   readonly codeForm: string
+  /** A template that says a code takes nothing but such values. */
+  readonly likeCode?: boolean
 }
 
 const LINK =
@@ -23,10 +25,12 @@ export function findValueFault(
   code: string | undefined,
   rules: ValueRules,
 ): string | null {
+  const saysCode = Object.values(values).some(value => value === code)
   for (const [key, value] of Object.entries(values)) {
     const name = Array.isArray(values) ? `parameter ${Number(key) + 1}` : `parameter ${key}`
     if (value === '') return `${name} of the template is empty`
-    if (value === code && !rules.code.test(value)) return `its template takes ${rules.codeForm} as a code`
+    const mustBeCode = value === code || (saysCode && rules.likeCode === true)
+    if (mustBeCode && !rules.code.test(value)) return `${name} of the template takes ${rules.codeForm}`
     if (value.length > rules.longest)
       return `${name} of the template takes ${rules.longest} characters at most`
     if (LINK.test(value)) return `${name} of the template may not hold a link, a domain or an IP address`

@@ -3,6 +3,7 @@ import { outcomeWithoutAnswer } from '../http-exchange.ts'
 import { textOf } from '../json-answer.ts'
 import { type LookUp, notBegun, type Outcome, type Provider } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
+import { smsOf } from '../sms-message.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
 import { findValueFault, type ValueRules } from '../template-values.ts'
 import { type AliyunAnswer, type AliyunApi, type AliyunApiSettings, createAliyunApi } from './api.ts'
@@ -42,11 +43,11 @@ export function createAliyunProvider(settings: AliyunSettings): Provider {
     channel: 'sms',
     concurrency,
     fits(message) {
-      const parcel = packMessage(settings, smsOf(message))
+      const parcel = packMessage(settings, smsOf(message, 'aliyun'))
       return 'why' in parcel ? parcel.why : null
     },
     async send(message, signal) {
-      const sms = smsOf(message)
+      const sms = smsOf(message, 'aliyun')
       if (closed) return notBegun('closed', 'the provider was closed')
       if (message.expiresAt <= clock.now()) return notBegun('expired', 'its validity is over')
       const parcel = packMessage(settings, sms)
@@ -54,18 +55,13 @@ export function createAliyunProvider(settings: AliyunSettings): Provider {
         return { is: 'retry', whose: 'ours', code: 'no-template', reply: parcel.why, untouched: true }
       return sendParcel(api, settings, sms, parcel, signal)
     },
-    lookUp: (message, since, signal) => lookUpMessage(api, settings, smsOf(message), since, signal),
+    lookUp: (message, since, signal) => lookUpMessage(api, settings, smsOf(message, 'aliyun'), since, signal),
     verify: () => verifyKey(api, settings),
     async close() {
       closed = true
       await api.close()
     },
   }
-}
-
-function smsOf(message: { readonly channel: string }): OutgoingSms {
-  if (message.channel !== 'sms') throw new TypeError(`aliyun sends SMS, not ${message.channel}`)
-  return message as OutgoingSms
 }
 
 /** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */

@@ -1,5 +1,5 @@
 import type { Receipt, ReceiptSource } from '../../callback/receipt-routes.ts'
-import { type JsonObject, objectsOf, textOf } from '../json-answer.ts'
+import { type JsonObject, objectsOf, reportCodeOf, textOf } from '../json-answer.ts'
 import { receiptPath } from '../module.ts'
 import { receiptVerdict } from './outcome.ts'
 
@@ -21,17 +21,16 @@ export function createAliyunReceipts(keys: readonly string[]): ReceiptSource {
 /** Null: it names no message. */
 function readReport(report: JsonObject): Receipt | null {
   const abroad = 'MessageId' in report
-  const [providerId, id, code] = (
-    abroad ? ['MessageId', 'TaskId', 'ErrorCode'] : ['biz_id', 'out_id', 'err_code']
-  ).map(name => textOf(report[name]))
+  const providerId = textOf(report[abroad ? 'MessageId' : 'biz_id'])
+  const id = textOf(report[abroad ? 'TaskId' : 'out_id'])
   const delivered = abroad ? textOf(report['Status']) === '1' : report['success'] === true
-  if (!providerId) return null
-  const errorCode = delivered || !code ? null : code
+  if (providerId === '') return null
+  const errorCode = delivered ? null : reportCodeOf(report[abroad ? 'ErrorCode' : 'err_code'])
   // Handed to the phone's carrier, of which nothing was heard: the phone may be off.
   const silent = errorCode !== null && receiptVerdict(errorCode) === 'ambiguous'
   return {
     providerId,
-    id: /^[0-9a-f]{32}$/.test(id ?? '') ? id : undefined,
+    id: /^[0-9a-f]{32}$/.test(id) ? id : undefined,
     status: delivered ? 'delivered' : silent ? 'sent' : 'undelivered',
     errorCode,
   }

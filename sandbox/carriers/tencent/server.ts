@@ -1,0 +1,289 @@
+import { randomInt } from 'node:crypto'
+import type http from 'node:http'
+import { textOf } from '../../../src/providers/json-answer.ts'
+import { signRequest } from '../../../src/providers/tencent/sign.ts'
+import {
+  type ApiAnswer,
+  type ApiServer,
+  type CarrierFault,
+  createApiServer,
+  remember,
+} from '../api-server.ts'
+import { answerOf, numberRefusalOf, refusalOf } from './answers.ts'
+
+/** A message that was accepted. */
+export interface TencentMessage {
+  readonly serialNo: string
+  readonly sessionContext: string
+  /** E.164. */
+  readonly phoneNumber: string
+  readonly signName: string
+  readonly templateId: string
+  /** What the phone shows. */
+  readonly body: string
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** A request as it came in. */
+export interface TencentRequest {
+  readonly action: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly headers: Readonly<http.IncomingHttpHeaders>
+  /** What is wrong with it before anybody looks at the operation, as a code; null: nothing. */
+  readonly refusal: string | null
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+export interface TencentSignature {
+  readonly SignId: number
+  readonly SignName: string
+  /** 0 the mainland, 1 abroad. */
+  readonly International: number
+  /** 0 usable, 1 in review, 2 approved and not in force, -1 refused or not filed. */
+  readonly StatusCode: number
+}
+
+export interface TencentTemplate {
+  readonly TemplateId: number
+  readonly TemplateContent: string
+  /** 0 the mainland, 1 abroad, 3 both. */
+  readonly International: number
+  readonly StatusCode: number
+}
+
+export interface TencentStandIn extends ApiServer<TencentRequest> {
+  /** Accepted messages, oldest first, at most `keep` of them. */
+  readonly messages: readonly TencentMessage[]
+}
+
+export interface TencentStandInOptions {
+  readonly secretId: string
+  readonly secretKey: string
+  readonly appId: string
+  readonly signatures: readonly TencentSignature[]
+  readonly templates: readonly TencentTemplate[]
+  /** Messages to one number: the same text in 30 s, all of a day in China; absent: as many as you like. */
+  readonly limits?: { readonly sameIn30s: number; readonly day: number }
+  /** Whether reports name our id, which the vendor's support must open for an account. */
+  readonly namesContext?: boolean
+  /** How long after it was accepted a message is reported on, ms. */
+  readonly reportsAfterMs?: number
+  /** The account is an individual's, which may list nothing. */
+  readonly individual?: boolean
+  readonly onMessage?: (message: TencentMessage) => void
+  readonly fault?: ((request: TencentRequest) => CarrierFault | undefined) | undefined
+  readonly keep?: number
+  readonly now?: () => number
+}
+
+/**
+ * Tencent Cloud's SMS API (2021-01-11) as far as this service uses it, made from its published description: SendSms,
+ * PullSmsSendStatusByPhoneNumber, DescribeSmsSignList and DescribeSmsTemplateList. It checks signatures as the real one
+ * does, over the bytes of the body, with the host without its port, and a time within 5 minutes.
+ */
+export function createTencentStandIn(options: TencentStandInOptions): TencentStandIn {
+  const { signatures, templates, individual = false, keep = 10_000, now = Date.now } = options
+  const messages: TencentMessage[] = []
+
+  function route({ action, params, refusal, at }: TencentRequest): ApiAnswer {
+    if (refusal !== null) return refusalOf(refusal)
+    switch (action) {
+      case 'SendSms':
+        return send(params, at)
+      case 'PullSmsSendStatusByPhoneNumber':
+        return answerOf({ PullSmsSendStatusSet: findReports(options, messages, params, at) })
+      case 'DescribeSmsSignList':
+      case 'DescribeSmsTemplateList': {
+        if (individual) return refusalOf('UnauthorizedOperation.RequestPermissionDeny')
+        return action === 'DescribeSmsSignList'
+          ? answerOf({ DescribeSignListStatusSet: pageOf(signatures, params) })
+          : answerOf({ DescribeTemplateStatusSet: pageOf(templates, params) })
+      }
+      default:
+        return refusalOf('InvalidAction')
+    }
+  }
+
+  function send(params: Readonly<Record<string, unknown>>, at: number): ApiAnswer {
+    const { PhoneNumberSet: numbers, TemplateParamSet: values = [], SessionContext: context = '' } = params
+    const [phoneNumber = ''] = numbers as readonly string[]
+    const template = templates.find(each => String(each.TemplateId) === params['TemplateId'])
+    const whole = refusalToSend(options, params, template)
+    if (whole !== null) return refusalOf(whole)
+    const signName = textOf(params['SignName'])
+    const text = (template?.TemplateContent ?? '').replace(
+      /\{(\d+)\}/g,
+      (_, number: string) => (values as readonly string[])[Number(number) - 1] ?? '',
+    )
+    const message: TencentMessage = {
+      serialNo: `5000:${randomInt(1e12, 1e13)}`,
+      sessionContext: String(context),
+      phoneNumber,
+      signName,
+      templateId: String(params['TemplateId']),
+      body: signName === '' ? text : `【${signName}】${text}`,
+      at,
+    }
+    const ofNumber = /^\+[1-9]\d{6,14}$/.test(phoneNumber)
+      ? limitOf(options, messages, message)
+      : 'InvalidParameterValue.IncorrectPhoneNumber'
+    if (ofNumber !== null) return numberRefusalOf(phoneNumber, ofNumber)
+    remember(messages, message, keep)
+    options.onMessage?.(message)
+    const row = { SerialNo: message.serialNo, PhoneNumber: phoneNumber, Fee: 1, SessionContext: context }
+    const isoCode = phoneNumber.startsWith('+86') ? 'CN' : 'DEF'
+    return answerOf({
+      SendStatusSet: [{ ...row, Code: 'Ok', Message: 'send success', IsoCode: isoCode }],
+    })
+  }
+
+  const server = createApiServer({
+    read: (incoming, body) => readRequest(incoming, body, options, now()),
+    route,
+    fault: options.fault,
+    keep,
+  })
+  return { ...server, messages }
+}
+
+function readRequest(
+  { method, url, headers }: http.IncomingMessage,
+  body: string,
+  login: Pick<TencentStandInOptions, 'secretId' | 'secretKey'>,
+  at: number,
+): TencentRequest {
+  const { authorization = '', ...rest } = headers
+  let params: Readonly<Record<string, unknown>> = {}
+  let refusal = method === 'POST' && url === '/' ? null : 'UnsupportedProtocol'
+  try {
+    params = JSON.parse(body) as Readonly<Record<string, unknown>>
+  } catch {
+    refusal ??= 'InvalidParameter'
+  }
+  refusal = signatureFault(body, rest, authorization, login, at) ?? refusal
+  return { action: String(headers['x-tc-action'] ?? ''), params, headers: rest, refusal, at }
+}
+
+function signatureFault(
+  body: string,
+  headers: http.IncomingHttpHeaders,
+  authorization: string,
+  login: Pick<TencentStandInOptions, 'secretId' | 'secretKey'>,
+  at: number,
+): string | null {
+  const [, secretId, names = ''] =
+    /^TC3-HMAC-SHA256 Credential=([^/]+)\/[\d-]{10}\/sms\/tc3_request, SignedHeaders=([a-z;-]+), Signature=[0-9a-f]{64}$/.exec(
+      authorization,
+    ) ?? []
+  if (secretId === undefined) return 'AuthFailure.InvalidAuthorization'
+  if (secretId !== login.secretId) return 'AuthFailure.SecretIdNotFound'
+  const signed = Object.fromEntries(
+    names.split(';').map(name => [name, String(headers[name] ?? '').replace(/^([^:]+):\d+$/, '$1')]),
+  )
+  if (!('host' in signed) || !('content-type' in signed)) return 'AuthFailure.InvalidAuthorization'
+  const timestamp = Number(headers['x-tc-timestamp'])
+  if (signRequest(body, signed, timestamp, login) !== authorization) return 'AuthFailure.SignatureFailure'
+  if (Math.abs(at / 1000 - timestamp) > 300) return 'AuthFailure.SignatureExpire'
+  if (headers['x-tc-version'] !== '2021-01-11') return 'NoSuchVersion'
+  return headers['x-tc-region'] === undefined ? 'MissingParameter' : null
+}
+
+/** Why the whole request would be refused, as a code; null: it would not. */
+function refusalToSend(
+  { appId, signatures }: TencentStandInOptions,
+  params: Readonly<Record<string, unknown>>,
+  template: TencentTemplate | undefined,
+): string | null {
+  const { PhoneNumberSet: numbers, SmsSdkAppId, SignName: signName, TemplateParamSet: values = [] } = params
+  if (SmsSdkAppId !== appId) return 'UnauthorizedOperation.SmsSdkAppIdVerifyFail'
+  if (!Array.isArray(numbers) || numbers.length === 0) return 'MissingParameter.EmptyPhoneNumberSet'
+  const mainland = String(numbers[0]).startsWith('+86')
+  const signature = signatures.find(
+    each => each.SignName === signName && each.International === (mainland ? 0 : 1),
+  )
+  const unsigned = mainland || signName !== undefined
+  if (unsigned && signature?.StatusCode !== 0) return 'FailedOperation.SignatureIncorrectOrUnapproved'
+  if (template?.StatusCode !== 0) return 'FailedOperation.TemplateUnapprovedOrNotExist'
+  if (mainland && template.International === 1)
+    return 'UnsupportedOperation.GlobalTemplateToChineseMainlandPhone'
+  if (!mainland && template.International === 0)
+    return 'UnsupportedOperation.ChineseMainlandTemplateToGlobalPhone'
+  const list = Array.isArray(values) ? (values as readonly unknown[]) : []
+  const wanted = new Set(template.TemplateContent.match(/\{\d+\}/g)).size
+  if (list.length !== wanted) return 'FailedOperation.TemplateParamSetNotMatchApprovedTemplate'
+  const isCode = /验证码|code/i.test(template.TemplateContent)
+  if (list.some(value => typeof value !== 'string')) return 'InvalidParameter'
+  return isCode && list.some(value => !/^\d{0,6}$/.test(String(value)))
+    ? 'InvalidParameterValue.TemplateParameterFormatError'
+    : null
+}
+
+/** The limits of one number, as a code; null: it may have the message. */
+function limitOf(
+  { limits }: TencentStandInOptions,
+  messages: readonly TencentMessage[],
+  { phoneNumber, body, at }: TencentMessage,
+): string | null {
+  if (limits === undefined) return null
+  const before = messages.filter(each => each.phoneNumber === phoneNumber)
+  const same = before.filter(each => each.body === body && each.at > at - 30_000)
+  if (same.length >= limits.sameIn30s) return 'LimitExceeded.PhoneNumberThirtySecondLimit'
+  const today = before.filter(each => dayInChina(each.at) === dayInChina(at))
+  return today.length >= limits.day ? 'LimitExceeded.PhoneNumberDailyLimit' : null
+}
+
+function dayInChina(at: number): number {
+  return Math.floor((at / 3_600_000 + 8) / 24)
+}
+
+/** Reports on one number, newest first. */
+function findReports(
+  { namesContext = false, reportsAfterMs = 0 }: TencentStandInOptions,
+  messages: readonly TencentMessage[],
+  { PhoneNumber: number, BeginTime: begin, EndTime: end }: Readonly<Record<string, unknown>>,
+  at: number,
+): readonly Readonly<Record<string, unknown>>[] {
+  return messages
+    .filter(each => each.phoneNumber === number && each.at + reportsAfterMs <= at)
+    .filter(each => each.at / 1000 >= Number(begin) && each.at / 1000 <= Number(end ?? at))
+    .toReversed()
+    .map(each => ({
+      UserReceiveTime: Math.floor((each.at + reportsAfterMs) / 1000),
+      CountryCode: '86',
+      SubscriberNumber: each.phoneNumber.replace(/^\+86/, ''),
+      PhoneNumber: each.phoneNumber,
+      SerialNo: each.serialNo,
+      ReportStatus: 'SUCCESS',
+      Description: 'DELIVRD',
+      SessionContext: namesContext ? each.sessionContext : '',
+    }))
+}
+
+function pageOf<T extends { readonly International: number }>(
+  items: readonly T[],
+  { International, Limit = 10, Offset = 0 }: Readonly<Record<string, unknown>>,
+): readonly T[] {
+  const of = items.filter(each => each.International === International || each.International === 3)
+  return of.slice(Number(Offset), Number(Offset) + Number(Limit))
+}
+
+/** The delivery report of a message as Tencent pushes it, in an array. */
+export function reportOf(
+  message: TencentMessage,
+  code = 'DELIVRD',
+  namesContext = false,
+): Readonly<Record<string, unknown>> {
+  const received = new Date(message.at + 8 * 3_600_000 + 3000).toISOString()
+  return {
+    user_receive_time: received.slice(0, 19).replace('T', ' '),
+    nationcode: '86',
+    mobile: message.phoneNumber.replace(/^\+86/, ''),
+    report_status: code === 'DELIVRD' ? 'SUCCESS' : 'FAIL',
+    errmsg: code,
+    description: code === 'DELIVRD' ? '用户短信送达成功' : code,
+    sid: message.serialNo,
+    ...(namesContext && { ext: message.sessionContext }),
+  }
+}

@@ -1,0 +1,90 @@
+import { msUntilChinaMidnight } from '../china-time.ts'
+import { readRetryAfter, unreadableAnswer } from '../http-exchange.ts'
+import { objectOf, objectsOf, textOf } from '../json-answer.ts'
+import type { Outcome } from '../provider.ts'
+import { presentableReply } from '../reply.ts'
+import { createVerdictTable, outcomeOfVerdict, type Verdict } from '../verdict.ts'
+import type { TencentAnswer } from './api.ts'
+import published from './error-codes.json' with { type: 'json' }
+
+const HOUR = 3_600_000
+
+const listed = createVerdictTable(published.send, published.common.codes)
+const codes: readonly string[] = published.send.map(({ code }) => code)
+
+/** Of codes that are not listed, by the part before the dot; of all others the operator has something to mend. */
+const FAMILIES: Readonly<Record<string, Verdict>> = {
+  LimitExceeded: 'limit',
+  RequestLimitExceeded: 'later',
+  FailedOperation: 'ambiguous',
+  InternalError: 'ambiguous',
+}
+
+/**
+ * What a code means, of one number or of the whole request. Tencent spells some in several ways, and one of its own
+ * examples lacks the last letter.
+ */
+export function verdictOnCode(code: string): Verdict {
+  const cutOff =
+    code.includes('.') && codes.find(each => each.startsWith(code) && each.length - code.length <= 2)
+  return listed(code) ?? (cutOff ? listed(cutOff) : undefined) ?? FAMILIES[code.split('.')[0] ?? ''] ?? 'ours'
+}
+
+/** The code and the words of a refusal of the whole request; null: it was processed. */
+export function errorOf(answer: TencentAnswer): { readonly code: string; readonly message: string } | null {
+  const error = objectOf(answer.response?.['Error'])
+  return error === null ? null : { code: textOf(error['Code']), message: textOf(error['Message']) }
+}
+
+/**
+ * What an answer to SendSms came to. It is HTTP 200 whenever it was processed, a wrong signature included.
+ *
+ * @param to the number, E.164, which is also taken out of the words.
+ * @param secrets must not show up in the reply, such as the code.
+ * @param now ms since the epoch.
+ */
+export function tencentOutcome(
+  answer: TencentAnswer,
+  to: string,
+  secrets: readonly string[],
+  now: number,
+): Outcome {
+  const { status, retryAfter, response } = answer
+  if (status !== 200) return outcomeOfStatus(status, retryAfter, now)
+  const error = errorOf(answer)
+  const row = objectsOf(response?.['SendStatusSet']).find(each => each['PhoneNumber'] === to)
+  const code = error?.code ?? textOf(row?.['Code'])
+  if (code === '') return unreadableAnswer(status)
+  const verdict = verdictOnCode(code)
+  if (verdict === 'ok') {
+    const providerId = textOf(row?.['SerialNo'])
+    return { is: 'sent', reply: 'accepted', ...(providerId !== '' && { providerId }) }
+  }
+  const named = /^[\w.]{1,80}$/.test(code) ? code : 'unreadable-code'
+  const reply = presentableReply((error?.message ?? textOf(row?.['Message'])) || named, to, secrets)
+  if (verdict === 'limit') return { is: 'limit', code: named, reply, ...windowOf(code, now) }
+  const outcome = outcomeOfVerdict(verdict, named, reply)
+  if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
+  return { ...outcome, retryAfterMs: readRetryAfter(retryAfter, now), overload: 'requests' }
+}
+
+/** Something in front of the service failed, or answered in its place. */
+function outcomeOfStatus(status: number, retryAfter: string | undefined, now: number): Outcome {
+  const [code, reply] = [`http-${status}`, `HTTP ${status}`]
+  if (status >= 500) return { is: 'ambiguous', code, reply }
+  if (status !== 429) return { is: 'retry', whose: 'ours', code, reply }
+  const retryAfterMs = readRetryAfter(retryAfter, now)
+  return { is: 'retry', whose: 'later', code, reply, retryAfterMs, overload: 'requests' }
+}
+
+/** Whose limit it is, and how long it holds. An application's totals may be raised by the operator at any time. */
+function windowOf(
+  code: string,
+  now: number,
+): { readonly scope: 'number' | 'account'; readonly retryAfterMs: number } {
+  const untilMidnight = msUntilChinaMidnight(now)
+  const isOfNumber = /PhoneNumber|DeliveryFrequency/.test(code)
+  if (!isOfNumber) return { scope: 'account', retryAfterMs: Math.min(untilMidnight, HOUR) }
+  if (code.includes('ThirtySecond')) return { scope: 'number', retryAfterMs: 30_000 }
+  return { scope: 'number', retryAfterMs: code.includes('Daily') ? untilMidnight : HOUR }
+}

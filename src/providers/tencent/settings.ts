@@ -1,0 +1,57 @@
+import { missing, read, type SettingFault, text, type Values } from '../../settings/setting.ts'
+import { readApiUrl } from '../../settings/urls.ts'
+import type { HttpLimits } from '../http-exchange.ts'
+
+/** Settings of the enterprise's Tencent Cloud account. */
+export const tencentSettings = {
+  TENCENT_SECRET_ID: text({
+    minLength: 1,
+    meaning: 'Your Tencent Cloud key, of a CAM user that may only send SMS (docs/sms.md).',
+    example: 'AKIDexampleexampleexampleexample',
+  }),
+  TENCENT_SECRET_KEY: text({
+    minLength: 1,
+    secret: true,
+    meaning: "The key's secret.",
+    example: 'the-secret-of-the-tencent-key',
+  }),
+  TENCENT_SMS_APP_ID: text({
+    pattern: '^\\d{6,20}$',
+    form: 'the SdkAppId, digits only',
+    meaning: "The SMS application's SdkAppId.",
+    example: '1400006666',
+  }),
+  TENCENT_SMS_SIGN_NAME: text({
+    pattern: '^[^【】\\s]{2,64}$',
+    form: 'the approved signature without 【】 and blanks',
+    meaning: 'Your approved signature for the mainland, unless a template or plugin_id has its own.',
+    example: '示例科技',
+  }),
+  TENCENT_SMS_REGION: text({
+    pattern: '^[a-z]+-[a-z]+$',
+    form: 'a region such as ap-guangzhou',
+    default: 'ap-guangzhou',
+    meaning: 'Region that requests name, which has nothing to do with the recipients.',
+    example: 'ap-beijing',
+  }),
+  TENCENT_API_URL: read(readApiUrl, {
+    default: 'https://sms.tencentcloudapi.com',
+    meaning: "Tencent Cloud's SMS API.",
+    example: 'https://sms.intl.tencentcloudapi.com',
+  }),
+} as const
+
+/** Tencent answers within a second as a rule; its own SDK waits a minute, which is too long for a code. */
+export const TENCENT_LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
+
+/** What they lack when SMS goes by Tencent. */
+export function findTencentFaults(s: Partial<Values<typeof tencentSettings>>): readonly SettingFault[] {
+  const needed = {
+    TENCENT_SECRET_ID: 'SMS by Tencent need the API key of a CAM user',
+    TENCENT_SECRET_KEY: 'it belongs to TENCENT_SECRET_ID',
+    TENCENT_SMS_APP_ID: "SMS by Tencent need the application's SdkAppId",
+  } as const
+  return (Object.keys(needed) as (keyof typeof needed)[])
+    .filter(name => s[name] === undefined)
+    .map(name => missing(name, needed[name]))
+}

@@ -1,0 +1,96 @@
+import t, { type Test } from 'tap'
+import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent/server.ts'
+import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
+import { tencent } from '../../../src/providers/tencent/module.ts'
+import { enough, faultsIn, load } from '../../config/settings.ts'
+import { APP_ID, LOGIN, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
+
+const byTencent = {
+  ...enough,
+  TWILIO_ACCOUNT_SID: '',
+  TWILIO_AUTH_TOKEN: '',
+  TWILIO_FROM: '',
+  TENCENT_SECRET_ID: LOGIN.secretId,
+  TENCENT_SECRET_KEY: LOGIN.secretKey,
+  TENCENT_SMS_APP_ID: APP_ID,
+  TENCENT_SMS_SIGN_NAME: SIGN_NAME,
+}
+
+const code: MappedTemplate = {
+  kind: 'login-code',
+  region: 'mainland',
+  template: '1110',
+  params: ['code', 'minute'],
+}
+const mappedTo = (mapped: readonly MappedTemplate[], signatures: readonly string[] = []): SmsTemplates => ({
+  ...templatesOf(),
+  mapped: () => mapped,
+  signatures: () => signatures,
+})
+
+async function runCheck(
+  t: Test,
+  templates: SmsTemplates,
+  options: Partial<TencentStandInOptions> = {},
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const server = await startTencentServer(options)
+  const config = load({ ...byTencent, TENCENT_API_URL: server.url, ...settings })
+  const provider = await tencent.open(config, { clock: { now: Date.now }, limits: tencent.limits, templates })
+  if (provider === undefined) throw new Error('SMS is on')
+  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
+  return { server, provider, results: await tencent.check(config, provider, templates) }
+}
+
+t.test('its settings make a provider, and what they lack is said', async t => {
+  const { provider, server } = await runCheck(t, mappedTo([code]), {}, { TENCENT_SMS_REGION: 'ap-beijing' })
+  t.match(await provider.send(sms(), new AbortController().signal), { is: 'sent' })
+  t.equal(server.standIn.requests.at(-1)?.headers['x-tc-region'], 'ap-beijing')
+  t.match(faultsIn({ ...byTencent, TENCENT_SECRET_KEY: '' }), [/^TENCENT_SECRET_KEY is missing/])
+  t.match(faultsIn({ ...byTencent, TENCENT_SMS_APP_ID: '' }), [/^TENCENT_SMS_APP_ID is missing/])
+  t.match(faultsIn({ ...byTencent, TENCENT_SMS_APP_ID: 'app' }), [/^TENCENT_SMS_APP_ID .*digits/])
+  t.match(faultsIn({ ...byTencent, TENCENT_API_URL: 'ftp://x' }), [/^TENCENT_API_URL .*https/])
+})
+
+t.test('check says of each signature and template whether it is approved and filed, and fits', async t => {
+  const { results } = await runCheck(
+    t,
+    mappedTo(
+      [
+        code,
+        { ...code, template: '1111', params: ['code'] },
+        { ...code, template: '1112', params: ['code'] },
+        { ...code, template: '1113', params: ['name'], kind: 'device-offline', region: 'abroad' },
+        { ...code, params: ['code'] },
+      ],
+      ['待审科技', '未报备'],
+    ),
+  )
+  t.match(results, [
+    { about: 'tencent', is: 'ok', what: 'the key works' },
+    { about: `tencent signature ${SIGN_NAME}`, is: 'ok' },
+    { about: /待审科技/, is: 'fail', what: 'is under review' },
+    { about: /未报备/, is: 'fail', what: /refused, or is not filed/ },
+    { about: 'tencent template 1110', is: 'ok' },
+    { is: 'fail', what: 'it is for numbers abroad' },
+    { is: 'fail', what: /not in force yet/ },
+    { is: 'ok', what: 'approved, for device-offline abroad' },
+    { is: 'fail', what: 'its text has the variables 1, 2, the mapping gives 1' },
+    { about: 'tencent limits', is: 'ok', what: /2 SMS a day/ },
+    { about: 'receipts', is: 'warn', next: /PUBLIC_URL/ },
+  ])
+})
+
+t.test('an individual’s account may not ask; a wrong key says so alone', async t => {
+  const blind = await runCheck(t, mappedTo([code]), { individual: true })
+  t.match(blind.results, [
+    { is: 'ok', what: /may not list/ },
+    { is: 'warn', what: /cannot know whether its signatures are approved/ },
+    { is: 'warn', what: /cannot know whether its templates are approved/ },
+    {},
+    {},
+  ])
+  const wrong = await runCheck(t, mappedTo([code]), {}, { TENCENT_SECRET_KEY: 'canary-wrong' })
+  t.match(wrong.results, [{ is: 'fail', what: /SignatureFailure/, next: /TENCENT_SECRET_KEY/ }])
+  t.notMatch(JSON.stringify(wrong.results), /canary/)
+})

@@ -1,0 +1,205 @@
+import t, { type Test } from 'tap'
+import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
+import { numberRefusalOf, REFUSALS } from '../../../sandbox/carriers/tencent/answers.ts'
+import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent/server.ts'
+import type { Outcome } from '../../../src/providers/provider.ts'
+import published from '../../../src/providers/tencent/error-codes.json' with { type: 'json' }
+import { verdictOnCode } from '../../../src/providers/tencent/outcome.ts'
+import type { TencentSettings } from '../../../src/providers/tencent/provider.ts'
+import { NUMBER, openTencent, refuse, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
+
+const never = new AbortController().signal
+
+async function start(
+  t: Test,
+  settings: Partial<TencentSettings> = {},
+  options: Partial<TencentStandInOptions> = {},
+) {
+  const server = await startTencentServer(options)
+  const provider = openTencent(server.url, settings)
+  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
+  return { server, provider, send: async (message = sms()) => provider.send(message, never) }
+}
+
+t.test('what it asks for', async t => {
+  const { server, send, provider } = await start(t)
+  const message = sms()
+  t.match(await send(message), { is: 'sent', reply: 'accepted', providerId: /^5000:/ })
+  t.match(server.standIn.requests[0], {
+    action: 'SendSms',
+    refusal: null,
+    params: {
+      PhoneNumberSet: [NUMBER],
+      SmsSdkAppId: '1400006666',
+      TemplateId: '1110',
+      SignName: SIGN_NAME,
+      TemplateParamSet: ['607182', '5'],
+      SessionContext: message.id,
+    },
+  })
+  t.equal(server.standIn.messages[0]?.body, '【示例科技】验证码607182，5分钟内有效。')
+  t.match(await provider.verify(), { ok: true })
+})
+
+t.test('abroad, without the signature of the mainland', async t => {
+  const { server, send } = await start(t, {
+    templates: templatesOf({ template: '1111', params: ['607182'] }),
+  })
+  t.match(await send(sms({ to: '+85251234567', country: 'HK' })), { is: 'sent' })
+  t.notHas(server.standIn.requests[0]?.params, { SignName: String })
+})
+
+t.test('an answer of the API means', async t => {
+  const { server, send } = await start(t)
+  const plain = (status: number, body: string, headers = {}): CarrierFault => ({
+    is: 'answer',
+    status,
+    body,
+    headers,
+  })
+  const inRow = (code: string): CarrierFault => ({ is: 'answer', ...numberRefusalOf(NUMBER, code) })
+  const ambiguous = { is: 'ambiguous' }
+  const ours = { is: 'retry', whose: 'ours' }
+  const cutOff = 'FailedOperation.TemplateParamSetNotMatchApprovedTemplat'
+  const rows: readonly (readonly [CarrierFault, object])[] = [
+    [
+      inRow('LimitExceeded.PhoneNumberThirtySecondLimit'),
+      { is: 'limit', scope: 'number', retryAfterMs: 30_000 },
+    ],
+    [
+      refuse('LimitExceeded.PhoneNumberOneHourLimit'),
+      { is: 'limit', scope: 'number', retryAfterMs: 3_600_000 },
+    ],
+    [inRow('LimitExceeded.PhoneNumberDailyLimit'), { is: 'limit', scope: 'number' }],
+    [refuse('LimitExceeded.AppDailyLimit'), { is: 'limit', scope: 'account' }],
+    [refuse('LimitExceeded.NewPhoneNumberRule'), { is: 'limit', scope: 'number' }],
+    [refuse('LimitExceeded.NewRule'), { is: 'limit', scope: 'account' }],
+    [refuse('RequestLimitExceeded.UinLimitExceeded'), { is: 'retry', whose: 'later', overload: 'requests' }],
+    [inRow(cutOff), { ...ours, code: cutOff }],
+    [inRow('FailedOperation.New'), ambiguous],
+    [refuse('InternalError.New'), ambiguous],
+    [refuse('NewFamily.New'), ours],
+    [inRow('OK'), ours],
+    [inRow('O'), ours],
+    [{ is: 'answer', ...numberRefusalOf('+8613700000000', 'Ok') }, ambiguous],
+    [plain(200, '{"Response":{"SendStatusSet":[]}}'), ambiguous],
+    [plain(200, '{"Response":{"SendStatusSet":null,"RequestId":"x"}}'), ambiguous],
+    [plain(200, '{"Response":[]}'), ambiguous],
+    [plain(200, '<html>'), ambiguous],
+    [plain(200, ''), ambiguous],
+    [plain(500, ''), ambiguous],
+    [plain(503, '{"Response":{"Error":{"Code":"RequestLimitExceeded"}}}'), ambiguous],
+    [plain(403, '<html>'), { ...ours, code: 'http-403' }],
+    [plain(302, ''), { ...ours, code: 'http-302' }],
+    [plain(429, '', { 'retry-after': '3' }), { is: 'retry', whose: 'later', retryAfterMs: 3000 }],
+    [plain(200, 'x'.repeat(300 * 1024)), ambiguous],
+    [{ is: 'half' }, ambiguous],
+  ]
+  for (const [fault, expected] of rows) {
+    server.fault = () => fault
+    t.match(await send(), expected, JSON.stringify(fault).slice(0, 160))
+  }
+})
+
+t.test('every published code has an outcome, in a row and of the whole request alike', async t => {
+  const { server, send } = await start(t)
+  t.ok(REFUSALS.length > 70)
+  const said = (outcome: Outcome) =>
+    outcome.is === 'rejected' ? outcome.why : outcome.is === 'retry' ? outcome.whose : outcome.is
+  for (const { code } of REFUSALS) {
+    const { verdict } = [...published.send, ...published.common.codes].find(each => each.code === code) ?? {}
+    server.fault = () => refuse(code)
+    t.equal(said(await send()), verdict, code)
+    server.fault = () => ({ is: 'answer', ...numberRefusalOf(NUMBER, code) })
+    t.equal(said(await send()), verdict, code)
+    t.equal(verdictOnCode(code), verdict)
+  }
+})
+
+t.test('what does not fit is not sent', async t => {
+  const listed = (...params: string[]) => templatesOf({ params })
+  const rows: readonly (readonly [Partial<TencentSettings>, RegExp, Parameters<typeof sms>[0]?])[] = [
+    [
+      { templates: { templateFor: () => ({ why: 'no template for this kind' }) } },
+      /^no template for this kind$/,
+    ],
+    [{ signName: undefined }, /has no signature: set TENCENT_SMS_SIGN_NAME/],
+    [{ templates: templatesOf({ params: { code: '607182' } }) }, /must be a list/],
+    [{}, /parameter 1 of the template takes at most 6 digits/, { params: { code: '6071823', minute: '5' } }],
+    [{}, /at most 6 digits/, { params: { code: '60718A', minute: '5' } }],
+    [
+      {},
+      /parameter 2 of the template takes at most 6 digits/,
+      { params: { code: '607182', minute: 'five' } },
+    ],
+    [{}, /parameter 2 of the template is empty/, { params: { code: '607182' } }],
+    [{ templates: listed('https://x/y') }, /may not hold a link/],
+  ]
+  const { server, send } = await start(t, { templates: templatesOf({ params: {} }) })
+  for (const [settings, why, changes] of rows) {
+    const provider = openTencent(server.url, settings)
+    t.match(provider.fits?.(sms(changes)), why)
+    t.notMatch(provider.fits?.(sms(changes)), /6071|five/)
+    await provider.close()
+  }
+  const provider = openTencent(server.url, { templates: listed('Pump 3 in hall 7') })
+  t.equal(provider.fits?.(sms({ params: {} })), null, 'a template without a code takes words')
+  await provider.close()
+  t.match(await send(), { is: 'retry', whose: 'ours', code: 'no-template', untouched: true })
+  t.equal(server.standIn.requests.length, 0)
+})
+
+t.test('after a lost answer a report that names us tells that it was accepted', async t => {
+  const { server, provider, send } = await start(t, {}, { namesContext: true })
+  server.fault = () => ({ is: 'reset', accept: true })
+  const [lost, other] = [sms(), sms()]
+  t.match(await send(lost), { is: 'ambiguous' })
+  server.fault = undefined
+  const since = Date.now() - 1000
+  t.match(await provider.lookUp?.(lost, since, never), { is: 'accepted', providerId: /^5000:/ })
+  t.match(await provider.lookUp?.(other, since, never), { is: 'not-known', reply: /no report yet/ })
+  t.match(await provider.lookUp?.(lost, Date.now() + 600_000, never), { is: 'not-known' })
+  server.fault = () => refuse('AuthFailure.UnauthorizedOperation')
+  t.match(await provider.lookUp?.(lost, since, never), { is: 'unreachable', reply: /UnauthorizedOperation/ })
+  server.fault = () => ({ is: 'answer', status: 502, body: '' })
+  t.match(await provider.lookUp?.(lost, since, never), { is: 'unreachable', reply: 'HTTP 502' })
+})
+
+t.test('a report that names nobody is taken for nobody’s, and one that is missing for nothing', async t => {
+  const silent = await start(t)
+  const message = sms()
+  await silent.send(message)
+  t.match(await silent.provider.lookUp?.(message, Date.now() - 1000, never), {
+    is: 'not-known',
+    reply: /SessionContext/,
+  })
+  const slow = await start(t, {}, { namesContext: true, reportsAfterMs: 60_000 })
+  await slow.send(message)
+  t.match(await slow.provider.lookUp?.(message, Date.now() - 1000, never), { is: 'not-known' })
+})
+
+t.test('the limits of a number, and a signature of each kind of wrong', async t => {
+  let now = Date.UTC(2026, 0, 15, 4)
+  const wall = () => now
+  const clock = { now: wall }
+  const limits = { sameIn30s: 1, day: 2 }
+  const { send, server } = await start(t, { wall, clock }, { limits, now: wall })
+  const message = () => sms({ expiresAt: now + 60_000 })
+  t.match(await send(message()), { is: 'sent' })
+  t.match(await send(message()), { is: 'limit', retryAfterMs: 30_000 })
+  now += 31_000
+  t.match(await send(message()), { is: 'sent' })
+  now += 31_000
+  const untilMidnight = Date.UTC(2026, 0, 15, 16) - now
+  t.match(await send(message()), { is: 'limit', retryAfterMs: untilMidnight })
+  for (const [settings, code] of [
+    [{ secretId: 'other', wall, clock }, 'AuthFailure.SecretIdNotFound'],
+    [{ secretKey: 'other', wall, clock }, 'AuthFailure.SignatureFailure'],
+    [{ wall: () => now - 6 * 60_000, clock }, 'AuthFailure.SignatureExpire'],
+  ] as const) {
+    const provider = openTencent(server.url, settings)
+    t.match(await provider.send(message(), never), { is: 'retry', whose: 'ours', code })
+    t.match(await provider.verify(), { ok: false, detail: new RegExp(code) })
+    await provider.close()
+  }
+})

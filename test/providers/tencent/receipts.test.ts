@@ -1,0 +1,56 @@
+import t from 'tap'
+import { reportOf } from '../../../sandbox/carriers/tencent/server.ts'
+import published from '../../../src/providers/tencent/error-codes.json' with { type: 'json' }
+import { createTencentReceipts } from '../../../src/providers/tencent/receipts.ts'
+
+const ID = 'b'.repeat(32)
+const source = createTencentReceipts(['key'])
+const parse = (body: unknown) => source.parseReports({ headers: {}, body, query: '' })
+const message = {
+  serialNo: '5000:1045710669157053657849499619',
+  sessionContext: ID,
+  phoneNumber: '+8613711112222',
+  signName: 'x',
+  templateId: '1110',
+  body: '',
+  at: 0,
+}
+
+t.test('where reports come, and what Tencent wants to read', async t => {
+  t.match(source, {
+    path: '/receipt/tencent',
+    keys: ['key'],
+    format: 'json',
+    taken: { result: 0, errmsg: 'OK' },
+  })
+})
+
+t.test('reports in one request, with our id or without', async t => {
+  t.same(parse([reportOf(message, 'DELIVRD', true), reportOf(message, 'MI:0022')]), [
+    { providerId: message.serialNo, id: ID, status: 'delivered', errorCode: null },
+    { providerId: message.serialNo, id: undefined, status: 'undelivered', errorCode: 'MI:0022' },
+  ])
+})
+
+t.test('every published code of a report makes a status, and is kept as it is', async t => {
+  const codes = published.receipt.groups.flatMap(group =>
+    group.codes.map(code => [code, group.verdict] as const),
+  )
+  t.ok(codes.length > 200)
+  for (const [code, verdict] of codes) {
+    t.ok(Object.hasOwn(published.verdicts, verdict), code)
+    const delivered = verdict === 'ok'
+    t.match(parse([reportOf(message, code)]), [
+      { status: delivered ? 'delivered' : 'undelivered', errorCode: delivered ? null : code },
+    ])
+  }
+  t.match(parse([reportOf(message, 'BWLIST _006')]), [{ errorCode: 'BWLIST_006' }])
+})
+
+t.test('what is none is nothing', async t => {
+  for (const body of [null, 'x', 7, {}, [null, 1, 'x', [], {}], [{ report_status: 'FAIL' }], [{ sid: {} }]])
+    t.same(parse(body), [])
+  t.match(parse([{ sid: 7, ext: '../x', report_status: 1, errmsg: [] }]), [
+    { providerId: '7', id: undefined, status: 'undelivered', errorCode: null },
+  ])
+})
