@@ -4,20 +4,26 @@ import type { Content } from '../messages/message.ts'
 export type RenderCache<T> = (content: Content, words: object, key: string, make: () => T) => T
 
 /**
- * What the recipients of one callback have in common is made once: they share one content, and are rendered one after
- * the other without a pause. The latest value alone is kept, and only for as long as that takes, since it may hold a
- * code or a link.
+ * What the recipients of one callback have in common is made once, and what those of one country have in common once for
+ * each: they share one content, and are rendered one after the other without a pause. The latest content alone is kept,
+ * and only for as long as that takes, since it may hold a code or a link.
  */
 export function createRenderCache<T>(): RenderCache<T> {
-  let latest: { content: Content; words: object; key: string; value: T } | undefined
+  let latest: { readonly content: Content; readonly words: object; readonly made: Map<string, T> } | undefined
   const forget = () => {
     latest = undefined
   }
   return (content, words, key, make) => {
-    if (latest?.content === content && latest.words === words && latest.key === key) return latest.value
-    const value = make()
-    latest = { content, words, key, value }
-    queueMicrotask(forget)
+    if (latest?.content !== content || latest.words !== words) {
+      latest = { content, words, made: new Map() }
+      queueMicrotask(forget)
+    }
+    const { made } = latest
+    let value = made.get(key)
+    if (value === undefined) {
+      value = make()
+      made.set(key, value)
+    }
     return value
   }
 }

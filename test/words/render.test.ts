@@ -77,6 +77,7 @@ t.test(
     const [one, other, words] = [{ params: {}, words: 'ours' }, { params: {}, words: 'ours' }, {}] as const
     t.same([shared(one, words, 'a', make), shared(one, words, 'a', make)], [1, 1])
     t.equal(shared(one, words, 'b', make), 2)
+    t.equal(shared(one, words, 'a', make), 1, 'recipients of two countries in turn')
     t.equal(shared(other, words, 'b', make), 3)
     t.equal(shared(other, {}, 'b', make), 4)
     t.equal(shared(one, words, 'a', make), 5)
