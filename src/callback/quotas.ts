@@ -5,9 +5,10 @@ import { mailboxOf } from './address.ts'
 
 const MINUTE = 60_000
 const TEN_MINUTES = 10 * MINUTE
-const DAY = 24 * 60 * MINUTE
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 
-const PER_RECIPIENT = ['recipient-10m', 'recipient-day'] as const
+const PER_RECIPIENT = ['recipient-10m', 'recipient-day', 'alarm-recipient-hour'] as const
 
 /** The quotas of each channel, by the names in answers, metrics and the log. */
 export const QUOTA_NAMES = {
@@ -20,6 +21,7 @@ type QuotaName = (typeof QUOTA_NAMES)[keyof typeof QUOTA_NAMES][number]
 export interface QuotaLimits {
   readonly recipientPer10Minutes: number
   readonly recipientPerDay: number
+  readonly alarmRecipientPerHour: number
   readonly smsPrefixPer10Minutes: number
   readonly smsCountryPerDay: number
   readonly channel: Readonly<Record<'email' | 'sms', { readonly perMinute: number; readonly perDay: number }>>
@@ -28,8 +30,8 @@ export interface QuotaLimits {
 /**
  * Makes the list of counters that one message draws on.
  *
- * Per recipient and kind: codes and links only, so that nobody is flooded with them; an alarm is never held back by
- * it. Of an address its mailbox counts, however it is written. Per number prefix
+ * Per recipient and kind: codes and links, so that nobody is flooded with them; alarms have a brake of their own, wide
+ * enough for any device but one that has gone mad. Of an address its mailbox counts, however it is written. Per number prefix
  * (less its last four digits): ranges that are called to be paid for it. Per country and per channel: brakes for the
  * whole account; a channel's warns from half of it on, while there is time to look.
  *
@@ -39,21 +41,32 @@ export function createQuotas(
   limits: QuotaLimits,
   keys: Pick<KeyedHashes, 'bucketHash'>,
 ): (message: NewMessage, country: string | undefined) => readonly Charge[] {
-  const { recipientPer10Minutes, recipientPerDay, smsPrefixPer10Minutes, smsCountryPerDay } = limits
+  const {
+    recipientPer10Minutes,
+    recipientPerDay,
+    alarmRecipientPerHour,
+    smsPrefixPer10Minutes,
+    smsCountryPerDay,
+  } = limits
   return ({ channel, kind, purpose, recipient }, country) => {
     const charges: (Charge & { readonly quota: QuotaName })[] = []
+    const person = () =>
+      keys.bucketHash('recipient', channel, channel === 'email' ? mailboxOf(recipient) : recipient, kind)
     if (purpose !== 'alarm' && (recipientPer10Minutes > 0 || recipientPerDay > 0)) {
-      const bucket = keys.bucketHash(
-        'recipient',
-        channel,
-        channel === 'email' ? mailboxOf(recipient) : recipient,
-        kind,
-      )
+      const bucket = person()
       charges.push(
         { quota: 'recipient-10m', bucket, windowMs: TEN_MINUTES, limit: recipientPer10Minutes },
         { quota: 'recipient-day', bucket, windowMs: DAY, limit: recipientPerDay },
       )
     }
+    if (purpose === 'alarm' && alarmRecipientPerHour > 0)
+      charges.push({
+        quota: 'alarm-recipient-hour',
+        bucket: person(),
+        windowMs: HOUR,
+        limit: alarmRecipientPerHour,
+        warnAt: Math.ceil(alarmRecipientPerHour / 2),
+      })
     if (channel === 'sms') {
       if (smsPrefixPer10Minutes > 0) {
         const bucket = keys.bucketHash('prefix', recipient.slice(0, -4))

@@ -66,6 +66,7 @@ export function quotaLimits(config: Config): QuotaLimits {
   return {
     recipientPer10Minutes: config.QUOTA_RECIPIENT_PER_10_MINUTES,
     recipientPerDay: config.QUOTA_RECIPIENT_PER_DAY,
+    alarmRecipientPerHour: config.QUOTA_ALARM_RECIPIENT_PER_HOUR,
     smsPrefixPer10Minutes: config.QUOTA_SMS_PREFIX_PER_10_MINUTES,
     smsCountryPerDay: config.QUOTA_SMS_COUNTRY_PER_DAY,
     channel: {

@@ -4,18 +4,12 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { countSegments } from '../../src/messages/sms-segments.ts'
-import { mailBody, shown, smsBody, startRig } from '../rigs/service.ts'
+import { mailBody, NO_QUOTAS, shown, smsBody, startRig } from '../rigs/service.ts'
 
 const KNOWN_CODES = {
   email: [0, 4002011, 4002012],
   sms: [0, 4002001, 4002002, 4002003],
 } as const
-
-const unlimited = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
-  QUOTA_RECIPIENT_PER_DAY: 'off',
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
-}
 
 t.test('prototypes, depth, size and what is no JSON are refused, and say nothing of what came', async t => {
   const rig = await startRig(t)
@@ -124,7 +118,7 @@ t.test('no Content-Type, an empty one and a blank one all mean JSON', async t =>
 })
 
 t.test('the largest and the nastiest bodies are answered within 50 ms', async t => {
-  const rig = await startRig(t, unlimited)
+  const rig = await startRig(t, NO_QUOTAS)
   const fill = (text: string) => text.repeat(Math.floor(64_000 / text.length))
   const bodies = [
     fill('['),
@@ -257,7 +251,7 @@ t.test('a link goes out as it came, with its host beside it, or not at all', asy
 })
 
 t.test('a code is one segment where the operator wants to pay for one', async t => {
-  const rig = await startRig(t, { SMS_MAX_SEGMENTS: '1', ...unlimited })
+  const rig = await startRig(t, { SMS_MAX_SEGMENTS: '1', ...NO_QUOTAS })
   t.equal((await rig.post('sms', smsBody())).errCode, 0)
   for (const code of ['1'.repeat(160), '码'.repeat(70), '🌍'.repeat(40)]) {
     const answer = await rig.post('sms', smsBody({}, { code }))
@@ -277,7 +271,7 @@ t.test('a code is one segment where the operator wants to pay for one', async t 
 })
 
 t.test('whatever a body holds: an answer of the contract, never a fault', async t => {
-  const rig = await startRig(t, unlimited)
+  const rig = await startRig(t, NO_QUOTAS)
   const words = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.constantFrom(

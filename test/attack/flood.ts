@@ -4,7 +4,7 @@ import { Agent, request } from 'undici'
 import { callbackKeys } from '../../src/callback/key.ts'
 import type { AttackName, AttackOrder } from '../rigs/attacker.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
-import { CORP_ID, type Sinks, SMS_TOKEN, smsBody, startSinks } from '../rigs/service.ts'
+import { CORP_ID, NO_QUOTAS, type Sinks, SMS_TOKEN, smsBody, startSinks } from '../rigs/service.ts'
 
 export const ATTACKS: readonly AttackName[] = [
   'slow heads',
@@ -101,9 +101,7 @@ export async function flood(t: Test, { attacks, again, openMs, probeMs, p99Ms }:
   const sinks: Sinks = await startSinks(t)
   const service = await startProcess(t, {
     ...sinks.settings,
-    QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
-    QUOTA_RECIPIENT_PER_DAY: 'off',
-    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+    ...NO_QUOTAS,
     ...AS_IN_THE_IMAGE,
   })
   const noise = () => service.stdout().split('\n').filter(isNoise).length

@@ -1,9 +1,8 @@
 import t from 'tap'
 import { startProcess } from '../rigs/process.ts'
-import { startSinks } from '../rigs/service.ts'
+import { NO_QUOTAS, startSinks } from '../rigs/service.ts'
 import { AS_IN_THE_IMAGE } from './flood.ts'
 import { playNewcomers, sources } from './newcomers.ts'
-import { NO_QUOTAS } from './pairs.ts'
 
 /** What the thousand unauthenticated connections and their TLS may take, MB. */
 const MOST_GROWN = 100

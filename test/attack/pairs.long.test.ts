@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startProcess } from '../rigs/process.ts'
-import { startSinks } from '../rigs/service.ts'
-import { NO_QUOTAS, playPairs } from './pairs.ts'
+import { NO_QUOTAS, startSinks } from '../rigs/service.ts'
+import { playPairs } from './pairs.ts'
 
 for (const TLS of ['on', 'off'])
   t.test(`ten thousand refused requests, a right one after each, TLS=${TLS}: none is hung up on`, async t => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startProcess } from '../rigs/process.ts'
-import { startSinks } from '../rigs/service.ts'
-import { NO_QUOTAS, playPairs } from './pairs.ts'
+import { NO_QUOTAS, startSinks } from '../rigs/service.ts'
+import { playPairs } from './pairs.ts'
 
 t.test('who waited for the answer to a refused request is never hung up on', async t => {
   const sinks = await startSinks(t)

@@ -5,15 +5,6 @@ import { CORP_ID, SMS_TOKEN, smsBody } from '../rigs/service.ts'
 
 const { current } = callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN })
 
-/** The pairs are to the same number, as fast as they go. */
-export const NO_QUOTAS = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
-  QUOTA_RECIPIENT_PER_DAY: 'off',
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
-  QUOTA_SMS_PER_MINUTE: 'off',
-  QUOTA_SMS_PER_DAY: 'off',
-}
-
 export interface PairsOrder {
   readonly url: string
   readonly pairs: number

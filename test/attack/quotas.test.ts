@@ -68,7 +68,7 @@ t.test('one recipient gets five links in ten minutes, whatever case the address 
   t.equal(rig.smtp.mails.length, 5)
 })
 
-t.test('an alarm is never held back', async t => {
+t.test('an alarm is not held back by the quotas of codes and links', async t => {
   const rig = await startRig(t, { QUOTA_RECIPIENT_PER_10_MINUTES: '1', QUOTA_RECIPIENT_PER_DAY: '1' })
   for (let n = 0; n < 30; n += 1) {
     const alarm = { type: 8, username: 'Ann', productName: `Pump ${n}`, url: null }
@@ -78,6 +78,36 @@ t.test('an alarm is never held back', async t => {
   t.equal((await link(rig)).errCode, 0)
   t.ok(isOverQuota(await link(rig)), 'while links are')
 })
+
+t.test(
+  'by default every brake is on: nobody floods one person with alarms, nor spends the account',
+  async t => {
+    const rig = await startRig(t, { MAX_RECIPIENTS: '1000' })
+    const alarm = (n: number, to: string) =>
+      rig.post(
+        'email',
+        mailBody({ to, subject: `Alarm ${n}` }, { type: 8, username: 'Ann', productName: `Pump ${n}` }),
+      )
+    const answers = await Promise.all(Array.from({ length: 130 }, (_, n) => alarm(n, 'ann@example.com')))
+    const sent = answers.filter(({ errCode }) => errCode === 0).length
+    // Two hours meet in the middle of the test at worst.
+    t.ok(sent >= 100 && sent <= 101, `${sent} of 130 alarms`)
+    t.ok(answers.filter(isOverQuota).length >= 29)
+    t.equal((await alarm(1, 'bob@example.com')).errCode, 0, 'others are told')
+    const loud = () => rig.events().filter(({ event }) => event === 'near-quota')
+    t.match(loud(), [{ level: 40, channel: 'email', quota: 'alarm-recipient-hour' }], 'half of it is loud')
+
+    // Numbers of ranges of their own, as a forger makes them up.
+    const to = Array.from({ length: 800 }, (_, n) => `138${String(n * 10_000 + 7).padStart(8, '0')}`).join(
+      ',',
+    )
+    const many = await sms(rig, { to })
+    t.equal(many.errCode, 0)
+    const passed = rig.twilio.messages.length
+    t.ok(passed >= 600 && passed <= 602, `${passed} SMS of 800`)
+    t.match(loud()[1], { channel: 'sms', quota: 'sms-minute' })
+  },
+)
 
 t.test('numbers that differ only in their last four digits share a quota', async t => {
   const rig = await startRig(t, { MAX_RECIPIENTS: '100' })
@@ -93,7 +123,13 @@ t.test('numbers that differ only in their last four digits share a quota', async
 })
 
 t.test('the brakes for a country and a whole channel', async t => {
-  const rig = await startRig(t, { QUOTA_SMS_COUNTRY_PER_DAY: '3', SMS_COUNTRIES: 'CN, SG' })
+  const rig = await startRig(t, {
+    QUOTA_SMS_COUNTRY_PER_DAY: '3',
+    SMS_COUNTRIES: 'CN, SG',
+    // They are counted from when they are set, below.
+    QUOTA_SMS_PER_DAY: 'off',
+    QUOTA_SMS_PER_MINUTE: 'off',
+  })
   const to = (n: number) => ({ to: `138${String(n).padStart(8, '0')}` })
   for (let n = 0; n < 3; n += 1) t.equal((await sms(rig, to(n * 10_000))).errCode, 0)
   t.ok(isOverQuota(await sms(rig, to(40_000))))

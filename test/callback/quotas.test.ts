@@ -7,6 +7,7 @@ const DAY = 24 * 60 * MINUTE
 const limits: QuotaLimits = {
   recipientPer10Minutes: 5,
   recipientPerDay: 20,
+  alarmRecipientPerHour: 9,
   smsPrefixPer10Minutes: 50,
   smsCountryPerDay: 7,
   channel: { email: { perMinute: 11, perDay: 12 }, sms: { perMinute: 13, perDay: 15 } },
@@ -14,6 +15,7 @@ const limits: QuotaLimits = {
 const off: QuotaLimits = {
   recipientPer10Minutes: 0,
   recipientPerDay: 0,
+  alarmRecipientPerHour: 0,
   smsPrefixPer10Minutes: 0,
   smsCountryPerDay: 0,
   channel: { email: { perMinute: 0, perDay: 0 }, sms: { perMinute: 0, perDay: 0 } },
@@ -57,8 +59,14 @@ t.test('an SMS draws on all of them, each with its own window and limit', async 
   )
   t.same(
     charges(message('email', 'a@x.test', 'alarm'), undefined).map(({ quota }) => quota),
-    ['email-minute', 'email-day'],
-    'an alarm is held back by none of its recipient',
+    ['alarm-recipient-hour', 'email-minute', 'email-day'],
+    'an alarm is held back by none of the quotas of codes and links',
+  )
+  const alarm = message('sms', '+8613800138000', 'alarm')
+  t.match(charges(alarm, 'CN')[0], { windowMs: 60 * MINUTE, limit: 9, warnAt: 5 })
+  t.not(
+    bucketOf(alarm, 'alarm-recipient-hour'),
+    bucketOf({ ...alarm, kind: 'other' }, 'alarm-recipient-hour'),
   )
   t.same(createQuotas(off, { bucketHash: () => 'x' })(message('sms', '+8613800138000'), 'CN'), [])
 })

@@ -222,9 +222,19 @@ t.test('money and links: what is open is said', async t => {
     ...env,
     QUOTA_SMS_PER_DAY: 'off',
     QUOTA_EMAIL_PER_DAY: 'off',
+    QUOTA_SMS_PER_MINUTE: 'off',
+    QUOTA_EMAIL_PER_MINUTE: 'off',
+    QUOTA_ALARM_RECIPIENT_PER_HOUR: 'off',
     SMS_COUNTRIES: '*',
   })
   t.match(lines.join('\n'), /warn quotas: nothing limits all SMS of a day → set QUOTA_SMS_PER_DAY/)
+  for (const name of ['QUOTA_SMS_PER_MINUTE', 'QUOTA_EMAIL_PER_MINUTE', 'QUOTA_ALARM_RECIPIENT_PER_HOUR'])
+    t.match(
+      lines.join('\n'),
+      new RegExp(`warn quotas: nothing limits .* → set ${name} to a number: .+`),
+      name,
+    )
+  t.notMatch((await found(env)).join('\n'), /quotas/, 'by default each brake is on')
   t.match(lines.join('\n'), /warn SMS_COUNTRIES: /)
   t.match(lines.join('\n'), /ok links: to any host, http too → .*LINKS_HTTPS_ONLY=on/)
 })

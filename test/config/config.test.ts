@@ -33,7 +33,12 @@ t.test('the least that is needed gives every other setting its default, in its o
     QUOTA_RECIPIENT_PER_10_MINUTES: 5,
     QUOTA_RECIPIENT_PER_DAY: 20,
     QUOTA_SMS_PREFIX_PER_10_MINUTES: 50,
-    QUOTA_SMS_PER_DAY: 0,
+    QUOTA_ALARM_RECIPIENT_PER_HOUR: 100,
+    QUOTA_SMS_COUNTRY_PER_DAY: 0,
+    QUOTA_SMS_PER_MINUTE: 600,
+    QUOTA_SMS_PER_DAY: 20_000,
+    QUOTA_EMAIL_PER_MINUTE: 6000,
+    QUOTA_EMAIL_PER_DAY: 0,
     LOCALE: 'en',
     BRAND_COLOR: '#1f5fd6',
   })

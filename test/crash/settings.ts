@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { NO_QUOTAS } from '../faults/stage.ts'
+import { NO_QUOTAS } from '../rigs/service.ts'
 import { ACCOUNT_SID, AUTH_TOKEN } from '../rigs/twilio-server.ts'
 
 /** What a run under load starts the service with, beside what is its own. */

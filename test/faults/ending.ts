@@ -3,11 +3,11 @@ import type { Test } from 'tap'
 import { callbackKey } from '../../src/callback/key.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
-import { CORP_ID, EMAIL_TOKEN, type Settings, type Sinks, startSinks } from '../rigs/service.ts'
+import { CORP_ID, EMAIL_TOKEN, NO_QUOTAS, type Settings, type Sinks, startSinks } from '../rigs/service.ts'
 import { createCallbacks } from './callbacks.ts'
 import { judge, readRows } from './checker.ts'
 import { createDriver, type Driver } from './driver.ts'
-import { mailsOf, NO_QUOTAS } from './stage.ts'
+import { mailsOf } from './stage.ts'
 
 export interface Burst {
   readonly sinks: Sinks

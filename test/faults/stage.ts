@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { request } from 'undici'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { ServiceOptions } from '../../src/service/service.ts'
-import { type ServiceRig, type Settings, startRig } from '../rigs/service.ts'
+import { NO_QUOTAS, type ServiceRig, type Settings, startRig } from '../rigs/service.ts'
 import type { SmtpServer } from '../rigs/smtp-server.ts'
 import type { TwilioServer } from '../rigs/twilio-server.ts'
 import { type Callback, CODE, createCallbacks, type Wanted } from './callbacks.ts'
@@ -12,13 +12,6 @@ import { createDriver, type Driver } from './driver.ts'
 
 /** Sizes of the long run; the usual ones keep `npm test` short. */
 export const LONG = process.env['FAULTS'] === 'long'
-
-/** Many messages at once from one machine are no attack here. */
-export const NO_QUOTAS: Settings = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
-  QUOTA_RECIPIENT_PER_DAY: 'off',
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
-}
 
 /** Limits of providers that let a stall of theirs end within a test. */
 export const QUICK: NonNullable<ServiceOptions['limits']> = {

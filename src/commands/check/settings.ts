@@ -66,17 +66,40 @@ function checkLinks(config: Config): readonly CheckResult[] {
   return [ok('links', `${hosts}, ${schemes}`, next)]
 }
 
-/** The quotas of the whole account are off until the operator sets them. */
+/** The brakes that an operator has switched off: the channel they are of, what is open, and what that may cost. */
+const BRAKES = [
+  [
+    'SMS_TOKEN',
+    'QUOTA_SMS_PER_MINUTE',
+    'nothing limits all SMS of a minute',
+    'a number: whoever gets hold of the URL sends a thousand SMS a second, at some cents each',
+  ],
+  [
+    'SMS_TOKEN',
+    'QUOTA_SMS_PER_DAY',
+    'nothing limits all SMS of a day',
+    'what you are willing to pay: 600 a minute are 860,000 in a day',
+  ],
+  [
+    'EMAIL_TOKEN',
+    'QUOTA_EMAIL_PER_MINUTE',
+    'nothing limits all mails of a minute',
+    'a number: one flood in your name, and your domain is on block lists',
+  ],
+  [
+    'CORP_ID',
+    'QUOTA_ALARM_RECIPIENT_PER_HOUR',
+    'nothing limits the alarms to one recipient',
+    'a number: one device that flutters fills a mailbox, or costs an SMS each time',
+  ],
+] as const
+
+/** The quotas that hold for a whole account. */
 function checkAccountQuotas(config: Config): readonly CheckResult[] {
   const results: CheckResult[] = []
-  if (config.SMS_TOKEN !== undefined && config.QUOTA_SMS_PER_DAY === 0)
-    results.push(
-      warn(
-        'quotas',
-        'nothing limits all SMS of a day',
-        'set QUOTA_SMS_PER_DAY to what you are willing to pay',
-      ),
-    )
+  for (const [channel, name, open, cost] of BRAKES)
+    if (config[channel] !== undefined && config[name] === 0)
+      results.push(warn('quotas', open, `set ${name} to ${cost}`))
   if (config.EMAIL_TOKEN !== undefined && config.QUOTA_EMAIL_PER_DAY === 0)
     results.push(
       ok(

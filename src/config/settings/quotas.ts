@@ -4,7 +4,7 @@ import { type Group, read } from '../../settings/setting.ts'
 const settings = {
   QUOTA_RECIPIENT_PER_10_MINUTES: read(readQuota, {
     default: '5',
-    meaning: 'Codes and links of one kind to one recipient in 10 minutes. Alarms are never held back by it.',
+    meaning: 'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
     example: '5',
   }),
   QUOTA_RECIPIENT_PER_DAY: read(readQuota, {
@@ -17,23 +17,28 @@ const settings = {
     meaning: 'SMS in 10 minutes to numbers that differ only in their last four digits.',
     example: '50',
   }),
+  QUOTA_ALARM_RECIPIENT_PER_HOUR: read(readQuota, {
+    default: '100',
+    meaning: 'Alarms of one kind to one recipient in an hour.',
+    example: '100',
+  }),
   QUOTA_SMS_COUNTRY_PER_DAY: read(readQuota, {
     default: 'off',
     meaning: 'SMS to one country in a day.',
     example: '5000',
   }),
   QUOTA_SMS_PER_MINUTE: read(readQuota, {
-    default: 'off',
+    default: '600',
     meaning: 'All SMS in a minute: the limit of the whole account.',
     example: '300',
   }),
   QUOTA_SMS_PER_DAY: read(readQuota, {
-    default: 'off',
+    default: '20000',
     meaning: 'All SMS in a day. Name a figure that you are willing to pay.',
     example: '10000',
   }),
   QUOTA_EMAIL_PER_MINUTE: read(readQuota, {
-    default: 'off',
+    default: '6000',
     meaning: 'All mails in a minute.',
     example: '600',
   }),
@@ -47,6 +52,7 @@ const settings = {
 /** What a flood of callbacks may cost at most. */
 export const quotas: Group<typeof settings> = {
   title: 'Quotas',
-  about: 'Beyond a quota nothing is sent and the answer is 429. Each is a number, or off.',
+  about:
+    'Beyond a quota nothing is sent and the answer is 429; half of one for a whole channel is a warning in the log. Each is a number, or off, which has to be written.',
   settings,
 }
