@@ -123,7 +123,10 @@ export function createReporter({ corpId, now, id }: ReporterOptions) {
         topic: `thing/event/${device.productId}/event_report`,
         id: id(),
         schema: 'event',
-        payload: { ...report(device, name), events: pairs(values) },
+        payload: {
+          ...report(device, name),
+          events: pairs(values).map(({ field, value }) => ({ field, value: String(value) })),
+        },
       }
     },
     alert(device: Device, exception: boolean, state: AlertState = {}): Publication {
@@ -134,7 +137,7 @@ export function createReporter({ corpId, now, id }: ReporterOptions) {
           id: rule.id,
           status: handled ? 3 : exception ? 1 : 2,
           notify: rule.notify,
-          ...(current === undefined ? {} : { current }),
+          ...(current === undefined ? {} : { current: String(current) }),
           ...(count === undefined ? {} : { count }),
           new_time: at,
           ...(startedAt === undefined ? {} : { start_time: formatTime(startedAt, 3) }),
@@ -161,6 +164,7 @@ export function createReporter({ corpId, now, id }: ReporterOptions) {
 
 export type Reporter = ReturnType<typeof createReporter>
 
+/** The contract calls values String, of attributes and events alike; but the layout of attributes shows a number. */
 function pairs(values: Readonly<Record<string, string | number>>) {
   return Object.entries(values).map(([field, value]) => ({ field, value }))
 }

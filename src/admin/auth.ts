@@ -1,12 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hasTwoHosts } from '../callback/host-header.ts'
 import { isLoopback, UNNAMED } from '../config/config.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
 /** Why a request to the private listener is refused: a label of metrics, and a field of the log. */
 export type AdminRefusal =
   | 'host'
+  | 'two-hosts'
   | 'cross-site'
   | 'no-token'
   | 'wrong-token'
@@ -137,11 +139,13 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(HEADERS)
     if (OPEN.has(request.routeOptions.url ?? '')) return next()
-    const refusal: Refusal | null = !isOurs(request.headers.host)
-      ? { reason: 'host' }
-      : isForeign(request)
-        ? { reason: 'cross-site' }
-        : credentialFault(request)
+    const refusal: Refusal | null = hasTwoHosts(request.raw.rawHeaders)
+      ? { reason: 'two-hosts' }
+      : !isOurs(request.headers.host)
+        ? { reason: 'host' }
+        : isForeign(request)
+          ? { reason: 'cross-site' }
+          : credentialFault(request)
     if (refusal === null) return next()
     refuse(request, reply, refusal)
   })
@@ -150,6 +154,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
 const PASSWORD = 'The password is ADMIN_TOKEN, or your own of ADMIN_TOKENS; any user name will do.'
 const REFUSALS: Readonly<Record<AdminRefusal, { readonly status: number; readonly text: string }>> = {
   host: { status: 421, text: 'This name is not served here. ADMIN_NAMES says which are.' },
+  'two-hosts': { status: 400, text: 'The request names two hosts.' },
   'cross-site': { status: 403, text: 'Only pages of this service may ask for this.' },
   'no-token': { status: 401, text: PASSWORD },
   'wrong-token': { status: 401, text: PASSWORD },

@@ -3,7 +3,7 @@ import type { Channel } from '../messages/message.ts'
 /**
  * THE table of err_codes: every code this service ever answers, once. The first three digits are the HTTP status
  * (the platform's own scheme: {HTTP status}{number}). Source: the contract's callback tables, and its list of general
- * business codes for what those tables do not have; `quota` alone is ours, made by the same scheme.
+ * business codes for what those tables do not have; `quota` and `head` are ours, made by the same scheme.
  */
 export const ERR_CODES = {
   ok: 0,
@@ -17,6 +17,7 @@ export const ERR_CODES = {
   corp: 4041010,
   method: 4051001,
   quota: 4291001,
+  head: 4311001,
   fault: 5021001,
   unavailable: 5031002,
 } as const
@@ -62,6 +63,11 @@ export function answer(
   return extra.retryAfter === undefined
     ? { status, err_code, err_msg: message }
     : { status, err_code, err_msg: message, retryAfter: extra.retryAfter }
+}
+
+/** The body of an answer, as it is sent. */
+export function bodyOf({ err_code, err_msg }: Answer): string {
+  return `{"err_code":${err_code},"err_msg":${err_msg === '' ? '""' : JSON.stringify(err_msg)}}`
 }
 
 /** HTTP 200, `{"err_code":0,"err_msg":""}`. */

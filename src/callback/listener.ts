@@ -2,7 +2,9 @@ import http, { type IncomingMessage, type RequestListener, type Server, type Ser
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { answer, bodyOf } from './answers.ts'
 import { delayHandshake } from './delayed-handshake.ts'
+import { hasTwoHosts } from './host-header.ts'
 import type { Sources } from './source-networks.ts'
 import {
   createUnauthenticatedConnections,
@@ -41,7 +43,7 @@ export function createPublicListener(options: PublicListenerOptions): {
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
     serverFactory: (handler: RequestListener) => {
-      const guarded = rejectPipelining(handler, unauthenticated, onNotHttp)
+      const guarded = rejectPipelining(rejectTwoHosts(handler, onNotHttp), unauthenticated, onNotHttp)
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
       return createServer(tls, listener, unauthenticated)
@@ -143,6 +145,15 @@ function rejectPipelining(
   }
 }
 
+/** Answers a request with two Host headers by a bare status, and closes. */
+function rejectTwoHosts(handler: RequestListener, onRejected: () => void): RequestListener {
+  return (request: IncomingMessage, response: ServerResponse) => {
+    if (!hasTwoHosts(request.rawHeaders)) return handler(request, response)
+    onRejected()
+    response.writeHead(400, { connection: 'close', 'content-length': 0 }).end()
+  }
+}
+
 /**
  * Destroys a socket on which many requests are queued. Node makes an error for each of them, and the stacks of a
  * thousand errors that nobody reads take 100 ms, so they get none.
@@ -158,19 +169,25 @@ function destroyWithoutStacks(socket: Socket): void {
   socket.destroy()
 }
 
+const HEAD_TOO_LARGE = answer('head', `the head of the request is larger than ${MAX_HEAD} octets`)
+
 /**
- * Answers bytes that are not HTTP, or a request that never ended, with a status without a body, and closes. Like Node's
- * own handler it does not wait for the write: a socket whose TLS handshake never ended would never be done writing.
+ * Answers bytes that are not HTTP, or a request that never ended, with a status without a body, and one whose head is too
+ * large in our usual way; then it closes. Like Node's own handler it does not wait for the write: a socket whose TLS
+ * handshake never ended would never be done writing.
  */
 function endWithStatus(code: string, socket: Socket): void {
   if (code !== 'ECONNRESET' && socket.writable) {
-    const status =
+    const [status, body] =
       code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? '408 Request Timeout'
+        ? ['408 Request Timeout', '']
         : code === 'HPE_HEADER_OVERFLOW'
-          ? '431 Request Header Fields Too Large'
-          : '400 Bad Request'
-    socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+          ? ['431 Request Header Fields Too Large', bodyOf(HEAD_TOO_LARGE)]
+          : ['400 Bad Request', '']
+    const type = body === '' ? '' : 'Content-Type: application/json; charset=utf-8\r\n'
+    socket.write(
+      `HTTP/1.1 ${status}\r\nConnection: close\r\n${type}Content-Length: ${body.length}\r\n\r\n${body}`,
+    )
   }
   socket.destroy()
 }

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { createEndOfTickBatch } from '../runtime/end-of-tick.ts'
-import { type Answer, answer, contentInvalid, ERR_CODES, OK, postStatus } from './answers.ts'
+import { type Answer, answer, bodyOf, contentInvalid, ERR_CODES, OK, postStatus } from './answers.ts'
 import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
 import type { Reception } from './receive.ts'
@@ -74,7 +74,10 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     app.route({
       method: OTHER_METHODS,
       url,
-      onRequest: (request, reply) => refuse(request, reply, OTHER_METHOD),
+      onRequest(request, reply) {
+        reply.header('allow', 'GET, POST')
+        refuse(request, reply, OTHER_METHOD)
+      },
       handler: () => undefined,
     })
   }
@@ -214,9 +217,7 @@ export function sendAnswer(
     .code(status)
     .headers(headers)
     .header('content-type', 'application/json; charset=utf-8')
-    .send(
-      `{"err_code":${given.err_code},"err_msg":${given.err_msg === '' ? '""' : JSON.stringify(given.err_msg)}}`,
-    )
+    .send(bodyOf(given))
 }
 
 /**

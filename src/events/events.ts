@@ -150,7 +150,14 @@ type AdminEvent =
   /** A request to the private listener was refused. */
   | {
       readonly type: 'admin-refused'
-      readonly reason: 'host' | 'cross-site' | 'no-token' | 'wrong-token' | 'metrics-token' | 'too-many-tries'
+      readonly reason:
+        | 'host'
+        | 'two-hosts'
+        | 'cross-site'
+        | 'no-token'
+        | 'wrong-token'
+        | 'metrics-token'
+        | 'too-many-tries'
     }
   /** An operator did something in the console. */
   | {

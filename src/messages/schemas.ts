@@ -10,6 +10,10 @@ const scalar = (maxLength: number) =>
     anyOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }],
   }) as const
 
+/** A name of something: a boolean names nothing, nor does an object. */
+const name = (maxLength: number) =>
+  ({ anyOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'null' }] }) as const
+
 /** Recipients, separated by commas. Without it there is nobody: null is as good as a field that is missing. */
 const to = { anyOf: [{ type: 'string', maxLength: 32_768 }, { type: 'number' }] } as const
 const plain = scalar(32_768)
@@ -25,7 +29,7 @@ export const emailBodySchema = {
 export const smsBodySchema = {
   type: 'object',
   required: ['to', 'sms_param'],
-  properties: { to, sms_param: param, area_code: scalar(32), plain_sms: plain, plugin_id: scalar(128) },
+  properties: { to, sms_param: param, area_code: name(32), plain_sms: plain, plugin_id: name(128) },
 } as const
 
 export type Scalar = string | number | boolean | null
@@ -42,7 +46,7 @@ export interface EmailBody {
 export interface SmsBody {
   readonly to: string | number
   readonly sms_param: Readonly<Record<string, unknown>>
-  readonly area_code?: Scalar
+  readonly area_code?: string | number | null
   readonly plain_sms?: Scalar
-  readonly plugin_id?: Scalar
+  readonly plugin_id?: string | number | null
 }

@@ -322,6 +322,6 @@ function answerHeaders(https: boolean): Record<string, string> {
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
-    ...(https ? { 'strict-transport-security': 'max-age=63072000; includeSubDomains' } : {}),
+    ...(https ? { 'strict-transport-security': 'max-age=63072000' } : {}),
   }
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import tls from 'node:tls'
 import t from 'tap'
 import { openRaw, openTcp, type Raw } from '../rigs/raw.ts'
 import { type ServiceRig, smsBody, startRig } from '../rigs/service.ts'
@@ -62,12 +63,9 @@ t.test('what is not HTTP, or two things at once, is answered by a bare status', 
     'a folded header': [head('POST', path, 'X-A: b', ' Transfer-Encoding: chunked'), /^HTTP\/1\.1 400 /],
     'a space before the colon': [head('POST', path, 'Transfer-Encoding : chunked'), /^HTTP\/1\.1 400 /],
     'a bare line feed': [`POST ${path} HTTP/1.1\nHost: x\n\n`, /^HTTP\/1\.1 400 /],
-    'a head of 10 KB': [head('POST', path, `X-A: ${'b'.repeat(10_000)}`), /^HTTP\/1\.1 431 /],
-    'a thousand headers': [
-      head('POST', path, ...Array.from({ length: 1000 }, (_, n) => `X-${n}: 1`)),
-      /^HTTP\/1\.1 431 /,
-    ],
-    'a URL of 10 KB': [head('GET', `/${'a'.repeat(10_000)}`), /^HTTP\/1\.1 431 /],
+    'two hosts': [head('POST', path, 'Host: y', `Content-Length: ${body.length}`) + body, /^HTTP\/1\.1 400 /],
+    'the same host twice': [head('POST', path, 'hOST: x', 'Content-Length: 0'), /^HTTP\/1\.1 400 /],
+    'two hosts, outside the callbacks': [head('GET', '/', 'Host: y'), /^HTTP\/1\.1 400 /],
     'HTTP/2 without a word before': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1\.1 400 /],
     'a negative length': [head('POST', path, 'Content-Length: -1'), /^HTTP\/1\.1 400 /],
   }
@@ -79,6 +77,42 @@ t.test('what is not HTTP, or two things at once, is answered by a bare status', 
   t.equal(rig.twilio.requests.length, 0)
   const strays = rig.events().filter(({ event }) => event === 'stray')
   t.equal(strays.length, 1, 'one line of the log for all of them')
+})
+
+t.test('a head that is too large is answered in the usual form', async t => {
+  const rig = await startRig(t)
+  const path = rig.path('sms')
+  for (const large of [
+    head('POST', path, `X-A: ${'b'.repeat(10_000)}`),
+    head('POST', path, ...Array.from({ length: 1000 }, (_, n) => `X-${n}: 1`)),
+    head('GET', `/${'a'.repeat(10_000)}`),
+  ])
+    t.match(
+      await say(rig, large),
+      /^HTTP\/1\.1 431 [^]*content-type: application\/json[^]*\r\n\r\n\{"err_code":4311001,"err_msg":"[^"]+"\}$/i,
+    )
+})
+
+t.test('clients of HTTP/1.0 and odd methods are answered as they understand', async t => {
+  const rig = await startRig(t)
+  const url = new URL(rig.service().publicUrl)
+  const to = { host: url.hostname, port: Number(url.port), rejectUnauthorized: false }
+  for (const offered of [['http/1.0'], ['http/1.1'], ['h2', 'http/1.0'], []]) {
+    const socket = tls.connect({ ...to, ...(offered.length > 0 && { ALPNProtocols: offered }) })
+    await once(socket, 'secureConnect')
+    t.equal(socket.alpnProtocol, offered.at(-1) ?? false)
+    socket.destroy()
+  }
+  const refused = tls.connect({ ...to, ALPNProtocols: ['h2'] })
+  t.match(await once(refused, 'error'), [{ code: 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL' }])
+
+  const validation = await say(rig, `GET ${rig.path('sms')}?${rig.sign('sms')} HTTP/1.0\r\n\r\n`)
+  t.match(validation, /^HTTP\/1\.1 200 [^]*connection: close[^]*\{"err_code":0,"err_msg":""\}$/i)
+
+  for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'] as const) {
+    const { status, headers } = await rig.ask(rig.path('sms'), { method })
+    t.match({ status, allow: headers['allow'] }, { status: 405, allow: 'GET, POST' }, method)
+  }
 })
 
 t.test('odd forms of a request line are no way around the constant answer', async t => {

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import t from 'tap'
+import { openRaw } from '../rigs/raw.ts'
 import { type ServiceRig, startRig } from '../rigs/service.ts'
 import { playIdlers } from './idlers.ts'
 
@@ -124,6 +125,13 @@ t.test('the log says which operator did what', async t => {
     401,
   )
   t.notMatch(rig.log.join(''), /Yv7gQm2sLp9rTzKx|Hd4wNc8bJf6eVuRa/)
+})
+
+t.test('a request that names two hosts is not served', async t => {
+  const rig = await startRig(t)
+  const raw = await openRaw(rig.service().adminUrl)
+  raw.write('GET /console HTTP/1.1\r\nHost: localhost\r\nHost: evil.test\r\nConnection: close\r\n\r\n')
+  t.match(await raw.ended(), /^HTTP\/1\.1 400 /)
 })
 
 t.test('Prometheus and a browser get in with it', async t => {

@@ -11,7 +11,7 @@ import {
   refusal,
 } from '../../src/callback/answers.ts'
 
-/** The codes of the contract, and the one of ours: written down here a second time on purpose. */
+/** The codes of the contract, and the two of ours: written down here a second time on purpose. */
 const EXPECTED: Record<ErrName, { code: number; status: number; from: string }> = {
   ok: { code: 0, status: 200, from: 'callback tables' },
   smsContent: { code: 4002001, status: 400, from: 'SMS table' },
@@ -24,6 +24,7 @@ const EXPECTED: Record<ErrName, { code: number; status: number; from: string }> 
   corp: { code: 4041010, status: 404, from: 'validation and SMS tables' },
   method: { code: 4051001, status: 405, from: 'general list' },
   quota: { code: 4291001, status: 429, from: 'ours' },
+  head: { code: 4311001, status: 431, from: 'ours' },
   fault: { code: 5021001, status: 502, from: 'general list' },
   unavailable: { code: 5031002, status: 503, from: 'general list' },
 }

@@ -47,5 +47,8 @@ t.test('a body that cannot be read is refused, and the error names the field', a
   }
   t.ok(faultOf(sms, { to: '1', sms_param: {}, plain_sms: [] })?.includes('/plain_sms'))
   t.match(faultOf(sms, { to: '1', sms_param: null }), ['/sms_param'])
+  for (const odd of [true, false, {}, []])
+    for (const name of ['area_code', 'plugin_id'])
+      t.ok(faultOf(sms, { to: '1', sms_param: {}, [name]: odd })?.includes(`/${name}`))
   for (const odd of [null, [], 'x', 1]) t.notOk(email(odd))
 })

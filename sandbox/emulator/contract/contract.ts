@@ -1,4 +1,4 @@
-import { Ajv, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { stringifyExactly } from '../../../src/platform/exact-json.ts'
 import { callbackSchemas } from './callback-schemas.ts'
 import { ddqSchemas } from './ddq-schemas.ts'
@@ -28,6 +28,18 @@ export interface Contract {
   clear(): void
 }
 
+/** What is wrong where one of several properties must be there and none is; null: something else is wrong first. */
+function oneOfNames(errors: readonly ErrorObject[]): string | null {
+  const names: string[] = []
+  for (const { keyword, schemaPath, params } of errors) {
+    if (keyword !== 'required' || !schemaPath.includes('/oneOf/')) break
+    names.push(String(params['missingProperty']))
+  }
+  return names.length === 0
+    ? null
+    : `must have one of the properties ${names.map(each => `'${each}'`).join(', ')}`
+}
+
 /** @param now ms since the epoch. @param onViolation called for each. */
 export function createContract(
   now: () => number,
@@ -55,7 +67,9 @@ export function createContract(
         at: now(),
         by,
         body,
-        fault: `${error?.instancePath ?? ''} ${error?.message ?? 'is not as the contract has it'}`.trim(),
+        fault:
+          oneOfNames(validate.errors ?? []) ??
+          `${error?.instancePath ?? ''} ${error?.message ?? 'is not as the contract has it'}`.trim(),
         keyword: error?.keyword ?? '',
       }
       violations = [...violations, violation].slice(-200)

@@ -7,15 +7,16 @@ const textOrNumber = { type: ['string', 'number'] } as const
 const moment = (fraction: string) =>
   ({ type: 'string', pattern: `^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{${fraction}}Z$` }) as const
 
-const pairs = {
-  type: 'array',
-  items: {
-    type: 'object',
-    required: ['field', 'value'],
-    properties: { field: filled, value: textOrNumber },
-    additionalProperties: false,
-  },
-} as const
+const pairs = (value: object) =>
+  ({
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['field', 'value'],
+      properties: { field: filled, value },
+      additionalProperties: false,
+    },
+  }) as const
 
 const report = {
   version: int,
@@ -37,7 +38,7 @@ const rule = {
     id: text,
     status: { enum: [1, 2, 3] },
     notify: { enum: [1, 2] },
-    current: textOrNumber,
+    current: text,
     count: int,
     new_time: text,
     start_time: text,
@@ -92,13 +93,17 @@ export const ddqSchemas = {
   attributes: {
     type: 'object',
     required: [...reported, 'attributes'],
-    properties: { ...report, event: { const: 'device_attribute_sync_event' }, attributes: pairs },
+    properties: {
+      ...report,
+      event: { const: 'device_attribute_sync_event' },
+      attributes: pairs(textOrNumber),
+    },
     additionalProperties: false,
   },
   event: {
     type: 'object',
     required: [...reported, 'events'],
-    properties: { ...report, events: pairs },
+    properties: { ...report, events: pairs(text) },
     additionalProperties: false,
   },
   alert: {

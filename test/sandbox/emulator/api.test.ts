@@ -122,6 +122,7 @@ t.test('a login leaves the contract when it names both, or neither, of phone and
     t.match(await raw(baseUrl, '/v2/user_auth', { body: JSON.stringify(body) }), { status: 400 })
   t.equal(contract.violations().length, 2)
   t.ok(contract.violations().every(({ by, body }) => by === 'client' && body === 'user_auth request'))
+  t.match(contract.violations()[0], { fault: "must have one of the properties 'phone', 'email'" })
 })
 
 t.test('expire_in is stated in the unit that was asked for', async t => {
