@@ -11,6 +11,8 @@ const LONG = '.long.test.ts'
 const ALONE: readonly string[] = [
   'test/attack/secrets.test.ts',
   'test/attack/floods.test.ts',
+  'test/attack/connections.test.ts',
+  'test/attack/newcomers.test.ts',
   'test/faults/burst.test.ts',
   'test/faults/hiccups.test.ts',
   'test/faults/smtp.test.ts',
@@ -39,10 +41,12 @@ export function unitsOf(paths: readonly string[], form: 'short' | 'long'): reado
     if (statSync(path).isFile()) return [path]
     const files = globSync(join(path, '**/*.test.ts')).sort()
     if (form === 'long') return files.filter(file => file.endsWith(LONG))
-    const folders = new Set(files.map(file => dirname(file)))
+    const countOf = (folder: string): number => testsOf(folder).length
+    const folders = [...new Set(files.map(file => dirname(file)))].filter(folder => countOf(folder) > 0)
+    // A folder of many tests takes long: one that began last would run alone at the end.
     return [
       ...files.filter(file => ALONE.includes(file)),
-      ...[...folders].filter(folder => testsOf(folder).length > 0),
+      ...folders.toSorted((a, b) => countOf(b) - countOf(a)),
     ]
   })
 }
