@@ -1,10 +1,12 @@
-FROM node:24-bookworm-slim AS dependencies
+# A tag is whatever it points to on the day of the build. docs/operations.md says how to pin it by its digest, and to renew that.
+ARG NODE_IMAGE=node:24-bookworm-slim
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Production dependencies only, without their install scripts. The optional dependency is Node, which the image has.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 # The image installs nothing later, so it needs no package manager.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
       /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-* \

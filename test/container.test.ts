@@ -30,8 +30,10 @@ const one = (name: string) => final.filter(instruction => instruction.name === n
 t.test('the image starts the service itself, as nobody special', t => {
   t.same(
     all.filter(({ name }) => name === 'FROM').map(({ rest }) => rest.split(' ')[0]),
-    ['node:24-bookworm-slim', 'node:24-bookworm-slim'],
+    ['${NODE_IMAGE}', '${NODE_IMAGE}'],
+    'one image for both stages, which the operator may pin by its digest',
   )
+  t.same(all[0], { name: 'ARG', rest: 'NODE_IMAGE=node:24-bookworm-slim' })
   t.same(JSON.parse(one('CMD').join()), ['node', '/app/src/main.ts', 'serve'])
   t.ok(existsSync(resolve(root, 'src/main.ts')))
   t.same(one('USER'), ['1000:1000'])
@@ -111,7 +113,7 @@ t.test('compose keeps it in its place', t => {
   }
   const courier = services['courier']
   t.match(courier, {
-    build: '..',
+    build: { context: '..' },
     read_only: true,
     cap_drop: ['ALL'],
     security_opt: ['no-new-privileges:true'],

@@ -11,6 +11,9 @@ interface Locked {
   readonly dev?: boolean
   readonly optional?: boolean
   readonly hasInstallScript?: boolean
+  readonly os?: readonly string[]
+  readonly cpu?: readonly string[]
+  readonly libc?: readonly string[]
 }
 
 const root = resolve(import.meta.dirname, '..')
@@ -46,6 +49,17 @@ t.test('every package of the image is one fixed file', async t => {
   for (const set of ['dependencies', 'devDependencies', 'optionalDependencies'])
     for (const [name, version] of Object.entries(manifest[set] ?? {}))
       t.match(version, /^\d+\.\d+\.\d+$/, name)
+})
+
+t.test('what has no hash is of another platform, and in no image', async t => {
+  for (const [path, { integrity, dev, optional, os, cpu, libc }] of locked) {
+    if (integrity?.startsWith('sha512-') === true) continue
+    const foreign =
+      os?.includes('linux') !== true ||
+      libc?.includes('musl') === true ||
+      !/x64|arm64/.test(cpu?.join() ?? '')
+    t.ok(dev === true && optional === true && foreign, path)
+  }
 })
 
 t.test('the least versions of what faces strangers', async t => {

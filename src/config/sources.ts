@@ -21,7 +21,8 @@ export interface Merged {
 }
 
 /** Names that are meant for somebody else: compose, Caddy, Node, OpenSSL. */
-const NOT_OURS = /^((COMPOSE|DOCKER|NODE|ACME|POSTGRES|SSL_CERT)_|(TZ|PATH|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
+const NOT_OURS =
+  /^((COMPOSE|DOCKER|NODE|ACME|CADDY|POSTGRES|SSL_CERT)_|(TZ|PATH|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
 
 /** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
 export function mergeSources(sources: Sources): Merged {

@@ -38,7 +38,7 @@ t.test('compose with Caddy: ours is reached through it alone', async t => {
   const { services, networks, volumes } = parse(read('compose.caddy.yaml')) as Compose
   const { courier, caddy } = services
   t.match(courier, {
-    build: '..',
+    build: { context: '..' },
     env_file: '../.env',
     read_only: true,
     cap_drop: ['ALL'],
@@ -95,6 +95,13 @@ t.test('the Caddyfile passes on callbacks and reports, and logs no path', async 
   const errors = [...caddyfile.matchAll(/"err_code":(\d+)/g)].map(([, code]) => Number(code))
   t.same(errors, [5_031_002], 'what is not reachable is answered as what cannot store')
 })
+
+interface NetworkPolicy {
+  readonly podSelector: object
+  readonly policyTypes: readonly string[]
+  readonly ingress: readonly { readonly from: readonly object[]; readonly ports: readonly object[] }[]
+  readonly egress: readonly { readonly ports: readonly { readonly port: number }[] }[]
+}
 
 type Manifest = Readonly<Record<string, unknown>> & { readonly kind: string; readonly spec?: never }
 
@@ -179,6 +186,22 @@ t.test('Kubernetes: settings, probes, ports and rights', async t => {
   for (const { backend } of paths)
     t.match(backend, { service: { name: 'callback-courier', port: { name: 'callbacks' } } })
   t.match(one('PodDisruptionBudget')['spec'], { minAvailable: 1 })
+
+  const policy = one('NetworkPolicy')['spec'] as unknown as NetworkPolicy
+  t.same(policy.podSelector, (deployment['spec'] as { selector: object }).selector)
+  t.same(policy.policyTypes, ['Ingress', 'Egress'])
+  t.same(
+    policy.ingress.map(each => [each.ports, each.from.length]),
+    [
+      [[{ port: 'callbacks', protocol: 'TCP' }], 1],
+      [[{ port: 'admin', protocol: 'TCP' }], 1],
+    ],
+    'each door from one namespace',
+  )
+  const allowed = policy.egress.flatMap(each => each.ports.map(({ port }) => port))
+  for (const url of [given['DATABASE_URL'], given['SMTP_URL']])
+    t.ok(allowed.includes(Number(/:(\d+)(?:\/|$)/.exec(url ?? '')?.[1])), 'what it needs')
+  t.match(given['DATABASE_URL'], '?sslmode=verify-full')
 })
 
 /** What an operator would write where the manifest has <…>. */
