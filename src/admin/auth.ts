@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { hasTwoHosts } from '../callback/host-header.ts'
+import { countHosts } from '../callback/host-header.ts'
 import { isLoopback, UNNAMED } from '../config/config.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
@@ -139,13 +139,14 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(HEADERS)
     if (OPEN.has(request.routeOptions.url ?? '')) return next()
-    const refusal: Refusal | null = hasTwoHosts(request.raw.rawHeaders)
-      ? { reason: 'two-hosts' }
-      : !isOurs(request.headers.host)
-        ? { reason: 'host' }
-        : isForeign(request)
-          ? { reason: 'cross-site' }
-          : credentialFault(request)
+    const refusal: Refusal | null =
+      countHosts(request.raw.rawHeaders) > 1
+        ? { reason: 'two-hosts' }
+        : !isOurs(request.headers.host)
+          ? { reason: 'host' }
+          : isForeign(request)
+            ? { reason: 'cross-site' }
+            : credentialFault(request)
     if (refusal === null) return next()
     refuse(request, reply, refusal)
   })

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { answer, bodyOf } from './answers.ts'
 import { delayHandshake } from './delayed-handshake.ts'
-import { hasTwoHosts } from './host-header.ts'
+import { countHosts } from './host-header.ts'
 import type { Sources } from './source-networks.ts'
 import {
   createUnauthenticatedConnections,
@@ -43,7 +43,7 @@ export function createPublicListener(options: PublicListenerOptions): {
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
     serverFactory: (handler: RequestListener) => {
-      const guarded = rejectPipelining(rejectTwoHosts(handler, onNotHttp), unauthenticated, onNotHttp)
+      const guarded = rejectPipelining(rejectOtherThanOneHost(handler, onNotHttp), unauthenticated, onNotHttp)
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
       return createServer(tls, listener, unauthenticated)
@@ -89,11 +89,15 @@ function createServer(
     requestTimeout: READ_LIMIT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEAD,
+    // Node would answer each of thousands that come in one read; ours comes after the check for pipelining.
+    requireHostHeader: false,
   }
   const server =
     tls === undefined ? http.createServer(limits, handler) : createTlsServer({ ...limits, ...tls }, handler)
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => unauthenticated.add(socket))
+  // Node would answer 417 to each without asking anybody, pipelined or not. An expectation may be ignored (RFC 9110, 10.1.1).
+  server.on('checkExpectation', handler)
   return server
 }
 
@@ -145,10 +149,11 @@ function rejectPipelining(
   }
 }
 
-/** Answers a request with two Host headers by a bare status, and closes. */
-function rejectTwoHosts(handler: RequestListener, onRejected: () => void): RequestListener {
+/** Answers a request with two Host headers, or none, by a bare status, and closes. HTTP/1.0 needs none. */
+function rejectOtherThanOneHost(handler: RequestListener, onRejected: () => void): RequestListener {
   return (request: IncomingMessage, response: ServerResponse) => {
-    if (!hasTwoHosts(request.rawHeaders)) return handler(request, response)
+    const hosts = countHosts(request.rawHeaders)
+    if (hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')) return handler(request, response)
     onRejected()
     response.writeHead(400, { connection: 'close', 'content-length': 0 }).end()
   }

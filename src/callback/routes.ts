@@ -107,6 +107,7 @@ function channelRoutes(
     request.startedAt = performance.now()
     const result = authentication.authenticateValidation(credentialsOf(channel, request))
     if (result.ok) unauthenticated.markAuthenticated(request.raw.socket)
+    dropBody(request, reply)
     respond(request, reply, result, { answer: result.ok ? OK : result.answer })
   })
 
@@ -221,7 +222,7 @@ export function sendAnswer(
 }
 
 /**
- * Keeps the connection of a refused request when its body is small: Node reads it and throws it away, which costs less
+ * Keeps the connection of a refused request, or of a validation, when its body is small: Node reads it and throws it away, which costs less
  * than another TLS handshake. A body that is larger, or of unknown length, is not waited for.
  */
 function dropBody(request: FastifyRequest, reply: FastifyReply): void {
