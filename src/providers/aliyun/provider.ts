@@ -73,9 +73,11 @@ function packMessage(
   if ('why' in use) return use
   const { template, params, signature = signName } = use
   if (signature === undefined) return { why: 'it has no signature: set ALIYUN_SMS_SIGN_NAME' }
-  if (isList(params)) return { why: `the parameters of ${template} must be named, as its text names them` }
-  const fault = message.country === 'CN' ? findValueFault(params, message.params['code'], MAINLAND) : null
-  return fault === null ? { template, signName: signature, params } : { why: fault }
+  if (isList(params) && params.length > 0)
+    return { why: `the parameters of ${template} must be named, as its text names them` }
+  const named = isList(params) ? {} : params
+  const fault = message.country === 'CN' ? findValueFault(named, message.params['code'], MAINLAND) : null
+  return fault === null ? { template, signName: signature, params: named } : { why: fault }
 }
 
 function isList(params: Parcel['params'] | readonly string[]): params is readonly string[] {

@@ -11,7 +11,8 @@ import { type JsonObject, objectsOf, textOf } from '../json-answer.ts'
 import type { TencentApi } from './api.ts'
 import { errorOf } from './outcome.ts'
 
-const PAGE = 100
+/** Half of what Tencent allows: the texts of a hundred templates may be longer than an answer that is read. */
+const PAGE = 50
 /** More than an account may have of either. */
 const MOST_PAGES = 20
 

@@ -9,6 +9,8 @@ t.test('both days around midnight, of China’s clock and of UTC', async t => {
   const midnightInChina = Date.UTC(2026, 0, 15, 16)
   t.same(daysBetween(midnightInChina - 60_000, midnightInChina - 30_000), ['20260116', '20260115'])
   t.same(daysBetween(midnightInChina + 60_000, midnightInChina + 90_000), ['20260116', '20260115'])
+  const midnight = Date.UTC(2026, 0, 16)
+  t.same(daysBetween(midnight - 1000, midnight + 1000), ['20260116', '20260115'])
   const night = Date.UTC(2026, 0, 15, 20)
   t.same(daysBetween(night, night), ['20260116', '20260115'], 'whichever zone it counts in')
   t.same(daysBetween(noon - 2 * 86_400_000, noon), ['20260115', '20260114', '20260113'])

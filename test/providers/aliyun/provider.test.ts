@@ -39,6 +39,12 @@ t.test('what it asks for', async t => {
   t.match(await provider.verify(), { ok: true })
 })
 
+t.test('a template without variables needs no names of them', async t => {
+  const { server, send } = await start(t, { templates: templatesOf({ template: 'SMS_4', params: [] }) })
+  t.match(await send(), { is: 'sent' })
+  t.equal(server.standIn.requests[0]?.query['TemplateParam'], '{}')
+})
+
 t.test('abroad, by an international template', async t => {
   const { server, send } = await start(t, {
     templates: templatesOf({ template: 'SMS_2', signature: SIGN_NAME }),
@@ -71,6 +77,13 @@ t.test('an answer of the API means', async t => {
     [refuse('isv.NEW_CODE'), { is: 'retry', whose: 'ours', code: 'isv.NEW_CODE' }],
     [refuse('isp.NEW_CODE'), ambiguous],
     [refuse('Something.Else'), { is: 'retry', whose: 'ours' }],
+    [
+      refuse(
+        'SignatureDoesNotMatch',
+        'Specified signature is not matched. server string to sign is:POST&SignName=x&TemplateParam=abc',
+      ),
+      { is: 'retry', whose: 'ours', reply: /^Specified signature is not matched\.$/ },
+    ],
     [refuse('Throttling.User'), { is: 'retry', whose: 'later', overload: 'requests' }],
     [plain(429, '', { 'retry-after': '7' }), { is: 'retry', whose: 'later', retryAfterMs: 7000 }],
     [plain(403, '<html>'), { is: 'retry', whose: 'ours', code: 'http-403' }],

@@ -27,6 +27,12 @@ export const SIGNATURES = [
 ]
 export const TEMPLATES = [
   {
+    TemplateCode: 'SMS_4',
+    TemplateContent: '设备已离线。',
+    AuditStatus: 'AUDIT_STATE_PASS',
+    TemplateType: 0,
+  },
+  {
     TemplateCode: 'SMS_1',
     TemplateContent: '您的验证码为${code}，5分钟内有效。',
     AuditStatus: 'AUDIT_STATE_PASS',
