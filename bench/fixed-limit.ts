@@ -9,6 +9,7 @@ function createFixedLimiter(): Limiter {
   return {
     limit: () => fixed,
     pausedUntil: () => null,
+    risesAt: () => null,
     get inFlight() {
       return inFlight
     },

@@ -160,7 +160,10 @@ function recordInBreaker(
   if (wasClosed === isClosed) return
   const state = isClosed ? 'closed' : 'open'
   emit({ type: 'breaker', channel: provider.channel, provider: provider.name, state, reason: outcome.reply })
-  if (isClosed) channel.dueAt = now
+  if (!isClosed) return
+  // Nothing was claimed meanwhile: what waits in the store may be codes, which come before all that waits here.
+  channel.dueAt = now
+  channel.codesInStore += 1
 }
 
 function settlementFor(

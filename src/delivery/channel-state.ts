@@ -44,8 +44,10 @@ export interface ChannelState extends ChannelSpec {
    */
   codesInStore: number
   claimTimer: NodeJS.Timeout | undefined
-  /** Runs when a pause ends that the provider asked for. */
-  pauseTimer: NodeJS.Timeout | undefined
+  /** Whether the provider asked for a pause when attempts were begun last. */
+  wasPaused: boolean
+  /** Runs when the limit rises by itself. */
+  riseTimer: NodeJS.Timeout | undefined
   /** How many attempts may be under way now, at least one. */
   limit(now: number): number
   /** The most messages in memory: waiting, reserved and in flight. */
@@ -98,7 +100,8 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
     dueAt: null,
     codesInStore: 1,
     claimTimer: undefined,
-    pauseTimer: undefined,
+    wasPaused: false,
+    riseTimer: undefined,
     limit,
     capacity: now => limit(now) + waitingPlaces(now),
     reservedForCodes: now => Math.ceil(state.capacity(now) / 4),

@@ -30,6 +30,8 @@ export interface ClaimsOptions {
 
 const CLAIM_LIMIT = 100
 const STORE_RETRY_MS = 1000
+/** How often one message is claimed though memory is full, ms: it may be a code, which takes the place of another. */
+const PEEK_MS = 500
 /** How often the store is asked to tidy, at least, ms. */
 const TIDY_MS = 5000
 
@@ -42,11 +44,13 @@ export function createClaims(options: ClaimsOptions): Claims {
   const { outbox, clock, emit, leaseMs, pollMs, paused, work, claimed } = options
 
   function schedule(channel: ChannelState): void {
-    const limit = claimable(channel, clock.now())
-    if (paused() || channel.claiming || limit === 0) return
-    clearTimeout(channel.claimTimer)
     const now = clock.now()
-    const until = Math.max(channel.breaker.openUntil() ?? 0, channel.limiter.pausedUntil(now) ?? 0)
+    const places = claimable(channel, now)
+    if (paused() || channel.claiming || (places === 0 && !mayHideCode(channel, now))) return
+    clearTimeout(channel.claimTimer)
+    const limit = Math.max(places, 1)
+    const notBefore = places === 0 ? channel.claimedAt + PEEK_MS : 0
+    const until = Math.max(notBefore, channel.breaker.openUntil() ?? 0, channel.limiter.pausedUntil(now) ?? 0)
     const dueAt = channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, until)
     if (channel.dueAt !== null && dueAt <= now) {
       channel.claiming = true
@@ -111,6 +115,11 @@ export function reportEnded(
     verdicts.announce(id, { is: 'final', state, answer: null })
     emit({ type: 'final', id, channel, kind, state, answer: null })
   }
+}
+
+/** Whether a code that has become due in the store, such as a retry, may wait behind others that fill memory. */
+function mayHideCode({ breaker, queue, dueAt }: ChannelState, now: number): boolean {
+  return dueAt !== null && queue.length > queue.codes && breaker.state(now) === 'closed'
 }
 
 /** How many to claim now. */

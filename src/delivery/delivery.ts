@@ -152,7 +152,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       clearInterval(sweeper)
       for (const channel of channels.values()) {
         clearTimeout(channel.claimTimer)
-        clearTimeout(channel.pauseTimer)
+        clearTimeout(channel.riseTimer)
         scheduler.giveBackAll(channel)
       }
       await inFlight.idleWithin(graceMs)

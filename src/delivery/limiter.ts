@@ -17,11 +17,13 @@ import { createLimitSearch, type LimitStep } from './limit-search.ts'
 export interface Limiter {
   /** How many may be under way now; 0 while the provider asked for a pause. */
   limit(now: number): number
-  /**
-   * When a pause ends that the provider asked for; null without one. Nothing may be under way then whose end would have
-   * the next one begun, so a timer has to.
-   */
+  /** When a pause ends that the provider asked for; null without one. */
   pausedUntil(now: number): number | null
+  /**
+   * When the limit rises though no attempt ends: after a pause, or when one more is tried than was refused; null: it
+   * does not. Nothing may be under way then whose end would have the next one begun, so a timer has to.
+   */
+  risesAt(now: number): number | null
   /** How many are. */
   readonly inFlight: number
   /** An attempt begins. @returns its place, to be given back to `end`, once. */
@@ -142,10 +144,15 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     return Math.max(1, refusal?.accepted ?? most)
   }
 
+  /** The refusal that bounds the limit, unless the search's own limit is lower. */
+  function boundingRefusal(): Refusal | undefined {
+    return refusal !== undefined && search.limit >= refusal.accepted ? refusal : undefined
+  }
+
   function limitAt(now: number): number {
     if (now < pausedUntil) return 0
-    const oneMore = refusal !== undefined && search.limit >= refusal.accepted && now >= refusal.until
-    return bound() + (oneMore ? 1 : 0)
+    const refused = boundingRefusal()
+    return bound() + (refused !== undefined && now >= refused.until ? 1 : 0)
   }
 
   function takeAnswer(place: Place, allInUse: boolean, now: number): void {
@@ -202,6 +209,11 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       return limitAt(now)
     },
     pausedUntil: now => (now < pausedUntil ? pausedUntil : null),
+    risesAt(now) {
+      if (now < pausedUntil) return pausedUntil
+      const until = boundingRefusal()?.until
+      return until !== undefined && now < until ? until : null
+    },
     get inFlight() {
       return inFlight
     },
@@ -226,11 +238,11 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     },
     status(now) {
       const limit = limitAt(now)
-      const refusedAt = refusal !== undefined && search.limit >= refusal.accepted ? refusal : undefined
-      const base = { limit, inFlight, most, until: refusedAt?.until ?? null }
-      if (now < pausedUntil) return { ...base, reason: 'paused', why: paused(pausedUntil - now) }
-      if (refusedAt !== undefined)
-        return { ...base, reason: refusedAt.by, why: refused(refusedAt, refusedAt.until - now) }
+      const refused = boundingRefusal()
+      const base = { limit, inFlight, most, until: refused?.until ?? null }
+      if (now < pausedUntil) return { ...base, reason: 'paused', why: describePause(pausedUntil - now) }
+      if (refused !== undefined)
+        return { ...base, reason: refused.by, why: describeRefusal(refused, refused.until - now) }
       if (limit >= most) return { ...base, reason: 'most', why: 'as many as the settings allow' }
       return { ...base, reason: search.step.is, why: STEPS[search.step.is](search.step) }
     },
@@ -247,14 +259,14 @@ const STEPS: Readonly<Record<LimitStep['is'], (step: LimitStep) => string>> = {
   failing: ({ from, to }) => `lowered from ${from} to ${to}: attempts failed while most were in use`,
 }
 
-function refused({ by, accepted }: Refusal, left: number): string {
+function describeRefusal({ by, accepted }: Refusal, left: number): string {
   const what = by === 'refused' ? 'connections' : 'requests at once'
   if (accepted === 0) return 'the provider refused every request; one more at a time is tried'
   const next = left > 0 ? `one more is tried in ${seconds(left)}` : 'one more is tried when it is needed'
   return `the provider refused more than ${accepted} ${what}; ${next}`
 }
 
-function paused(left: number): string {
+function describePause(left: number): string {
   return `the provider asked for a pause; it ends in ${seconds(left)}`
 }
 

@@ -47,6 +47,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function run(channel: ChannelState): void {
     const { limiter, breaker } = channel
+    noticePause(channel, clock.now())
     while (!stopping() && !settler.isBehind()) {
       const now = clock.now()
       if (limiter.inFlight >= limiter.limit(now)) break
@@ -60,17 +61,24 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         giveBack(channel, job, until + Math.round(random() * RETURN_SPREAD_MS))
       }
     }
-    resumeAfterPause(channel)
+    resumeWhenLimitRises(channel)
     options.claim(channel)
   }
 
-  /** A provider that asked for a pause has nothing in flight whose end would begin the next one. */
-  function resumeAfterPause(channel: ChannelState): void {
+  /** Nothing is claimed during a pause: what has become due since may be codes, which come before all that waits here. */
+  function noticePause(channel: ChannelState, now: number): void {
+    const isPaused = channel.limiter.pausedUntil(now) !== null
+    if (channel.wasPaused && !isPaused && channel.dueAt !== null && channel.dueAt <= now)
+      channel.codesInStore += 1
+    channel.wasPaused = isPaused
+  }
+
+  /** After a pause nothing is in flight whose end would begin the next one. */
+  function resumeWhenLimitRises(channel: ChannelState): void {
     const now = clock.now()
-    const until = channel.limiter.pausedUntil(now)
-    clearTimeout(channel.pauseTimer)
-    if (until !== null && channel.queue.length > 0)
-      channel.pauseTimer = setTimeout(() => run(channel), Math.max(until - now, 1)).unref()
+    const at = channel.limiter.risesAt(now)
+    clearTimeout(channel.riseTimer)
+    if (at !== null) channel.riseTimer = setTimeout(() => run(channel), Math.max(at - now, 1)).unref()
   }
 
   function isHeld(lease: Lease): boolean {
