@@ -8,6 +8,8 @@ export interface Timeline {
   now(): number
   /** Has something happen after so many ms; of several at the same moment the one that was asked for first. */
   after(ms: number, happen: () => void): void
+  /** When something happens next; never: Infinity. */
+  next(): number
   /** Lets time pass until that moment, and everything happen that is due. */
   runUntil(moment: number): void
 }
@@ -50,6 +52,7 @@ export function createTimeline(): Timeline {
       for (let at = heap.length - 1; at > 0 && before(at, (at - 1) >> 1); at = (at - 1) >> 1)
         swap(at, (at - 1) >> 1)
     },
+    next: () => heap[0]?.at ?? Number.POSITIVE_INFINITY,
     runUntil(moment) {
       while ((heap[0]?.at ?? Number.POSITIVE_INFINITY) <= moment) pop()
       now = moment
