@@ -35,24 +35,44 @@ export interface DeliveryOptions {
 /** How often the messages that wait in memory are looked through for those that have waited too long, ms. */
 const SWEEP_MS = 5000
 
+/** What the parts of the delivery share. */
+interface Parts extends ReturnType<typeof wireParts> {}
+
 /** Wires queue, limiter, breaker, claims and settling of every channel, in the order of a message's road. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { outbox, clock, verdicts, emit, leaseMs, attemptLimitMs } = options
+  const parts = wireParts(options)
+  const { clock, channels, stateOf, claims, scheduler } = parts
+  return {
+    ...createHandover(parts),
+    isCircuitOpen: channel => stateOf(channel).breaker.state() !== 'closed',
+    wake(channel, code) {
+      const state = stateOf(channel)
+      if (code !== undefined) {
+        scheduler.supersede(state, state.queue.removeByGroup(code.groupKey, code.arrivedAt))
+        state.codesInStore += 1
+      }
+      state.dueAt = clock.now()
+      claims.schedule(state)
+    },
+    status: () => [...channels.values()].map(state => statusOf(state, clock.now())),
+    ...createLifecycle(parts),
+  }
+}
+
+function wireParts(options: DeliveryOptions) {
+  const { clock, emit } = options
   const channels = new Map<Channel, ChannelState>()
   for (const spec of options.channels) channels.set(spec.provider.channel, createChannelState(spec))
-  let stopping = false
+  const run = { stopping: false }
   const inFlight = createInFlight(() => [...channels.values()].every(channel => channel.reserved === 0))
-  const attempts = createAttempts({ limitMs: attemptLimitMs, clock, emit })
+  const attempts = createAttempts({ limitMs: options.attemptLimitMs, clock, emit })
   const settler = createSettler({
-    outbox,
-    clock,
-    verdicts,
-    emit,
+    ...options,
     caughtUp: () => {
       for (const channel of channels.values()) scheduler.run(channel)
     },
   })
-  const paused = () => stopping || settler.isBehind()
+  const paused = () => run.stopping || settler.isBehind()
   const claims = createClaims({
     ...options,
     paused,
@@ -62,17 +82,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       // The limit may have changed while they were being claimed: there are fewer places now.
       scheduler.giveBackSurplus(channel)
       // They were claimed while the process was told to end.
-      if (stopping) scheduler.giveBackAll(channel)
+      if (run.stopping) scheduler.giveBackAll(channel)
     },
   })
-  const scheduler = createScheduler({
-    ...options,
-    attempts,
-    settler,
-    inFlight,
-    stopping: () => stopping,
-    claim: claims.schedule,
-  })
+  const stopping = () => run.stopping
+  const parts = { ...options, attempts, settler, inFlight, stopping }
+  const scheduler = createScheduler({ ...parts, claim: claims.schedule })
   const withoutProvider = (['email', 'sms'] as const).filter(channel => !channels.has(channel))
   const disabled = createDisabledChannels({
     ...options,
@@ -80,13 +95,53 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     paused,
     work: inFlight.add,
   })
-  let sweeper: NodeJS.Timeout | undefined
-
   function stateOf(channel: Channel): ChannelState {
     const state = channels.get(channel)
     if (state === undefined) throw new Error(`no provider for ${channel}`)
     return state
   }
+  return { ...parts, run, paused, channels, stateOf, claims, scheduler, disabled }
+}
+
+/** A message's way from a callback into memory. */
+function createHandover(parts: Parts): Pick<Delivery, 'reserve' | 'unreserve' | 'begin'> {
+  const { clock, channels, stateOf, run, paused, claims, scheduler, inFlight } = parts
+  return {
+    reserve(channel, purpose) {
+      const state = channels.get(channel)
+      if (state === undefined || paused() || state.breaker.state() !== 'closed') return undefined
+      const now = clock.now()
+      // While the provider asked for a pause, a message is better left to the store, where people can see and cancel it.
+      if (state.limiter.pausedUntil(now) !== null) return undefined
+      if (!hasPlace(state, purpose === 'code', now)) return undefined
+      const begins = state.beginsAtOnce(now)
+      const lease = { token: parts.leaseToken(), until: now + parts.leaseMs, begins }
+      if (!scheduler.isHeld(lease)) return undefined
+      state.reserved += 1
+      return lease
+    },
+    unreserve(channel) {
+      const state = stateOf(channel)
+      state.reserved -= 1
+      claims.schedule(state)
+      inFlight.checkIdle()
+    },
+    begin({ message, lease, groupKey, outgoing }) {
+      const state = stateOf(message.channel)
+      state.reserved -= 1
+      scheduler.add(state, { message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
+      if (run.stopping) scheduler.giveBackAll(state)
+      else scheduler.run(state)
+      // A code may have taken the place of something else.
+      scheduler.giveBackSurplus(state)
+      inFlight.checkIdle()
+    },
+  }
+}
+
+function createLifecycle(parts: Parts): Pick<Delivery, 'start' | 'stop'> {
+  const { clock, channels, run, claims, scheduler, settler, disabled, inFlight, attempts } = parts
+  let sweeper: NodeJS.Timeout | undefined
 
   /** What waits for long goes back before its lease runs out unnoticed. */
   function sweep(): void {
@@ -99,48 +154,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   return {
-    reserve(channel, purpose) {
-      const state = channels.get(channel)
-      if (state === undefined || paused() || state.breaker.state() !== 'closed') return undefined
-      const now = clock.now()
-      // While the provider asked for a pause, a message is better left to the store, where people can see and cancel it.
-      if (state.limiter.pausedUntil(now) !== null) return undefined
-      if (!hasPlace(state, purpose === 'code', now)) return undefined
-      const begins = state.beginsAtOnce(now)
-      const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
-      if (!scheduler.isHeld(lease)) return undefined
-      state.reserved += 1
-      return lease
-    },
-    unreserve(channel) {
-      const state = stateOf(channel)
-      state.reserved -= 1
-      claims.schedule(state)
-      inFlight.checkIdle()
-    },
-    isCircuitOpen: channel => stateOf(channel).breaker.state() !== 'closed',
-    begin({ message, lease, groupKey, outgoing }) {
-      const state = stateOf(message.channel)
-      state.reserved -= 1
-      scheduler.add(state, { message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
-      if (stopping) scheduler.giveBackAll(state)
-      else scheduler.run(state)
-      // A code may have taken the place of something else.
-      scheduler.giveBackSurplus(state)
-      inFlight.checkIdle()
-    },
-    wake(channel, code) {
-      const state = stateOf(channel)
-      if (code !== undefined) {
-        scheduler.supersede(state, state.queue.removeByGroup(code.groupKey, code.arrivedAt))
-        state.codesInStore += 1
-      }
-      state.dueAt = clock.now()
-      claims.schedule(state)
-    },
-    status: () => [...channels.values()].map(state => statusOf(state, clock.now())),
     start() {
-      sweeper = setInterval(sweep, Math.min(SWEEP_MS, leaseMs - attemptLimitMs)).unref()
+      sweeper = setInterval(sweep, Math.min(SWEEP_MS, parts.leaseMs - parts.attemptLimitMs)).unref()
       for (const channel of channels.values()) {
         channel.dueAt = clock.now()
         claims.schedule(channel)
@@ -148,7 +163,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       disabled.settleExpired()
     },
     async stop(graceMs, abortMs) {
-      stopping = true
+      run.stopping = true
       clearInterval(sweeper)
       for (const channel of channels.values()) {
         clearTimeout(channel.claimTimer)
@@ -160,7 +175,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       await inFlight.idleWithin(abortMs)
       settler.abandon()
       // Callbacks that came meanwhile are stored: they are answered before their connections are closed.
-      verdicts.end()
+      parts.verdicts.end()
     },
   }
 }

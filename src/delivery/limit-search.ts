@@ -73,142 +73,171 @@ interface Trial {
   readonly durations: Durations
 }
 
+type Search = ReturnType<typeof startSearch>
+
+/** All that the search knows. */
+function startSearch(limit: number, most: number) {
+  const step: LimitStep = { is: 'start', from: limit, to: limit }
+  return {
+    most,
+    limit,
+    round: 0,
+    opening: true,
+    /** At the present limit, or at the one before the trial. */
+    before: durationsOf(Math.max(limit, OPENING.batch)),
+    trial: undefined as Trial | undefined,
+    nextMore: true,
+    failedTrials: 0,
+    nextTrialAt: Number.NEGATIVE_INFINITY,
+    nextFewerAt: Number.NEGATIVE_INFINITY,
+    durationAtLastTrial: undefined as number | undefined,
+    measuredAt: Number.NEGATIVE_INFINITY,
+    measuredSinceLull: 0,
+    step,
+  }
+}
+
 /** @param most the highest limit; @param start the first one. */
 export function createLimitSearch({ start, most }: { start: number; most: number }): LimitSearch {
-  let limit = Math.min(start, most)
-  let round = 0
-  let opening = true
-  let before = newDurations(limit)
-  let trial: Trial | undefined
-  let nextMore = true
-  let failedTrials = 0
-  let nextTrialAt = Number.NEGATIVE_INFINITY
-  let nextFewerAt = Number.NEGATIVE_INFINITY
-  let durationAtLastTrial: number | undefined
-  let measuredAt = Number.NEGATIVE_INFINITY
-  let measuredSinceLull = 0
-  let step: LimitStep = { is: 'start', from: limit, to: limit }
-
-  function setLimit(to: number): void {
-    limit = to
-    round += 1
-  }
-
-  function newDurations(places: number): Durations {
-    return durationsOf(Math.max(places, opening ? OPENING.batch : SMALLEST_BATCH))
-  }
-
-  function stopOpening(): void {
-    if (!opening) return
-    opening = false
-    failedTrials = 0
-    before = newDurations(limit)
-  }
-
-  function isLull(now: number): boolean {
-    return now - measuredAt > Math.max(LULL_MS, 3 * Math.exp(shortest(before)))
-  }
-
-  function beginTrial(now: number, ceiling: number): void {
-    const from = Math.min(limit, ceiling)
-    const highest = Math.min(most, ceiling)
-    if (from >= highest) stopOpening()
-    if (before.batches.length < (opening ? 1 : BATCHES)) return
-    const shifted =
-      durationAtLastTrial !== undefined && Math.abs(shortest(before) - durationAtLastTrial) > SHIFT
-    if (now < nextTrialAt && !shifted) return
-    if (shifted) failedTrials = 0
-    const higher = Math.min(highest, Math.ceil(from * (opening ? OPENING.factor : MORE)))
-    const mayTryFewer = now >= nextFewerAt && measuredSinceLull >= BATCHES * from
-    const lower = mayTryFewer ? Math.ceil(from * FEWER) : from
-    const more = higher > from && (nextMore || lower === from)
-    const to = more ? higher : lower
-    if (to === from) return
-    durationAtLastTrial = shortest(before)
-    trial = { beganAt: now, from, limitBefore: limit, more, durations: newDurations(opening ? from : to) }
-    step = { is: 'trying', from, to }
-    setLimit(to)
-  }
-
-  /** Whether the trial has paid; undefined: not known yet. */
-  function judge({ from, more, durations }: Trial): boolean | undefined {
-    if (durations.batches.length === 0) return undefined
-    const change = Math.log(limit / from)
-    const arrived = 1 - (shortest(durations) - shortest(before)) / change
-    if (opening && arrived > OPENING.worth) return true
-    if (durations.batches.length < BATCHES) return undefined
-    const error = Math.hypot(spread(before), spread(durations)) / Math.abs(change)
-    // What is unsure does not raise the limit, or it would wander upwards; nor does it lower it when all may be lost.
-    if (more) return !opening && arrived - error > WORTH_MORE
-    return arrived < WORTH_KEEPING && arrived + error < 1
-  }
-
-  function endTrial(ended: Trial, paid: boolean, now: number): void {
-    const { beganAt, from, limitBefore, more, durations } = ended
-    const to = limit
-    trial = undefined
-    if (paid) {
-      before = durations
-      failedTrials = 0
-      nextTrialAt = now
-      step = { is: more ? 'raised' : 'lowered', from, to }
-      return
-    }
-    setLimit(limitBefore)
-    step = { is: 'kept', from, to }
-    failedTrials += 1
-    if (opening) {
-      if (failedTrials >= OPENING.trials) stopOpening()
-      return
-    }
-    nextMore = !more
-    const pause = failedTrials < 2 ? 0 : FIRST_PAUSE_MS * 2 ** (failedTrials - 2)
-    nextTrialAt = now + Math.min(pause, LONGEST_PAUSE_MS)
-    if (!more) nextFewerAt = now + PAUSE_PER_TRIAL * (now - beganAt)
-  }
-
+  const search = startSearch(Math.min(start, most), most)
   return {
     get limit() {
-      return limit
+      return search.limit
     },
     get round() {
-      return round
+      return search.round
     },
     get step() {
-      return step
+      return search.step
     },
-    measure({ tookMs, isNew }, now, ceiling) {
-      // While it opens every place is new, before and after.
-      if (isNew && !opening) return
-      if (isLull(now)) measuredSinceLull = 0
-      measuredAt = now
-      measuredSinceLull += 1
-      // Half a millisecond is what a clock of whole ones cannot tell from nothing.
-      addDuration(trial?.durations ?? before, Math.log(Math.max(tookMs, 0.5)))
-      if (trial === undefined) return beginTrial(now, ceiling)
-      const paid = judge(trial)
-      if (paid !== undefined) endTrial(trial, paid, now)
-    },
+    measure: (attempt, now, ceiling) => measure(search, attempt, now, ceiling),
     endIdleTrial(now) {
-      if (trial?.more === false && isLull(now)) endTrial(trial, false, now)
+      const { trial } = search
+      if (trial?.more === false && isLull(search, now)) endTrial(search, trial, false, now)
     },
-    abandonTrial(ceiling) {
-      if (trial !== undefined) step = { is: 'kept', from: trial.from, to: limit }
-      setLimit(trial?.limitBefore ?? limit)
-      trial = undefined
-      before = newDurations(Math.min(limit, ceiling))
-    },
-    lowerTo(to) {
-      step = { is: 'failing', from: limit, to }
-      trial = undefined
-      opening = true
-      nextMore = true
-      failedTrials = 0
-      nextTrialAt = Number.NEGATIVE_INFINITY
-      setLimit(to)
-      before = newDurations(to)
-    },
+    abandonTrial: ceiling => abandonTrial(search, ceiling),
+    lowerTo: to => lowerTo(search, to),
   }
+}
+
+function setLimit(search: Search, to: number): void {
+  search.limit = to
+  search.round += 1
+}
+
+function newDurations({ opening }: Search, places: number): Durations {
+  return durationsOf(Math.max(places, opening ? OPENING.batch : SMALLEST_BATCH))
+}
+
+function stopOpening(search: Search): void {
+  if (!search.opening) return
+  search.opening = false
+  search.failedTrials = 0
+  search.before = newDurations(search, search.limit)
+}
+
+function isLull({ measuredAt, before }: Search, now: number): boolean {
+  return now - measuredAt > Math.max(LULL_MS, 3 * Math.exp(shortest(before)))
+}
+
+function measure(
+  search: Search,
+  { tookMs, isNew }: Parameters<LimitSearch['measure']>[0],
+  now: number,
+  ceiling: number,
+): void {
+  // While it opens every place is new, before and after.
+  if (isNew && !search.opening) return
+  if (isLull(search, now)) search.measuredSinceLull = 0
+  search.measuredAt = now
+  search.measuredSinceLull += 1
+  const { trial, before } = search
+  // Half a millisecond is what a clock of whole ones cannot tell from nothing.
+  addDuration(trial?.durations ?? before, Math.log(Math.max(tookMs, 0.5)))
+  if (trial === undefined) return beginTrial(search, now, ceiling)
+  const paid = judge(search, trial)
+  if (paid !== undefined) endTrial(search, trial, paid, now)
+}
+
+function beginTrial(search: Search, now: number, ceiling: number): void {
+  const { limit, durationAtLastTrial } = search
+  const from = Math.min(limit, ceiling)
+  const highest = Math.min(search.most, ceiling)
+  if (from >= highest) stopOpening(search)
+  const { opening, before } = search
+  if (before.batches.length < (opening ? 1 : BATCHES)) return
+  const shifted =
+    durationAtLastTrial !== undefined && Math.abs(shortest(before) - durationAtLastTrial) > SHIFT
+  if (now < search.nextTrialAt && !shifted) return
+  if (shifted) search.failedTrials = 0
+  const higher = Math.min(highest, Math.ceil(from * (opening ? OPENING.factor : MORE)))
+  const mayTryFewer = now >= search.nextFewerAt && search.measuredSinceLull >= BATCHES * from
+  const lower = mayTryFewer ? Math.ceil(from * FEWER) : from
+  const more = higher > from && (search.nextMore || lower === from)
+  const to = more ? higher : lower
+  if (to === from) return
+  search.durationAtLastTrial = shortest(before)
+  const durations = newDurations(search, opening ? from : to)
+  search.trial = { beganAt: now, from, limitBefore: limit, more, durations }
+  search.step = { is: 'trying', from, to }
+  setLimit(search, to)
+}
+
+/** Whether the trial has paid; undefined: not known yet. */
+function judge({ limit, opening, before }: Search, { from, more, durations }: Trial): boolean | undefined {
+  if (durations.batches.length === 0) return undefined
+  const change = Math.log(limit / from)
+  const arrived = 1 - (shortest(durations) - shortest(before)) / change
+  if (opening && arrived > OPENING.worth) return true
+  if (durations.batches.length < BATCHES) return undefined
+  const error = Math.hypot(spread(before), spread(durations)) / Math.abs(change)
+  // What is unsure does not raise the limit, or it would wander upwards; nor does it lower it when all may be lost.
+  if (more) return !opening && arrived - error > WORTH_MORE
+  return arrived < WORTH_KEEPING && arrived + error < 1
+}
+
+function endTrial(search: Search, ended: Trial, paid: boolean, now: number): void {
+  const { beganAt, from, limitBefore, more, durations } = ended
+  const to = search.limit
+  search.trial = undefined
+  if (paid) {
+    search.before = durations
+    search.failedTrials = 0
+    search.nextTrialAt = now
+    search.step = { is: more ? 'raised' : 'lowered', from, to }
+    return
+  }
+  setLimit(search, limitBefore)
+  search.step = { is: 'kept', from, to }
+  search.failedTrials += 1
+  const { opening, failedTrials } = search
+  if (opening) {
+    if (failedTrials >= OPENING.trials) stopOpening(search)
+    return
+  }
+  search.nextMore = !more
+  const pause = failedTrials < 2 ? 0 : FIRST_PAUSE_MS * 2 ** (failedTrials - 2)
+  search.nextTrialAt = now + Math.min(pause, LONGEST_PAUSE_MS)
+  if (!more) search.nextFewerAt = now + PAUSE_PER_TRIAL * (now - beganAt)
+}
+
+function abandonTrial(search: Search, ceiling: number): void {
+  const { trial, limit } = search
+  if (trial !== undefined) search.step = { is: 'kept', from: trial.from, to: limit }
+  setLimit(search, trial?.limitBefore ?? limit)
+  search.trial = undefined
+  search.before = newDurations(search, Math.min(search.limit, ceiling))
+}
+
+function lowerTo(search: Search, to: number): void {
+  search.step = { is: 'failing', from: search.limit, to }
+  search.trial = undefined
+  search.opening = true
+  search.nextMore = true
+  search.failedTrials = 0
+  search.nextTrialAt = Number.NEGATIVE_INFINITY
+  setLimit(search, to)
+  search.before = newDurations(search, to)
 }
 
 /**

@@ -1,13 +1,11 @@
 import { createLimitSearch, type LimitStep } from './limit-search.ts'
+import { createRefusals, type Refusal } from './refusals.ts'
 
 /**
  * How many attempts may be under way at once with one provider. Three things decide, each with a memory of its own:
  *
  * - what pays: a search by trial (limit-search.ts), which also says why neither Netflix's limiters nor Envoy's;
- * - what the provider refuses ("421 too many connections", 429): the number that it took is remembered, as in KumoMTA's
- *   traffic shaping, and after a minute one more is tried, then after two, four … 30 minutes; once one is taken, one more
- *   at a time, TCP's additive increase. A provider that throttles as many as it took before allows so many a second: it
- *   is given one more after 1.5 s, and then after three, six …, unless that one is taken;
+ * - what the provider refuses: refusals.ts remembers how many it took, and when one more is to be tried;
  * - attempts that fail while at least half of the places are in use: once a quarter of them do, a third of the places go
  *   (TCP's multiplicative decrease, once for all that were under way together).
  *
@@ -49,6 +47,8 @@ export type AttemptEnd =
   /** Says nothing about the provider: stopped by us, expired, or still waiting but not to be counted any more. */
   | { readonly is: 'void' }
 
+type RefusedEnd = AttemptEnd & { readonly is: 'refused-connection' | 'throttled' }
+
 export interface Place {
   readonly beganAt: number
   /** How many were under way then, this one included. */
@@ -86,28 +86,8 @@ export interface LimiterStatus {
   readonly until: number | null
 }
 
-/** The number that the provider took when it refused one more. */
-interface Refusal {
-  readonly by: 'refused' | 'throttled'
-  readonly accepted: number
-  /** From then on one more may be tried. */
-  readonly until: number
-  readonly holdMs: number
-}
-
 /** Where the search begins: few enough for any mail server to take. */
 const START = 10
-const HOLD_MS = 60_000
-/** The same of a provider that allows so many a second: the next second is another one. */
-const RATE_HOLD_MS = 1500
-const LONGEST_HOLD_MS = 30 * 60_000
-/** When it refuses the only request and says nothing of a pause. */
-const PAUSE_MS = 1000
-/**
- * The longest pause of all messages, ms: then one asks again. What the provider asked for beyond it holds for the message
- * that it answered. A provider that goes on refusing is left alone by the breaker.
- */
-const LONGEST_PAUSE_MS = 2000
 /** When the load went while a refusal was on its way, fewer were under way when it came than were taken. */
 const LOWEST_SHARE = 0.8
 const FAILING_SHARE = 0.25
@@ -121,75 +101,49 @@ const WHEN_FAILING = 0.7
  */
 export function createLimiter({ most, start = START }: { most: number; start?: number }): Limiter {
   const search = createLimitSearch({ start, most })
+  const refusals = createRefusals()
   let inFlight = 0
   /** The most that ever were under way: so many connections have been opened. */
   let peak = 0
-  let refusal: Refusal | undefined
-  let refusedAt = Number.NEGATIVE_INFINITY
-  /** The most at once that were answered, of those that began after a refusal. */
-  let taken = 0
-  /** As many at once were throttled as were taken before: it allows so many a second, and soon one more. */
-  let isRateLimited = false
-  let pausedUntil = Number.NEGATIVE_INFINITY
   let failingShare = 0
   let loweredAt = Number.NEGATIVE_INFINITY
 
   /** What is known to be taken. */
   function bound(): number {
-    return Math.min(search.limit, refusal?.accepted ?? most)
+    return Math.min(search.limit, refusals.latest?.accepted ?? most)
   }
 
   /** The most that the search may try. */
   function ceiling(): number {
-    return Math.max(1, refusal?.accepted ?? most)
+    return Math.max(1, refusals.latest?.accepted ?? most)
   }
 
   /** The refusal that bounds the limit, unless the search's own limit is lower. */
   function boundingRefusal(): Refusal | undefined {
-    return refusal !== undefined && search.limit >= refusal.accepted ? refusal : undefined
+    const { latest } = refusals
+    return latest !== undefined && search.limit >= latest.accepted ? latest : undefined
   }
 
   function limitAt(now: number): number {
-    if (now < pausedUntil) return 0
+    if (now < refusals.pausedUntil) return 0
     const refused = boundingRefusal()
     return bound() + (refused !== undefined && now >= refused.until ? 1 : 0)
   }
 
   function takeAnswer(place: Place, allInUse: boolean, now: number): void {
-    const { beganAt, nth, isNew } = place
     failingShare *= 1 - LATEST
-    if (beganAt >= refusedAt) taken = Math.max(taken, nth)
-    // One more than was taken before is taken now. Beyond the search's own limit nothing is left to remember.
-    if (refusal !== undefined && beganAt >= refusal.until && nth > refusal.accepted) {
-      const until = isRateLimited ? now + firstHoldMs() : refusal.until
-      refusal = nth > search.limit ? undefined : { ...refusal, accepted: nth, until, holdMs: firstHoldMs() }
-    }
+    refusals.noteAnswer(place, search.limit, now)
     if (allInUse && place.round === search.round)
-      search.measure({ tookMs: now - beganAt, isNew }, now, ceiling())
+      search.measure({ tookMs: now - place.beganAt, isNew: place.isNew }, now, ceiling())
   }
 
-  const firstHoldMs = (): number => (isRateLimited ? RATE_HOLD_MS : HOLD_MS)
-
-  function takeThrottling({ nth }: Place, accepted: number, retryAfterMs: number, now: number): void {
-    if (!isRateLimited && nth <= taken) {
-      isRateLimited = true
-      refusal = undefined
-    }
-    takeRefusal('throttled', accepted, retryAfterMs, now)
-  }
-
-  function takeRefusal(by: Refusal['by'], accepted: number, retryAfterMs: number, now: number): void {
-    const again = refusal !== undefined && now >= refusal.until
-    const holdMs = Math.min((refusal?.holdMs ?? firstHoldMs()) * (again ? 2 : 1), LONGEST_HOLD_MS)
-    refusedAt = now
-    if (accepted > 0) {
-      const least = Math.min(refusal?.accepted ?? most, accepted)
-      refusal = { by, accepted: least, until: now + Math.max(holdMs, retryAfterMs), holdMs }
-    } else {
-      // It takes nothing at all, which says nothing about how many it takes at other times.
-      pausedUntil = now + Math.min(retryAfterMs || PAUSE_MS, LONGEST_PAUSE_MS)
-      refusal = { by, accepted: 0, until: pausedUntil, holdMs: firstHoldMs() }
-    }
+  function takeRefusal(place: Place, end: RefusedEnd, allInUse: boolean, now: number): void {
+    const known = end.is === 'refused-connection' ? end.accepted : undefined
+    const accepted = known ?? Math.max(inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
+    // That the only connection is refused says nothing about their number.
+    if (end.is === 'refused-connection' && accepted === 0) return takeFailure(place, now)
+    const retryAfterMs = end.is === 'throttled' ? (end.retryAfterMs ?? 0) : 0
+    refusals.add(end.is === 'throttled' ? 'throttled' : 'refused', place, accepted, retryAfterMs, now)
     search.abandonTrial(ceiling())
   }
 
@@ -208,8 +162,9 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       search.endIdleTrial(now)
       return limitAt(now)
     },
-    pausedUntil: now => (now < pausedUntil ? pausedUntil : null),
+    pausedUntil: now => (now < refusals.pausedUntil ? refusals.pausedUntil : null),
     risesAt(now) {
+      const { pausedUntil } = refusals
       if (now < pausedUntil) return pausedUntil
       const until = boundingRefusal()?.until
       return until !== undefined && now < until ? until : null
@@ -227,17 +182,13 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       const allInUse = inFlight >= bound()
       inFlight -= 1
       if (end.is === 'answered') takeAnswer(place, allInUse, now)
-      else if (end.is === 'throttled' || end.is === 'refused-connection') {
-        const known = end.is === 'refused-connection' ? end.accepted : undefined
-        const accepted = known ?? Math.max(inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
-        if (end.is === 'throttled') takeThrottling(place, accepted, end.retryAfterMs ?? 0, now)
-        // That the only connection is refused says nothing about their number.
-        else if (accepted > 0) takeRefusal('refused', accepted, 0, now)
-        else takeFailure(place, now)
-      } else if (end.is === 'failed') takeFailure(place, now)
+      else if (end.is === 'throttled' || end.is === 'refused-connection')
+        takeRefusal(place, end, allInUse, now)
+      else if (end.is === 'failed') takeFailure(place, now)
     },
     status(now) {
       const limit = limitAt(now)
+      const { pausedUntil } = refusals
       const refused = boundingRefusal()
       const base = { limit, inFlight, most, until: refused?.until ?? null }
       if (now < pausedUntil) return { ...base, reason: 'paused', why: describePause(pausedUntil - now) }

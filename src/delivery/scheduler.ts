@@ -36,9 +36,12 @@ export interface SchedulerOptions extends AttemptRunnerOptions {
 
 /** A message that comes back from an open breaker does not come again together with all others, ms. */
 const RETURN_SPREAD_MS = 1000
+
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { outbox, clock, random, verdicts, settler, inFlight, stopping } = options
-  const runAttempt = createAttemptRunner(options, { run, settle, giveBack, giveBackSurplus })
+  const { outbox, clock, random, settler, inFlight, stopping } = options
+  const isHeld = (lease: Lease): boolean => outbox.sharedLeases?.isHeld(lease) ?? true
+  const endings = createEndings(options, isHeld, work)
+  const runAttempt = createAttemptRunner(options, { run, ...endings })
 
   /** Runs something of a channel that ending waits for, and goes on with the channel afterwards. */
   function work(channel: ChannelState, task: Promise<unknown>): void {
@@ -53,24 +56,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (limiter.inFlight >= limiter.limit(now)) break
       const job = channel.takeNext(now)
       if (job === undefined) break
-      if (isOver(job, now) || !isHeld(job.lease)) putBack(channel, job, now)
-      else if (isSpent(channel, job)) end(channel, job, { to: 'final', state: 'unknown', answer: null })
-      else if (breaker.allows(now)) work(channel, runAttempt(channel, job))
+      if (endings.endIfOver(channel, job, now)) continue
+      if (breaker.allows(now)) work(channel, runAttempt(channel, job))
       else {
         const until = Math.max(breaker.openUntil() ?? now, now)
-        giveBack(channel, job, until + Math.round(random() * RETURN_SPREAD_MS))
+        endings.giveBack(channel, job, until + Math.round(random() * RETURN_SPREAD_MS))
       }
     }
     resumeWhenLimitRises(channel)
     options.claim(channel)
-  }
-
-  /** Nothing is claimed during a pause: what has become due since may be codes, which come before all that waits here. */
-  function noticePause(channel: ChannelState, now: number): void {
-    const isPaused = channel.limiter.pausedUntil(now) !== null
-    if (channel.wasPaused && !isPaused && channel.dueAt !== null && channel.dueAt <= now)
-      channel.codesInStore += 1
-    channel.wasPaused = isPaused
   }
 
   /** After a pause nothing is in flight whose end would begin the next one. */
@@ -81,17 +75,55 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (at !== null) channel.riseTimer = setTimeout(() => run(channel), Math.max(at - now, 1)).unref()
   }
 
-  function isHeld(lease: Lease): boolean {
-    return outbox.sharedLeases?.isHeld(lease) ?? true
+  return {
+    run,
+    add(channel, job) {
+      // A retry waits since now: it was not due before.
+      const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
+      endings.supersede(channel, channel.queue.add(job, waitingSince))
+    },
+    ...endings,
+    isHeld,
+  }
+}
+
+/** Nothing is claimed during a pause: what has become due since may be codes, which come before all that waits here. */
+function noticePause(channel: ChannelState, now: number): void {
+  const isPaused = channel.limiter.pausedUntil(now) !== null
+  const isDue = channel.claiming || (channel.dueAt !== null && channel.dueAt <= now)
+  if (channel.wasPaused && !isPaused && isDue) {
+    channel.dueAt = now
+    channel.codesInStore += 1
+  }
+  channel.wasPaused = isPaused
+}
+
+/** What ends or gives back the claims of messages. */
+function createEndings(
+  { clock, verdicts, settler, attemptLimitMs }: SchedulerOptions,
+  isHeld: Scheduler['isHeld'],
+  work: (channel: ChannelState, task: Promise<unknown>) => void,
+) {
+  async function settle(channel: ChannelState, job: Job, settlement: Settlement, begun: boolean) {
+    const settled = await settler.settle(job, settlement, begun)
+    if (settled?.state !== 'queued' || settlement.to !== 'queued') return
+    expectDue(channel, settlement.dueAt)
+    if (job.message.purpose === 'code' && settlement.dueAt <= clock.now()) channel.codesInStore += 1
   }
 
+  /** Ends the claim of a message that waited. */
+  function end(channel: ChannelState, job: Job, settlement: Settlement): void {
+    work(channel, settle(channel, job, settlement, false))
+  }
+
+  function giveBack(channel: ChannelState, job: Job, dueAt: number): void {
+    verdicts.announce(job.message.id, { is: 'pending' })
+    end(channel, job, { to: 'queued', dueAt, uncounted: true })
+  }
+
+  /** Whether its life is over, or nothing may begin under its lease. */
   function isOver({ message, lease }: Job, now: number): boolean {
-    return now >= message.expiresAt || lease.until - now < options.attemptLimitMs
-  }
-
-  /** So many copies may have been sent that none may follow, and nobody can be asked. */
-  function isSpent({ provider }: ChannelState, { message, ambiguous }: Job): boolean {
-    return ambiguous >= MAX_COPIES[message.channel] && provider.lookUp === undefined
+    return now >= message.expiresAt || lease.until - now < attemptLimitMs || !isHeld(lease)
   }
 
   function putBack(channel: ChannelState, job: Job, now: number): void {
@@ -100,55 +132,35 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     end(channel, job, { to: 'final', state: job.ambiguous > 0 ? 'unknown' : 'expired', answer: null })
   }
 
-  function giveBack(channel: ChannelState, job: Job, dueAt: number): void {
-    verdicts.announce(job.message.id, { is: 'pending' })
-    end(channel, job, { to: 'queued', dueAt, uncounted: true })
-  }
-
-  /** Ends the claim of a message that waited. */
-  function end(channel: ChannelState, job: Job, settlement: Settlement): void {
-    work(channel, settle(channel, job, settlement, false))
-  }
-
-  async function settle(
-    channel: ChannelState,
-    job: Job,
-    settlement: Settlement,
-    begun: boolean,
-  ): Promise<void> {
-    const settled = await settler.settle(job, settlement, begun)
-    if (settled?.state !== 'queued' || settlement.to !== 'queued') return
-    expectDue(channel, settlement.dueAt)
-    if (job.message.purpose === 'code' && settlement.dueAt <= clock.now()) channel.codesInStore += 1
-  }
-
-  function supersede(channel: ChannelState, job: Job | undefined): void {
-    if (job !== undefined) end(channel, job, { to: 'final', state: 'superseded', answer: null })
-  }
-
-  function giveBackSurplus(channel: ChannelState): void {
-    const now = clock.now()
-    for (const job of channel.removeSurplus(now)) giveBack(channel, job, now)
-  }
-
   return {
-    run,
-    add(channel, job) {
-      // A retry waits since now: it was not due before.
-      const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
-      supersede(channel, channel.queue.add(job, waitingSince))
+    settle,
+    giveBack,
+    /** Ends or gives back what no attempt may be made of any more. @returns whether it did. */
+    endIfOver(channel: ChannelState, job: Job, now: number): boolean {
+      if (isOver(job, now)) putBack(channel, job, now)
+      else if (isSpent(channel, job)) end(channel, job, { to: 'final', state: 'unknown', answer: null })
+      else return false
+      return true
     },
-    giveBackSurplus,
-    giveBackAll(channel) {
+    supersede(channel: ChannelState, job: Job | undefined): void {
+      if (job !== undefined) end(channel, job, { to: 'final', state: 'superseded', answer: null })
+    },
+    giveBackSurplus(channel: ChannelState): void {
+      const now = clock.now()
+      for (const job of channel.removeSurplus(now)) giveBack(channel, job, now)
+    },
+    giveBackAll(channel: ChannelState): void {
       const now = clock.now()
       for (const job of channel.queue.removeWhere(() => true)) giveBack(channel, job, now)
     },
-    supersede,
-    sweep(channel) {
+    sweep(channel: ChannelState): void {
       const now = clock.now()
-      for (const job of channel.queue.removeWhere(each => isOver(each, now) || !isHeld(each.lease)))
-        putBack(channel, job, now)
+      for (const job of channel.queue.removeWhere(each => isOver(each, now))) putBack(channel, job, now)
     },
-    isHeld,
   }
+}
+
+/** So many copies may have been sent that none may follow, and nobody can be asked. */
+function isSpent({ provider }: ChannelState, { message, ambiguous }: Job): boolean {
+  return ambiguous >= MAX_COPIES[message.channel] && provider.lookUp === undefined
 }
