@@ -118,7 +118,7 @@ export function createMemoryOutbox(
       if (row.lease !== undefined && row.lease.until <= now()) takeOver(row)
       if (row.state === 'queued' && row.expiresAt <= now()) end(row, stateAtExpiry(row.ambiguous))
       const { id, channel, kind } = row.acceptance.message
-      if (!isLive(row.state)) settled.push({ id, channel, kind, state: row.state as FinalState })
+      if (!isLive(row.state)) settled.push({ id, channel, kind, state: row.state })
     }
     const messages = [...dueOf(0), ...dueOf(1)].slice(0, limit).map(row => {
       change(row, stateAtClaim(row))
