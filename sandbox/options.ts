@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util'
+import { nearestName } from '../src/config/names.ts'
+import { settingNames, settingOf } from '../src/config/settings.ts'
 
 export const USAGE = `npm run sandbox -- [options]
 
@@ -11,7 +13,8 @@ export const USAGE = `npm run sandbox -- [options]
   --admin-port N       port of health, metrics and console (9090, or a free one)
   --page-port N        port of the page (8025, or a free one)
   --devices-port N     port of the page of devices that raise alerts (8026, or a free one)
-  --set NAME=VALUE     any setting of the service, such as --set LOCALE=zh-CN; may be repeated
+  --set NAME=VALUE     a setting of the service, such as --set LOCALE=zh-CN; may be repeated. Not those of mail server,
+                       carriers and certificate, which are the sandbox's own
 `
 
 export interface SandboxCommandOptions {
@@ -51,17 +54,20 @@ export function parseOptions(argv: readonly string[]): ParsedOptions {
       },
     })
     if (values.help) return { is: 'help' }
+    const ports = {
+      ...port('callbacks', '--port', values.port),
+      ...port('admin', '--admin-port', values['admin-port']),
+      ...port('page', '--page-port', values['page-port']),
+      ...port('devices', '--devices-port', values['devices-port']),
+    }
+    const taken = Object.values(ports).filter(number => number !== 0)
+    if (new Set(taken).size < taken.length) throw new Error('two of the ports are the same')
     return {
       is: 'run',
       options: {
         once: values.once,
         save: values.save,
-        ports: {
-          ...port('callbacks', '--port', values.port),
-          ...port('admin', '--admin-port', values['admin-port']),
-          ...port('page', '--page-port', values['page-port']),
-          ...port('devices', '--devices-port', values['devices-port']),
-        },
+        ports,
         settings: Object.fromEntries(values.set.map(setting)),
       },
     }
@@ -73,13 +79,24 @@ export function parseOptions(argv: readonly string[]): ParsedOptions {
 function port(name: string, flag: string, text: string | undefined): Record<string, number> {
   if (text === undefined) return {}
   const number = Number(text)
-  if (!Number.isInteger(number) || number < 0 || number > 65_535)
+  if (!/^\d{1,5}$/.test(text) || number > 65_535)
     throw new Error(`${flag} must be a port number, 0 to 65535; 0 is any free one`)
   return { [name]: number }
 }
 
+const OPTION_OF: Readonly<Record<string, string>> = { PORT: '--port', ADMIN_PORT: '--admin-port' }
+
 function setting(text: string): [string, string] {
   const at = text.indexOf('=')
   if (at < 1) throw new Error('--set must be followed by NAME=VALUE')
-  return [text.slice(0, at), text.slice(at + 1)]
+  const [name, value] = [text.slice(0, at), text.slice(at + 1)]
+  const option = OPTION_OF[name]
+  if (option !== undefined) throw new Error(`--set ${name}: that is what ${option} is for`)
+  if (settingOf(name) === null) {
+    const near = nearestName(name, settingNames)
+    throw new Error(
+      `--set ${name} is no setting${near === null ? '; .env.example lists them' : `: did you mean ${near}?`}`,
+    )
+  }
+  return [name, value]
 }

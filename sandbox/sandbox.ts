@@ -70,6 +70,10 @@ async function startParts(
   const peers = await startPeers(clock, directory, ends, changed)
   const devices = options.devices === false ? null : await startDevices(options.devices ?? 0, ends)
 
+  const own = Object.keys(options.settings).filter(
+    name => name in peers.settings || (CHANNELS.has(name) && options.settings[name] === ''),
+  )
+  if (own.length > 0) throw new Error(`--set ${own.join(', ')}: the sandbox needs its own there`)
   const settings = {
     ...(await serviceSettings(directory, options.ports)),
     ...peers.settings,
@@ -139,6 +143,8 @@ async function startDevices(port: number, ends: Ends) {
 }
 
 const CORP_ID = 'sandbox'
+/** Both are played, so both are on. */
+const CHANNELS = new Set(['EMAIL_TOKEN', 'SMS_TOKEN'])
 
 async function serviceSettings(directory: string, ports: SandboxCommandOptions['ports']) {
   return {

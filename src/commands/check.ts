@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls'
 import { pino } from 'pino'
 import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
@@ -8,6 +9,9 @@ import { type CheckResult, fail } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { openOutbox, openRenderer, openStoreKeys } from '../service/factories.ts'
+import { findFileFaults } from '../service/files.ts'
+import type { SettingFault } from '../settings/setting.ts'
+import { trustAuthorities } from '../tls/authorities.ts'
 import { checkCallbackUrls } from './check/callback-urls.ts'
 import { checkCertificate } from './check/certificate.ts'
 import { checkClock, type ReadServerDate, readServerDate } from './check/clock.ts'
@@ -52,41 +56,56 @@ export async function runChecks(
   io: Io,
   dependencies: CheckDependencies = {},
 ): Promise<readonly CheckResult[]> {
+  const files: SettingFault[] = []
   let config: Config
   try {
-    config = loadConfig(io)
+    config = loadConfig(io, settings => {
+      files.push(...findFileFaults(settings, io.readFile))
+      return []
+    })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.faults.map(({ name, problem }) => {
-      const [what = problem, next = 'see .env.example'] = problem.split(/: (.*)/)
-      return fail(name, what, next)
-    })
+    return [...error.faults, ...files].map(failOf)
   }
+  const faulty = new Set(files.map(({ name }) => name))
+  const unless = (name: string, about: string, check: Check) =>
+    attempt(about, () => (faulty.has(name) ? [] : check()))
+  if (!faulty.has('TLS_CA_FILE')) trustAuthorities(config.TLS_CA_FILE, io.readFile)
   const clock = createClock()
   const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
   const checks = [
+    attempt('files', () => files.filter(({ name }) => !CHECKED_BESIDE.has(name)).map(failOf)),
     attempt('settings', () => checkSettings(config)),
     attempt('certificate', () => checkCertificate(config, clock.now())),
-    attempt('providers', () => checkProviders(config, clock)),
+    attempt('providers', () =>
+      checkProviders(faulty.has('DKIM_KEY_FILE') ? { ...config, DKIM_KEY_FILE: undefined } : config, clock),
+    ),
     attempt('sender', () => checkSender(config, resolveTxt)),
     attempt('DKIM', () => checkDkim(config, io.readFile, resolveTxt)),
-    attempt('store', () => checkStoreOrService(config, io, clock)),
+    unless('DATABASE_URL', 'store', () => checkStoreOrService(config, io, clock)),
     attempt('machine', () =>
       checkMachine(config, io.dotenvPath, dependencies.machine ?? createMachineLimits()),
     ),
     attempt('clock', () => checkClock(config, dependencies.readServerDate ?? readServerDate, Date.now)),
-    attempt('templates', () => checkRendererTemplates(config)),
+    unless('TEMPLATES_DIR', 'templates', () => checkRendererTemplates(config)),
     attempt('URLs', () => checkPublicUrls(config)),
     attempt('alerts', () => checkAlertsIfOn(config)),
   ]
   return (await Promise.all(checks)).flat()
 }
 
+type Check = () => readonly CheckResult[] | Promise<readonly CheckResult[]>
+
+/** Settings whose files have a check of their own, which says what is wrong with them. */
+const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'])
+
+function failOf({ name, problem }: SettingFault): CheckResult {
+  const [what = problem, next = 'see .env.example'] = problem.split(/: (.*)/)
+  return fail(name, what, next)
+}
+
 /** Turns an unexpected error of a check into a result, so that the other checks go on. */
-async function attempt(
-  about: string,
-  check: () => readonly CheckResult[] | Promise<readonly CheckResult[]>,
-): Promise<readonly CheckResult[]> {
+async function attempt(about: string, check: Check): Promise<readonly CheckResult[]> {
   try {
     return await check()
   } catch (error) {
@@ -145,7 +164,9 @@ function checkRendererTemplates(config: Config): readonly CheckResult[] {
 
 async function checkPublicUrls(config: Config): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
-  const platform = createCallbackClient({ timeoutMs: 5000 })
+  // As the platform sees it: that does not know the authorities of TLS_CA_FILE.
+  const ca = config.TLS_CA_FILE === undefined ? undefined : rootCertificates.join('\n')
+  const platform = createCallbackClient({ timeoutMs: 5000, ...(ca !== undefined && { ca }) })
   try {
     return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
   } finally {

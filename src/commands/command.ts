@@ -22,7 +22,7 @@ export interface Command {
   run(argv: readonly string[], io: Io): Promise<number>
 }
 
-/** A wrong command line: its message says what is wrong, and the usage is printed with it. */
+/** A wrong command line: its message says what is wrong, and is printed below the usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

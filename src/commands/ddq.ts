@@ -4,6 +4,8 @@ import type { DdqMessage } from '../ddq/message.ts'
 import { topicFor } from '../ddq/topics.ts'
 import { stringifyExactly } from '../platform/exact-json.ts'
 import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
+import { findFileFaults } from '../service/files.ts'
+import { trustAuthorities } from '../tls/authorities.ts'
 import { type Command, type Io, readArguments, UsageError } from './command.ts'
 
 export const ddq: Command = {
@@ -48,6 +50,7 @@ const NAMES = [
   'DDQ_SUBSCRIBE_PATH',
   'DDQ_ANY_PRODUCT',
   'DDQ_HEARTBEAT',
+  'TLS_CA_FILE',
 ] as const
 const NEEDED = ['DDQ_HOST', 'DDQ_AUTH_URL', 'DDQ_APP_ID', 'DDQ_APP_SECRET'] as const
 
@@ -58,11 +61,13 @@ async function tail(
   count: number,
 ): Promise<number> {
   const given = loadSome(io, NAMES)
-  const faults = NEEDED.filter(name => given[name] === undefined).map(name => ({
-    name,
-    problem: 'is missing',
-  }))
+  const absent = NEEDED.filter(name => given[name] === undefined)
+  const faults = [
+    ...absent.map(name => ({ name, problem: 'is missing' })),
+    ...findFileFaults(given, io.readFile),
+  ]
   if (faults.length > 0) throw new ConfigError(faults)
+  trustAuthorities(given.TLS_CA_FILE, io.readFile)
   const settings = given as Required<{ [K in keyof typeof given]: NonNullable<(typeof given)[K]> }>
   const connection = openDdq(settings)
   const any = product ?? settings.DDQ_ANY_PRODUCT

@@ -80,7 +80,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return await command.run(rest, io)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    io.stderr.write(`callback-courier ${name}: ${error.message}\n\n${command.usage}`)
+    io.stderr.write(`${command.usage}\ncallback-courier ${name}: ${error.message}\n`)
     return 2
   }
 }

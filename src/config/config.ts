@@ -39,9 +39,13 @@ const texts = new WeakMap<Config, Readonly<Record<string, string>>>()
  * @fastify/env could be registered on: the settings are read here with env-schema, the package that does
  * @fastify/env's work, and the same text is handed to the plugin afterwards (see {@link envSchemaOptions}).
  *
+ * @param findMore faults of settings that can be read, such as files that cannot.
  * @throws ConfigError with all faults at once.
  */
-export function loadConfig(sources: Sources): Config {
+export function loadConfig(
+  sources: Sources,
+  findMore: (settings: Partly) => readonly SettingFault[] = () => [],
+): Config {
   const merged = mergeSources(sources)
   const first = validate(merged.given, new Set())
   const wrong = 'values' in first ? [] : first.faults
@@ -49,12 +53,14 @@ export function loadConfig(sources: Sources): Config {
   // A second reading without the wrong ones, so that the rest can be looked at together and all faults come at once.
   const rest = without(merged.given, names)
   const second = wrong.length === 0 ? first : validate(rest, names)
-  const together = 'values' in second ? faultsTogether(without(second.values, names), names) : []
+  const usable = 'values' in second ? without(second.values, names) : {}
+  const together = 'values' in second ? [...faultsTogether(usable, names), ...findMore(usable)] : []
   const faults = [...merged.faults, ...wrong, ...together]
-  if (faults.length > 0 || !('values' in second)) throw new ConfigError(faults)
+  if (faults.length > 0 || !('values' in second)) throw new ConfigError([...faults, ...merged.strayLines])
 
   const values = second.values as SettingValues
-  const config: Config = { ...values, warnings: [...merged.warnings, ...advice(values)] }
+  const strays = merged.strayLines.map(({ name, problem }) => `${name} ${problem}`)
+  const config: Config = { ...values, warnings: [...strays, ...merged.warnings, ...advice(values)] }
   texts.set(config, merged.given)
   return config
 }

@@ -3,6 +3,7 @@ import { alerts } from './settings/alerts.ts'
 import { callbacks } from './settings/callbacks.ts'
 import { listeners } from './settings/listeners.ts'
 import { mail } from './settings/mail.ts'
+import { outgoing } from './settings/outgoing.ts'
 import { quotas } from './settings/quotas.ts'
 import { sms } from './settings/sms.ts'
 import { store } from './settings/store.ts'
@@ -15,6 +16,7 @@ export const groups: readonly Group<Settings>[] = [
   store,
   mail,
   sms,
+  outgoing,
   words,
   quotas,
   alerts,
@@ -27,6 +29,7 @@ export const settings = {
   ...store.settings,
   ...mail.settings,
   ...sms.settings,
+  ...outgoing.settings,
   ...words.settings,
   ...quotas.settings,
   ...alerts.settings,

@@ -1,4 +1,5 @@
 import { parseEnv } from 'node:util'
+import { describeUnreadable } from '../runtime/unreadable.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { nearestName } from './names.ts'
 import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
@@ -17,17 +18,19 @@ export interface Sources {
 export interface Merged {
   readonly given: Readonly<Record<string, string>>
   readonly faults: readonly SettingFault[]
+  /** Lines of the dotenv file that set nothing. */
+  readonly strayLines: readonly SettingFault[]
   readonly warnings: readonly string[]
 }
 
 /** Names that are meant for somebody else: compose, Caddy, Node, OpenSSL. */
 const NOT_OURS =
-  /^((COMPOSE|DOCKER|NODE|ACME|CADDY|POSTGRES|SSL_CERT)_|(TZ|PATH|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
+  /^((COMPOSE|DOCKER|NODE|ACME|CADDY|POSTGRES|SSL_CERT)_|(TZ|PATH|HTTP_PROXY|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
 
 /** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
 export function mergeSources(sources: Sources): Merged {
   const faults: SettingFault[] = []
-  const { dotenv, cut } = readDotenv(sources, faults)
+  const { dotenv, cut, strayLines } = readDotenv(sources, faults)
   const all: Record<string, string> = {}
   for (const [name, value] of [...Object.entries(dotenv), ...Object.entries(sources.env)]) {
     if (value !== undefined && value.trim() !== '') all[name] = value
@@ -41,17 +44,20 @@ export function mergeSources(sources: Sources): Merged {
     const fallback = settingOf(name)?.defaultFrom?.(given)
     if (given[name] === undefined && fallback !== undefined) given[name] = fallback
   }
-  return { given, faults, warnings: [...cut, ...findUnknownSettings(all, dotenv)] }
+  return { given, faults, strayLines, warnings: [...cut, ...findUnknownSettings(all, dotenv)] }
 }
 
 interface Dotenv {
   readonly dotenv: Readonly<Record<string, string | undefined>>
   /** A sentence for each secret that a # cuts short: in a dotenv file it begins a comment. */
   readonly cut: readonly string[]
+  readonly strayLines: readonly SettingFault[]
 }
 
+const NO_DOTENV: Dotenv = { dotenv: {}, cut: [], strayLines: [] }
+
 function readDotenv({ dotenvPath: path, readFile }: Sources, faults: SettingFault[]): Dotenv {
-  if (path === undefined) return { dotenv: {}, cut: [] }
+  if (path === undefined) return NO_DOTENV
   try {
     const text = readFile(path)
     const cut = settingNames.filter(
@@ -60,11 +66,24 @@ function readDotenv({ dotenvPath: path, readFile }: Sources, faults: SettingFaul
     const said = cut.map(
       name => `${name} in ${path} is cut short at its #: put the whole value into single quotes`,
     )
-    return { dotenv: parseEnv(text), cut: said }
+    return { dotenv: parseEnv(text), cut: said, strayLines: findStrayLines(text, path) }
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') faults.push({ name: path, problem: `cannot be read (${codeOf(error)})` })
-    return { dotenv: {}, cut: [] }
+    if (!isAbsent(error)) faults.push({ name: path, problem: describeUnreadable(error) })
+    return NO_DOTENV
   }
+}
+
+/** Lines that are neither empty nor a remark nor `NAME=value`. By their number alone: one may hold half a secret. */
+function findStrayLines(text: string, path: string): readonly SettingFault[] {
+  // A value in quotes may take several lines.
+  const unquoted = text.replace(/=[ \t]*(["'`])[\s\S]*?\1/g, value => `=${value.replace(/[^\n]/g, '')}`)
+  return unquoted.split('\n').flatMap((line, at) => {
+    if (/^\s*(?:#|$)|^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=/.test(line)) return []
+    const [word = ''] = /[\w.-]*/.exec(line.trim()) ?? []
+    const meant = settingOf(word) === null ? '' : ` ${word}`
+    const problem = `sets nothing${meant && `, though it names${meant}`}: write${meant || ' NAME'}=value, or # in front of a remark`
+    return [{ name: `line ${at + 1} of ${path}`, problem }]
+  })
 }
 
 /** A setting's text, from the setting itself or, for a secret, from the file that `NAME_FILE` names. */
@@ -87,7 +106,7 @@ function valueOf(
   } catch (error) {
     faults.push({
       name,
-      problem: `is given by ${name}_FILE, but that file cannot be read (${codeOf(error)}): look at its path and permissions`,
+      problem: `is given by ${name}_FILE, but that file ${describeUnreadable(error)}`,
     })
   }
   return undefined
@@ -102,7 +121,7 @@ function findUnknownSettings(
   for (const name of settingNames) if ('secret' in settings[name]) known.add(`${name}_FILE`)
   const warnings: string[] = []
   for (const name of Object.keys(all)) {
-    if (known.has(name) || NOT_OURS.test(name)) continue
+    if (known.has(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) continue
     const near = nearestName(name, known)
     if (near !== null) warnings.push(`${name} is not a setting and is ignored: did you mean ${near}?`)
     else if (Object.hasOwn(dotenv, name))
@@ -111,6 +130,6 @@ function findUnknownSettings(
   return warnings
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

@@ -1,4 +1,4 @@
-import { type Dispatcher, errors, Pool } from 'undici'
+import { type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici'
 import type { Exchange, HttpLimits } from './http-exchange.ts'
 
 export interface HttpRequest {
@@ -13,6 +13,13 @@ export interface HttpResponse {
   readonly statusCode: number
   readonly body: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+/** A proxy that is asked for a tunnel to the API. */
+export interface HttpProxy {
+  readonly url: string
+  /** Hosts that are reached without it, as NO_PROXY has them. */
+  readonly except?: string | undefined
 }
 
 export interface HttpClient {
@@ -43,9 +50,11 @@ export function createHttpClient(options: {
   readonly limits: HttpLimits
   /** A certificate authority of our own, PEM. */
   readonly ca?: string
+  readonly proxy?: HttpProxy | undefined
 }): HttpClient {
-  const { limits } = options
-  const pool = new Pool(new URL(options.baseUrl).origin, {
+  const { limits, proxy } = options
+  const { origin } = new URL(options.baseUrl)
+  const settings = {
     connections: options.connections,
     pipelining: 1,
     keepAliveTimeout: IDLE_MS,
@@ -53,10 +62,21 @@ export function createHttpClient(options: {
     headersTimeout: limits.answerMs,
     bodyTimeout: limits.bodyMs,
     maxResponseSize: MAX_BODY_BYTES,
-  })
+  }
+  const pool =
+    proxy === undefined
+      ? new Pool(origin, settings)
+      : new EnvHttpProxyAgent({
+          ...settings,
+          connectTimeout: limits.connectMs,
+          httpsProxy: proxy.url,
+          // Plain HTTP goes to this machine alone. Empty rather than absent, or the environment would be read instead.
+          httpProxy: '',
+          noProxy: proxy.except ?? '',
+        })
   return {
     request: (exchange, { headers, ...request }) =>
-      dispatch(pool, exchange, { ...request, headers: { ...headers } }),
+      dispatch(pool, exchange, { ...request, origin, headers: { ...headers } }),
     close: () => pool.destroy(),
   }
 }
@@ -66,7 +86,7 @@ export function createHttpClient(options: {
  * and spares a stream for each answer.
  */
 async function dispatch(
-  pool: Pool,
+  pool: Dispatcher,
   exchange: Exchange,
   options: Dispatcher.DispatchOptions,
 ): Promise<HttpResponse> {

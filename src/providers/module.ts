@@ -5,6 +5,7 @@ import type { CheckResult } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Mailbox } from '../settings/mailbox.ts'
 import type { SettingFault, Settings, Values } from '../settings/setting.ts'
+import type { HttpProxy } from './http-client.ts'
 import type { Provider } from './provider.ts'
 import type { SmsTemplates } from './sms-templates.ts'
 
@@ -19,6 +20,8 @@ export interface ChannelSettings {
   readonly DKIM_DOMAIN: string | undefined
   readonly DKIM_SELECTOR: string | undefined
   readonly DKIM_KEY_FILE: string | undefined
+  readonly HTTPS_PROXY: string | undefined
+  readonly NO_PROXY: string | undefined
 }
 
 /**
@@ -68,6 +71,14 @@ export function defineProvider<
   L extends object,
 >(module: ProviderModule<N, C, S, L>): ProviderModule<N, C, S, L> {
   return module
+}
+
+/** The proxy that requests to carriers go through; undefined: none. */
+export function proxyOf({
+  HTTPS_PROXY: url,
+  NO_PROXY: except,
+}: Pick<ChannelSettings, 'HTTPS_PROXY' | 'NO_PROXY'>): HttpProxy | undefined {
+  return url === undefined ? undefined : { url, except }
 }
 
 /** Where a provider reports what became of a message, below PUBLIC_URL. @param name the provider's. */

@@ -86,7 +86,10 @@ export function readAlerts(config: Config, locales: readonly string[]): readonly
   })
   if (faults.length > 0) {
     throw new ConfigError(
-      faults.map(({ line, problem }) => ({ name: 'ALERTS', problem: `line ${line}: ${problem}` })),
+      faults.map(({ line, row, problem }) => ({
+        name: 'ALERTS',
+        problem: `line ${line}${row === undefined ? '' : `, row ${row}`}: ${problem}`,
+      })),
     )
   }
   return rows

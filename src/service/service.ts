@@ -6,10 +6,12 @@ import { type Config, loadConfig } from '../config/config.ts'
 import type { ProviderLimits } from '../providers/list.ts'
 import { build } from '../runtime/build.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
+import { trustAuthorities } from '../tls/authorities.ts'
 import { type Certificate, loadCertificate } from '../tls/certificate.ts'
 import { tlsServerOptions } from '../tls/options.ts'
 import { type CertificateWatch, watchCertificate } from '../tls/watch.ts'
 import { callbackUrls } from './callback-urls.ts'
+import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
 
@@ -63,7 +65,9 @@ export async function startService(
   options: ServiceOptions = {},
 ): Promise<Service> {
   const { dotenvPath, wall = Date.now, clock = createClock(wall) } = options
-  const config = loadConfig({ env, dotenvPath, readFile: path => readFileSync(path, 'utf8') })
+  const readFile = (path: string) => readFileSync(path, 'utf8')
+  const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
+  trustAuthorities(config.TLS_CA_FILE, readFile)
   const log = createLog(config.LOG_LEVEL, options.log)
   for (const warning of config.warnings) log.warn({ event: 'setting' }, warning)
 

@@ -39,6 +39,14 @@ export function readApiUrl(text: string): ParsedSetting<string> {
   return { value: url.href.replace(/\/+$/, '') }
 }
 
+/** An HTTP proxy; user and password percent-encoded. */
+export function readProxyUrl(text: string): ParsedSetting<string> {
+  const url = parsed(text, 'http:', 'https:')
+  return url === null || url.pathname !== '/' || url.search !== ''
+    ? { fault: `must be the address of a proxy such as http://proxy.example.com:3128; ${ENCODE}` }
+    : { value: text.trim() }
+}
+
 export function readDatabase(text: string): ParsedSetting<Database> {
   const file = /^file:(?:\/\/(?=\/))?([^?#]+)$/.exec(text.trim())
   if (file?.[1] !== undefined) return { value: { kind: 'file', path: file[1] } }

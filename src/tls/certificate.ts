@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { describeUnreadable } from '../runtime/unreadable.ts'
 import { type Chain, followChain, readCertificates } from './chain.ts'
 
 /** A certificate and its key, ready to be served, and what is to be said about it. */
@@ -83,9 +84,7 @@ function textOf(path: string, setting: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    const message = `${setting}: ${path} cannot be read (${code}): look at the path, and at who may read it`
-    throw new CertificateUnusable(message, { cause: error })
+    throw new CertificateUnusable(`${setting}: ${path} ${describeUnreadable(error)}`, { cause: error })
   }
 }
 

@@ -60,6 +60,11 @@ t.test('a file with a byte order mark and CRLF line ends is read', async t => {
   t.equal(rows.length, 2)
 })
 
+t.test('a line of several rows says which one is at fault', async t => {
+  const { faults } = parseAlertTable('# who\nalert * 5 - a@example.com; alarm * 5 - b@example.com', deps)
+  t.match(faults, [{ line: 2, row: 2, problem: /^the topic/ }])
+})
+
 t.test('every fault is named with its line, and no recipient is repeated', async t => {
   const text = `alarm * 30 - ops@example.com
 

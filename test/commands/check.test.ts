@@ -216,6 +216,31 @@ t.test('DKIM: the key and what the DNS has', async t => {
   t.match(await about(right), [/^fail DKIM: .*cannot be read as a private key/])
 })
 
+t.test('files that settings name are tried, and the rest is checked all the same', async t => {
+  const { env } = await stage(t)
+  const lines = await found({
+    ...env,
+    DATABASE_URL: `file:${t.testdirName}`,
+    TEMPLATES_DIR: '/nowhere',
+    DKIM_DOMAIN: 'example.com',
+    DKIM_SELECTOR: 's1',
+    DKIM_KEY_FILE: '/nowhere/dkim.pem',
+    TLS_CA_FILE: '/nowhere/ca.pem',
+  })
+  for (const pattern of [
+    /^fail DATABASE_URL: names \S+, which is a directory → name a file in it/,
+    /^fail TEMPLATES_DIR: names \/nowhere, which cannot be read \(ENOENT\) → it is not there/,
+    /^fail TLS_CA_FILE: names \/nowhere\/ca\.pem, which cannot be read/,
+    /^fail DKIM: \/nowhere\/dkim\.pem cannot be read \(ENOENT\) → it is not there/,
+    /^ok smtp: /,
+  ])
+    t.ok(
+      lines.some(line => pattern.test(line)),
+      String(pattern),
+    )
+  t.notOk(existsSync(join(t.testdirName, 'store.secret')), 'and nothing is left behind')
+})
+
 t.test('money and links: what is open is said', async t => {
   const { env } = await stage(t)
   const lines = await found({

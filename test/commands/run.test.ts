@@ -41,6 +41,11 @@ t.test('every command says what it does, and refuses what it does not know', asy
     t.match(wrong.err, `callback-courier ${name}`)
   }
   t.match((await command(['urls', 'what'])).err, 'what is "what"?')
+  t.match(
+    (await command(['send', 'email'])).err,
+    /--to is missing\n$/,
+    'the reason stands last, where it is seen',
+  )
 })
 
 t.test('says all that is wrong with the settings, and stops', async t => {

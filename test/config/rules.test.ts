@@ -190,6 +190,32 @@ t.test('what works but should not stay so is said', t => {
   t.end()
 })
 
+t.test('a line of the dotenv file that sets nothing is named by its number, and never repeated', t => {
+  const dotenv = `# a remark
+FOO
+
+SMS_TOKEN: hunter2secret=x
+export LOCALE=de
+BRAND_NAME = Example
+WEBOTP_DOMAIN="example.com
+hunter2secret"
+`
+  const said = load(enough, { '.env': dotenv.replace('example.com\nhunter2secret', 'example.com') }).warnings
+  t.match(said, [
+    /^line 2 of \.env sets nothing: write NAME=value/,
+    /^line 4 of \.env .* names SMS_TOKEN: write SMS_TOKEN=/,
+  ])
+  t.equal(said.length, 2)
+  const faults = faultsIn({ ...enough, PORT: 'x' }, { '.env': dotenv })
+  t.equal(
+    faults.filter(each => each.startsWith('line ')).length,
+    2,
+    'told beside the faults; quotes may span lines',
+  )
+  t.notMatch(faults.join(), /hunter2/)
+  t.end()
+})
+
 t.test('a name that nobody reads is said, with the one that was probably meant', t => {
   const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings
   t.match(said({ SMTP_URLS: 'x' }), [/^SMTP_URLS is not a setting.*did you mean SMTP_URL\?/])

@@ -38,6 +38,12 @@ t.test('what cannot be read is a sentence', async t => {
     [['--admin-port', '70000'], /--admin-port must be a port number/],
     [['--set', 'LOCALE'], /NAME=VALUE/],
     [['--set', '=x'], /NAME=VALUE/],
+    [['--set', 'LOCAL=en'], /no setting: did you mean LOCALE/],
+    [['--set', 'SOMETHING=else'], /no setting; \.env\.example/],
+    [['--set', 'PORT=1'], /what --port is for/],
+    [['--port', ''], /--port must be a port number/],
+    [['--port', '1e3'], /--port must be a port number/],
+    [['--port', '9000', '--page-port', '9000'], /two of the ports are the same/],
     [['--twice'], /--twice/],
     [['once'], /once/],
   ] as const)

@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
 import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import { describeUnreadable } from '../../runtime/unreadable.ts'
 import { type ResolveTxt, readTxt } from './dns.ts'
 
 /** Checks that the DKIM key can be read and that the DNS has its public half. */
@@ -11,9 +12,16 @@ export async function checkDkim(
 ): Promise<readonly CheckResult[]> {
   const { DKIM_KEY_FILE: path, DKIM_DOMAIN: domain, DKIM_SELECTOR: selector } = config
   if (path === undefined || domain === undefined || selector === undefined) return []
+  let pem: string
+  try {
+    pem = readFile(path)
+  } catch (error) {
+    const [what = '', next = ''] = describeUnreadable(error).split(/: (.*)/)
+    return [fail('DKIM', `${path} ${what}`, next)]
+  }
   let published: string
   try {
-    const key = createPublicKey(createPrivateKey(readFile(path)))
+    const key = createPublicKey(createPrivateKey(pem))
     if (key.asymmetricKeyType !== 'rsa')
       return [
         fail(

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
-import { createHttpClient } from '../http-client.ts'
+import { createHttpClient, type HttpProxy } from '../http-client.ts'
 import { createExchanges, type FailedExchange, type HttpLimits } from '../http-exchange.ts'
 import { type JsonObject, parseJsonObject } from '../json-answer.ts'
 import { type AliyunLogin, EMPTY_BODY_HASH, encodeQuery, signRequest } from './sign.ts'
@@ -9,6 +9,7 @@ export interface AliyunApiSettings extends AliyunLogin {
   readonly apiUrl: string
   /** A certificate authority of our own, PEM. */
   readonly ca?: string
+  readonly proxy?: HttpProxy | undefined
   readonly clock: Clock
   /**
    * The wall clock, ms since the epoch: a request counts within 15 minutes of Aliyun's clock, and the service's own
@@ -42,11 +43,17 @@ export interface AliyunApi {
 
 /** @param connections requests at the same time at most; one connection each. */
 export function createAliyunApi(settings: AliyunApiSettings, connections: number): AliyunApi {
-  const { apiUrl, ca, clock, limits, wall = Date.now } = settings
+  const { apiUrl, ca, proxy, clock, limits, wall = Date.now } = settings
   const { makeNonce = () => randomBytes(16).toString('hex') } = settings
   const { host } = new URL(apiUrl)
   const exchanges = createExchanges(limits, clock)
-  const client = createHttpClient({ baseUrl: apiUrl, connections, limits, ...(ca !== undefined && { ca }) })
+  const client = createHttpClient({
+    baseUrl: apiUrl,
+    connections,
+    limits,
+    proxy,
+    ...(ca !== undefined && { ca }),
+  })
 
   function signedHeaders(action: string, query: Readonly<Record<string, string>>): Record<string, string> {
     const headers = {

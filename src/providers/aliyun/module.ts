@@ -4,7 +4,7 @@ import { templatesInUse } from '../check-approvals.ts'
 import { checkLogin } from '../check-login.ts'
 import { checkUnsignedReceipts } from '../check-receipts.ts'
 import { type HttpLimits, longestExchangeMs } from '../http-exchange.ts'
-import { type ChannelSettings, defineProvider, receiptKeys } from '../module.ts'
+import { type ChannelSettings, defineProvider, proxyOf, receiptKeys } from '../module.ts'
 import type { AliyunApiSettings } from './api.ts'
 import { ALIYUN_LIMITS, aliyunSettings, findAliyunFaults } from './settings.ts'
 
@@ -55,5 +55,5 @@ export const aliyun = defineProvider({
 function apiSettings(config: AliyunConfig, clock: Clock, limits: HttpLimits): AliyunApiSettings | undefined {
   const { SMS_TOKEN, ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret } = config
   if (SMS_TOKEN === undefined || keyId === undefined || secret === undefined) return undefined
-  return { keyId, secret, apiUrl: config.ALIYUN_API_URL, clock, limits }
+  return { keyId, secret, apiUrl: config.ALIYUN_API_URL, proxy: proxyOf(config), clock, limits }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
+import type { HttpProxy } from '../http-client.ts'
 import { createExchanges, type FailedExchange, type HttpLimits } from '../http-exchange.ts'
 import type { SdkClient } from './http-client.ts'
 import type { TwilioSdk } from './sdk.ts'
@@ -13,6 +14,7 @@ export interface TwilioApiSettings {
   readonly apiUrl?: string
   /** A certificate authority of our own, PEM. */
   readonly ca?: string
+  readonly proxy?: HttpProxy | undefined
 }
 
 /** Twilio's API by its own SDK, each call within our limits. */
@@ -69,12 +71,18 @@ async function openSdk(
   connections: number,
   limits: HttpLimits,
 ): Promise<Opened> {
-  const { accountSid, login, apiUrl = 'https://api.twilio.com', ca } = settings
+  const { accountSid, login, apiUrl = 'https://api.twilio.com', ca, proxy } = settings
   const [{ createSdk }, { createSdkClient }] = await Promise.all([
     import('./sdk.ts'),
     import('./http-client.ts'),
   ])
-  const http = createSdkClient({ baseUrl: apiUrl, connections, limits, ...(ca !== undefined && { ca }) })
+  const http = createSdkClient({
+    baseUrl: apiUrl,
+    connections,
+    limits,
+    proxy,
+    ...(ca !== undefined && { ca }),
+  })
   const [user, secret] =
     'authToken' in login ? [accountSid, login.authToken] : [login.apiKeySid, login.apiKeySecret]
   return { sdk: createSdk({ accountSid, user, secret, apiUrl, httpClient: http.httpClient }), http }

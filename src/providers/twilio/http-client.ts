@@ -1,4 +1,4 @@
-import { createHttpClient, type HttpResponse } from '../http-client.ts'
+import { createHttpClient, type HttpProxy, type HttpResponse } from '../http-client.ts'
 import type { Exchange, HttpLimits } from '../http-exchange.ts'
 
 /** What the SDK asks of its httpClient (its base/RequestClient), as far as it uses it. */
@@ -28,6 +28,7 @@ export function createSdkClient(options: {
   readonly limits: HttpLimits
   /** A certificate authority of our own, PEM. */
   readonly ca?: string
+  readonly proxy?: HttpProxy | undefined
 }): SdkClient {
   const client = createHttpClient(options)
   // The SDK hands no context through to its client, but it calls it before it first waits.

@@ -3,7 +3,7 @@ import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
 import type { Values } from '../../settings/setting.ts'
 import { checkLogin } from '../check-login.ts'
 import { longestExchangeMs } from '../http-exchange.ts'
-import { type ChannelSettings, defineProvider, receiptPath } from '../module.ts'
+import { type ChannelSettings, defineProvider, proxyOf, receiptPath } from '../module.ts'
 import { TWILIO_LIMITS } from './limits.ts'
 import { findTwilioFaults, twilioSettings } from './settings.ts'
 
@@ -30,6 +30,7 @@ export const twilio = defineProvider({
           : { apiKeySid, apiKeySecret },
       sender: senderOf(config),
       apiUrl: config.TWILIO_API_URL,
+      proxy: proxyOf(config),
       concurrency: config.TWILIO_CONCURRENCY,
       // With our id, since a report may be here before Twilio's answer has told its own.
       statusCallback: id => receipts && `${receipts}?id=${id}`,

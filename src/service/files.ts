@@ -1,0 +1,83 @@
+import { createPrivateKey } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import type { Partly } from '../config/rules.ts'
+import { describeUnreadable } from '../runtime/unreadable.ts'
+import type { SettingFault } from '../settings/setting.ts'
+import { readAuthorities } from '../tls/authorities.ts'
+import { CertificateUnusable, parseCertificate } from '../tls/certificate.ts'
+
+type FileSetting = 'TLS_CERT_FILE' | 'TLS_KEY_FILE' | 'TLS_CA_FILE' | 'DKIM_KEY_FILE'
+
+/**
+ * Tries every file and folder that a setting names, so that the start says at once what is wrong with all of them.
+ * @param s the settings that could be read.
+ * @param readFile reads a text file; throws as node:fs does.
+ */
+export function findFileFaults(s: Partly, readFile: (path: string) => string): readonly SettingFault[] {
+  const faults: SettingFault[] = []
+  const readNamed = (name: FileSetting): string | undefined => {
+    const path = s[name]
+    if (path === undefined) return undefined
+    try {
+      return readFile(path)
+    } catch (error) {
+      faults.push({ name, problem: `names ${path}, which ${describeUnreadable(error)}` })
+      return undefined
+    }
+  }
+  if (s.TLS === true) {
+    const cert = readNamed('TLS_CERT_FILE')
+    const key = readNamed('TLS_KEY_FILE')
+    if (cert !== undefined && key !== undefined) faults.push(...certificateFaults(cert, key))
+  }
+  const dkim = readNamed('DKIM_KEY_FILE')
+  if (dkim !== undefined) faults.push(...dkimFaults(dkim))
+  const authorities = readNamed('TLS_CA_FILE')
+  if (authorities !== undefined && readAuthorities(authorities) === null)
+    faults.push({ name: 'TLS_CA_FILE', problem: 'holds no certificate in PEM, or a damaged one: look at it' })
+  return [...faults, ...folderFaults(s)]
+}
+
+function certificateFaults(cert: string, key: string): SettingFault[] {
+  try {
+    parseCertificate(cert, key, 0)
+    return []
+  } catch (error) {
+    if (!(error instanceof CertificateUnusable)) throw error
+    const [, name = '', problem = ''] = /^(\w+) (.*)$/s.exec(error.message) ?? []
+    return [{ name, problem }]
+  }
+}
+
+function dkimFaults(pem: string): SettingFault[] {
+  const name = 'DKIM_KEY_FILE'
+  try {
+    if (createPrivateKey(pem).asymmetricKeyType === 'rsa') return []
+    return [{ name, problem: 'holds no RSA key: receivers check nothing else reliably' }]
+  } catch {
+    // Without the cause: nobody knows what an OpenSSL message quotes.
+    return [
+      { name, problem: 'holds no private key in PEM without a passphrase: mails would go out unsigned' },
+    ]
+  }
+}
+
+function folderFaults({ TEMPLATES_DIR: templates, DATABASE_URL: store }: Partly): SettingFault[] {
+  const faults: SettingFault[] = []
+  if (templates !== undefined) {
+    try {
+      readdirSync(templates)
+    } catch (error) {
+      faults.push({
+        name: 'TEMPLATES_DIR',
+        problem: `names ${templates}, which ${describeUnreadable(error)}`,
+      })
+    }
+  }
+  if (store?.kind === 'file' && statSync(store.path, { throwIfNoEntry: false })?.isDirectory())
+    faults.push({
+      name: 'DATABASE_URL',
+      problem: `names ${store.path}, which is a directory: name a file in it, such as file:${store.path.replace(/\/+$/, '')}/outbox.db`,
+    })
+  return faults
+}

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:https'
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { aliyun } from '../../src/providers/aliyun/module.ts'
+import { createHttpClient, type HttpProxy } from '../../src/providers/http-client.ts'
+import { type Exchange, outcomeWithoutAnswer } from '../../src/providers/http-exchange.ts'
+import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
+import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
+import { twilio } from '../../src/providers/twilio/module.ts'
+import { trustAuthorities } from '../../src/tls/authorities.ts'
+import { enough, load } from '../config/settings.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
+import { createSmtpServer } from '../rigs/smtp-server.ts'
+
+const LIMITS = { connectMs: 1000, answerMs: 1000, bodyMs: 1000 }
+const certificate = await createTestCertificate()
+
+async function listen(t: Test, server: Server, end = () => {}): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    end()
+    return new Promise(resolve => server.close(resolve))
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** An API with a certificate of our own authority. @returns its port. */
+function startApi(t: Test): Promise<number> {
+  const api = createServer(certificate, (_request, response) => void response.end('{"well":true}'))
+  return listen(t, api, () => api.closeAllConnections())
+}
+
+/** A proxy that makes tunnels, and what it was asked for. */
+async function startProxy(t: Test, status = 200) {
+  const asked: { readonly to: string; readonly as: string | undefined }[] = []
+  const sockets = new Set<Socket>()
+  const proxy = createHttpServer()
+  proxy.on('connect', ({ url = '', headers }: IncomingMessage, socket: Socket) => {
+    asked.push({ to: url, as: headers['proxy-authorization'] })
+    sockets.add(socket)
+    if (status !== 200) return void socket.end(`HTTP/1.1 ${status} No\r\n\r\n`)
+    const [host = '', port] = url.split(':')
+    const upstream = connect({ host, port: Number(port) }, () => {
+      socket.write('HTTP/1.1 200 Connected\r\n\r\n')
+      socket.pipe(upstream).pipe(socket)
+    })
+    sockets.add(upstream)
+    for (const each of [socket, upstream]) each.on('error', () => {})
+  })
+  const port = await listen(t, proxy, () => {
+    for (const socket of sockets) socket.destroy()
+  })
+  return { url: `http://courier:p%40ss@127.0.0.1:${port}`, asked }
+}
+
+/** Asks the API once. @returns its answer, or the outcome of a message that was not sent. */
+async function ask(t: Test, port: number, proxy?: HttpProxy) {
+  const client = createHttpClient({
+    baseUrl: `https://localhost:${port}`,
+    connections: 2,
+    limits: LIMITS,
+    proxy,
+  })
+  t.teardown(() => client.close())
+  const exchange: Exchange = { signal: AbortSignal.timeout(5000), written: false }
+  try {
+    return (await client.request(exchange, { method: 'GET', path: '/', headers: {}, body: null })).body
+  } catch (error) {
+    return outcomeWithoutAnswer({ error, exchange }, 'test')
+  }
+}
+
+t.test(
+  'TLS_CA_FILE is trusted by mail and by requests to carriers, beside the usual authorities',
+  async t => {
+    const mail = createSmtpServer({ certificate })
+    const smtp = await mail.listen()
+    t.teardown(() => mail.close())
+    const url = `smtp://127.0.0.1:${smtp.port}`
+    const verify = async () => {
+      const provider = createSmtpProvider({ name: 'smtp', url, ehloName: 'x.example', bounceTo: '' })
+      t.teardown(() => provider.close())
+      return provider.verify()
+    }
+    const api = await startApi(t)
+    t.match(await ask(t, api), { is: 'retry', untouched: true, code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    t.match(await verify(), { ok: false, detail: /self-signed/ })
+    trustAuthorities(undefined, () => '')
+    t.match(await verify(), { ok: false }, 'without the setting nothing changes')
+    trustAuthorities('/ca.pem', () => `# ours\n${certificate.cert}`)
+    t.equal(await ask(t, api), '{"well":true}')
+    t.match(await verify(), { ok: true })
+  },
+)
+
+t.test('HTTPS_PROXY makes a tunnel, in which the API is verified as without it', async t => {
+  const api = await startApi(t)
+  const { url, asked } = await startProxy(t)
+  t.equal(await ask(t, api, { url }), '{"well":true}')
+  t.same(asked, [{ to: `localhost:${api}`, as: `Basic ${Buffer.from('courier:p@ss').toString('base64')}` }])
+  t.equal(await ask(t, api, { url, except: 'example.com, localhost' }), '{"well":true}')
+  t.equal(asked.length, 1, 'what NO_PROXY names is reached directly')
+})
+
+t.test('every carrier asks the proxy, none reaches its API without it', async t => {
+  const { url, asked } = await startProxy(t, 403)
+  const config = load({
+    ...enough,
+    HTTPS_PROXY: url,
+    TWILIO_API_URL: 'https://twilio.invalid',
+    ALIYUN_API_URL: 'https://aliyun.invalid',
+    ALIYUN_ACCESS_KEY_ID: 'LTAIofatest',
+    ALIYUN_ACCESS_KEY_SECRET: 'canary-secret-of-a-test',
+    ALIYUN_SMS_SIGN_NAME: 'Example',
+  })
+  for (const { name, open, limits } of [twilio, aliyun]) {
+    const provider = await open(config, { clock: { now: Date.now }, templates: NO_TEMPLATES, limits })
+    t.match(await provider?.verify(), { ok: false }, name)
+    await provider?.close()
+    t.equal(asked.at(-1)?.to, `${name}.invalid:443`)
+  }
+})
+
+t.test(
+  'a proxy that refuses, or is not there: the message was not sent, and no word of the password',
+  async t => {
+    const api = await startApi(t)
+    const { url } = await startProxy(t, 403)
+    const closed = 'http://courier:p%40ss@127.0.0.1:9'
+    for (const proxy of [{ url }, { url: closed }]) {
+      const outcome = await ask(t, api, proxy)
+      t.match(outcome, { is: 'retry', whose: 'later', untouched: true })
+      t.notMatch(JSON.stringify(outcome), /p@ss|p%40ss/)
+    }
+  },
+)

@@ -1,0 +1,99 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { ConfigError } from '../../src/config/config.ts'
+import { describeUnreadable } from '../../src/runtime/unreadable.ts'
+import { findFileFaults } from '../../src/service/files.ts'
+import { startService } from '../../src/service/service.ts'
+import { enough } from '../config/settings.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
+
+const readFile = (path: string) => readFileSync(path, 'utf8')
+const failing = (code: string) => Object.assign(new Error(code), { code })
+
+/** What a start says, a line a fault. */
+async function refusal(env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  try {
+    const service = await startService({ ...enough, PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'silent', ...env })
+    await service.close()
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.faults.map(({ name, problem }) => `${name} ${problem}`)
+  }
+}
+
+function folder(t: Test, files: Readonly<Record<string, string>>): (name: string) => string {
+  const directory = t.testdir(files)
+  return name => join(directory, name)
+}
+
+const dkim = { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 's1' }
+
+t.test('a start says all that is wrong at once: settings, and every file that they name', async t => {
+  const path = folder(t, { 'dkim.pem': 'nonsense', 'ca.pem': 'nonsense' })
+  const said = await refusal({
+    ...dkim,
+    BRAND_COLOR: 'red',
+    TLS: 'on',
+    TLS_CERT_FILE: path('absent.pem'),
+    TLS_KEY_FILE: path('.'),
+    DKIM_KEY_FILE: path('dkim.pem'),
+    TLS_CA_FILE: path('ca.pem'),
+    TEMPLATES_DIR: path('absent'),
+    TWILIO_AUTH_TOKEN: '',
+    TWILIO_AUTH_TOKEN_FILE: path('none'),
+    DATABASE_URL: `file:${path('.')}`,
+  })
+  t.match([...said].sort(), [
+    /^BRAND_COLOR must be/,
+    /^DATABASE_URL names \S+, which is a directory: name a file in it/,
+    /^DKIM_KEY_FILE holds no private key in PEM.*unsigned/,
+    /^TEMPLATES_DIR names \S+absent, which cannot be read \(ENOENT\): it is not there/,
+    /^TLS_CA_FILE holds no certificate/,
+    /^TLS_CERT_FILE names \S+absent\.pem, which cannot be read \(ENOENT\): it is not there/,
+    /^TLS_KEY_FILE names \S+, which cannot be read \(EISDIR\): it is a folder/,
+    /^TWILIO_AUTH_TOKEN is given by TWILIO_AUTH_TOKEN_FILE, but that file cannot be read \(ENOENT\)/,
+  ])
+  t.equal(said.length, 8)
+  t.notMatch(said.join('\n'), 'nonsense')
+  t.notOk(existsSync(path('store.secret')), 'and nothing is left behind')
+})
+
+t.test('a pair that is none, and a DKIM key of another kind', async t => {
+  const one = await createTestCertificate()
+  const two = await createTestCertificate()
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const path = folder(t, {
+    'cert.pem': one.cert,
+    'key.pem': two.key,
+    'dkim.pem': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  })
+  const files = { TLS: true, TLS_CERT_FILE: path('cert.pem'), TLS_KEY_FILE: path('key.pem') }
+  t.match(findFileFaults({ ...files, DKIM_KEY_FILE: path('dkim.pem') }, readFile), [
+    { name: 'TLS_KEY_FILE', problem: /^is not the key of the first certificate/ },
+    { name: 'DKIM_KEY_FILE', problem: /^holds no RSA key/ },
+  ])
+  t.same(findFileFaults({ ...files, TLS: false }, readFile), [], 'what is not used is not tried')
+  writeFileSync(path('key.pem'), one.key)
+  mkdirSync(path('words'))
+  t.same(
+    findFileFaults({ ...files, TLS_CA_FILE: path('cert.pem'), TEMPLATES_DIR: path('words') }, readFile),
+    [],
+  )
+})
+
+t.test('who may not read a file is told who that is, and what to do', async t => {
+  t.match(describeUnreadable(failing('EACCES'), 1000), /^cannot be read \(EACCES\): .*user 1000.*chown 1000/)
+  const refused = () => {
+    throw failing('EACCES')
+  }
+  const [fault] = findFileFaults({ TLS_CA_FILE: '/certs/ca.pem' }, refused)
+  t.match(
+    fault?.problem,
+    new RegExp(`^names /certs/ca\\.pem, .*the service runs as user ${process.getuid?.()},`),
+  )
+  t.match(describeUnreadable(failing('EIO')), /^cannot be read \(EIO\): look at its path/)
+  t.match(describeUnreadable('?'), /unknown fault/)
+})
