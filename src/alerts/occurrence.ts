@@ -34,6 +34,8 @@ export interface Occurrence {
 
 /** Length at which names and descriptions are cut. */
 const MAX_CHARACTERS = 300
+/** Rules that one message may report; each can become a message to each recipient of its row. */
+const MOST_RULES = 100
 /** Statuses of a rule; a handled one was dealt with by hand. */
 const RECOVERED = '2'
 const HANDLED = '3'
@@ -108,7 +110,9 @@ function fromEvent(message: Of<'event'>): Occurrence {
 function fromAlert(message: Of<'alert'>): readonly Occurrence[] {
   const { device: about, alert, product_id } = message.payload
   const [product, device] = [oneLine(product_id), oneLine(about.id)]
-  const rules: readonly (AlertRule | undefined)[] = alert.rules?.length ? alert.rules : [undefined]
+  const rules: readonly (AlertRule | undefined)[] = alert.rules?.length
+    ? alert.rules.slice(0, MOST_RULES)
+    : [undefined]
   return rules.flatMap(rule => {
     const status = oneLine(rule?.status)
     if (status === HANDLED) return []

@@ -103,6 +103,7 @@ function keepConnected(options: DdqClientOptions, status: Mutable<DdqStatus>): (
     const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
     enter('waiting')
     options.onEnd?.(end, waitMs)
+    if (stopped) return
     timer = setTimeout(() => void connect(), waitMs)
   }
 

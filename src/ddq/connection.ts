@@ -1,7 +1,11 @@
-import { connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, type ClientSessionOptions, connect as connectHttp2 } from 'node:http2'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
 import type { Credential } from '../platform/credential.ts'
 import { describeFailure, type Failure, refusesCredential } from '../platform/result.ts'
 import { codeOf, createExchange, type Exchange } from './exchange.ts'
+import { createFrameGuard, guardSocket } from './frame-guard.ts'
 import { type Heartbeat, type RunningHeartbeat, startHeartbeat } from './heartbeat.ts'
 import type { ReaderOptions } from './reader.ts'
 
@@ -55,42 +59,91 @@ export interface Connection {
   stop(): void
 }
 
-/** A stream's window: how much the other side may send before we read it. Bounds memory, and is plenty for a fast line. */
-const WINDOW_BYTES = 512 * 1024
+/**
+ * A stream's window: how much the other side may send before we read it. All of them together bound what waits to be read;
+ * one alone is plenty for a fast line.
+ */
+const WINDOWS_BYTES = 16 * 1024 * 1024
+const LARGEST_WINDOW_BYTES = 512 * 1024
+const SMALLEST_WINDOW_BYTES = 16 * 1024
 
 /** One connection: opens, authenticates, subscribes, and hands on messages until it ends. */
 export function openConnection(options: ConnectionOptions): Connection {
-  const { endpoint, timings, now, onMessage, onMalformed } = options
+  const { endpoint, timings, now } = options
   const { promise: over, resolve: finish } = Promise.withResolvers<End>()
-  const fail = (is: End['is'], why: string) => finish({ is, why, logInAgain: false })
+  const fail: Fail = (is, why) => finish({ is, why, logInAgain: false })
+  let stop = (): void => {}
+  const socket = openSocket(endpoint)
+  const connectTimeout = setTimeout(fail, timings.answerMs, 'unreachable', 'no connection in time')
   let connected = false
+  socket.on('error', error => fail(connected ? 'closed' : 'unreachable', codeOf(error)))
+  socket.once('close', () => fail(connected ? 'closed' : 'unreachable', 'the connection was closed'))
+  socket.once(isSecure(endpoint) ? 'secureConnect' : 'connect', () => {
+    clearTimeout(connectTimeout)
+    connected = true
+    if (isSecure(endpoint) && !('alpnProtocol' in socket && socket.alpnProtocol === 'h2'))
+      return fail('unreachable', 'the server does not speak HTTP/2')
+    const guarded = guardSocket(socket, createFrameGuard(now), fault =>
+      fail('closed', `the server sends ${fault}`),
+    )
+    stop = runSession(connectHttp2(endpoint.origin, sessionOptions(options, guarded)), options, fail, finish)
+  })
+  const ended = over.then(end => {
+    clearTimeout(connectTimeout)
+    stop()
+    socket.destroy()
+    return end
+  })
+  return { ended, stop: () => fail('stopped', 'told to end') }
+}
+
+type Fail = (is: End['is'], why: string) => void
+
+function isSecure({ origin }: DdqEndpoint): boolean {
+  return origin.startsWith('https:')
+}
+
+function openSocket(endpoint: DdqEndpoint): Socket {
+  const { hostname, port } = new URL(endpoint.origin)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (!isSecure(endpoint)) return connectTcp({ host, port: Number(port) || 80 })
+  const servername = isIP(host) === 0 ? host : ''
+  return connectTls({ host, port: Number(port) || 443, servername, ALPNProtocols: ['h2'], ca: endpoint.ca })
+}
+
+function sessionOptions({ topics }: ConnectionOptions, socket: Duplex): ClientSessionOptions {
+  const share = Math.floor(WINDOWS_BYTES / (topics.length + 1))
+  const initialWindowSize = Math.max(SMALLEST_WINDOW_BYTES, Math.min(LARGEST_WINDOW_BYTES, share))
+  return { settings: { enablePush: false, initialWindowSize }, createConnection: () => socket }
+}
+
+/** Subscribes over a session and keeps it alive. @returns what ends it */
+function runSession(
+  session: ClientHttp2Session,
+  options: ConnectionOptions,
+  fail: Fail,
+  finish: (end: End) => void,
+): () => void {
+  const { endpoint, timings, now, onMessage, onMalformed } = options
   let stopped = false
   let heartbeat: RunningHeartbeat | undefined
-
-  const session = connectHttp2(endpoint.origin, {
-    settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
-    ca: endpoint.ca,
-  })
-  session.on('error', error => fail(connected ? 'closed' : 'unreachable', codeOf(error)))
+  session.on('error', error => fail('closed', codeOf(error)))
   session.on('close', () => fail('closed', 'the connection was closed'))
   session.on('goaway', code => fail('closed', `the server said goodbye (GOAWAY ${code})`))
-  const connectTimeout = setTimeout(fail, timings.answerMs, 'unreachable', 'no connection in time')
   const exchange = createExchange(session, {
     answerMs: timings.answerMs,
     onMessage,
     onMalformed,
+    now,
     onBytes: () => heartbeat?.recordActivity(),
     stopped: () => stopped,
     onEnd: why => fail('closed', why),
   })
-
   session.on('connect', () => {
     // It may still come after the session was told to end.
     if (stopped) return
-    connected = true
-    clearTimeout(connectTimeout)
     // The window of the whole connection is not ours to bound by: Node gives it back as bytes arrive.
-    session.setLocalWindowSize(WINDOW_BYTES * 2)
+    session.setLocalWindowSize(LARGEST_WINDOW_BYTES * 2)
     heartbeat = startHeartbeat({
       session,
       heartbeat: endpoint.heartbeat,
@@ -104,15 +157,11 @@ export function openConnection(options: ConnectionOptions): Connection {
       (error: unknown) => fail('closed', codeOf(error)),
     )
   })
-
-  const ended = over.then(end => {
-    clearTimeout(connectTimeout)
+  return () => {
     stopped = true
     heartbeat?.stop()
     session.destroy()
-    return end
-  })
-  return { ended, stop: () => fail('stopped', 'told to end') }
+  }
 }
 
 /** Logs in, authenticates and subscribes to each topic. @returns why the connection must end; null: it is subscribed. */

@@ -3,7 +3,7 @@ import { readAnswer } from '../platform/answer.ts'
 import type { Failure } from '../platform/result.ts'
 import { type ReaderOptions, readStream } from './reader.ts'
 
-export interface ExchangeOptions extends ReaderOptions {
+export interface ExchangeOptions extends Omit<ReaderOptions, 'costs'> {
   /** How long an answer may take, ms. */
   readonly answerMs: number
   /** A stream broke, or no stream is left that messages can come on. */
@@ -21,11 +21,12 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
   const { answerMs, onBytes, onEnd } = options
   /** Streams that messages can come on. */
   let openStreams = 0
+  const costs = { unfinished: 0, useless: 0, countedAt: options.now() }
 
   async function read(stream: ClientHttp2Stream, onAnswer: (text: string) => void): Promise<void> {
     openStreams += 1
     try {
-      await readStream(stream, options, onAnswer)
+      await readStream(stream, { ...options, costs }, onAnswer)
     } catch (error) {
       // A stream's faults have a code. Anything else is a bug, and must not look like a bad line.
       if (!(error instanceof Error && 'code' in error)) throw error

@@ -59,6 +59,8 @@ export function startHeartbeat(options: HeartbeatOptions): RunningHeartbeat {
       // Its failure is the connection's, which is watched as a whole.
       stream.on('error', () => {})
       stream.resume()
+      // A server that never ends its answers must not gather streams.
+      stream.setTimeout(silenceMs, () => stream.close())
     }
   }
 

@@ -12,10 +12,14 @@ export interface Splitter {
   push(chunk: Uint8Array): readonly Piece[]
   /** The stream has ended: what is left is garbage. */
   end(): readonly Piece[]
+  /** Bytes of memory that it holds for an object whose end has not come. */
+  held(): number
 }
 
 /** A message is a few hundred bytes; something this long is none. */
-const MOST_BYTES = 1024 * 1024
+const MOST_BYTES = 256 * 1024
+/** What an object that comes in pieces begins with, bytes; it doubles as needed. */
+const FIRST_ROOM = 1024
 const MOST_DEPTH = 64
 
 const QUOTE = 0x22
@@ -48,7 +52,8 @@ const BETWEEN = flags(' \t\r\n,[]')
  */
 export function createSplitter(): Splitter {
   const stack: number[] = []
-  let parts: Buffer[] = []
+  /** The object that is being read, as far as it came in earlier chunks, copied: a chunk may be one byte of a large block. */
+  let held = Buffer.alloc(0)
   let size = 0
   let noise = 0
   let inText = false
@@ -67,7 +72,7 @@ export function createSplitter(): Splitter {
 
   function reset(): void {
     stack.length = 0
-    parts = []
+    held = Buffer.alloc(0)
     size = 0
     inText = false
     escaped = false
@@ -153,13 +158,23 @@ export function createSplitter(): Splitter {
       at += 1
       if (stack.length > 0) continue
       const own = chunk.subarray(start, at)
-      const text = parts.length === 0 ? own.toString('utf8') : Buffer.concat([...parts, own]).toString('utf8')
+      const text =
+        size === 0 ? own.toString('utf8') : Buffer.concat([held.subarray(0, size), own]).toString('utf8')
       pieces.push({ is: 'object', text })
       reset()
     }
     if (stack.length === 0) return
-    parts.push(chunk.subarray(start))
-    size += chunk.length - start
+    hold(chunk.subarray(start))
+  }
+
+  function hold(part: Buffer): void {
+    if (size + part.length > held.length) {
+      const larger = Buffer.alloc(Math.max(FIRST_ROOM, 2 * (size + part.length)))
+      held.copy(larger, 0, 0, size)
+      held = larger
+    }
+    part.copy(held, size)
+    size += part.length
   }
 
   function taken(): readonly Piece[] {
@@ -179,6 +194,7 @@ export function createSplitter(): Splitter {
       reset()
       return taken()
     },
+    held: () => held.length,
   }
 }
 

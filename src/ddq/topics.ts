@@ -15,8 +15,9 @@ const PATTERNS = (Object.entries(TOPICS) as [KnownTopic, string][]).map(
     [kind, new RegExp(`^/?${topic.replace(/^\//, '').replace('{product_id}', '([^/]+)')}$`)] as const,
 )
 
-/** Topics are few; the same text comes with every message. */
-const MOST_REMEMBERED = 10_000
+/** Topics are few and short; the same text comes with every message. */
+const MOST_REMEMBERED = 1000
+const LONGEST_REMEMBERED = 256
 const remembered = new Map<string, { readonly kind: TopicKind; readonly product: string | null }>()
 
 /** What a received topic is about, and its product when the topic names one. A leading slash makes no difference. */
@@ -31,7 +32,7 @@ export function parseTopic(topic: string): { readonly kind: TopicKind; readonly 
     const match = pattern.exec(topic)
     if (match !== null) found = { kind, product: match[1] ?? null }
   }
-  if (remembered.size < MOST_REMEMBERED) remembered.set(topic, found)
+  if (topic.length <= LONGEST_REMEMBERED && remembered.size < MOST_REMEMBERED) remembered.set(topic, found)
   return found
 }
 

@@ -39,7 +39,7 @@ const path = `/callback/${CORP_ID}/${current}/sms`
 let made = 0
 
 /** Sends good callbacks for a while, three at a time, most over a kept connection, some over a new one. */
-async function probe(
+export async function probe(
   service: ServiceProcess,
   ca: string,
   probeMs: number,
