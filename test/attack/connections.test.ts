@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type net from 'node:net'
 import tls from 'node:tls'
 import t from 'tap'
 import { openRaw, openTcp, type Raw } from '../rigs/raw.ts'
@@ -208,6 +209,23 @@ t.test('who is gone before the first byte, or in the middle of a handshake, is n
   }
   t.equal((await rig.post('sms', smsBody())).errCode, 0)
   t.notOk(rig.events().some(({ event }) => event === 'fault'))
+})
+
+t.test('behind a trusted proxy the callers it names have shares, not the proxy', async t => {
+  const rig = await startRig(t, { TLS: 'off', TRUSTED_PROXIES: '127.0.0.1' })
+  const through = async (caller: string) => {
+    const raw = await openRaw(rig.service().publicUrl)
+    t.teardown(() => raw.socket.destroy())
+    raw.write(head('GET', '/', `X-Forwarded-For: ${caller}`))
+    await raw.says(/^HTTP\/1\.1 404 [^]*\}$/)
+    return raw.socket
+  }
+  const quiet = await through('203.0.113.7')
+  const noisy: net.Socket[] = []
+  for (let n = 0; n < 1100; n += 100)
+    noisy.push(...(await Promise.all(Array.from({ length: 100 }, (_, at) => through(`192.0.2.${at}`)))))
+  t.notOk(quiet.destroyed, 'the oldest of all, of a caller with one connection')
+  t.ok(noisy.filter(({ destroyed }) => !destroyed).length <= 1000)
 })
 
 t.test('strangers hold a thousand connections at most, and the platform still gets in', async t => {
