@@ -53,9 +53,14 @@ export function withFallback(
     },
     async verify() {
       const [first, second] = await Promise.all([primary.verify(), fallback.verify()])
+      const next = [
+        ...(first.next === undefined ? [] : [`${primary.name}: ${first.next}`]),
+        ...(second.next === undefined ? [] : [`${fallback.name}: ${second.next}`]),
+      ]
       return {
         ok: first.ok && second.ok,
         detail: `${primary.name}: ${first.detail}; ${fallback.name}: ${second.detail}`,
+        ...(next.length > 0 && { next: next.join('; ') }),
       }
     },
     async close() {

@@ -73,6 +73,13 @@ export type LookUp =
 /** So many attempts of a channel may wait for their final reply alone, beyond `concurrency`; each holds a connection. */
 export const MOST_AWAITING_REPLY = 100
 
+/** Whether an account works: what was seen, and what to do when it does not, as far as that is known. */
+export interface Verification {
+  readonly ok: boolean
+  readonly detail: string
+  readonly next?: string
+}
+
 /** Sends one message of one channel. Every implementation passes test/providers/contract.ts. */
 export interface Provider {
   /** `smtp`, `smtp-fallback`, `twilio`: the name in logs, metrics and the console. */
@@ -105,7 +112,7 @@ export interface Provider {
    */
   lookUp?(message: Outgoing, since: number, signal: AbortSignal): Promise<LookUp>
   /** Looks whether the account works, without sending: for `check`, the console and a breaker's curiosity. */
-  verify(): Promise<{ readonly ok: boolean; readonly detail: string }>
+  verify(): Promise<Verification>
   /** Loads what takes long to load and is needed to send: once the service listens, so that the first message finds it. */
   load?(): Promise<void>
   /** Ends its connections; what is in flight was aborted before. */

@@ -2,15 +2,18 @@ import net from 'node:net'
 import { Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { createTransport } from 'nodemailer'
+import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
 import type { SMTPPoolOptions } from 'nodemailer/lib/smtp-pool'
 import type { OutgoingMail } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { isLoopback } from '../../settings/loopback.ts'
-import type { Outcome } from '../provider.ts'
+import type { Outcome, Verification } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 import { type Attempt, createAttempt } from './attempt.ts'
+import { diagnose } from './diagnosis.ts'
 import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
+import { logIn } from './log-in.ts'
 import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
 import type { SmtpAddress } from './url.ts'
 
@@ -44,7 +47,7 @@ export interface SmtpConnection {
   /** @param onAwaitingReply called once the end of the message is on its way. */
   send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome>
   /** Connects and logs in over a connection of its own. */
-  verify(): Promise<{ readonly ok: boolean; readonly detail: string }>
+  verify(): Promise<Verification>
   close(): Promise<void>
 }
 
@@ -98,12 +101,19 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
     async verify() {
       const overall = setTimeout(() => connection.socket?.destroy(), setUpMs(limits))
       try {
-        await transport.verify()
+        const socket = await new Promise<net.Socket>((resolve, reject) => {
+          openSocket(connection, (error, opened) =>
+            opened ? resolve(opened.connection) : reject(error ?? new Error('Connection closed')),
+          )
+        })
+        await logIn({ ...dialogueOptions(connection), connection: socket }, address.auth, options.bounceTo)
         const detail = address.auth ? 'connected and logged in' : 'connected; no login is configured'
-        return { ok: true, detail }
-      } catch (error) {
-        const outcome = smtpFailure(asSmtpError(error), { begun: false, dotted: false }, '', secrets)
-        return { ok: false, detail: outcome.reply }
+        return { ok: true, detail: `${detail}; takes ${options.bounceTo || 'the empty sender'} as sender` }
+      } catch (thrown) {
+        const error = asSmtpError(thrown)
+        const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secrets)
+        const { what, next } = await diagnose(error, address, limits.greetingMs)
+        return { ok: false, detail: `${what} (${reply})`, next }
       } finally {
         clearTimeout(overall)
       }
@@ -156,30 +166,38 @@ function beginAttempt(
   return { attempt, done }
 }
 
-function createPool(connection: Connection) {
+/** What a dialogue with the server needs, whether it is one of the pool or a trial. */
+function dialogueOptions(connection: Connection): SMTPConnectionOptions {
   const { address, limits, tls } = connection
-  const options: SMTPPoolOptions & { pool: true } = {
-    pool: true,
-    maxConnections: 1,
-    maxMessages: Infinity,
-    // A connection that the server closed while idle is replaced once, silently; the body is never read twice.
-    maxRequeues: 1,
+  return {
     host: address.host,
     port: address.port,
     secure: address.secure,
     requireTLS: !address.secure && requiresTls(connection),
     ignoreTLS: address.startTls === 'off',
     name: connection.ehloName,
-    disableFileAccess: true,
-    disableUrlAccess: true,
     connectionTimeout: setUpMs(limits),
     greetingTimeout: limits.greetingMs,
     // Never the first to fire: the attempt's limits are.
     socketTimeout: setUpMs(limits) + limits.replyMs * 2,
+    ...(tls && { tls }),
+  }
+}
+
+function createPool(connection: Connection) {
+  const { address, limits } = connection
+  const options: SMTPPoolOptions & { pool: true } = {
+    ...dialogueOptions(connection),
+    pool: true,
+    maxConnections: 1,
+    maxMessages: Infinity,
+    // A connection that the server closed while idle is replaced once, silently; the body is never read twice.
+    maxRequeues: 1,
+    disableFileAccess: true,
+    disableUrlAccess: true,
     idleTimeout: limits.idleMs,
     getSocket: (_options, done) => openSocket(connection, done),
     ...(address.auth && { auth: { ...address.auth } }),
-    ...(tls && { tls }),
     logger: watchReplies(connection),
     transactionLog: true,
   }

@@ -1,3 +1,4 @@
+import { isCertificateError } from '../diagnosis.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 
@@ -138,9 +139,4 @@ const STOPPED: Readonly<Record<string, string>> = {
   'command-limit': 'no reply to a command within its limit',
   'dialogue-limit': 'the dialogue before the end of the message took too long',
   'reply-limit': 'no reply to the message within its limit',
-}
-
-/** OpenSSL's verification results and Node's check of the name. */
-function isCertificateError(code: string): boolean {
-  return /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CRL/.test(code)
 }

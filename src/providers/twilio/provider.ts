@@ -1,8 +1,9 @@
 import type { OutgoingSms, SmsSender } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HttpLimits } from '../http-exchange.ts'
-import { type LookUp, notBegun, type Outcome, type Provider } from '../provider.ts'
+import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from '../provider.ts'
 import { createTwilioApi, type TwilioApi, type TwilioApiSettings } from './api.ts'
+import { diagnoseAccount, diagnoseTwilio } from './diagnosis.ts'
 import { TWILIO_LIMITS } from './limits.ts'
 import { findInList, LOOK_UP_PAGE } from './look-up.ts'
 import { failedAtOnce, twilioFailure } from './outcome.ts'
@@ -106,10 +107,7 @@ async function lookUpMessage(
   }
 }
 
-async function verifyAccount(
-  api: TwilioApi,
-  settings: TwilioSettings,
-): Promise<{ readonly ok: boolean; readonly detail: string }> {
+async function verifyAccount(api: TwilioApi, settings: TwilioSettings): Promise<Verification> {
   // Loads all of an account's resources, which nothing else needs.
   const { AccountContextImpl } = await import('twilio/lib/rest/api/v2010/account.js')
   const readStatus = async ({ version, messages }: TwilioSdk): Promise<string> => {
@@ -120,10 +118,15 @@ async function verifyAccount(
     return 'active'
   }
   const result = await api.call(readStatus, new AbortController().signal, Infinity)
-  if (!('value' in result))
-    return { ok: false, detail: twilioFailure(result, '', settings.clock.now(), [secretOf(settings)]).reply }
-  if (result.value === 'active') return { ok: true, detail: 'the account is active' }
-  return { ok: false, detail: `the account is ${result.value}` }
+  if ('value' in result) {
+    const wrong = diagnoseAccount(result.value)
+    return wrong === null
+      ? { ok: true, detail: 'the account is active' }
+      : { ok: false, detail: wrong.what, next: wrong.next }
+  }
+  const { reply } = twilioFailure(result, '', settings.clock.now(), [secretOf(settings)])
+  const { what, next } = diagnoseTwilio(result, settings.apiUrl ?? 'https://api.twilio.com')
+  return { ok: false, detail: `${what} (${reply})`, next }
 }
 
 function secretOf({ login }: TwilioSettings): string {

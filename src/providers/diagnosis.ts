@@ -1,0 +1,63 @@
+/** What keeps a provider from working, in words of ours, and what to do about it. */
+export interface Diagnosis {
+  readonly what: string
+  readonly next: string
+}
+
+/** What is known of a connection that failed. */
+export interface FailedConnection {
+  /** The code of the system, of TLS or of undici. */
+  readonly cause: string
+  readonly host: string
+  readonly port: number
+  /** The setting that says where the provider is. */
+  readonly setting: string
+}
+
+/** Finds the cause of a connection that could not be made; null when the code does not tell. */
+export function diagnoseConnection({ cause, host, port, setting }: FailedConnection): Diagnosis | null {
+  const at = `${host}:${port}`
+  if (/^(?:ENOTFOUND|EDNS|EAI_)/.test(cause))
+    return {
+      what: `the DNS has no address for ${host}`,
+      next: `look at the host in ${setting}, and whether this machine can ask the DNS`,
+    }
+  if (cause === 'ECONNREFUSED')
+    return {
+      what: `nothing listens at ${at}`,
+      next: `look at host and port in ${setting}, and whether the server runs`,
+    }
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH|EPROTO/.test(cause))
+    return {
+      what: `${at} does not speak TLS from the first byte`,
+      next: `look at scheme and port in ${setting}`,
+    }
+  if (/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|^answer-limit$/.test(cause))
+    return {
+      what: `${at} does not answer`,
+      next: `look at the firewall on the way, and at host and port in ${setting}`,
+    }
+  return isCertificateError(cause) ? diagnoseCertificate(cause, host, setting) : null
+}
+
+function diagnoseCertificate(cause: string, host: string, setting: string): Diagnosis {
+  if (cause === 'CERT_HAS_EXPIRED')
+    return {
+      what: `the certificate of ${host} has expired`,
+      next: 'whoever runs the server has to renew it; look at the clock of this machine, too',
+    }
+  if (cause === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return {
+      what: `the certificate is not for the name ${host}`,
+      next: `write the name into ${setting} that is in the certificate`,
+    }
+  return {
+    what: `the certificate of ${host} is of an authority that is not trusted here`,
+    next: 'set TLS_CA_FILE to the certificate of that authority; a server of the internet has to send its whole chain',
+  }
+}
+
+/** Whether a code is one of OpenSSL's verification results, or of Node's check of the name. */
+export function isCertificateError(code: string): boolean {
+  return /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CRL/.test(code)
+}

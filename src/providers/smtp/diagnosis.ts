@@ -1,0 +1,68 @@
+import { connect } from 'node:tls'
+import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
+import { SENDER_COMMAND } from './log-in.ts'
+import type { SmtpError } from './outcome.ts'
+import type { SmtpAddress } from './url.ts'
+
+const SETTING = 'SMTP_URL'
+
+/**
+ * Finds the cause of a failed login.
+ * @param withinMs how long the server may take for a TLS handshake, where that has to be tried.
+ */
+export async function diagnose(error: SmtpError, address: SmtpAddress, withinMs: number): Promise<Diagnosis> {
+  const { host, port, secure } = address
+  const at = `${host}:${port}`
+  if (error.response !== undefined) return diagnoseReply(error, at)
+  if (secure && /wrong version number|packet length/i.test(error.message))
+    return {
+      what: `${at} does not speak TLS from the first byte`,
+      next: 'write smtp:// (STARTTLS) instead of smtps://, or the port for smtps://, which is 465',
+    }
+  const isSilent = /greeting|connection closed/i.test(error.message)
+  if (isSilent && !secure && (await speaksTls(address, withinMs)))
+    return { what: `${at} waits for TLS from the first byte`, next: 'write smtps:// instead of smtp://' }
+  if (isSilent)
+    return {
+      what: `${at} takes the connection, and says nothing`,
+      next: 'look at the server, and whether a firewall or proxy on the way answers in its place',
+    }
+  const cause = error.originalCode ?? error.code ?? ''
+  const found = diagnoseConnection({ cause, host, port, setting: SETTING })
+  return found ?? { what: `the connection to ${at} fails`, next: `look at host and port in ${SETTING}` }
+}
+
+/** The server answered, and refused. */
+function diagnoseReply({ code, command = '' }: SmtpError, at: string): Diagnosis {
+  if (command === SENDER_COMMAND)
+    return {
+      what: 'the server refuses the sender',
+      next: 'set MAIL_BOUNCE_TO, or MAIL_FROM, to an address that this login may send as',
+    }
+  if (code === 'EAUTH')
+    return {
+      what: 'the server refuses the login',
+      next: 'look at user and password in SMTP_URL; many providers want an app password, or SMTP switched on for the mailbox',
+    }
+  if (command === 'STARTTLS' || code === 'ETLS')
+    return { what: `${at} offers no TLS`, next: 'look at the port in SMTP_URL; 587 is the usual one' }
+  return {
+    what: 'the server refuses the connection',
+    next: 'its own words say why: often the address that this machine connects from has to be allowed',
+  }
+}
+
+/** A server that waits for TLS says nothing to whoever waits for its greeting. */
+function speaksTls({ host, port }: SmtpAddress, withinMs: number): Promise<boolean> {
+  return new Promise(resolve => {
+    // Nothing is sent over it, so it matters not whose certificate it is.
+    const socket = connect({ host, port, rejectUnauthorized: false, timeout: withinMs })
+    const end = (speaks: boolean) => {
+      socket.destroy()
+      resolve(speaks)
+    }
+    socket.once('secureConnect', () => end(true))
+    socket.once('timeout', () => end(false))
+    socket.once('error', () => end(false))
+  })
+}

@@ -1,0 +1,143 @@
+import { createServer as createTcpServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { checkLogin } from '../../../src/providers/check-login.ts'
+import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
+import { createTwilioProvider } from '../../../src/providers/twilio/provider.ts'
+import { LOGIN, SHORT } from '../../providers/smtp/rig.ts'
+import { createTestCertificate } from '../../rigs/certificate.ts'
+import { createSmtpServer, type SmtpServerOptions, type SmtpStep } from '../../rigs/smtp-server.ts'
+import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
+import { linesOf } from './lines.ts'
+
+const certificate = await createTestCertificate()
+
+/** What `check` says of a mail server. */
+async function sayOfMail(t: Test, url: string, ca: string | undefined = certificate.cert): Promise<string> {
+  const provider = createSmtpProvider({
+    name: 'smtp',
+    url,
+    ehloName: 'courier.example.com',
+    bounceTo: 'bounces@example.com',
+    limits: SHORT,
+    ...(ca !== undefined && { tls: { ca } }),
+  })
+  t.teardown(() => provider.close())
+  return linesOf([await checkLogin(provider, 'nobody knows')]).join()
+}
+
+async function start(t: Test, options: SmtpServerOptions, refuse?: SmtpStep, reply = '550 5.7.1 no') {
+  const server = createSmtpServer(options)
+  if (refuse !== undefined) server.act = ({ step }) => (step === refuse ? { is: 'say', reply } : undefined)
+  const { port } = await server.listen()
+  t.teardown(() => server.close())
+  return { server, port, at: `courier:${encodeURIComponent(LOGIN.pass)}@127.0.0.1:${port}` }
+}
+
+t.test('a mail server: each cause has its words and its advice', async t => {
+  const well = await start(t, { certificate, login: LOGIN })
+  t.match(
+    await sayOfMail(t, `smtp://${well.at}`),
+    /^ok smtp: connected and logged in; takes bounces@example\.com/,
+  )
+  t.equal(well.server.mails.length, 0, 'nothing was sent')
+
+  t.match(
+    await sayOfMail(t, 'smtp://mail.invalid'),
+    /^fail smtp: the DNS has no address for mail\.invalid .* → look at the host/,
+  )
+  t.match(
+    await sayOfMail(t, 'smtp://127.0.0.1:1'),
+    /nothing listens at 127\.0\.0\.1:1 .* → look at host and port in SMTP_URL/,
+  )
+
+  t.match(
+    await sayOfMail(t, `smtp://${well.at}`, ''),
+    /of an authority that is not trusted here .* → set TLS_CA_FILE/,
+  )
+  const expired = await createTestCertificate({ notAfter: new Date(Date.now() - 86_400_000) })
+  const old = await start(t, { certificate: expired })
+  t.match(
+    await sayOfMail(t, `smtp://${old.at}`, expired.cert),
+    /has expired .* → whoever runs the server has to renew it/,
+  )
+  const other = await createTestCertificate({ name: 'other.example.com' })
+  const misnamed = await start(t, { certificate: other })
+  t.match(
+    await sayOfMail(t, `smtp://${misnamed.at}`, other.cert),
+    /not for the name 127\.0\.0\.1 .* → write the name/,
+  )
+
+  const plain = await start(t, {})
+  t.match(
+    await sayOfMail(t, `smtps://${plain.at}`),
+    /does not speak TLS from the first byte .* → write smtp:\/\//,
+  )
+  t.match(await sayOfMail(t, `smtp://${plain.at}`), /offers no TLS .* → look at the port/)
+  const secure = await start(t, { certificate, secure: true })
+  t.match(await sayOfMail(t, `smtp://${secure.at}`), /waits for TLS from the first byte .* → write smtps:/)
+  const mute = createTcpServer(() => {})
+  await new Promise<void>(resolve => mute.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => mute.close())
+  const { port } = mute.address() as { port: number }
+  t.match(
+    await sayOfMail(t, `smtp://127.0.0.1:${port}`),
+    /takes the connection, and says nothing .* → look at the server/,
+  )
+
+  const login = await start(t, { certificate, login: { user: 'courier', pass: 'another' } })
+  const refused = await sayOfMail(t, `smtp://${login.at}`)
+  t.match(refused, /the server refuses the login \(535.* → look at user and password/)
+  t.notMatch(refused, LOGIN.pass)
+  const sender = await start(t, { certificate, login: LOGIN }, 'MAIL')
+  t.match(
+    await sayOfMail(t, `smtp://${sender.at}`),
+    /refuses the sender \(550 5\.7\.1 no\) → set MAIL_BOUNCE_TO/,
+  )
+  const banned = await start(t, { certificate }, 'greeting', '554 go away')
+  t.match(await sayOfMail(t, `smtp://${banned.at}`), /refuses the connection \(554 go away\) → its own words/)
+})
+
+t.test('Twilio: each cause has its words and its advice', async t => {
+  const server = await startTwilioServer()
+  t.teardown(() => server.close())
+  const say = async (apiUrl = server.url) => {
+    const provider = createTwilioProvider({
+      accountSid: ACCOUNT_SID,
+      login: { authToken: AUTH_TOKEN },
+      apiUrl,
+      clock: { now: Date.now },
+      limits: { connectMs: 500, answerMs: 500, bodyMs: 500 },
+    })
+    t.teardown(() => provider.close())
+    return linesOf([await checkLogin(provider, 'nobody knows')]).join()
+  }
+  const answer = (status: number, body: object) => {
+    server.fault = () => ({ is: 'answer', status, body: JSON.stringify(body) })
+  }
+  t.match(await say(), /^ok twilio: the account is active/)
+  for (const [status, body, words] of [
+    [
+      401,
+      { code: 20003, message: 'Authenticate' },
+      /^fail twilio: Twilio refuses the login \(Authenticate\) → look at TWILIO_ACC/,
+    ],
+    [403, { code: 20403, message: 'Forbidden' }, /does not allow it this .* → look at the rights/],
+    [
+      403,
+      { code: 20005, message: 'Account not active' },
+      /suspended or closed .* → look at https:\/\/console/,
+    ],
+    [404, { code: 20404, message: 'Not found' }, /does not know the account/],
+    [503, { message: 'Unavailable' }, /has a fault of its own .* → nothing is to be mended here/],
+    [200, { sid: ACCOUNT_SID, status: 'suspended' }, /the account is suspended → look at https:\/\/console/],
+  ] as const) {
+    answer(status, body)
+    t.match(await say(), words)
+  }
+  server.fault = undefined
+  t.match(
+    await say('http://127.0.0.1:1'),
+    /nothing listens at 127\.0\.0\.1:1 .* → look at host and port in TWILIO_API_URL/,
+  )
+  t.match(await say('https://twilio.invalid'), /the DNS has no address for twilio\.invalid/)
+})
