@@ -29,7 +29,7 @@ export interface MailWords {
 export interface Language extends LocaleView {
   /** Kinds that it has words for, `channel/name`. */
   readonly kinds: ReadonlySet<string>
-  /** Plural forms that its rules ask for and it has not: `validity/hour/two`. */
+  /** Plural forms that its rules ask for and it has not: `validity/hour/two`. Not looked for in what comes with the service. */
   readonly missingForms: readonly string[]
   /** "10 minutes". */
   formatValidity(ms: number): string
@@ -45,10 +45,18 @@ const PREHEADER_MAX = 89
 /**
  * Compiles a language's words.
  * @param text the file, to name lines
+ * @param isBuiltIn whether the words come with the service: its tests have tried them, and they are compiled when first
+ *   said, since nobody needs all kinds in all languages
  * @throws TemplateFault for words that do not compile or name what their kind does not have
  */
-export function compileLanguage(tag: string, source: LanguageSource, text: string, engine: Engine): Language {
-  const compiler = createPhraseCompiler(text, engine)
+export function compileLanguage(
+  tag: string,
+  source: LanguageSource,
+  text: string,
+  engine: Engine,
+  isBuiltIn: boolean,
+): Language {
+  const compiler = createPhraseCompiler(text, engine, !isBuiltIn)
   const anyMail = wordVariables('email', undefined)
   const common = {
     link: compiler.phrase(source.common.link, anyMail, '/common/link'),
@@ -70,7 +78,8 @@ export function compileLanguage(tag: string, source: LanguageSource, text: strin
       ...[...mails.keys()].map(name => `email/${name}`),
       ...[...sms.keys()].map(name => `sms/${name}`),
     ]),
-    ...compileValidity(tag, source.validity, compiler),
+    missingForms: isBuiltIn ? [] : findMissingForms(tag, source.validity),
+    formatValidity: compileValidity(tag, source.validity, compiler),
     mailWords(name, scope) {
       const words = mails.get(name)
       if (!words) throw new Error(`${tag} has no words for mail ${name}`)
@@ -88,10 +97,8 @@ function compileValidity(
   tag: string,
   source: LanguageSource['validity'],
   { phrase }: PhraseCompiler,
-): Pick<Language, 'missingForms' | 'formatValidity'> {
+): Language['formatValidity'] {
   const plurals = new Intl.PluralRules(tag)
-  /** The forms that the numbers of a validity, 1 to a month in hours, ever ask for. */
-  const needed = [...new Set(Array.from({ length: 720 }, (_, i) => plurals.select(i + 1)))]
   const known = new Set(['n'])
   const forms = new Map(
     Object.entries(source).flatMap(([unit, categories]) =>
@@ -102,23 +109,26 @@ function compileValidity(
     ),
   )
   const formatted = new Map<number, string>()
-  return {
-    missingForms: DURATION_UNITS.flatMap(unit =>
-      needed
-        .map(category => `${unit}/${category}`)
-        .filter(key => !forms.has(key))
-        .map(key => `validity/${key}`),
-    ),
-    formatValidity(ms) {
-      const known = formatted.get(ms)
-      if (known !== undefined) return known
-      const { n, unit } = toReadableDuration(ms)
-      const form = forms.get(`${unit}/${plurals.select(n)}`) ?? forms.get(`${unit}/other`)
-      const text = form?.({ n }) ?? ''
-      if (formatted.size < MAX_OUTCOMES) formatted.set(ms, text)
-      return text
-    },
+  return ms => {
+    const known = formatted.get(ms)
+    if (known !== undefined) return known
+    const { n, unit } = toReadableDuration(ms)
+    const form = forms.get(`${unit}/${plurals.select(n)}`) ?? forms.get(`${unit}/other`)
+    const text = form?.({ n }) ?? ''
+    if (formatted.size < MAX_OUTCOMES) formatted.set(ms, text)
+    return text
   }
+}
+
+/** The forms that the numbers of a validity, 1 to a month in hours, ever ask for, and that are not there. */
+function findMissingForms(tag: string, source: LanguageSource['validity']): readonly string[] {
+  const plurals = new Intl.PluralRules(tag)
+  const needed = [...new Set(Array.from({ length: 720 }, (_, i) => plurals.select(i + 1)))]
+  return DURATION_UNITS.flatMap(unit =>
+    needed
+      .filter(category => source[unit]?.[category] === undefined)
+      .map(category => `validity/${unit}/${category}`),
+  )
 }
 
 type MailPhrases = ReturnType<typeof compileMail>
@@ -185,16 +195,16 @@ interface SmsVariant {
 function compileSms(
   name: string,
   words: string | readonly string[],
-  { phrases }: PhraseCompiler,
+  { phrase }: PhraseCompiler,
 ): readonly SmsVariant[] {
   const known = wordVariables('sms', findKind('sms', name))
   const pointer = `/sms/${name}`
-  const transliterated = typeof words === 'string' ? transliterate(words) : words.map(transliterate)
-  const inGsm7 = phrases(transliterated, known, pointer)
-  return phrases(words, known, pointer).map((asWritten, at) => ({
-    asWritten,
-    inGsm7: inGsm7[at] ?? asWritten,
-  }))
+  return [words].flat().map((text, at) => {
+    const own = typeof words === 'string' ? pointer : `${pointer}/${at}`
+    const plain = transliterate(text)
+    const asWritten = phrase(text, known, own)
+    return { asWritten, inGsm7: plain === text ? asWritten : phrase(plain, known, own) }
+  })
 }
 
 function* fillSms(variants: readonly SmsVariant[], scope: Scope): Iterable<string> {

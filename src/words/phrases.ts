@@ -8,7 +8,8 @@ export interface PhraseCompiler {
   /**
    * @param known the variables that it may name
    * @param pointer where it stands in the language file, to name the line of a fault
-   * @throws TemplateFault for words that do not compile or name another variable
+   * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
+   *   later
    */
   phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase
   /** The same for one phrase, several, or none. */
@@ -23,17 +24,24 @@ export interface PhraseCompiler {
 const SHARED = /^(?:validity|brand\.\w+|locale\.\w+)$/
 export const MAX_OUTCOMES = 100
 
-/** @param source the language file's text */
-export function createPhraseCompiler(source: string, engine: Engine): PhraseCompiler {
-  function phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
-    if (!/\{[{%]/.test(words)) return () => words
+/**
+ * @param source the language file's text
+ * @param compileNow whether each phrase is compiled at once, so that a fault shows, or when it is first said
+ */
+export function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean): PhraseCompiler {
+  function compile(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
     try {
       const compiled = engine.compile(words, known)
-      return engine.variablesIn(words).every(name => SHARED.test(name)) ? cacheByValidity(compiled) : compiled
+      return compiled.variables.every(name => SHARED.test(name)) ? cacheByValidity(compiled) : compiled
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       throw new TemplateFault(`${pointer}: ${reason}`, lineOf(source, pointer), { cause: error })
     }
+  }
+  function phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
+    if (!/\{[{%]/.test(words)) return () => words
+    let compiled = compileNow ? compile(words, known, pointer) : undefined
+    return scope => (compiled ??= compile(words, known, pointer))(scope)
   }
   return {
     phrase,

@@ -5,8 +5,12 @@ import { escapeHtml } from '../runtime/html.ts'
 /** What a template may name. Values are data: they are printed, never compiled. */
 export type Scope = Readonly<Record<string, unknown>>
 
-/** A compiled template. @throws LiquidError when it cannot be rendered with this scope. */
-export type Compiled = (scope: Scope) => string
+export interface Compiled {
+  /** @throws LiquidError when it cannot be rendered with this scope. */
+  (scope: Scope): string
+  /** The names that it uses, `brand.name` as such. */
+  readonly variables: readonly string[]
+}
 
 /** A fault in a template, for the operator. */
 export class TemplateFault extends Error {
@@ -33,8 +37,6 @@ export interface Engine {
    * @throws TemplateFault
    */
   compile(source: string, known: ReadonlySet<string>, fixed?: ReadonlyMap<string, string>): Compiled
-  /** The names that a template uses, `brand.name` as such. @throws TemplateFault */
-  variablesIn(source: string): readonly string[]
 }
 
 /**
@@ -70,14 +72,15 @@ export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<str
     compile(source, known, fixed) {
       const checked = parse(source)
       const templates = fixed ? parse(fold(source, fixed, escape)) : checked
-      for (const name of names(checked, source)) {
+      const variables = names(checked, source)
+      for (const name of variables) {
         if (!known.has(name) && !known.has(name.split('.')[0] ?? '')) {
           throw new TemplateFault(`unknown variable: ${name}`, lineOf(source, name))
         }
       }
-      return scope => liquid.renderSync(templates, scope, LIMITS) as string
+      const render = (scope: Scope) => liquid.renderSync(templates, scope, LIMITS) as string
+      return Object.assign(render, { variables })
     },
-    variablesIn: source => names(parse(source), source),
   }
 }
 

@@ -9,7 +9,8 @@ import type { Compiled, Engine } from './template-engine.ts'
 import { layoutVariables, scopeOf, statedValidity } from './template-variables.ts'
 
 /**
- * Reads a language from its file, and renders every kind in it, so that what would fail for a reader fails here.
+ * Reads a language from its file. Every kind is rendered in one of the operator's, so that what would fail for a reader
+ * fails here; the built-in ones are tried by the tests, not at each start.
  * @param base the text of the built-in file of that language, which the operator's may override in parts
  * @throws TemplateFault, or Error whose message says what is wrong
  */
@@ -23,12 +24,9 @@ export function readLanguage(
   if (Intl.getCanonicalLocales(tag)[0] !== tag)
     throw new Error(`the file should be called ${Intl.getCanonicalLocales(tag)[0]}.json`)
   const own = parseJsonObject(text)
-  // The service's own file is checked by its tests, not at each start.
-  const source =
-    text === base
-      ? (own as unknown as LanguageSource)
-      : checkLanguage(base === undefined ? own : mergeLanguage(parseJsonObject(base), own), text)
-  const language = compileLanguage(tag, source, text, engine)
+  if (text === base) return compileLanguage(tag, own as unknown as LanguageSource, text, engine, true)
+  const source = checkLanguage(base === undefined ? own : mergeLanguage(parseJsonObject(base), own), text)
+  const language = compileLanguage(tag, source, text, engine, false)
   for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
     if (!language.kinds.has(`${sample.channel}/${sample.name}`)) continue
     const validity = statedValidity(language, sample.channel, sample.content)

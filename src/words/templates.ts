@@ -37,9 +37,10 @@ export interface Templates {
 /** Keeps the templates as the operator's directory has them, and never without a working one. */
 export function createTemplates(options: TemplatesOptions): Templates {
   const { builtIn, dir, brand, wantedLocales, log, pollEveryMs } = options
-  const ours = createCatalogLoader(builtIn, undefined, brand).load()
-  const loader = dir === undefined ? undefined : createCatalogLoader(builtIn, dir, brand)
-  let catalog = ours.catalog
+  const loader = createCatalogLoader(builtIn, dir, brand)
+  let catalog = loader.load().catalog
+  /** Loaded when the operator's templates fail for the first time. */
+  let ours: Catalog | undefined = dir === undefined ? catalog : undefined
   let problems: readonly TemplateProblem[] = []
   /** Problems that showed on a message only, by its kind. */
   let failures = new Map<string, TemplateProblem>()
@@ -48,7 +49,7 @@ export function createTemplates(options: TemplatesOptions): Templates {
 
   function reload(): readonly TemplateProblem[] {
     const before = new Set(problems.map(problemKey))
-    const loaded = loader?.load() ?? ours
+    const loaded = loader.load()
     catalog = loaded.catalog
     failures = new Map()
     const missing = wantedLocales.filter(tag => matchLocale(tag, catalog.languages.keys()) === null)
@@ -75,9 +76,10 @@ export function createTemplates(options: TemplatesOptions): Templates {
       try {
         return render(catalog)
       } catch (error) {
-        if (catalog === ours.catalog) throw error
+        if (catalog === ours) throw error
         recordFailure(name, error)
-        return render(ours.catalog)
+        ours ??= createCatalogLoader(builtIn, undefined, brand).load().catalog
+        return render(ours)
       }
     },
     problems: () => [...problems, ...failures.values()],

@@ -1,17 +1,30 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { messageKinds } from '../../src/messages/registry.ts'
+import { createBrand } from '../../src/words/brand.ts'
 import { parseJsonObject } from '../../src/words/json-text.ts'
 import { checkLanguage, type LanguageSource } from '../../src/words/language-file.ts'
-import { templateFaultOf } from '../../src/words/template-engine.ts'
+import { createEngine, templateFaultOf } from '../../src/words/template-engine.ts'
+import { readLanguage, renderSamples } from '../../src/words/template-validation.ts'
+import { layoutVariables } from '../../src/words/template-variables.ts'
 
 const LOCALES = new URL('../../src/words/templates/locales/', import.meta.url)
 const english = await readFile(new URL('en.json', LOCALES), 'utf8')
 
+// At a start they are not tried.
 t.test('the languages of the service have everything, and nothing that nobody reads', async t => {
+  const brand = createBrand({ name: 'Northwind', url: 'https://northwind.example' })
+  const layouts = await Promise.all(
+    (['html', 'txt'] as const).map(async part => {
+      const text = await readFile(new URL(`../layout.${part}`, LOCALES), 'utf8')
+      return createEngine(part === 'html' ? 'html' : 'none').compile(text, layoutVariables)
+    }),
+  )
   for (const file of await readdir(LOCALES)) {
     const text = await readFile(new URL(file, LOCALES), 'utf8')
-    t.doesNotThrow(() => checkLanguage(parseJsonObject(text), text), file)
+    const language = readLanguage(file.replace('.json', ''), text, undefined, createEngine('none'), brand)
+    t.same(language.missingForms, [], file)
+    for (const layout of layouts) t.doesNotThrow(() => renderSamples(layout, language, brand), file)
   }
 })
 

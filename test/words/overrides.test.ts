@@ -1,7 +1,10 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { createBrand } from '../../src/words/brand.ts'
+import { createCatalogLoader } from '../../src/words/catalog.ts'
 import type { Renderer, RendererOptions } from '../../src/words/render.ts'
 import { messageOf, rendererFor, smsOf } from './rendering.ts'
 
@@ -241,6 +244,16 @@ t.test('a message on which a template fails gets the built-in one', async t => {
   t.match(bad.html, /<!DOCTYPE html>[^]*666/)
   t.match(renderer.problems(), [{ reason: /limit/ }])
   t.equal(renderer.viewMail(code).html, '<p>428913</p>')
+})
+
+t.test('what has not changed is not compiled again', async t => {
+  const dir = t.testdir({ 'layout.txt': '{{ words.heading }}' })
+  const builtIn = fileURLToPath(new URL('../../src/words/templates/', import.meta.url))
+  const loader = createCatalogLoader(builtIn, dir, createBrand({ name: 'Northwind' }))
+  const { catalog } = loader.load()
+  t.equal(loader.load().catalog, catalog)
+  await writeFile(join(dir, 'layout.txt'), '{{ words.footer }}')
+  t.not(loader.load().catalog, catalog)
 })
 
 t.test('the encoded lines are made anew after a reload', async t => {
