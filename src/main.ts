@@ -1,13 +1,17 @@
 #!/usr/bin/env node
-import './runtime/v8-flags.ts'
 import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { run } from './commands/run.ts'
 
 // Reading and compiling the sources is most of a start, and is kept for the next one. Beside the dependencies: whoever
-// can write there can change the code itself. Where nobody can, it is left out, or was made with the image.
-enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'callback-courier'))
+// can write there can change the code itself. Where nobody can, it is left out, or was made with the image. Nothing is
+// loaded before it is on, hence the imports below; the store's thread finds it in the environment.
+const cache = join(import.meta.dirname, '..', 'node_modules', '.cache', 'callback-courier')
+enableCompileCache(cache)
+process.env['NODE_COMPILE_CACHE'] ??= cache
+await import('./runtime/v8-flags.ts')
+await import('./runtime/lean-http.ts')
+const { run } = await import('./commands/run.ts')
 
 const ending = new AbortController()
 const argv = process.argv.slice(2)

@@ -1,5 +1,12 @@
-import { type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici'
+import { createRequire } from 'node:module'
+import type { Dispatcher } from 'undici'
 import type { Exchange, HttpLimits } from './http-exchange.ts'
+
+type Undici = typeof import('undici')
+// undici's pool alone: its index also loads a fetch, a cache and WebSockets, 6 MB and 20 ms.
+const require = createRequire(import.meta.url)
+const Pool = require('undici/lib/dispatcher/pool.js') as Undici['Pool']
+const errors = require('undici/lib/core/errors.js') as Undici['errors']
 
 export interface HttpRequest {
   readonly method: string
@@ -66,7 +73,7 @@ export function createHttpClient(options: {
   const pool =
     proxy === undefined
       ? new Pool(origin, settings)
-      : new EnvHttpProxyAgent({
+      : new (require('undici') as Undici).EnvHttpProxyAgent({
           ...settings,
           connectTimeout: limits.connectMs,
           httpsProxy: proxy.url,

@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/config.ts'
 import { StoreUnusable } from '../outbox/outbox.ts'
 import { presentableFault } from '../runtime/fault.ts'
+import { collectGarbageWhenIdle } from '../runtime/garbage.ts'
 import { flushLog, type LogDestination, openStdout } from './log.ts'
 import { type Service, startService } from './service.ts'
 
@@ -18,6 +19,7 @@ export async function serve(): Promise<number> {
     await flushLog(stdout, LAST_LINES_MS)
     return 1
   }
+  collectGarbageWhenIdle()
   process.on('SIGHUP', () => service.reloadCertificate())
   exitOnFault(service, stdout)
   const code = await closeOnSignal(service)

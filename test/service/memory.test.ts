@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { startProcess } from '../rigs/process.ts'
+import { until } from '../rigs/service.ts'
+
+/** What it takes is in docs/performance.md; a dependency or a habit that costs 50 MB more shall not go unseen, MiB. */
+const IDLE_MB = 170
+/** All that it needs is loaded by then, and the garbage of the start collected, ms; the machine may be busy. */
+const AFTER_MS = 4000
+const WITHIN_MS = 20_000
+
+t.test('an idle service takes no more memory than it needs', async t => {
+  const service = await startProcess(t, {
+    CORP_ID: 'c1',
+    EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
+    SMS_TOKEN: 'qLmNhJgFdSkbXvWqzRtY',
+    TLS: 'off',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    MAIL_FROM: 'Example <a@example.com>',
+    TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
+    TWILIO_AUTH_TOKEN: 'canary-token',
+    TWILIO_FROM: '+15005550006',
+    DEFAULT_AREA_CODE: '86',
+    DATABASE_URL: `file:${join(t.testdir({}), 'outbox.db')}`,
+    // As in the image: without it the young generation grows with the machine.
+    NODE_OPTIONS: '--max-semi-space-size=32',
+  })
+  await pause(AFTER_MS)
+  await until(() => service.memory() < IDLE_MB, `its memory is below ${IDLE_MB} MB`, WITHIN_MS)
+  t.comment(`${Math.round(service.memory())} MB`)
+})
