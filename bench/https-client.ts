@@ -13,13 +13,22 @@ export interface Client {
    * a request was due, so that a stall shows in full.
    */
   sendAtRate(perSecond: number, seconds: number, next: () => Exchange): Promise<LoopResult>
+  /**
+   * Sends at even intervals what finds a free connection when it is due, and never later.
+   * @returns how many were due, and how many got no answer, once all others are answered.
+   */
+  flood(
+    perSecond: number,
+    seconds: number,
+    next: () => Exchange,
+  ): Promise<{ readonly due: number; readonly unanswered: number }>
   close(): void
 }
 
 export interface Exchange {
   readonly request: Buffer | string
   /** Checks the answer; throws when it is wrong. */
-  readonly check: (status: number, body: string) => void
+  readonly check: (status: number, body: string, head: string) => void
 }
 
 interface Connection {
@@ -64,6 +73,10 @@ export async function openClient(options: {
     async sendAtRate(perSecond, seconds, next) {
       await openMissing()
       return sendPaced(connections, perSecond, seconds, next)
+    },
+    async flood(perSecond, seconds, next) {
+      await openMissing()
+      return flood(connections, perSecond, seconds, next)
     },
     close() {
       for (const connection of connections) connection.end()
@@ -110,6 +123,39 @@ async function sendPaced(
   })
 }
 
+async function flood(
+  connections: readonly Connection[],
+  perSecond: number,
+  seconds: number,
+  next: () => Exchange,
+): Promise<{ readonly due: number; readonly unanswered: number }> {
+  const free = [...connections]
+  const underWay = new Set<Promise<void>>()
+  const all = Math.round(perSecond * seconds)
+  const began = performance.now()
+  let due = 0
+  let unanswered = 0
+  while (due < all) {
+    const dueNow = Math.min(all, Math.ceil(((performance.now() - began) * perSecond) / 1000))
+    for (; due < dueNow; due++) {
+      // The one that has been idle for longest: all of them are in use.
+      const connection = free.shift()
+      if (connection === undefined) continue
+      const exchange = connection
+        .exchange(next())
+        .then(
+          () => void free.push(connection),
+          () => void (unanswered += 1),
+        )
+        .then(() => void underWay.delete(exchange))
+      underWay.add(exchange)
+    }
+    await new Promise(resolve => setTimeout(resolve, 1))
+  }
+  await Promise.all(underWay)
+  return { due, unanswered }
+}
+
 async function openConnection({
   port,
   ca,
@@ -140,12 +186,13 @@ async function openConnection({
     const length = Number(/\r\ncontent-length: *(\d+)/i.exec(unread.slice(0, head + 2))?.[1] ?? 0)
     if (unread.length < head + 4 + length) return
     const status = Number(unread.slice(9, 12))
+    const headers = unread.slice(0, head)
     const body = unread.slice(head + 4, head + 4 + length)
     unread = unread.slice(head + 4 + length)
     const { one, done, failed } = waiting
     waiting = undefined
     try {
-      one.check(status, body)
+      one.check(status, body, headers)
       done()
     } catch (error) {
       failed(error)

@@ -73,6 +73,14 @@ export function bodyOf({ err_code, err_msg }: Answer): string {
 /** HTTP 200, `{"err_code":0,"err_msg":""}`. */
 export const OK: Answer = answer('ok', '')
 
+/** Seconds that a platform is asked to stay away when its message cannot be stored now. */
+const RETRY_AFTER = 5
+
+/** The answer to a callback that the service cannot take now. */
+export function unavailable(why: string): Answer {
+  return answer('unavailable', why, { retryAfter: RETRY_AFTER })
+}
+
 /** The channel's content code: for a malformed or wrong body, or a text that cannot be rendered. */
 export function contentInvalid(channel: Channel, why: string, status: BodyStatus = 400): Answer {
   return answer(channel === 'email' ? 'mailContent' : 'smsContent', why, { status })

@@ -3,7 +3,7 @@ import type { Emit } from '../events/events.ts'
 import type { Interpret } from '../messages/interpret.ts'
 import { type Accepted, BacklogFull, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type Answer, answer, contentInvalid } from './answers.ts'
+import { type Answer, contentInvalid, unavailable } from './answers.ts'
 import type { Caller } from './authenticate.ts'
 import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts'
 import type { CallbackBody } from './body.ts'
@@ -13,7 +13,7 @@ import type { ReadRecipients } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
   readonly outbox: Pick<Outbox, 'accept'>
-  readonly delivery: Pick<Delivery, 'reserve' | 'unreserve' | 'isCircuitOpen' | 'begin' | 'wake'>
+  readonly delivery: Pick<Delivery, 'reserve' | 'unreserve' | 'begin' | 'wake'>
   readonly verdicts: Pick<Verdicts, 'wait' | 'announce'>
   /** Announces the end of a message that another process may be sending; only for a store that processes share. */
   readonly pollVerdict?: (id: string) => void
@@ -37,21 +37,20 @@ export interface Reception {
 
 /** A commit takes some ms. A store that takes this long is stuck, and the platform should come again. */
 const STORE_WITHIN_MS = 5000
-/** Seconds that a platform is asked to stay away when the store cannot take its message. */
-const STORE_RETRY_AFTER = 5
 
 /**
  * Makes the road of a callback from its checked body to its answer: interpret, address, render, commit, hand over,
- * wait for the provider's verdict, answer. Answers 0 only after the commit.
+ * wait for the provider's verdict, answer. Answers 0 only after the commit; `onStored` is called then, or when it was
+ * refused, and gives how long the answer may wait for the verdict, ms.
  */
 export function createReceiver(
   options: ReceiverOptions,
-): (caller: Caller, body: CallbackBody) => Promise<Reception> {
+): (caller: Caller, body: CallbackBody, onStored?: () => number) => Promise<Reception> {
   const { clock, emit, storeWithinMs = STORE_WITHIN_MS } = options
   /** Callbacks that were answered because the store took too long, and whose messages it still has. */
   let overdue = 0
 
-  return async (caller, body) => {
+  return async (caller, body, onStored = () => Number.POSITIVE_INFINITY) => {
     const { channel } = caller
     const arrivedAt = clock.now()
     const interpreted = options.interpret(channel, body)
@@ -73,6 +72,7 @@ export function createReceiver(
     const verdicts = createAwaitedVerdicts(options.verdicts, prepared.length)
     const storing = store(options, prepared, verdicts)
     const stored = await within(storeWithinMs, storing)
+    const hurriedMs = onStored()
     if (stored === undefined) {
       // Its messages are handed over when they are stored after all, but nobody waits for their verdicts any more.
       overdue += 1
@@ -84,7 +84,8 @@ export function createReceiver(
       return { answer: unavailable('the store takes too long'), kind, ids }
     }
     if ('refused' in stored) return { answer: unavailable(stored.refused), kind, ids: [] }
-    const known = await verdicts.within(options.answerWithinMs - (clock.now() - arrivedAt))
+    const leftMs = options.answerWithinMs - (clock.now() - arrivedAt)
+    const known = await verdicts.within(Math.min(leftMs, hurriedMs))
     return { answer: combineAnswers(channel, to, stored.accepted, known), kind, ids: stored.ids }
   }
 }
@@ -142,7 +143,8 @@ function handOver(
     if (lease !== undefined) delivery.begin({ message, lease, outgoing, groupKey })
     else {
       delivery.wake(channel, groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
-      if (delivery.isCircuitOpen(channel)) verdicts.set(at, { is: 'pending' })
+      // Its provider is being left alone, or so many are before it that its verdict would come too late.
+      verdicts.set(at, { is: 'pending' })
     }
     return id
   }
@@ -163,10 +165,6 @@ function handOver(
     options.pollVerdict?.(result.id)
   }
   return result.id
-}
-
-function unavailable(why: string): Answer {
-  return answer('unavailable', why, { retryAfter: STORE_RETRY_AFTER })
 }
 
 /** A promise's value, or undefined when it takes longer than `ms`. */

@@ -2,7 +2,17 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { createEndOfTickBatch } from '../runtime/end-of-tick.ts'
-import { type Answer, answer, bodyOf, contentInvalid, ERR_CODES, OK, postStatus } from './answers.ts'
+import type { Admission, Admitted } from './admission.ts'
+import {
+  type Answer,
+  answer,
+  bodyOf,
+  contentInvalid,
+  ERR_CODES,
+  OK,
+  postStatus,
+  unavailable,
+} from './answers.ts'
 import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
 import type { Reception } from './receive.ts'
@@ -10,7 +20,8 @@ import type { UnauthenticatedConnections } from './unauthenticated-connections.t
 
 export interface CallbackRoutesOptions {
   readonly authentication: Authentication
-  readonly receive: (caller: Caller, body: CallbackBody) => Promise<Reception>
+  readonly admission: Pick<Admission, 'admit'>
+  readonly receive: (caller: Caller, body: CallbackBody, onStored: () => number) => Promise<Reception>
   readonly schemas: Readonly<Record<Channel, object>>
   readonly errorStatus: 'code' | '200'
   /** Headers of every answer. */
@@ -24,6 +35,7 @@ export interface CallbackRoutesOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     authentication: AuthenticationResult | null
+    admitted: Admitted | null
     startedAt: number
   }
 }
@@ -50,6 +62,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     send(reply, given.status, given)
   }
   app.decorateRequest('authentication', null)
+  app.decorateRequest('admitted', null)
   app.decorateRequest('startedAt', 0)
 
   // One parser for every type: a missing Content-Type means JSON, as the contract's calls do.
@@ -100,8 +113,12 @@ function channelRoutes(
   options: CallbackRoutesOptions,
   send: Send,
 ): void {
-  const { authentication, receive, schemas, emit, unauthenticated } = options
+  const { authentication, admission, receive, schemas, emit, unauthenticated } = options
   const respond = createResponder(channel, options, send)
+  // Under load a tick is long, and a refusal is not worth its end.
+  const refuseNow = createResponder(channel, options, (reply, status, given) => {
+    sendAnswer(reply, status, given, options.headers)
+  })
 
   app.get(url, (request, reply) => {
     request.startedAt = performance.now()
@@ -117,19 +134,27 @@ function channelRoutes(
       request.startedAt = performance.now()
       const result = authentication.authenticatePost(credentialsOf(channel, request))
       request.authentication = result
-      if (result.ok) {
-        unauthenticated.markAuthenticated(request.raw.socket)
-        // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
-        if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
-        return next()
+      if (!result.ok) {
+        dropBody(request, reply)
+        return respond(request, reply, result, result)
       }
-      dropBody(request, reply)
-      respond(request, reply, result, result)
+      unauthenticated.markAuthenticated(request.raw.socket)
+      const admitted = admission.admit(bodyLengthOf(request))
+      if (admitted === null) {
+        dropBody(request, reply)
+        return refuseNow(request, reply, result, { answer: unavailable('too many callbacks at once') })
+      }
+      request.admitted = admitted
+      // Whether it was answered, or its connection broke.
+      reply.raw.once('close', admitted.end)
+      // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
+      if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
+      next()
     },
     handler: (request, reply) => {
-      const { authentication: result } = request
-      if (result === null || !result.ok) throw new Error('a callback was not authenticated')
-      receive(result.caller, request.body as CallbackBody)
+      const { authentication: result, admitted } = request
+      if (result === null || !result.ok || admitted === null) throw new Error('a callback was not let in')
+      receive(result.caller, request.body as CallbackBody, admitted.stored)
         .then(reception => respond(request, reply, result, reception))
         .catch((error: Error) => void reply.send(error))
     },
@@ -219,6 +244,12 @@ export function sendAnswer(
     .headers(headers)
     .header('content-type', 'application/json; charset=utf-8')
     .send(bodyOf(given))
+}
+
+/** Octets of a body, as its head says; undefined when it does not. */
+function bodyLengthOf({ headers }: FastifyRequest): number | undefined {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  return coding === undefined ? Math.min(Number(length ?? 0), BODY_LIMIT) : undefined
 }
 
 /**

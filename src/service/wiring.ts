@@ -8,7 +8,9 @@ import { createMetrics } from '../admin/metrics/metrics.ts'
 import type { MetricsSources } from '../admin/metrics/scraped.ts'
 import { createServiceHealth } from '../admin/service-health.ts'
 import type { Alerts } from '../alerts/alerts.ts'
+import { type Admission, createAdmission } from '../callback/admission.ts'
 import { type Authentication, createAuthentication } from '../callback/authenticate.ts'
+import { BODY_LIMIT } from '../callback/body.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createQuotas } from '../callback/quotas.ts'
 import { receiptRoutes } from '../callback/receipt-routes.ts'
@@ -136,7 +138,13 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     backlog: () => outbox.queries.readSummary(clock.now(), 60_000).catch(() => null),
   }
   const metrics = createMetrics(sources, config.DDQ_HOST !== undefined)
-  const emit = createEmitter([createEventLog(log, clock.now), ...metrics.sinks, health.handlers])
+  const admission = createAdmission({ monotonic: () => performance.now(), bodyLimit: BODY_LIMIT })
+  const emit = createEmitter([
+    createEventLog(log, clock.now),
+    ...metrics.sinks,
+    health.handlers,
+    { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
+  ])
 
   const storeKeys = await openStoreKeys(config)
   const renderer = openRenderer(config, log)
@@ -170,7 +178,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const { render } = common
   const alerts = alerting?.createDeviceAlerts({ ...common, rows, render, wake: delivery.wake }) ?? null
   return {
-    publicListener: await wirePublicListener(common, authentication, receive),
+    publicListener: await wirePublicListener(common, authentication, admission, receive),
     adminListener: await wireAdminListener(common, authentication, receive, {
       delivery,
       health,
@@ -250,6 +258,7 @@ function wireReceiver(common: Common, delivery: Delivery): Receive {
 async function wirePublicListener(
   common: Common,
   authentication: Authentication,
+  admission: Admission,
   receive: Receive,
 ): Promise<FastifyInstance> {
   const { config, clock, tls, emit, headers, outbox } = common
@@ -267,6 +276,7 @@ async function wirePublicListener(
   callbackRoutes(app, {
     ...common,
     authentication,
+    admission,
     receive,
     schemas: { email: emailBodySchema, sms: smsBodySchema },
     errorStatus: config.ERROR_STATUS,

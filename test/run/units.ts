@@ -15,6 +15,7 @@ const ALONE: readonly string[] = [
   'test/attack/newcomers.test.ts',
   'test/faults/burst.test.ts',
   'test/faults/hiccups.test.ts',
+  'test/faults/overload.test.ts',
   'test/faults/smtp.test.ts',
   'test/faults/swallowed-replies.test.ts',
   'test/sandbox/page.test.ts',

@@ -143,6 +143,18 @@ t.test('a report without a right signature changes nothing', async t => {
   )
 })
 
+t.test('of a form of thousands of fields no more is read than a report has', async t => {
+  const rig = await startRig(t, { PUBLIC_URL })
+  const MessageSid = await sent(rig)
+  const padding = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, 'x']))
+  const most = { MessageSid, MessageStatus: 'sent', ...padding(98) }
+  t.equal((await report(rig, most)).status, 204)
+  // What was signed with a field that is not read has a wrong signature.
+  const fields = { MessageSid, MessageStatus: 'delivered', ...padding(99) }
+  t.equal((await report(rig, fields)).status, 403)
+})
+
 t.test('an id that is not ours is ignored, and nothing that is wrong is a fault', async t => {
   const rig = await startRig(t, { PUBLIC_URL })
   t.equal(

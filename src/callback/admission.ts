@@ -1,0 +1,133 @@
+/**
+ * Decides before a callback's body is read whether it can be stored and answered in time. What cannot is refused at
+ * once, which costs next to nothing, so that those inside are served; nothing waits for its turn outside.
+ *
+ * Two things decide. *Memory*: what all callbacks inside may need. *Time*: how many of them are not stored yet. A burst
+ * of many may come at once; when the queue stands, only as many are let in as are stored in time at the measured rate. (A queue that drains is good, one that stands only adds
+ * to everybody's wait: Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 2012, and for servers Maurer, "Fail
+ * at Scale", ACM Queue 2015.)
+ */
+export interface Admission {
+  /** @param octets of its body; undefined: not known. @returns null: it is refused. */
+  admit(octets: number | undefined): Admitted | null
+  /** A commit of the store took so long, ms, with so many calls in it. */
+  recordCommit(ms: number, calls: number): void
+}
+
+/** A callback that was let in. */
+export interface Admitted {
+  /** It was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
+  stored(): number
+  /** It was answered, or its connection is gone. Nothing at the second time. */
+  end(): void
+}
+
+export interface AdmissionOptions {
+  /** ms, never set. */
+  readonly monotonic: () => number
+  /** Octets of a body whose length is not known beforehand. */
+  readonly bodyLimit: number
+}
+
+/** Memory that all callbacks inside may need together: what the image's 512 MB leave beside everything else, octets. */
+const MOST_MEMORY = 64 * 1024 * 1024
+/** What a callback needs beside its body: its request, its connection's buffers, its message and its row, octets. */
+const MEMORY_EACH = 16 * 1024
+/** What an octet of a body needs: as text, as an object, rendered for its recipients, and as a row. */
+const MEMORY_PER_OCTET = 16
+/** Callbacks that may come at once and not be stored yet. */
+const BURST = 256
+/** Those that may when the queue stands. One commit can take as many, so their time says nothing of a queue. */
+const FEW = 64
+/** A queue that was found longer again and again for so long stands, ms; unless it was not for a while. */
+const STANDS_AFTER_MS = 200
+const DRAINED_AFTER_MS = 100
+/** How long a callback may wait until it is stored when the queue stands, beside the commits, ms. */
+const WAIT_MS = 50
+/** The commit that runs when it comes, and its own; as much again, since slow commits pay only with many in them. */
+const COMMITS = 4
+/** And at most so long, ms: it has to be answered within a second. */
+const MOST_WAIT_MS = 900
+/** How long an answer may wait for its verdict while others are refused, ms. */
+const HURRIED_MS = 300
+/** What a call adds to its commit, ms: the rest is the disk's. */
+const CALL_MS = 0.5
+/** The rate is measured for so long at a time, ms, and for some commits. */
+const WINDOW_MS = 100
+/** The weight of the latest rate in the mean, and of a commit that takes longer than before. */
+const LATEST = 0.3
+const LONGER = 0.1
+
+export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Admission {
+  let memory = 0
+  let unstored = 0
+  /** When the queue was found long at last, and since when it is again and again. */
+  let longAt = Number.NEGATIVE_INFINITY
+  let longSince = Number.NEGATIVE_INFINITY
+  /** What a commit takes, without what its calls add; near the quickest. */
+  let commitMs: number | undefined
+  /** Callbacks that are stored in a ms, since the queue is long; 0: not known yet. */
+  let rate = 0
+  let window = { since: 0, stored: 0 }
+
+  const commitsMs = (): number => COMMITS * (commitMs ?? 0)
+
+  const stands = (now: number): boolean =>
+    now - longAt <= DRAINED_AFTER_MS && now - longSince >= STANDS_AFTER_MS + commitsMs()
+
+  function mostUnstored(now: number): number {
+    return Math.max(stands(now) ? FEW : BURST, rate * Math.min(WAIT_MS + commitsMs(), MOST_WAIT_MS))
+  }
+
+  function countStored(now: number): void {
+    unstored -= 1
+    window.stored += 1
+    if (now - window.since < WINDOW_MS + commitsMs()) return
+    const latest = window.stored / (now - window.since)
+    rate = rate === 0 ? latest : rate + (latest - rate) * LATEST
+    window = { since: now, stored: 0 }
+  }
+
+  function lookAtQueue(now: number): void {
+    if (unstored < FEW) return
+    if (now - longAt > DRAINED_AFTER_MS) {
+      longSince = now
+      rate = 0
+      window = { since: now, stored: 0 }
+    }
+    longAt = now
+  }
+
+  return {
+    admit(octets = bodyLimit) {
+      const now = monotonic()
+      lookAtQueue(now)
+      const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
+      if (memory + needs > MOST_MEMORY || unstored >= mostUnstored(now)) return null
+      memory += needs
+      unstored += 1
+      let inside = true
+      let waits = true
+      const stored = () => {
+        const at = monotonic()
+        if (waits) countStored(at)
+        waits = false
+        return stands(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
+      }
+      return {
+        stored,
+        end() {
+          if (!inside) return
+          inside = false
+          memory -= needs
+          stored()
+        },
+      }
+    },
+    recordCommit(ms, calls) {
+      const latest = Math.max(0, ms - calls * CALL_MS)
+      commitMs =
+        commitMs === undefined || latest < commitMs ? latest : commitMs + (latest - commitMs) * LONGER
+    },
+  }
+}

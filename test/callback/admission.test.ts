@@ -1,0 +1,152 @@
+import t from 'tap'
+import { type Admitted, createAdmission } from '../../src/callback/admission.ts'
+import { BODY_LIMIT } from '../../src/callback/body.ts'
+
+interface Store {
+  /** A commit takes `commitMs`, and `eachMs` for each callback in it. */
+  commitMs: number
+  eachMs: number
+}
+
+/**
+ * Plays callbacks that come at even intervals, before a store that commits all that wait, one commit after the other.
+ * Time is simulated, in steps of a ms.
+ */
+function play(store: Store) {
+  let now = 0
+  const admission = createAdmission({ monotonic: () => now, bodyLimit: BODY_LIMIT })
+  let waiting: { readonly admitted: Admitted; readonly at: number }[] = []
+  let committing:
+    | { readonly calls: typeof waiting; readonly since: number; readonly until: number }
+    | undefined
+  let owed = 0
+  const step = (perMs: number) => {
+    const waits: number[] = []
+    let refused = 0
+    for (owed += perMs; owed >= 1; owed -= 1) {
+      const admitted = admission.admit(300)
+      if (admitted === null) refused += 1
+      else waiting.push({ admitted, at: now })
+    }
+    if (committing !== undefined && committing.until <= now) {
+      admission.recordCommit(now - committing.since, committing.calls.length)
+      for (const { admitted, at } of committing.calls) {
+        admitted.stored()
+        admitted.end()
+        waits.push(now - at)
+      }
+      committing = undefined
+    }
+    if (committing === undefined && waiting.length > 0) {
+      committing = { calls: waiting, since: now, until: now + store.commitMs + store.eachMs * waiting.length }
+      waiting = []
+    }
+    now += 1
+    return { waits, refused }
+  }
+  return {
+    /** @param perMs callbacks that come in a ms, for `ms`. */
+    run(perMs: number, ms: number) {
+      const steps = Array.from({ length: ms }, () => step(perMs))
+      const waits = steps.flatMap(each => each.waits).sort((a, b) => a - b)
+      return {
+        stored: waits.length,
+        refused: steps.reduce((sum, each) => sum + each.refused, 0),
+        p99Ms: waits[Math.floor(waits.length * 0.99)] ?? 0,
+      }
+    },
+  }
+}
+
+t.test('what can be stored is let in', async t => {
+  for (const commitMs of [1, 20]) {
+    const service = play({ commitMs, eachMs: 0.5 })
+    for (const perMs of [0.2, 1, 0.2, 1])
+      t.equal(service.run(perMs, 3000).refused, 0, `commits of ${commitMs} ms, ${perMs * 1000}/s`)
+  }
+  // On a slow disk, a rate that leaps is not believed at once.
+  const service = play({ commitMs: 200, eachMs: 0.5 })
+  for (const perMs of [0.2, 0.4]) {
+    service.run(perMs, 3000)
+    t.equal(service.run(perMs, 5000).refused, 0, `commits of 200 ms, ${perMs * 1000}/s`)
+  }
+})
+
+t.test('a burst is let in whole when nothing stands before it', async t => {
+  const service = play({ commitMs: 2, eachMs: 0.5 })
+  t.equal(service.run(0.1, 1000).refused, 0)
+  t.equal(service.run(200, 1).refused, 0, '200 in a ms')
+  t.equal(service.run(0.1, 1000).refused, 0)
+  t.equal(service.run(200, 1).refused, 0, 'and again')
+  t.ok(service.run(1000, 1).refused > 500, 'not any number')
+})
+
+t.test('ten times as many: what is let in is stored soon, and the store has enough to do', async t => {
+  for (const { commitMs, eachMs, leastPerMs } of [
+    { commitMs: 1, eachMs: 0.5, leastPerMs: 1.9 },
+    { commitMs: 20, eachMs: 0.7, leastPerMs: 1 },
+    { commitMs: 200, eachMs: 0.5, leastPerMs: 0.6 },
+    { commitMs: 2, eachMs: 2, leastPerMs: 0.45 },
+  ]) {
+    const store = `commits of ${commitMs} ms, and ${eachMs} ms for each callback`
+    const service = play({ commitMs, eachMs })
+    service.run(0.1, 1000)
+    service.run(10 / eachMs, 1000)
+    const { stored, refused, p99Ms } = service.run(10 / eachMs, 5000)
+    t.ok(stored / 5000 >= leastPerMs, `${store}: ${stored / 5000} a ms`)
+    t.ok(refused > stored * 4, `${store}: ${refused} refused`)
+    t.ok(p99Ms <= Math.max(600, 4 * commitMs), `${store}: p99 ${p99Ms} ms`)
+    service.run(0, 1000)
+    t.equal(service.run(0.1, 3000).refused, 0, `${store}: it is over at once`)
+  }
+})
+
+t.test('a store that hangs fills nothing but the burst, and is as good as new afterwards', async t => {
+  const store = { commitMs: 2, eachMs: 0.5 }
+  const service = play(store)
+  service.run(1, 1000)
+  store.commitMs = 60_000
+  const hung = service.run(1, 20_000)
+  t.ok(hung.refused >= 20_000 - 256 - hung.stored, `${hung.refused} refused`)
+  store.commitMs = 2
+  service.run(0, 60_000)
+  t.match(service.run(1, 1000), { refused: 0 })
+})
+
+t.test('memory: long bodies, and those of unknown length, are fewer', async t => {
+  const open = () => createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
+  const count = (octets: number | undefined) => {
+    const admission = open()
+    const all: Admitted[] = []
+    for (;;) {
+      const admitted = admission.admit(octets)
+      if (admitted === null || all.length === 10_000) return { admission, all }
+      // Stored, and waiting for its verdict.
+      admitted.stored()
+      all.push(admitted)
+    }
+  }
+  const short = count(300).all.length
+  const long = count(BODY_LIMIT).all.length
+  t.ok(short > 2000 && short < 4100, `${short} usual ones`)
+  t.ok(long >= 50 && long <= 64, `${long} of the longest`)
+  t.equal(count(undefined).all.length, long)
+  const { admission, all } = count(BODY_LIMIT)
+  all[0]?.end()
+  all[0]?.end()
+  t.ok(admission.admit(BODY_LIMIT), 'one is answered: there is room for one')
+  t.equal(admission.admit(BODY_LIMIT), null, 'and for no other')
+})
+
+t.test(
+  'a callback that is never stored, because its body is wrong or its connection breaks, counts no longer',
+  async t => {
+    const admission = createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
+    for (let n = 0; n < 10_000; n++) {
+      const admitted = admission.admit(300)
+      if (admitted === null) return t.fail(`the ${n}th was refused`)
+      admitted.end()
+      admitted.stored()
+    }
+  },
+)

@@ -1,0 +1,107 @@
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import type { Admission } from '../../src/callback/admission.ts'
+import type { Authentication, Caller } from '../../src/callback/authenticate.ts'
+import { BODY_LIMIT } from '../../src/callback/body.ts'
+import { createPublicListener } from '../../src/callback/listener.ts'
+import { type CallbackRoutesOptions, callbackRoutes } from '../../src/callback/routes.ts'
+import { smsBodySchema } from '../../src/messages/schemas.ts'
+import { openRaw } from '../rigs/raw.ts'
+import { smsBody, until } from '../rigs/service.ts'
+
+/** The public listener with everybody let in by authentication, and an admission that does as it is told. */
+async function listen(t: Test, admit: Admission['admit'], receive: CallbackRoutesOptions['receive']) {
+  const caller = { channel: 'sms', corpId: 'corp' } as Caller
+  const accepted = { ok: true, caller, signature: 'absent', outdated: false } as const
+  const { app, unauthenticated } = createPublicListener({
+    tls: undefined,
+    callerOf: undefined,
+    onNotHttp: () => {},
+    onBadUrl: () => {},
+  })
+  callbackRoutes(app, {
+    authentication: { authenticatePost: () => accepted } as unknown as Authentication,
+    admission: { admit },
+    receive,
+    schemas: { email: {}, sms: smsBodySchema },
+    errorStatus: 'code',
+    headers: {},
+    emit: () => {},
+    unauthenticated,
+    isDraining: () => false,
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+}
+
+const POST = 'POST /callback/corp/key/sms HTTP/1.1\r\nHost: localhost\r\n'
+const accept: CallbackRoutesOptions['receive'] = async () => ({
+  answer: { status: 200, err_code: 0, err_msg: '' },
+  kind: 'login-code',
+  ids: [],
+})
+
+t.test('a callback that is not let in is refused before its body has come', async t => {
+  const asked: (number | undefined)[] = []
+  const url = await listen(
+    t,
+    octets => {
+      asked.push(octets)
+      return null
+    },
+    () => t.fail('it is not received') as never,
+  )
+  const raw = await openRaw(url)
+  raw.write(`${POST}Content-Length: 2000\r\n\r\n`)
+  const text = await raw.says(/\r\n\r\n.*\}/s)
+  t.match(text, /^HTTP\/1\.1 503 .*\r\nretry-after: 5\r\n/s)
+  t.match(text, '{"err_code":5031002,"err_msg":"too many callbacks at once"}')
+  raw.write(Buffer.alloc(2000, 0x20))
+  raw.write(`${POST}Content-Length: 0\r\n\r\n`)
+  await raw.says(/503 .*503 /s)
+  t.same(asked, [2000, 0], 'its connection is kept, and what comes of its body is thrown away')
+  raw.socket.destroy()
+
+  const chunked = await openRaw(url)
+  chunked.write(`${POST}Transfer-Encoding: chunked\r\n\r\n`)
+  t.match(await chunked.ended(), /^HTTP\/1\.1 503 /, 'a body of unknown length is not waited for')
+  t.same(asked, [2000, 0, undefined])
+})
+
+t.test('whoever was let in is out again, whatever becomes of the callback', async t => {
+  let inside = 0
+  const url = await listen(
+    t,
+    () => {
+      inside += 1
+      return { stored: () => Number.POSITIVE_INFINITY, end: () => void (inside -= 1) }
+    },
+    accept,
+  )
+  const post = (body: string) => `${POST}Content-Length: ${body.length}\r\n\r\n${body}`
+  const raw = await openRaw(url)
+  raw.write(post(JSON.stringify(smsBody())))
+  await raw.says(/HTTP\/1\.1 200 /)
+  await until(() => inside === 0, 'answered')
+  raw.write(post('{'))
+  await raw.says(/HTTP\/1\.1 400 /)
+  await until(() => inside === 0, 'a body that is wrong')
+  const half = await openRaw(url)
+  half.write(`${POST}Content-Length: 100\r\n\r\n{`)
+  await until(() => inside === 1, 'half a body')
+  half.socket.destroy()
+  await until(() => inside === 0, 'its connection broke')
+  raw.socket.destroy()
+})
+
+t.test('a chunked body that is too large is answered 413, and its connection is closed by us', async t => {
+  const admitted = { stored: () => Number.POSITIVE_INFINITY, end: () => {} }
+  const raw = await openRaw(await listen(t, () => admitted, accept))
+  const octets = BODY_LIMIT + 1
+  raw.write(`${POST}Transfer-Encoding: chunked\r\n\r\n${octets.toString(16)}\r\n${' '.repeat(octets)}\r\n`)
+  // The last chunk never comes.
+  const text = await raw.ended()
+  t.match(text, /^HTTP\/1\.1 413 .*\r\nconnection: close\r\n/is)
+  t.match(text, '"err_code":4002001')
+})
