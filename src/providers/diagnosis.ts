@@ -1,3 +1,5 @@
+import type { FailedExchange } from './http-exchange.ts'
+
 /** What keeps a provider from working, in words of ours, and what to do about it. */
 export interface Diagnosis {
   readonly what: string
@@ -38,6 +40,23 @@ export function diagnoseConnection({ cause, host, port, setting }: FailedConnect
       next: `look at the firewall on the way, and at host and port in ${setting}`,
     }
   return isCertificateError(cause) ? diagnoseCertificate(cause, host, setting) : null
+}
+
+/** Finds the cause of a request that got no answer. @param setting that says where the API is, at `apiUrl`. */
+export function diagnoseExchange(
+  { error, stopped }: FailedExchange,
+  apiUrl: string,
+  setting: string,
+): Diagnosis {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  const { hostname: host, port } = new URL(apiUrl)
+  const cause = stopped ?? (typeof code === 'string' ? code : '')
+  return (
+    diagnoseConnection({ cause, host, port: Number(port) || 443, setting }) ?? {
+      what: `the connection to ${host} fails`,
+      next: `look at the firewall on the way, at HTTPS_PROXY and at ${setting}`,
+    }
+  )
 }
 
 function diagnoseCertificate(cause: string, host: string, setting: string): Diagnosis {

@@ -8,6 +8,7 @@ import { createHttpClient, type HttpProxy } from '../../src/providers/http-clien
 import { type Exchange, outcomeWithoutAnswer } from '../../src/providers/http-exchange.ts'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
 import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
+import { tencent } from '../../src/providers/tencent/module.ts'
 import { twilio } from '../../src/providers/twilio/module.ts'
 import { trustAuthorities } from '../../src/tls/authorities.ts'
 import { enough, load } from '../config/settings.ts'
@@ -115,8 +116,12 @@ t.test('every carrier asks the proxy, none reaches its API without it', async t 
     ALIYUN_ACCESS_KEY_ID: 'LTAIofatest',
     ALIYUN_ACCESS_KEY_SECRET: 'canary-secret-of-a-test',
     ALIYUN_SMS_SIGN_NAME: 'Example',
+    TENCENT_API_URL: 'https://tencent.invalid',
+    TENCENT_SECRET_ID: 'AKIDexample',
+    TENCENT_SECRET_KEY: 'canary-secret-of-a-test',
+    TENCENT_SMS_APP_ID: '1400006666',
   })
-  for (const { name, open, limits } of [twilio, aliyun]) {
+  for (const { name, open, limits } of [twilio, aliyun, tencent]) {
     const provider = await open(config, { clock: { now: Date.now }, templates: NO_TEMPLATES, limits })
     t.match(await provider?.verify(), { ok: false }, name)
     await provider?.close()

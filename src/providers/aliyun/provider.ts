@@ -1,7 +1,8 @@
 import type { OutgoingSms } from '../../messages/message.ts'
+import { diagnoseExchange } from '../diagnosis.ts'
 import { outcomeWithoutAnswer } from '../http-exchange.ts'
 import { textOf } from '../json-answer.ts'
-import { type LookUp, notBegun, type Outcome, type Provider } from '../provider.ts'
+import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 import { smsOf } from '../sms-message.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
@@ -143,13 +144,13 @@ function refusalOf({ status, body }: AliyunAnswer, recipient: string, secret: st
 }
 
 /** Lists one signature, which a key may do that works; a key that may not has proved itself as well. */
-async function verifyKey(
-  api: AliyunApi,
-  { secret }: AliyunSettings,
-): Promise<{ readonly ok: boolean; readonly detail: string }> {
+async function verifyKey(api: AliyunApi, { secret, apiUrl }: AliyunSettings): Promise<Verification> {
   const signal = new AbortController().signal
   const result = await api.call('QuerySmsSignList', { PageIndex: '1', PageSize: '1' }, signal, Infinity)
-  if (!('value' in result)) return { ok: false, detail: outcomeWithoutAnswer(result, 'Aliyun').reply }
+  if (!('value' in result)) {
+    const { what, next } = diagnoseExchange(result, apiUrl, 'ALIYUN_API_URL')
+    return { ok: false, detail: what, next }
+  }
   const code = textOf(result.value.body?.['Code'])
   if (code === 'OK') return { ok: true, detail: 'the key works' }
   if (isPermissionLacking(code))

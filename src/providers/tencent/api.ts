@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { createHttpClient } from '../http-client.ts'
+import { createHttpClient, type HttpProxy } from '../http-client.ts'
 import { createExchanges, type FailedExchange, type HttpLimits } from '../http-exchange.ts'
 import { type JsonObject, objectOf, parseJsonObject } from '../json-answer.ts'
 import { signRequest, type TencentLogin } from './sign.ts'
@@ -9,6 +9,7 @@ export interface TencentApiSettings extends TencentLogin {
   readonly region: string
   /** A certificate authority of our own, PEM. */
   readonly ca?: string
+  readonly proxy?: HttpProxy | undefined
   readonly clock: Clock
   /**
    * The wall clock, ms since the epoch: a request counts within 5 minutes of Tencent's clock, and the service's own
@@ -40,10 +41,16 @@ export interface TencentApi {
 
 /** @param connections requests at the same time at most; one connection each. */
 export function createTencentApi(settings: TencentApiSettings, connections: number): TencentApi {
-  const { apiUrl, region, ca, clock, limits, wall = Date.now } = settings
+  const { apiUrl, region, ca, proxy, clock, limits, wall = Date.now } = settings
   const host = new URL(apiUrl).hostname
   const exchanges = createExchanges(limits, clock)
-  const client = createHttpClient({ baseUrl: apiUrl, connections, limits, ...(ca !== undefined && { ca }) })
+  const client = createHttpClient({
+    baseUrl: apiUrl,
+    connections,
+    limits,
+    proxy,
+    ...(ca !== undefined && { ca }),
+  })
 
   function signedHeaders(action: string, body: string): Record<string, string> {
     const timestamp = Math.floor(wall() / 1000)

@@ -4,7 +4,7 @@ import { templatesInUse } from '../check-approvals.ts'
 import { checkLogin } from '../check-login.ts'
 import { checkUnsignedReceipts } from '../check-receipts.ts'
 import { type HttpLimits, longestExchangeMs } from '../http-exchange.ts'
-import { type ChannelSettings, defineProvider, receiptKeys } from '../module.ts'
+import { type ChannelSettings, defineProvider, proxyOf, receiptKeys } from '../module.ts'
 import type { TencentApiSettings } from './api.ts'
 import { findTencentFaults, TENCENT_LIMITS, tencentSettings } from './settings.ts'
 
@@ -64,6 +64,7 @@ function apiSettings(
     secretKey,
     apiUrl: config.TENCENT_API_URL,
     region: config.TENCENT_SMS_REGION,
+    proxy: proxyOf(config),
     clock,
     limits,
   }

@@ -1,7 +1,8 @@
 import type { OutgoingSms } from '../../messages/message.ts'
+import { diagnoseExchange } from '../diagnosis.ts'
 import { outcomeWithoutAnswer } from '../http-exchange.ts'
 import { objectsOf } from '../json-answer.ts'
-import { type LookUp, notBegun, type Outcome, type Provider } from '../provider.ts'
+import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 import { smsOf } from '../sms-message.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
@@ -127,13 +128,13 @@ function refusalOf(answer: TencentAnswer, recipient: string, secretKey: string):
 }
 
 /** Lists one signature; a key that may not, as those of individuals, has proved itself as well. */
-async function verifyKey(
-  api: TencentApi,
-  { secretKey }: TencentSettings,
-): Promise<{ readonly ok: boolean; readonly detail: string }> {
+async function verifyKey(api: TencentApi, { secretKey, apiUrl }: TencentSettings): Promise<Verification> {
   const request = { International: 0, Limit: 1, Offset: 0 }
   const result = await api.call('DescribeSmsSignList', request, new AbortController().signal, Infinity)
-  if (!('value' in result)) return { ok: false, detail: outcomeWithoutAnswer(result, 'Tencent').reply }
+  if (!('value' in result)) {
+    const { what, next } = diagnoseExchange(result, apiUrl, 'TENCENT_API_URL')
+    return { ok: false, detail: what, next }
+  }
   const error = errorOf(result.value)
   if (error !== null && /^(?:AuthFailure\.)?UnauthorizedOperation|^FailedOperation/.test(error.code))
     return { ok: true, detail: 'the key works, but may not list signatures and templates' }

@@ -1,4 +1,4 @@
-import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
+import { type Diagnosis, diagnoseExchange } from '../diagnosis.ts'
 import type { FailedExchange } from '../http-exchange.ts'
 
 /** Twilio's code for an account that is suspended or closed: https://www.twilio.com/docs/api/errors/20005 */
@@ -9,19 +9,11 @@ const INACTIVE: Diagnosis = {
 }
 
 /** Finds the cause of a failed login. @param apiUrl where Twilio was asked. */
-export function diagnoseTwilio({ error, exchange, stopped }: FailedExchange, apiUrl: string): Diagnosis {
-  const { status, code } = (error ?? {}) as { readonly status?: unknown; readonly code?: unknown }
-  if (exchange.answer !== undefined && typeof status === 'number')
+export function diagnoseTwilio(failed: FailedExchange, apiUrl: string): Diagnosis {
+  const { status, code } = (failed.error ?? {}) as { readonly status?: unknown; readonly code?: unknown }
+  if (failed.exchange.answer !== undefined && typeof status === 'number')
     return Number(code) === NOT_ACTIVE ? INACTIVE : diagnoseStatus(status)
-  const { hostname, port } = new URL(apiUrl)
-  const cause = stopped ?? (typeof code === 'string' ? code : '')
-  const at = { host: hostname, port: Number(port) || 443, setting: 'TWILIO_API_URL' }
-  return (
-    diagnoseConnection({ cause, ...at }) ?? {
-      what: `the connection to ${hostname} fails`,
-      next: 'look at the firewall on the way, at HTTPS_PROXY and at TWILIO_API_URL',
-    }
-  )
+  return diagnoseExchange(failed, apiUrl, 'TWILIO_API_URL')
 }
 
 /** What is said of an account's status, such as `suspended`; null: it is active. */

@@ -100,6 +100,8 @@ t.test('a key that may not ask, a wrong one, and no template', async t => {
   t.match(wrong.results, [{ is: 'fail', what: /SignatureDoesNotMatch/, next: /ALIYUN_ACCESS_KEY_SECRET/ }])
   t.equal(wrong.results.length, 1)
   t.notMatch(JSON.stringify(wrong.results), /canary/)
+  const away = await runCheck(t, mappedTo([code]), {}, { ALIYUN_API_URL: 'http://127.0.0.1:1' })
+  t.match(away.results, [{ is: 'fail', what: 'nothing listens at 127.0.0.1:1', next: /ALIYUN_API_URL/ }])
   const bare = await runCheck(t, mappedTo([]), {}, { PUBLIC_URL: 'https://courier.example.com' })
   t.match(bare.results, [
     {},

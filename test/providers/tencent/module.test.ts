@@ -93,4 +93,6 @@ t.test('an individual’s account may not ask; a wrong key says so alone', async
   const wrong = await runCheck(t, mappedTo([code]), {}, { TENCENT_SECRET_KEY: 'canary-wrong' })
   t.match(wrong.results, [{ is: 'fail', what: /SignatureFailure/, next: /TENCENT_SECRET_KEY/ }])
   t.notMatch(JSON.stringify(wrong.results), /canary/)
+  const away = await runCheck(t, mappedTo([code]), {}, { TENCENT_API_URL: 'http://127.0.0.1:1' })
+  t.match(away.results, [{ is: 'fail', what: 'nothing listens at 127.0.0.1:1', next: /TENCENT_API_URL/ }])
 })
