@@ -17,6 +17,8 @@ const READ_LIMIT_MS = 5000
 const CHECK_MS = 1000
 /** Longer than the usual 60 s of load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000
+/** From a connection's last request on: longer than any request takes, and Node's own limit besides. */
+const IDLE_LIMIT_MS = KEEP_ALIVE_MS + READ_LIMIT_MS
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
 const MAX_HEAD = 8 * 1024
 /** Connections that have not shown the key, and all connections. The former have shares by where they come from. */
@@ -30,6 +32,8 @@ export interface PublicListenerOptions {
   readonly onNotHttp: () => void
   /** Tells for whom a trusted proxy speaks; undefined when none is trusted. */
   readonly callerOf: Sources['callerOf'] | undefined
+  /** How long a connection is kept from its last request on, whatever comes over it, ms; 80 s unless given. */
+  readonly idleLimitMs?: number
   /** Answers a URL that the router cannot decode; Fastify's own answer repeats the URL, with the key in it. */
   readonly onBadUrl: (reply: FastifyReply) => void
 }
@@ -39,14 +43,14 @@ export function createPublicListener(options: PublicListenerOptions): {
   readonly app: FastifyInstance
   readonly unauthenticated: UnauthenticatedConnections
 } {
-  const { tls, onNotHttp, onBadUrl, callerOf } = options
+  const { tls, onNotHttp, onBadUrl, callerOf, idleLimitMs = IDLE_LIMIT_MS } = options
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
     serverFactory: (handler: RequestListener) => {
       const guarded = rejectPipelining(rejectOtherThanOneHost(handler, onNotHttp), unauthenticated, onNotHttp)
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
-      return createServer(tls, listener, unauthenticated)
+      return createServer(tls, endIdle(listener, idleLimitMs), unauthenticated)
     },
     // Fastify's log prints the URL, with the key in it.
     logger: false,
@@ -105,6 +109,24 @@ function createTlsServer(options: object, handler: RequestListener): Server {
   const server = https.createServer({ handshakeTimeout: READ_LIMIT_MS, ...options }, handler)
   delayHandshake(server, READ_LIMIT_MS)
   return server
+}
+
+/**
+ * Closes a connection so long after its last request began, ms. Node's own limit ends with the next octet, and an empty line
+ * begins no request: two octets a minute would keep a connection for ever.
+ */
+function endIdle(handler: RequestListener, limitMs: number): RequestListener {
+  const timers = new WeakMap<Socket, NodeJS.Timeout>()
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    const known = timers.get(socket)
+    if (known === undefined) {
+      const timer = setTimeout(() => socket.destroy(), limitMs).unref()
+      timers.set(socket, timer)
+      socket.once('close', () => clearTimeout(timer))
+    } else known.refresh()
+    handler(request, response)
+  }
 }
 
 /** Counts a proxy's connection among those of the caller it speaks for: the proxy itself would be the one with most. */
