@@ -1,5 +1,6 @@
 import type { DdqMessage } from '../ddq/message.ts'
 import { type AlertRule, type Field, isOnline } from '../ddq/schemas.ts'
+import { defuseLinks } from '../messages/find-links.ts'
 
 /** Which of DDQ's topics an alert comes from, as the alert table calls it. */
 export type Source = 'state' | 'event' | 'alert'
@@ -153,11 +154,11 @@ function withIdentity(message: DdqMessage, made: Omit<Occurrence, 'identity'>): 
   return { ...made, identity: [source, is, rule, ...named] }
 }
 
-/** Parameters for the words: those that are there, as text. */
+/** Parameters for the words: those that are there, as text in which nothing can be clicked. */
 function presentParams(given: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given)
-      .map(([name, value]) => [name, oneLine(value)] as const)
+      .map(([name, value]) => [name, defuseLinks(oneLine(value))] as const)
       .filter(([, value]) => value !== ''),
   )
 }

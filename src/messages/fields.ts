@@ -1,10 +1,12 @@
 import { findLineFault, findTextFault, isBlank } from './characters.ts'
+import { defuseLinks, findLinksInText } from './find-links.ts'
 
 /** A field of a callback's body as it was found: absent, a usable text, or unusable and why. */
 export type Field = { readonly text: string } | { readonly fault: string } | null
 
 /** Longest value of a parameter that is no link: room for any code, token or name. */
 const MAX_VALUE = 1024
+const MAX_CODE = 32
 
 /** An own property of a body; undefined when there is none. */
 export function readOwn(object: object, key: string): unknown {
@@ -20,6 +22,20 @@ export function readLine(value: unknown): Field {
   if (fault !== null) return { fault }
   if (value.length > MAX_VALUE) return { fault: `is longer than ${MAX_VALUE} characters` }
   return { text: value.trim() }
+}
+
+/** A code that somebody types: short, and nothing that can be clicked. */
+export function readCode(value: unknown): Field {
+  const field = readLine(value)
+  if (field === null || 'fault' in field) return field
+  if (field.text.length > MAX_CODE) return { fault: `is longer than ${MAX_CODE} characters` }
+  return findLinksInText(field.text).length > 0 ? { fault: 'holds a link' } : field
+}
+
+/** What names somebody or something. A link in it is shown, and cannot be clicked. */
+export function readName(value: unknown): Field {
+  const field = readLine(value)
+  return field !== null && 'text' in field ? { text: defuseLinks(field.text) } : field
 }
 
 /** A link is not even trimmed: the reader gets it as it came, or not at all. @param findFault why it must not be sent */

@@ -1,4 +1,5 @@
-import { type Field, readLine, readLink, readOwn, readText } from './fields.ts'
+import { type Field, readCode, readLine, readLink, readName, readOwn, readText } from './fields.ts'
+import { findLinksInText } from './find-links.ts'
 import { type CallbackKind, VALIDITY_UNIT } from './kind.ts'
 import { findLinks, type LinkPolicy } from './links.ts'
 import type { Channel, Content, Purpose } from './message.ts'
@@ -66,7 +67,7 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
       return invalid(`/${keys.param}`, 'is not an object')
     }
-    const subject = channel === 'email' ? readLine(readOwn(body, 'subject')) : null
+    const subject = channel === 'email' ? readName(readOwn(body, 'subject')) : null
     if (channel === 'email' && subject === null) return invalid('/subject', 'is missing or blank')
     if (subject && 'fault' in subject) return invalid('/subject', subject.fault)
 
@@ -122,12 +123,17 @@ function readParams(kind: CallbackKind, given: object, linkPolicy: LinkPolicy): 
   for (const key of [...kind.required, ...kind.optional]) {
     if (key === VALIDITY_UNIT[kind.channel]) continue
     const value = readOwn(given, key)
-    const field = key === kind.linkParam ? readLink(value, linkPolicy) : readLine(value)
+    const field = readParam(key, value, kind, linkPolicy)
     if (field && 'text' in field) params[key] = field.text
     else if (kind.required.includes(key))
       fault ??= invalid(`/${KEYS[kind.channel].param}/${key}`, field?.fault ?? 'is missing or blank')
   }
   return { params, fault }
+}
+
+function readParam(key: string, value: unknown, kind: CallbackKind, linkPolicy: LinkPolicy): Field {
+  if (key === kind.linkParam) return readLink(value, linkPolicy)
+  return key === 'code' ? readCode(value) : readName(value)
 }
 
 /** The validity that the platform stated, as text and in ms; null when it stated none that can be read. */
@@ -152,6 +158,10 @@ function findPlainTextFault(
   if (links.length > MAX_LINKS) return `holds more than ${MAX_LINKS} links`
   for (const url of links) {
     const fault = linkPolicy(url)
+    if (fault !== null) return `holds a link that ${fault}`
+  }
+  for (const link of findLinksInText(text)) {
+    const fault = linkPolicy.inText(link)
     if (fault !== null) return `holds a link that ${fault}`
   }
   if (channel === 'sms' && max !== undefined && countSegments(text).segments > max) {

@@ -1,10 +1,16 @@
 import { findLinkFault } from './characters.ts'
+import type { FoundLink } from './find-links.ts'
 
 /** Longest link that is passed on. Mail clients and browsers get unreliable beyond. */
 const MAX_LENGTH = 4096
 
-/** Why a link must not be sent, never containing the link; null when it may. */
-export type LinkPolicy = (url: string) => string | null
+/** What links may be sent. */
+export interface LinkPolicy {
+  /** Why a link must not be sent, never containing the link; null when it may. */
+  (url: string): string | null
+  /** The same for one that a mail client or a phone finds in running text, where nobody may have meant one. */
+  inText(link: FoundLink): string | null
+}
 
 export interface LinkRules {
   /** Refuse `http:`. */
@@ -20,7 +26,11 @@ export interface LinkRules {
  */
 export function createLinkPolicy({ httpsOnly, hosts }: LinkRules): LinkPolicy {
   const allowed = hosts.map(hostRule)
-  return url => {
+  const isAllowed = (read: URL) => {
+    const host = read.hostname.replace(/\.$/, '')
+    return allowed.length === 0 || allowed.some(matches => matches(host))
+  }
+  const judge = (url: string): string | null => {
     if (url.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
     const fault = findLinkFault(url)
     if (fault !== null) return fault
@@ -33,12 +43,22 @@ export function createLinkPolicy({ httpsOnly, hosts }: LinkRules): LinkPolicy {
     const read = new URL(url)
     if (read.username !== '' || read.password !== '') return 'carries user information'
     if (httpsOnly && read.protocol !== 'https:') return 'is not an https link (LINKS_HTTPS_ONLY)'
-    const host = read.hostname.replace(/\.$/, '')
-    if (allowed.length > 0 && !allowed.some(matches => matches(host)))
-      return 'leads to a host that is not allowed (LINK_HOSTS)'
-    return null
+    return isAllowed(read) ? null : NOT_ALLOWED
   }
+  const inText = ({ url, hasScheme }: FoundLink): string | null => {
+    const read = URL.parse(url)
+    const isRestricted = httpsOnly || allowed.length > 0
+    if (read === null) return isRestricted ? NOT_ALLOWED : null
+    if (!/^https?:$/.test(read.protocol)) return isRestricted ? 'is not an http or https link' : null
+    if (read.username !== '' || read.password !== '') return 'carries user information'
+    // Without a scheme the reader's client chooses one.
+    if (httpsOnly && hasScheme && read.protocol !== 'https:') return 'is not an https link (LINKS_HTTPS_ONLY)'
+    return isAllowed(read) ? null : NOT_ALLOWED
+  }
+  return Object.assign(judge, { inText })
 }
+
+const NOT_ALLOWED = 'leads to a host that is not allowed (LINK_HOSTS)'
 
 /** The host a link leads to, as a browser would go there (IDNs as A-labels), with its port if it names one. */
 export function hostOf(url: string): string {

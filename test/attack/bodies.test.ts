@@ -250,6 +250,39 @@ t.test('a link goes out as it came, with its host beside it, or not at all', asy
   }
 })
 
+t.test(
+  'a link in a name is shown and cannot be clicked, in a code it is refused, in plain text it is judged',
+  async t => {
+    const rig = await startRig(t, { LINK_HOSTS: 'www.example.com', LINKS_HTTPS_ONLY: 'on', ...NO_QUOTAS })
+    const evil = ['http://evil.example/x', 'www.evil.example', 'evil.com', 'https://пример.рф', 'evil。com']
+    for (const link of evil) {
+      const params = {
+        type: 8,
+        url: undefined,
+        username: link,
+        corporation: link,
+        productName: link,
+        time: link,
+        email: link,
+      }
+      t.equal((await rig.post('email', mailBody({ subject: `About ${link}` }, params))).errCode, 0, link)
+      const { data } = rig.smtp.mails.at(-1) ?? { data: Buffer.alloc(0) }
+      const { text, html } = decoded(data)
+      for (const part of [text, html, data.toString()]) t.notMatch(part, link, `${link} is nowhere as it was`)
+      t.match(text, link.replace('://', ': //').replace(/[.。]/g, '$& '))
+      t.equal((await rig.post('sms', smsBody({}, { code: link }))).errCode, 4002001)
+      t.equal(
+        (await rig.post('email', mailBody({}, { type: 3, url: undefined, code: link }))).errCode,
+        4002011,
+      )
+      const plain = { type: 99, url: undefined, code: undefined }
+      t.equal((await rig.post('email', mailBody({ plain_email: `Go to ${link}` }, plain))).errCode, 4002011)
+      t.equal((await rig.post('sms', smsBody({ plain_sms: `Go to ${link}` }, plain))).errCode, 4002001)
+    }
+    t.equal(rig.twilio.messages.length, 0)
+  },
+)
+
 t.test('a code is one segment where the operator wants to pay for one', async t => {
   const rig = await startRig(t, { SMS_MAX_SEGMENTS: '1', ...NO_QUOTAS })
   t.equal((await rig.post('sms', smsBody())).errCode, 0)

@@ -291,9 +291,62 @@ t.test('links in plain text are judged by the same policy', async t => {
     'https://evil.test/',
     'HTTPS://evil.test',
     'https://a.example.com@evil.test/',
+    'https://еvil.example',
+    'https://пример.рф',
+    'www.evil.example',
+    'evil.com',
+    'evil。com',
+    'https://a.example.com。evil.test',
+    'https://админ@a.example.com',
+    'ftp://a.example.com',
+    'myapp://a.example.com',
+    '192.0.2.1',
   ]) {
-    t.match(refused(said(`Go to ${bad} now`)), { pointer: '/plain_email' })
+    t.match(refused(said(`Go to ${bad} now`)), { pointer: '/plain_email' }, bad)
   }
+  for (const fine of [
+    'https://a.example.com。谢谢',
+    '请登录www.example.com查看',
+    'A.example.com',
+    'Ａ.example。com',
+    'mail ann@example.org, version 1.2.3 of Node.js at 12.30',
+  ])
+    t.ok(read(said(fine)), fine)
+})
+
+t.test(
+  'a link in what names somebody or something is shown, and cannot be clicked, whatever LINK_HOSTS says',
+  async t => {
+    for (const policy of [linkPolicy, createLinkPolicy({ httpsOnly: true, hosts: ['www.evil.com'] })]) {
+      const params = {
+        username: 'https://www.evil.com/x',
+        corporation: 'Evil.com',
+        productName: 'T2 www.evil.com',
+        time: 'evil.com',
+      }
+      const body = email({ type: 8, ...params, email: 'ann@example.com' }, { subject: 'Call evil.com' })
+      const { content } = read(reader({ linkPolicy: policy })('email', body))
+      t.same(content.params, {
+        username: 'https: //www. evil. com/x',
+        corporation: 'Evil. com',
+        productName: 'T2 www. evil. com',
+        time: 'evil. com',
+        email: 'ann@example.com',
+      })
+      t.equal(content.subject, 'Call evil. com')
+    }
+  },
+)
+
+t.test('a code that holds a link or is longer than 32 characters is none', async t => {
+  for (const code of ['http://evil.com', 'evil.com', 'www.evil.example', 'еvil。com', 'x'.repeat(33)]) {
+    t.match(refused(interpret('sms', sms({ type: 1, code }))), { pointer: '/sms_param/code' }, code)
+    t.match(refused(interpret('email', email({ type: 3, code }))), { pointer: '/email_param/code' })
+    const plain = read(interpret('sms', sms({ type: 1, code }, { plain_sms: 'Your code is 123456' })))
+    t.match(plain.content, { words: 'plain', params: { code: undefined } })
+  }
+  for (const code of ['123456', 'x'.repeat(32), 'A1-B2.C3', 'dGVzdA=='])
+    t.ok(read(interpret('sms', sms({ type: 1, code }))), code)
 })
 
 t.test('plain SMS text of more than SMS_MAX_SEGMENTS is unusable', async t => {

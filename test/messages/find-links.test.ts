@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { defuseLinks, findLinksInText } from '../../src/messages/find-links.ts'
+
+const LINKS: Readonly<Record<string, string>> = {
+  'http://evil.example/x': 'http: //evil. example/x',
+  'HTTPS://EVIL.COM': 'HTTPS: //EVIL. COM',
+  'www.evil.example': 'www. evil. example',
+  'evil.com': 'evil. com',
+  'evil.com.': 'evil. com.',
+  '("evil.com/a.php?b=1.2")': '("evil. com/a. php?b=1. 2")',
+  'evil.com:8080': 'evil. com:8080',
+  'a.b.com:8080/x': 'a. b. com:8080/x',
+  'a_b.evil.com': 'a_b. evil. com',
+  'http://localhost/x': 'http: / /localhost/x',
+  'http://192.0.2.1/x': 'http: //192. 0. 2. 1/x',
+  '192.0.2.1': '192. 0. 2. 1',
+  'ftp://evil.com': 'ftp: //evil. com',
+  'myapp://open': 'myapp: //open',
+  'https://user:pass@evil.com/': 'https: //user:pass@evil. com/',
+  'https://админ@evil.com/': 'https: //админ@evil. com/',
+  'ann@evil.com/login': 'ann@evil. com/login',
+  'https://еvil.example': 'https: //еvil. example',
+  'https://пример.рф': 'https: //пример. рф',
+  'пример.рф': 'пример. рф',
+  'xn--e1afmkfd.xn--p1ai': 'xn--e1afmkfd. xn--p1ai',
+  'evil。com': 'evil。 com',
+  'https://пример。рф': 'https: //пример。 рф',
+  'ｅｖｉｌ．ｃｏｍ': 'ｅｖｉｌ． ｃｏｍ',
+  '𝐞𝐯𝐢𝐥.𝐜𝐨𝐦': '𝐞𝐯𝐢𝐥. 𝐜𝐨𝐦',
+  'ev\u200bil.c\u200bom': 'ev\u200bil. c\u200bom',
+  'evil\u00ad.com': 'evil\u00ad. com',
+  '请登录www.example.com。谢谢': '请登录www. example. com。谢谢',
+  '请登录example.com谢谢': '请登录example. com谢谢',
+  'www.example.com에서': 'www. example. com에서',
+  'Shenzhen Example Co.Ltd.': 'Shenzhen Example Co. Ltd.',
+  'ASP.NET': 'ASP. NET',
+}
+
+t.test(
+  'what clients make clickable is found and defused: the same letters, with a blank behind each dot',
+  async t => {
+    for (const [text, defused] of Object.entries(LINKS)) {
+      t.ok(findLinksInText(text).length > 0, text)
+      t.equal(defuseLinks(text), defused)
+      t.equal(defuseLinks(`Dear ${text}, welcome`), `Dear ${defused}, welcome`)
+    }
+  },
+)
+
+t.test('names, versions, times, amounts and addresses are left alone', async t => {
+  for (const text of [
+    'Lin Wei',
+    'Node.js',
+    'version 1.2.3',
+    'v2.0.1-rc.1',
+    '12.30',
+    '20.11.2026',
+    '2026-11-20 14:32:05.123',
+    '2026-11-20T14:32:05.00Z',
+    'Temperature above -15.5 C',
+    'lin.wei@example.com',
+    '<lin.wei@example.com>',
+    'J. R. R. Tolkien',
+    'J.R.R.Tolkien',
+    'Dr.Strange',
+    'Foo Co., Ltd.',
+    'A/B//C',
+    'e.g. this one...',
+    'Hello.Wörld',
+    '验证码为123456。请勿泄露',
+    '设备离线。手机端请检查',
+    '温度.传感器',
+    'a4:c1:38:f0:11:2b',
+    '$1.99',
+    'key=value.',
+  ]) {
+    t.same(findLinksInText(text), [], text)
+    t.equal(defuseLinks(text), text)
+  }
+})
+
+t.test('links in a text without blanks are read as their readers would', async t => {
+  const urls = (text: string) => findLinksInText(text).map(({ url }) => url)
+  t.same(urls('请访问https://www.example.com。谢谢'), ['https://www.example.com'])
+  t.same(urls('https://www.example.com请尽快登录'), ['https://www.example.com'])
+  t.same(urls('https://例子.中国/x'), ['https://例子.中国/x'])
+  t.ok(
+    urls('安全example.com').some(url => url.includes('安全')),
+    'a name of its own is one, too',
+  )
+})
+
+t.test(
+  'whatever a text is made of, nothing clickable is left, and nothing but blanks was added',
+  async () => {
+    const piece = fc.constantFrom(
+      ...Object.keys(LINKS),
+      '.',
+      '。',
+      '．',
+      ' ',
+      '/',
+      '//',
+      ':',
+      '@',
+      'www.',
+      'http://',
+      'https://',
+      'a',
+      'com',
+      '.com',
+      'рф',
+      '我',
+      '1',
+      '-',
+      '_',
+      '\u200b',
+      '#',
+      '(',
+      ')',
+      'é',
+      '\n',
+    )
+    const text = fc.oneof(
+      fc.array(piece, { maxLength: 12 }).map(parts => parts.join('')),
+      fc.string({ unit: 'grapheme' }),
+      fc.webUrl(),
+      fc.domain(),
+    )
+    fc.assert(
+      fc.property(text, given => {
+        const defused = defuseLinks(given)
+        const blankless = (each: string) => each.replaceAll(' ', '')
+        return findLinksInText(defused).length === 0 && blankless(defused) === blankless(given)
+      }),
+      { numRuns: 3000 },
+    )
+  },
+)
