@@ -1,5 +1,10 @@
+import http, { type RequestListener, type Server } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import { createUnauthenticatedConnections } from '../callback/unauthenticated-connections.ts'
+import { endIdle, rejectPipelining } from '../callback/connection-guards.ts'
+import {
+  createUnauthenticatedConnections,
+  type UnauthenticatedConnections,
+} from '../callback/unauthenticated-connections.ts'
 import { build } from '../runtime/build.ts'
 import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import type { Readiness } from './readiness.ts'
@@ -28,21 +33,16 @@ const BODY_LIMIT = 64 * 1024
  *   a renewed certificate is refused
  */
 export function createAdminListener(health: Health, guard: AdminAuthOptions): FastifyInstance {
+  const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
-    http: { connectionsCheckingInterval: 1000, headersTimeout: HEAD_LIMIT_MS },
+    serverFactory: (handler: RequestListener) => createServer(handler, unauthenticated),
     logger: false,
     forceCloseConnections: true,
-    requestTimeout: READ_LIMIT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
     bodyLimit: BODY_LIMIT,
     routerOptions: { ignoreTrailingSlash: true },
     // Fastify's own answers repeat the URL.
     frameworkErrors: (_error: Error, _request: unknown, reply: FastifyReply) => noSuchPage(reply),
   } as object)
-  app.server.maxConnections = MOST_CONNECTIONS
-  // Who has a token keeps the connection, and a probe makes a new one: neither is shut out by those that idle.
-  const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
-  app.server.on('connection', unauthenticated.add)
   requireAdminAuth(app, { ...guard, onAuthenticated: unauthenticated.markAuthenticated })
   app.setNotFoundHandler((_request, reply) => noSuchPage(reply))
   app.setErrorHandler((error, _request, reply) => {
@@ -59,6 +59,26 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', ...detail })
   })
   return app
+}
+
+/** Who has a token keeps the connection, and a probe makes a new one: neither is shut out by those that idle or flood. */
+function createServer(handler: RequestListener, unauthenticated: UnauthenticatedConnections): Server {
+  const guarded = endIdle(
+    rejectPipelining(handler, unauthenticated, () => {}),
+    KEEP_ALIVE_MS + 2 * READ_LIMIT_MS,
+  )
+  const limits = {
+    connectionsCheckingInterval: 1000,
+    headersTimeout: HEAD_LIMIT_MS,
+    requestTimeout: READ_LIMIT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  }
+  const server = http.createServer(limits, guarded)
+  server.maxConnections = MOST_CONNECTIONS
+  server.on('connection', unauthenticated.add)
+  // Node would answer 417 to each without asking anybody, pipelined or not.
+  server.on('checkExpectation', guarded)
+  return server
 }
 
 function noSuchPage(reply: FastifyReply): FastifyReply {

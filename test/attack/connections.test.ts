@@ -150,6 +150,8 @@ t.test('a stranger who does not wait for an answer is hung up on; who has the ke
   // Some of these Node would answer by itself.
   for (const request of [
     head('GET', '/'),
+    head('GET', '/%'),
+    head('GET', '/', 'Host: y'),
     head('GET', '/', 'Expect: whatever'),
     head('POST', '/', 'Expect: 100-continue', 'Content-Length: 0'),
     'GET / HTTP/1.1\r\n\r\n',

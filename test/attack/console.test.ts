@@ -127,6 +127,22 @@ t.test('the log says which operator did what', async t => {
   t.notMatch(rig.log.join(''), /Yv7gQm2sLp9rTzKx|Hd4wNc8bJf6eVuRa/)
 })
 
+t.test('who does not wait for an answer is hung up on, unless it has a token', async t => {
+  const rig = await startRig(t, { ADMIN_TOKEN })
+  const head = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`
+  for (const request of [head('/healthz'), head('/console'), head('/healthz', 'Expect: whatever\r\n')]) {
+    const raw = await openRaw(rig.service().adminUrl)
+    raw.write(request.repeat(500))
+    t.ok(((await raw.ended()).match(/HTTP\/1\.1/g) ?? []).length <= 1)
+  }
+  const operator = await openRaw(rig.service().adminUrl)
+  operator.write(head('/metrics', `Authorization: Bearer ${ADMIN_TOKEN}\r\n`))
+  await operator.says(/HTTP\/1\.1 200 /)
+  operator.write(head('/healthz').repeat(3))
+  await operator.says(/(HTTP\/1\.1 200 [^]*){4}/)
+  operator.socket.destroy()
+})
+
 t.test('a request that names two hosts is not served', async t => {
   const rig = await startRig(t)
   const raw = await openRaw(rig.service().adminUrl)
