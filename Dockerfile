@@ -39,7 +39,7 @@ USER 1000:1000
 RUN node /app/src/main.ts --help >/dev/null \
  && node --input-type=module -e "await import('/app/src/runtime/v8-flags.ts'); for (const part of ['service/process', 'service/device-alerts', 'outbox/sqlite/outbox', \
       'outbox/sqlite/worker', 'outbox/postgres/outbox', 'commands/serve', 'commands/check', \
-      'commands/health', 'commands/urls', 'commands/send', 'commands/token', 'commands/preview']) \
+      'commands/health', 'commands/urls', 'commands/send', 'commands/token', 'commands/preview', 'commands/backup']) \
       await import('/app/src/' + part + '.ts').catch(() => {}); \
       for (const file of (await import('node:fs')).readdirSync('/app/src/providers', { recursive: true })) \
       if (file.endsWith('.ts')) await import('/app/src/providers/' + file).catch(() => {}); \

@@ -13,6 +13,7 @@ import type { RefusedRenewal } from '../tls/watch.ts'
 import { preview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import type { TemplateProblem } from '../words/template-files.ts'
+import { backupRoute } from './backup.ts'
 import type { ConsoleOptions, WordsPreview } from './console/options.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { createAdminListener } from './listener.ts'
@@ -71,6 +72,8 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
       onRefused: reason => options.emit({ type: 'admin-refused', reason }),
     },
   )
+  const { DATABASE_URL: store } = config
+  if (store.kind === 'file' && outbox.backUp !== undefined) backupRoute(app, outbox.backUp, store.path)
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
   const channels = delivery.status().map(({ channel }) => channel)
   await app.register(consoleRoutes, {

@@ -29,6 +29,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'write every mail and SMS in every language into a folder, to look at',
     load: () => import('./preview.ts').then(it => it.preview),
   },
+  backup: {
+    summary: 'copy the store of a running service into a file',
+    load: () => import('./backup.ts').then(it => it.backup),
+  },
   health: {
     summary: 'ask a running service whether it is well',
     load: () => import('./health.ts').then(it => it.health),

@@ -59,7 +59,7 @@ export interface CallFailure {
 export type StoreReply = readonly [number, unknown, CallFailure?]
 
 /** From the service's thread to the store's. */
-export type MessageToWorker = readonly StoreCall[] | 'close'
+export type MessageToWorker = readonly StoreCall[] | 'close' | { readonly backUpTo: string }
 
 /** From the store's thread to the service's. */
 export type MessageFromWorker =
@@ -77,4 +77,6 @@ export type MessageFromWorker =
     }
   /** A failure that concerns no call: of a checkpoint or of pruning. */
   | { readonly is: 'background-failure'; readonly doing: string; readonly message: string }
+  /** The copy is made; or why it is not. */
+  | { readonly is: 'backed-up'; readonly failure?: string }
   | { readonly is: 'closed' }

@@ -228,6 +228,12 @@ export interface Outbox {
   readonly queries: AdminQueries
   /** What people do to a message that waits. */
   readonly actions: OperatorActions
+  /**
+   * Copies the store into a file, which is overwritten, while it works on. Absent in a store that has tools of its own
+   * for that.
+   * @throws StoreUnavailable: the file is of no use.
+   */
+  backUp?(file: string): Promise<void>
   /** Commits what is queued and lets go of the store. */
   close(): Promise<void>
 }

@@ -8,7 +8,7 @@ import { formatBuild } from '../../src/runtime/build.ts'
 import { command } from './rig.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
-const NAMES = ['serve', 'check', 'urls', 'token', 'send', 'preview', 'health', 'ddq']
+const NAMES = ['serve', 'check', 'urls', 'token', 'send', 'preview', 'backup', 'health', 'ddq']
 
 t.test('without a command, or with one that there is not, it says which there are', async t => {
   const nothing = await command([])

@@ -95,6 +95,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       retryMessage: id => call('retryMessage', { now: clock.now(), id }),
       cancelMessage: id => call('cancelMessage', { now: clock.now(), id }),
     },
+    backUp: file => calls.backUp(file),
     async close() {
       clearInterval(timer)
       await calls.close()
@@ -167,6 +168,7 @@ function createCalls(
   let queue: StoreCall[] = []
   let batchesInFlight = 0
   let ended: Error | undefined
+  let backup: { resolve(): void; reject(error: Error): void } | undefined
 
   function flush(): void {
     if (queue.length === 0 || batchesInFlight >= MAX_BATCHES_IN_FLIGHT || ended !== undefined) return
@@ -202,6 +204,7 @@ function createCalls(
     for (const caller of pending) caller?.reject(new StoreUnavailable(ended.message, { cause: ended }))
     pending = []
     free = []
+    backup?.reject(ended)
   }
 
   worker.on('message', (message: MessageFromWorker) => {
@@ -210,6 +213,10 @@ function createCalls(
       flush()
       for (const reply of message.replies) settleCall(reply)
       committed?.({ ms: message.ms, calls: message.replies.length })
+    } else if (message.is === 'backed-up') {
+      if (message.failure === undefined) backup?.resolve()
+      else backup?.reject(new StoreUnavailable(message.failure))
+      backup = undefined
     } else if (message.is === 'background-failure') log({ doing: message.doing, message: message.message })
   })
   worker.on('error', error => {
@@ -221,6 +228,14 @@ function createCalls(
 
   return {
     call,
+    async backUp(backUpTo: string): Promise<void> {
+      if (ended !== undefined) throw new StoreUnavailable(ended.message, { cause: ended })
+      if (backup !== undefined) throw new StoreUnavailable('a backup is being made already')
+      const done = Promise.withResolvers<void>()
+      backup = done
+      worker.postMessage({ backUpTo }, [])
+      await done.promise
+    },
     async close(): Promise<void> {
       batchesInFlight = 0
       flush()

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { randomBytes } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
+import { backup, type DatabaseSync } from 'node:sqlite'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { MessageFromWorker, MessageToWorker, StoreCall } from '../calls.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
@@ -22,6 +22,9 @@ export interface StoreSettings {
 
 /** Messages in one transaction, so that those who came first do not wait for all who came after. */
 const MOST_TOGETHER = 1000
+
+/** Pages of a backup that are copied while calls wait: a few milliseconds. */
+const PAGES_A_STEP = 500
 
 /**
  * The store's thread: it alone touches the file, so that an fsync never holds up the service's event loop. While a
@@ -61,13 +64,30 @@ function serve(settings: StoreSettings): void {
       })
     }
   }
+  /** Page by page, between the commits: what is committed meanwhile is in the copy, too. */
+  const backUp = async (path: string) => {
+    try {
+      await backup(db, path, { rate: PAGES_A_STEP })
+      send({ is: 'backed-up' })
+    } catch (error) {
+      send({ is: 'backed-up', failure: error instanceof Error ? error.message : 'unknown fault' })
+    }
+  }
+  let backingUp = Promise.resolve()
+  const end = () => {
+    clearInterval(timer)
+    emptyWal()
+    closeQuietly(db)
+    send({ is: 'closed' })
+    port.close()
+  }
   const emptyWal = () => runInBackground('checkpoint', () => store.maintenance.emptyWal())
   const timer = setInterval(emptyWal, settings.emptyWalEveryMs)
   emptyWal()
   send({ is: 'open' })
 
   port.on('message', (first: MessageToWorker) => {
-    const { calls, batches, close } = gatherCalls(
+    const { calls, batches, backUpTo, close } = gatherCalls(
       first,
       () => receiveMessageOnPort(port)?.message as MessageToWorker | undefined,
     )
@@ -80,12 +100,8 @@ function serve(settings: StoreSettings): void {
       if (replies.some(([, , failure]) => failure?.is === 'unavailable')) emptyWal()
     }
     runInBackground('prune', () => store.maintain())
-    if (!close) return
-    clearInterval(timer)
-    emptyWal()
-    closeQuietly(db)
-    send({ is: 'closed' })
-    port.close()
+    if (backUpTo !== null) backingUp = backUp(backUpTo)
+    if (close) void backingUp.then(end)
   })
 }
 
@@ -96,19 +112,22 @@ function gatherCalls(
 ): {
   calls: StoreCall[]
   batches: number
+  backUpTo: string | null
   close: boolean
 } {
   const calls: StoreCall[] = []
   let batches = 0
+  let backUpTo: string | null = null
   let close = false
   for (let message: MessageToWorker | undefined = first; message !== undefined; message = next()) {
     if (message === 'close') close = true
+    else if ('backUpTo' in message) backUpTo = message.backUpTo
     else {
       calls.push(...message)
       batches += 1
     }
   }
-  return { calls, batches, close }
+  return { calls, batches, backUpTo, close }
 }
 
 serve(workerData as StoreSettings)
