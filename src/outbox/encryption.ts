@@ -15,6 +15,9 @@ export interface Payload {
   readonly content: Content
 }
 
+/** The first encrypts; all of them decrypt, so that a secret can be replaced while messages wait. */
+export type PayloadKeys = readonly [KeyObject, ...KeyObject[]]
+
 /** Keyed names: equal for equal fields, and meaningless without the secret. 22 characters of base64url (128 bits). */
 export interface KeyedHashes {
   /** Names a message and its duplicates. `fields`: everything that two messages must share to be the same, in a fixed order. */
@@ -28,8 +31,8 @@ export interface KeyedHashes {
 }
 
 export interface StoreKeys extends KeyedHashes {
-  /** The key that payloads are encrypted with. A KeyObject shows its bytes to no log and may cross to a thread. */
-  readonly payloadKey: KeyObject
+  /** The keys of payloads. A KeyObject shows its bytes to no log and may cross to a thread. */
+  readonly payloadKeys: PayloadKeys
   encrypt(id: string, payload: Payload): Buffer
   /** @throws when it was changed, encrypted with another secret, or belongs to another row. */
   decrypt(id: string, encrypted: Uint8Array): Payload
@@ -41,12 +44,17 @@ type Hash = (fields: readonly string[]) => string
  * Derives all of the store's keys from one secret, each for one purpose (HKDF-SHA256, RFC 5869).
  *
  * @param secret STORE_SECRET, or the bytes made at first start; at least 16 bytes of it should be random.
+ * @param previous secrets that what waits may have been encrypted with. Names are made with `secret` alone.
  */
-export function createStoreKeys(secret: string | Uint8Array): StoreKeys {
-  const master = typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret
-  const derive = (purpose: string) =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `callback-courier/${purpose}`, 32)))
-  const payloadKey = derive('payload')
+export function createStoreKeys(
+  secret: string | Uint8Array,
+  previous: readonly (string | Uint8Array)[] = [],
+): StoreKeys {
+  const derive = (purpose: string, from = secret) => {
+    const master = typeof from === 'string' ? Buffer.from(from, 'utf8') : from
+    return createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `callback-courier/${purpose}`, 32)))
+  }
+  const payloadKeys: PayloadKeys = [derive('payload'), ...previous.map(each => derive('payload', each))]
   const hash = (purpose: string): Hash => {
     const key = derive(purpose)
     // As JSON, since joined with any separator `a|b`,`c` and `a`,`b|c` would be the same.
@@ -60,9 +68,9 @@ export function createStoreKeys(secret: string | Uint8Array): StoreKeys {
     Hash,
   ]
   return {
-    payloadKey,
-    encrypt: (id, payload) => encryptPayload(payloadKey, id, payload),
-    decrypt: (id, encrypted) => decryptPayload(payloadKey, id, encrypted),
+    payloadKeys,
+    encrypt: (id, payload) => encryptPayload(payloadKeys, id, payload),
+    decrypt: (id, encrypted) => decryptPayload(payloadKeys, id, encrypted),
     dedupeKey: dedupe,
     groupKey: (...fields) => group(fields),
     recipientHash: (...fields) => recipient(fields),
@@ -89,7 +97,7 @@ function nextNonce(): Buffer {
  * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce; the row's id is authenticated too, so that no row can be
  * given another's content. Version byte, nonce, ciphertext, tag.
  */
-export function encryptPayload(key: KeyObject, id: string, payload: Payload): Buffer {
+export function encryptPayload([key]: PayloadKeys, id: string, payload: Payload): Buffer {
   const nonce = nextNonce()
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   cipher.setAAD(Buffer.from(id, 'latin1'))
@@ -97,8 +105,18 @@ export function encryptPayload(key: KeyObject, id: string, payload: Payload): Bu
   return Buffer.concat([Buffer.of(VERSION), nonce, head, cipher.final(), cipher.getAuthTag()])
 }
 
-/** @throws when it was changed, encrypted with another key, or belongs to another row. */
-export function decryptPayload(key: KeyObject, id: string, encrypted: Uint8Array): Payload {
+/** @throws when it was changed, encrypted with none of the keys, or belongs to another row. */
+export function decryptPayload([key, ...others]: PayloadKeys, id: string, encrypted: Uint8Array): Payload {
+  try {
+    return decryptWith(key, id, encrypted)
+  } catch (error) {
+    const [next, ...rest] = others
+    if (next === undefined) throw error
+    return decryptPayload([next, ...rest], id, encrypted)
+  }
+}
+
+function decryptWith(key: KeyObject, id: string, encrypted: Uint8Array): Payload {
   if (encrypted[0] !== VERSION || encrypted.length < 1 + NONCE_BYTES + TAG_BYTES) {
     throw new Error('an encrypted payload of an unknown form')
   }
@@ -113,15 +131,15 @@ export function decryptPayload(key: KeyObject, id: string, encrypted: Uint8Array
 
 const SECRET_CHECK = 'secret-check'
 
-/** A value that only the secret of this key can read: kept in the store, it tells whether the secret is still the same. */
-export function createSecretCheck(key: KeyObject): Buffer {
-  return encryptPayload(key, SECRET_CHECK, { recipient: '', content: { params: {}, words: 'ours' } })
+/** A value that only the first secret can read: kept in the store, it tells whether the secret is still the same. */
+export function createSecretCheck(keys: PayloadKeys): Buffer {
+  return encryptPayload(keys, SECRET_CHECK, { recipient: '', content: { params: {}, words: 'ours' } })
 }
 
-/** Whether a store's check was made with the secret of this key. */
-export function matchesSecretCheck(key: KeyObject, check: Uint8Array): boolean {
+/** Whether a store's check was made with the secret of one of the keys. */
+export function matchesSecretCheck(keys: PayloadKeys, check: Uint8Array): boolean {
   try {
-    decryptPayload(key, SECRET_CHECK, check)
+    decryptPayload(keys, SECRET_CHECK, check)
     return true
   } catch {
     return false

@@ -34,7 +34,8 @@ export async function loadStoreSecret(options: {
   }
 }
 
-async function readSecret(file: string): Promise<string | null> {
+/** The secret in a file beside the embedded store; null: there is none. @throws StoreUnusable when it is cut short. */
+export async function readSecret(file: string): Promise<string | null> {
   let text: string
   try {
     text = (await readFile(file, 'utf8')).trim()

@@ -11,7 +11,7 @@ import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import { loadStoreSecret } from '../outbox/store-secret.ts'
+import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
 
@@ -78,12 +78,18 @@ export function quotaLimits(config: Config): QuotaLimits {
 
 /** The keys of everything at rest, from STORE_SECRET or from the file beside the embedded store. */
 export async function openStoreKeys(config: Config): Promise<StoreKeys> {
-  const { DATABASE_URL: store, STORE_SECRET: secret } = config
+  const { DATABASE_URL: store, STORE_SECRET: secret, STORE_SECRET_PREVIOUS: previous = [] } = config
   if (store.kind === 'file') {
-    return createStoreKeys(await loadStoreSecret({ secret, file: join(dirname(store.path), 'store.secret') }))
+    const file = join(dirname(store.path), 'store.secret')
+    // Whoever sets STORE_SECRET where one was made replaces that one.
+    const made = secret === undefined ? null : await readSecret(file)
+    return createStoreKeys(
+      await loadStoreSecret({ secret, file }),
+      made === null ? previous : [...previous, made],
+    )
   }
   if (secret === undefined) throw new Error('STORE_SECRET is needed with a shared store')
-  return createStoreKeys(secret)
+  return createStoreKeys(secret, previous)
 }
 
 /** The store that DATABASE_URL names; the other implementation is not loaded. */

@@ -38,6 +38,14 @@ export function readDomain(text: string): ParsedSetting<string> {
   return { fault: 'must be a host name such as www.example.com, without https:// and without a path' }
 }
 
+/** Secrets parted by spaces or line ends. */
+export function readSecrets(text: string): ParsedSetting<readonly string[]> {
+  const secrets = text.trim().split(/\s+/)
+  return secrets.every(secret => secret.length >= 22)
+    ? { value: secrets }
+    : { fault: 'must be secrets of at least 22 characters each, parted by spaces' }
+}
+
 /** A quota: how many at most; 0 and `off` mean no limit, as 0. */
 export function readQuota(text: string): ParsedSetting<number> {
   const word = text.trim().toLowerCase()

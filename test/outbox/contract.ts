@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import type { StoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { accepting } from './contract/accepting.ts'
 import { admin } from './contract/admin.ts'
@@ -8,6 +9,7 @@ import { memos } from './contract/memos.ts'
 import { quotas } from './contract/quotas.ts'
 import { refusing } from './contract/refusing.ts'
 import { reporting } from './contract/reporting.ts'
+import { secrets } from './contract/secrets.ts'
 import { settling } from './contract/settling.ts'
 import { walk } from './contract/walk.ts'
 
@@ -15,6 +17,7 @@ export interface StoreOptions {
   readonly clock: { now(): number }
   readonly maxBacklog?: number
   readonly retentionDays?: number
+  readonly storeKeys?: StoreKeys
 }
 
 /** A store under test, empty at first. */
@@ -44,6 +47,7 @@ export async function outboxContract(t: Test, name: string, create: Create): Pro
     interleavings,
     quotas,
     memos,
+    secrets,
     admin,
     walk,
   ]) {

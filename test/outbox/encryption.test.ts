@@ -25,6 +25,19 @@ t.test('a thousand payloads have a thousand nonces', t => {
   t.end()
 })
 
+t.test('a new secret encrypts, and what earlier ones encrypted is read', t => {
+  const replaced = createStoreKeys('the next secret of this test', [
+    'one between',
+    'the first secret of this test',
+  ])
+  t.same(replaced.decrypt(id, storeKeys.encrypt(id, payload)), payload)
+  t.throws(
+    () => storeKeys.decrypt(id, replaced.encrypt(id, payload)),
+    'the first secret alone is written with',
+  )
+  t.end()
+})
+
 t.test('changed, of another row, of another secret, or of another form: refused', t => {
   const encrypted = storeKeys.encrypt(id, payload)
   for (const at of [0, 1, 13, encrypted.length - 1]) {
@@ -70,11 +83,11 @@ t.test('the secret shows in no print of the keys', t => {
 })
 
 t.test('the check of a secret matches that secret only, and nothing but a check', t => {
-  const { payloadKey, encrypt } = createStoreKeys('the first secret of this test')
-  const check = createSecretCheck(payloadKey)
-  t.equal(matchesSecretCheck(payloadKey, check), true)
-  t.equal(matchesSecretCheck(createStoreKeys('another').payloadKey, check), false)
-  t.equal(matchesSecretCheck(payloadKey, encrypt(id, payload)), false)
-  t.equal(matchesSecretCheck(payloadKey, Buffer.alloc(0)), false)
+  const { payloadKeys, encrypt } = createStoreKeys('the first secret of this test')
+  const check = createSecretCheck(payloadKeys)
+  t.equal(matchesSecretCheck(payloadKeys, check), true)
+  t.equal(matchesSecretCheck(createStoreKeys('another').payloadKeys, check), false)
+  t.equal(matchesSecretCheck(payloadKeys, encrypt(id, payload)), false)
+  t.equal(matchesSecretCheck(payloadKeys, Buffer.alloc(0)), false)
   t.end()
 })

@@ -10,11 +10,11 @@ t.test('once damage was met nothing is written any more, though the next page be
   const clock = testClock()
   const path = join(t.testdir({}), 'outbox.db')
   const db = openStore(path)
-  const { payloadKey } = createStoreKeys('a secret of the tests, long enough')
+  const { payloadKeys } = createStoreKeys('a secret of the tests, long enough')
   const now = clock.now()
   const store = createStore(db, {
     path,
-    payloadKey,
+    payloadKeys,
     now,
     maxBacklog: 1000,
     retentionMs: 1e9,

@@ -130,9 +130,16 @@ t.test('a file that is no store refuses the start', async t => {
 t.test('damage that is met later fails the calls, and says what to do', async t => {
   const path = pathIn(t)
   const db = openStore(path)
-  const payloadKey = createStoreKeys(SECRET).payloadKey
+  const payloadKeys = createStoreKeys(SECRET).payloadKeys
   const now = clock.now()
-  const settings = { path, payloadKey, now, maxBacklog: 1000, retentionMs: 1e9, newLeaseToken: () => 'lease' }
+  const settings = {
+    path,
+    payloadKeys,
+    now,
+    maxBacklog: 1000,
+    retentionMs: 1e9,
+    newLeaseToken: () => 'lease',
+  }
   const store = createStore(db, { ...settings, damaged: 'the store is damaged: restore it' })
   const accept = (n: number) =>
     store.run([[n, 'accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])

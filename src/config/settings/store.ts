@@ -1,3 +1,4 @@
+import { readSecrets } from '../../settings/readers.ts'
 import { type Group, integer, read, text } from '../../settings/setting.ts'
 import { readDatabase } from '../../settings/urls.ts'
 
@@ -16,6 +17,12 @@ const settings = {
     meaning:
       'Encrypts codes, links and recipients in the store. Left out with a file: made at the first start, kept beside it. Needed with postgres, the same for every instance.',
     example: 'a-long-random-secret-of-your-own',
+  }),
+  STORE_SECRET_PREVIOUS: read(readSecrets, {
+    secret: true,
+    meaning:
+      'Secrets that messages may have been stored with before, parted by spaces: they are read with these, and written with STORE_SECRET. Only until those messages are sent.',
+    example: 'the-secret-that-was-before-this-one',
   }),
   MAX_BACKLOG: integer({
     minimum: 100,

@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto'
 import type { CallArguments, SettledByStore } from '../calls.ts'
+import type { PayloadKeys } from '../encryption.ts'
 import type { Acceptance, Accepted, BacklogFull } from '../outbox.ts'
 import { afterNewerCode, answerForDuplicate, checkBacklog, judgeDuplicate, stateAtExpiry } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
@@ -10,7 +10,7 @@ import { LIVE_GROUP } from './schema.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
 
 export interface AcceptDeps {
-  readonly payloadKey: KeyObject
+  readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
   readonly shard: number
   readonly uncertain: UncertainCommits
@@ -138,7 +138,7 @@ function acceptOne(deps: AcceptDeps, writer: MessageWriter, known: Known, accept
   const { recipientHash, dedupeKey, groupKey } = acceptance
   const group = groupKey === undefined ? [] : (known.groups.get(groupKey) ?? [])
   const superseded = supersedeOlder(writer, group)
-  const row = writer.store(acceptance, charged.windows, deps.payloadKey)
+  const row = writer.store(acceptance, charged.windows, deps.payloadKeys)
   known.duplicates.set(duplicateKey(recipientHash, dedupeKey), row)
   if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
   const { nearing } = charged

@@ -1,7 +1,6 @@
-import type { KeyObject } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
-import { decryptPayload, type Payload } from '../encryption.ts'
+import { decryptPayload, type Payload, type PayloadKeys } from '../encryption.ts'
 import type { ClaimedMessage, Lease } from '../outbox.ts'
 import { afterSettlement, claimOrder, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
@@ -15,7 +14,7 @@ import type { UncertainCommits } from './uncertain-commits.ts'
 const STEP = 500
 
 export interface ClaimDeps {
-  readonly payloadKey: KeyObject
+  readonly payloadKeys: PayloadKeys
   readonly shard: number
   readonly unreported: Pick<UnreportedEnds, 'take'>
   /** Names the leases of a claim, and knows whose leases need not be waited for. */
@@ -72,7 +71,7 @@ function createOrphanSearch(uncertain: UncertainCommits) {
 
 /** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
 async function claimDue(
-  { payloadKey, shard, uncertain }: ClaimDeps,
+  { payloadKeys, shard, uncertain }: ClaimDeps,
   client: Client,
   { now, channel, limit, leaseMs }: CallArguments<'claim'>,
   token: string,
@@ -82,7 +81,7 @@ async function claimDue(
   const due = await lockDue(client, { channel, limit, now }, oldest)
   const found = due.map(read => {
     const row = rowOf(read)
-    const payload = row.expiresAt > now ? decrypt(payloadKey, row.id, read['payload']) : null
+    const payload = row.expiresAt > now ? decrypt(payloadKeys, row.id, read['payload']) : null
     return { row, masked: read['masked_recipient'] as string, payload }
   })
   const unsendable = found.filter(each => each.payload === null).map(each => each.row)
@@ -125,9 +124,9 @@ async function lockDue(
   return found
 }
 
-function decrypt(payloadKey: KeyObject, id: string, encrypted: unknown): Payload | null {
+function decrypt(payloadKeys: PayloadKeys, id: string, encrypted: unknown): Payload | null {
   try {
-    return decryptPayload(payloadKey, id, encrypted as Uint8Array)
+    return decryptPayload(payloadKeys, id, encrypted as Uint8Array)
   } catch {
     return null
   }

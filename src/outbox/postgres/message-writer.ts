@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto'
-import { encryptPayload } from '../encryption.ts'
+import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import type { Acceptance, AttemptRecord, FinalState, Lease, Memo } from '../outbox.ts'
 import type { ChargedWindows } from '../quota.ts'
 import {
@@ -33,7 +32,7 @@ export interface MessageWriter {
   readonly quotas: Quotas
   readonly counts: Counts
   /** Stores a new message and its memo. */
-  store(acceptance: Acceptance, windows: ChargedWindows, payloadKey: KeyObject): Row
+  store(acceptance: Acceptance, windows: ChargedWindows, payloadKeys: PayloadKeys): Row
   /** Takes the lease on a message and counts the attempt. */
   claim(row: Row, lease: Lease): void
   /** Marks a message that is being sent: a newer code came. */
@@ -81,10 +80,10 @@ export function createMessageWriter(client: Client, shard: number, now: number):
     quotas,
     counts,
     changeState,
-    store(acceptance, windows, payloadKey) {
+    store(acceptance, windows, payloadKeys) {
       const { id, recipient, content } = acceptance.message
       const row = newRow(acceptance, windows, now)
-      const payload = encryptPayload(payloadKey, id, { recipient, content }).toString('base64')
+      const payload = encryptPayload(payloadKeys, id, { recipient, content }).toString('base64')
       counts.addChange(row, 'new', row.state)
       stored.push({ row, acceptance, payload })
       if (acceptance.memo !== undefined) memos.push(acceptance.memo)

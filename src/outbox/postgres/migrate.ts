@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto'
-import { createSecretCheck, matchesSecretCheck } from '../encryption.ts'
+import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
 import type { Client } from './connect.ts'
 import { MIGRATIONS } from './schema.ts'
@@ -13,7 +12,7 @@ const MIGRATION_LOCK = 7_310_928_441
  * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, or holds messages that were
  *   encrypted with another secret.
  */
-export async function migrate(client: Client, payloadKey: KeyObject): Promise<void> {
+export async function migrate(client: Client, payloadKeys: PayloadKeys): Promise<void> {
   const server = await client.query<{ version: string; fsync: string }>(
     "SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync",
   )
@@ -35,23 +34,24 @@ export async function migrate(client: Client, payloadKey: KeyObject): Promise<vo
   }
   for (const sql of MIGRATIONS.slice(version)) await client.query(sql)
   if (version < MIGRATIONS.length) await writeMeta(client, 'schema', String(MIGRATIONS.length))
-  await checkSecret(client, payloadKey)
+  await checkSecret(client, payloadKeys)
   await client.query('COMMIT')
 }
 
 /** Keeps a check of the secret that the store is written with, and refuses another one while messages wait. */
-async function checkSecret(client: Client, payloadKey: KeyObject): Promise<void> {
+async function checkSecret(client: Client, payloadKeys: PayloadKeys): Promise<void> {
   const check = await readMeta(client, 'secret-check')
   if (check !== undefined) {
-    if (matchesSecretCheck(payloadKey, Buffer.from(check, 'base64'))) return
+    const stored = Buffer.from(check, 'base64')
+    if (matchesSecretCheck([payloadKeys[0]], stored)) return
     const { rows } = await client.query('SELECT 1 FROM courier_messages WHERE final_at IS NULL LIMIT 1')
-    if (rows.length > 0) {
+    if (rows.length > 0 && !matchesSecretCheck(payloadKeys, stored)) {
       throw new StoreUnusable(
-        'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica',
+        'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica, or name that one in STORE_SECRET_PREVIOUS',
       )
     }
   }
-  await writeMeta(client, 'secret-check', createSecretCheck(payloadKey).toString('base64'))
+  await writeMeta(client, 'secret-check', createSecretCheck(payloadKeys).toString('base64'))
 }
 
 async function readMeta(client: Client, key: string): Promise<string | undefined> {

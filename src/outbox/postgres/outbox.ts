@@ -1,7 +1,7 @@
-import { type KeyObject, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
 import type { CallArguments } from '../calls.ts'
-import type { StoreKeys } from '../encryption.ts'
+import type { PayloadKeys, StoreKeys } from '../encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refused-values.ts'
 import { createUnreportedEnds } from '../unreported.ts'
@@ -33,7 +33,7 @@ export interface PostgresOutboxOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
   readonly clock: Clock
-  readonly storeKeys: Pick<StoreKeys, 'payloadKey'>
+  readonly storeKeys: Pick<StoreKeys, 'payloadKeys'>
   /** Live messages of all replicas together, from which on no more are accepted. */
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
@@ -65,7 +65,7 @@ const FIRST_CONNECT_MS = 5000
 /** A heartbeat may take longer than a callback's commit, but there is time for several before it is too late. */
 const HEARTBEAT_MS = 1000
 
-type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys'>> & { readonly payloadKey: KeyObject }
+type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys'>> & { readonly payloadKeys: PayloadKeys }
 
 /**
  * The shared outbox: any number of replicas on one Postgres.
@@ -75,7 +75,7 @@ type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys'>> & { readonly 
 export async function createPostgresOutbox(options: PostgresOutboxOptions): Promise<Outbox> {
   const settings: Settings = {
     ...options,
-    payloadKey: options.storeKeys.payloadKey,
+    payloadKeys: options.storeKeys.payloadKeys,
     statementTimeoutMs: options.statementTimeoutMs ?? 800,
     random: options.random ?? Math.random,
     log: options.log ?? (() => {}),
@@ -119,16 +119,16 @@ function createCalls(
   heartbeats: ReplicaHeartbeats,
   shard: number,
 ) {
-  const { payloadKey, maxBacklog, statementTimeoutMs, clock, monotonic, log } = settings
+  const { payloadKeys, maxBacklog, statementTimeoutMs, clock, monotonic, log } = settings
   const unreported = createUnreportedEnds()
   const uncertain = createUncertainCommits(monotonic)
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
-  const accept = createAccept({ payloadKey, maxBacklog, shard, uncertain, unreported })
+  const accept = createAccept({ payloadKeys, maxBacklog, shard, uncertain, unreported })
   const settle = createSettle(shard + 1)
   const writeReceipts = createWriteReceipts(shard + 1, unreported)
   const onTakeOver = (count: number) =>
     log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` })
-  const claim = createClaim({ payloadKey, shard: shard + 2, unreported, heartbeats, uncertain, onTakeOver })
+  const claim = createClaim({ payloadKeys, shard: shard + 2, unreported, heartbeats, uncertain, onTakeOver })
   const prune = createPruning(settings.retentionDays)
 
   const shared = { max: MAX_MESSAGES_PER_COMMIT, againWithinMs: statementTimeoutMs, weight: () => 1 }
@@ -256,7 +256,7 @@ async function prepareDatabase(settings: Settings): Promise<void> {
   const limits = { statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS, max: 2 }
   const connections = createConnections({ ...settings, ...limits })
   await requireOwnSessions(connections)
-    .then(() => connections.use(client => migrate(client, settings.payloadKey)))
+    .then(() => connections.use(client => migrate(client, settings.payloadKeys)))
     .catch((error: unknown) => failStart(error, connections))
   await connections.close()
 }

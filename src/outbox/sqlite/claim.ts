@@ -1,8 +1,7 @@
-import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel, Purpose } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
-import { decryptPayload, type Payload } from '../encryption.ts'
+import { decryptPayload, type Payload, type PayloadKeys } from '../encryption.ts'
 import type { ClaimedMessage, Lease } from '../outbox.ts'
 import { claimOrder, isLive, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
@@ -14,7 +13,7 @@ const STEP = 500
 
 export interface ClaimDeps {
   readonly db: DatabaseSync
-  readonly payloadKey: KeyObject
+  readonly payloadKeys: PayloadKeys
   readonly writer: MessageWriter
   readonly unreported: UnreportedEnds
   readonly newLeaseToken: () => string
@@ -62,7 +61,7 @@ function expire(writer: MessageWriter, row: Row, now: number): SettledByStore {
 }
 
 /** Claims the first messages of the queue; those that nobody can send end instead. */
-function createClaimDue({ db, payloadKey, writer, newLeaseToken }: ClaimDeps) {
+function createClaimDue({ db, payloadKeys, writer, newLeaseToken }: ClaimDeps) {
   const oldest = db.prepare(OLDEST_DUE)
   const due = {
     'oldest-first': db.prepare(`${DUE} ORDER BY seq LIMIT ?`),
@@ -91,7 +90,7 @@ function createClaimDue({ db, payloadKey, writer, newLeaseToken }: ClaimDeps) {
         ended.push(expire(writer, row, now))
         continue
       }
-      const payload = decrypt(payloadKey, row.id, found['payload'])
+      const payload = decrypt(payloadKeys, row.id, found['payload'])
       if (payload === null) {
         // Its content was damaged on disk. Left in the queue it would be in the way for ever.
         writer.changeState(row, stateAtEnd(row, 'refused', 'content'), now, [storeRecord('unreadable', now)])
@@ -106,9 +105,13 @@ function createClaimDue({ db, payloadKey, writer, newLeaseToken }: ClaimDeps) {
   }
 }
 
-function decrypt(payloadKey: KeyObject, id: string, encrypted: SQLOutputValue | undefined): Payload | null {
+function decrypt(
+  payloadKeys: PayloadKeys,
+  id: string,
+  encrypted: SQLOutputValue | undefined,
+): Payload | null {
   try {
-    return decryptPayload(payloadKey, id, encrypted as Uint8Array)
+    return decryptPayload(payloadKeys, id, encrypted as Uint8Array)
   } catch {
     return null
   }

@@ -1,6 +1,5 @@
-import type { KeyObject } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { encryptPayload } from '../encryption.ts'
+import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import type { Acceptance, AttemptRecord, FinalState, Lease } from '../outbox.ts'
 import type { ChargedWindows } from '../quota.ts'
 import {
@@ -43,13 +42,13 @@ export interface MessageWriter {
 
 export interface MessageWriterDeps {
   readonly db: DatabaseSync
-  readonly payloadKey: KeyObject
+  readonly payloadKeys: PayloadKeys
   readonly quotas: Quotas
   readonly counts: Counts
 }
 
 export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
-  const { db, payloadKey, quotas, counts } = deps
+  const { db, payloadKeys, quotas, counts } = deps
   const insert = db.prepare(INSERT)
   const claim = db.prepare(CLAIM)
   const markOutdated = db.prepare('UPDATE messages SET outdated = 1 WHERE seq = ?')
@@ -93,7 +92,7 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
         group_key: groupKey ?? null,
         masked_recipient: masked,
         charges: windows.length === 0 ? null : JSON.stringify(windows),
-        payload: encryptPayload(payloadKey, id, { recipient, content }),
+        payload: encryptPayload(payloadKeys, id, { recipient, content }),
       })
       counts.addChange(message, 'new', first.state)
     },

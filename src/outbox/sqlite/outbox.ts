@@ -22,7 +22,7 @@ export interface SqliteOutboxOptions {
   /** The database file; its directory is made when it does not exist. */
   readonly path: string
   readonly clock: Clock
-  readonly storeKeys: Pick<StoreKeys, 'payloadKey'>
+  readonly storeKeys: Pick<StoreKeys, 'payloadKeys'>
   /** Live messages from which on no more are accepted. */
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
@@ -49,7 +49,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   await makeDirectory(dirname(path))
   const settings: StoreSettings = {
     path,
-    payloadKey: storeKeys.payloadKey,
+    payloadKeys: storeKeys.payloadKeys,
     maxBacklog,
     retentionDays,
     now: clock.now(),

@@ -1,7 +1,7 @@
-import { type KeyObject, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
-import { createSecretCheck, matchesSecretCheck } from '../encryption.ts'
+import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
 import { PROBE_BYTES, StoreUnusable } from '../outbox.ts'
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
@@ -23,7 +23,7 @@ import { createReadSummary } from './summary.ts'
 
 export interface StoreDeps {
   readonly path: string
-  readonly payloadKey: KeyObject
+  readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
   readonly retentionMs: number
   /** ms since the epoch, at the start. */
@@ -117,7 +117,7 @@ function createHandlers(
 ): Handlers {
   const quotas = createQuotas(db)
   const memos = createMemos(db)
-  const writer = createMessageWriter({ db, payloadKey: deps.payloadKey, quotas, counts })
+  const writer = createMessageWriter({ db, payloadKeys: deps.payloadKeys, quotas, counts })
   const shared = { ...deps, db, counts, unreported, quotas, writer, memos }
   return {
     accept: createAccept(shared),
@@ -150,15 +150,15 @@ function inTransaction(db: DatabaseSync, work: () => void): void {
 }
 
 /** Keeps a check of the secret that the store is written with, and refuses another one while messages wait. */
-function checkSecret(db: DatabaseSync, { payloadKey, path }: StoreDeps, waiting: number): void {
+function checkSecret(db: DatabaseSync, { payloadKeys, path }: StoreDeps, waiting: number): void {
   const check = readMeta(db, 'secret-check')
   if (check instanceof Uint8Array) {
-    if (matchesSecretCheck(payloadKey, check)) return
-    if (waiting > 0) {
+    if (matchesSecretCheck([payloadKeys[0]], check)) return
+    if (waiting > 0 && !matchesSecretCheck(payloadKeys, check)) {
       throw new StoreUnusable(
-        `${waiting} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was`,
+        `${waiting} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS`,
       )
     }
   }
-  writeMeta(db, 'secret-check', createSecretCheck(payloadKey))
+  writeMeta(db, 'secret-check', createSecretCheck(payloadKeys))
 }

@@ -1,8 +1,8 @@
-import type { KeyObject } from 'node:crypto'
 import { randomBytes } from 'node:crypto'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { MessageFromWorker, MessageToWorker, StoreCall } from '../calls.ts'
+import type { PayloadKeys } from '../encryption.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { closeQuietly, corrupt, openStore } from './open.ts'
@@ -11,7 +11,7 @@ import { createStore, type Store } from './store.ts'
 /** The settings that the store's thread is started with. */
 export interface StoreSettings {
   readonly path: string
-  readonly payloadKey: KeyObject
+  readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
   readonly retentionDays: number
   /** ms since the epoch, by the service's clock, at the start. */
