@@ -1,4 +1,4 @@
-import { rootCertificates } from 'node:tls'
+import { getCACertificates } from 'node:tls'
 import { pino } from 'pino'
 import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
@@ -70,6 +70,9 @@ export async function runChecks(
   const faulty = new Set(files.map(({ name }) => name))
   const unless = (name: string, about: string, check: Check) =>
     attempt(about, () => (faulty.has(name) ? [] : check()))
+  // The callback URLs are checked as the platform sees them, which knows nothing of TLS_CA_FILE.
+  const publicAuthorities =
+    config.TLS_CA_FILE === undefined ? undefined : getCACertificates('default').join('\n')
   if (!faulty.has('TLS_CA_FILE')) trustAuthorities(config.TLS_CA_FILE, io.readFile)
   const clock = createClock()
   const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
@@ -88,7 +91,7 @@ export async function runChecks(
     ),
     attempt('clock', () => checkClock(config, dependencies.readServerDate ?? readServerDate, Date.now)),
     unless('TEMPLATES_DIR', 'templates', () => checkRendererTemplates(config)),
-    attempt('URLs', () => checkPublicUrls(config)),
+    attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
     attempt('alerts', () => checkAlertsIfOn(config)),
   ]
   return (await Promise.all(checks)).flat()
@@ -162,10 +165,9 @@ function checkRendererTemplates(config: Config): readonly CheckResult[] {
   }
 }
 
-async function checkPublicUrls(config: Config): Promise<readonly CheckResult[]> {
+/** @param ca PEM of the authorities to trust; undefined: the usual ones. */
+async function checkPublicUrls(config: Config, ca: string | undefined): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
-  // As the platform sees it: that does not know the authorities of TLS_CA_FILE.
-  const ca = config.TLS_CA_FILE === undefined ? undefined : rootCertificates.join('\n')
   const platform = createCallbackClient({ timeoutMs: 5000, ...(ca !== undefined && { ca }) })
   try {
     return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
