@@ -17,8 +17,8 @@ const READ_LIMIT_MS = 5000
 const CHECK_MS = 1000
 /** Longer than the usual 60 s of load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000
-/** From a connection's last request on: longer than any request takes, and Node's own limit besides. */
-const IDLE_LIMIT_MS = KEEP_ALIVE_MS + READ_LIMIT_MS
+/** From a connection's last request on: Node's own limit, which counts from its answer, must always come first. */
+const IDLE_LIMIT_MS = 2 * KEEP_ALIVE_MS
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
 const MAX_HEAD = 8 * 1024
 /** Connections that have not shown the key, and all connections. The former have shares by where they come from. */
@@ -32,7 +32,7 @@ export interface PublicListenerOptions {
   readonly onNotHttp: () => void
   /** Tells for whom a trusted proxy speaks; undefined when none is trusted. */
   readonly callerOf: Sources['callerOf'] | undefined
-  /** How long a connection is kept from its last request on, whatever comes over it, ms; 80 s unless given. */
+  /** How long a connection is kept from its last request on, whatever comes over it, ms; 150 s unless given. */
   readonly idleLimitMs?: number
   /** Answers a URL that the router cannot decode; Fastify's own answer repeats the URL, with the key in it. */
   readonly onBadUrl: (reply: FastifyReply) => void
