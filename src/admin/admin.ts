@@ -88,6 +88,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     certificate: options.certificate,
     renewalRefused: options.renewalRefused,
     templateProblems: () => renderer.problems().map(problemLine),
+    renderedInFull: renderer.renderedInFull,
     locales: () => renderer.locales,
     previewWords: (channel, kind, locale) => previewWords(renderer, channel, kind, locale),
     urls: options.urls,

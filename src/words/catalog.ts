@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Brand } from './brand.ts'
 import type { Language } from './language.ts'
+import { type Dependence, findDependence } from './layout-dependence.ts'
 import { FALLBACK, matchLocale } from './locales.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
 import { readTemplates, type TemplateFiles, type TemplateProblem } from './template-files.ts'
@@ -14,8 +15,15 @@ export interface Catalog {
   languageFor(tag: string, kind: string): Language
   /** A kind's own html or text, in this language's version first, or the layout. */
   template(part: Part, name: string, tag: string): Compiled
-  /** Whether both parts of a mail are the built-in layouts. */
-  isBuiltIn(name: string, tag: string): boolean
+  /** Whether both parts of a mail can be precompiled. */
+  isPrecompilable(name: string, tag: string): boolean
+  /** The templates that cannot, which takes more time for each mail. */
+  readonly renderedInFull: readonly RenderedInFull[]
+}
+
+/** The operator's template that is rendered in full for every mail, and what for. */
+export interface RenderedInFull extends Dependence {
+  readonly file: string
 }
 
 export interface CatalogLoader {
@@ -32,7 +40,14 @@ type Part = 'html' | 'txt'
 const PARTS: readonly Part[] = ['html', 'txt']
 
 /** The text of each template that is used, and the engine with the layout that it may extend. */
-type Sources = ReadonlyMap<string, { readonly source: string; readonly engine: Engine }>
+type Sources = ReadonlyMap<string, Source>
+
+interface Source {
+  readonly source: string
+  readonly engine: Engine
+  /** Why it cannot be precompiled. */
+  readonly dependence: Dependence | undefined
+}
 
 /** Takes the first text of a file that passes: as it is now, as it last was good, the built-in one. */
 type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
@@ -90,15 +105,19 @@ export function createCatalogLoader(
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
       for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
       const sources = loadTemplates(listIn('messages/'), take, languages, english, ours, brand)
-      const isOurs = (part: Part, name: string, tag: string) => {
-        const file = fileFor(sources, part, name, tag)
-        return file === `layout.${part}` && sources.get(file)?.source === ours.get(file)
-      }
+      // One that extends the layout may print what the layout does.
+      const isPrecompilable = (part: Part, name: string, tag: string) =>
+        [fileFor(sources, part, name, tag), `layout.${part}`].every(
+          file => sources.get(file)?.dependence === undefined,
+        )
       const catalog = {
         languages,
         languageFor: createLanguageLookup(languages, english),
         template: createTemplateLookup(sources, languages, brand),
-        isBuiltIn: (name: string, tag: string) => PARTS.every(part => isOurs(part, name, tag)),
+        isPrecompilable: (name: string, tag: string) => PARTS.every(part => isPrecompilable(part, name, tag)),
+        renderedInFull: [...sources].flatMap(([file, { dependence }]) =>
+          dependence === undefined ? [] : [{ file, ...dependence }],
+        ),
       }
       last = { read, loaded: { catalog, problems } }
       return last.loaded
@@ -138,7 +157,7 @@ function loadTemplates(
   ours: ReadonlyMap<string, string>,
   brand: Brand,
 ): Sources {
-  const sources = new Map<string, { readonly source: string; readonly engine: Engine }>()
+  const sources = new Map<string, Source>()
   for (const part of PARTS) {
     const escape = part === 'html' ? 'html' : 'none'
     const layout = `layout.${part}`
@@ -150,12 +169,12 @@ function loadTemplates(
     })
     if (layoutSource === undefined) throw new Error(`the built-in ${layout} is missing`)
     const engine = createEngine(escape, { [layout]: layoutSource })
-    sources.set(layout, { source: layoutSource, engine })
+    sources.set(layout, { source: layoutSource, engine, dependence: findDependence(layoutSource) })
     for (const file of files) {
       if (!file.endsWith(`.${part}`)) continue
       const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
       const source = take(file, text => validateOwnTemplate(text, name, tag, engine, languages, brand))
-      if (source !== undefined) sources.set(file, { source, engine })
+      if (source !== undefined) sources.set(file, { source, engine, dependence: findDependence(source) })
     }
   }
   return sources

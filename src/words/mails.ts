@@ -32,7 +32,7 @@ interface CatalogCache {
 interface KindCache {
   /** Lines of the layout, encoded. */
   readonly known: ReadonlyMap<string, string>
-  readonly isBuiltIn: boolean
+  readonly isPrecompilable: boolean
 }
 
 /** Renders mails: puts words into layouts. @param locale the language of a mail that names none */
@@ -68,7 +68,10 @@ export function createMailRenderer({
     const key = `${name}/${tag}`
     const cached = kinds.get(key)
     if (cached) return cached
-    const made = { known: sharedLines(catalog, name, tag), isBuiltIn: catalog.isBuiltIn(name, tag) }
+    const made = {
+      known: sharedLines(catalog, name, tag),
+      isPrecompilable: catalog.isPrecompilable(name, tag),
+    }
     kinds.set(key, made)
     return made
   }
@@ -92,8 +95,8 @@ export function createMailRenderer({
       const { language, words, subject, scope, html, text } = prepare(catalog, sample)
       const cache = caches.get(catalog) ?? { layouts: createPrecompiledLayouts(), kinds: new Map() }
       caches.set(catalog, cache)
-      const { known, isBuiltIn } = kindCache(cache, catalog, sample.name, language.tag)
-      if (isBuiltIn && words.text === null) {
+      const { known, isPrecompilable } = kindCache(cache, catalog, sample.name, language.tag)
+      if (isPrecompilable && words.text === null) {
         const key = `${sample.name}/${language.tag}`
         return { subject, ...cache.layouts.encode({ key, scope, words, html, text, known }) }
       }

@@ -9,8 +9,8 @@ import type { Compiled, Scope } from './template-engine.ts'
  * is the same in every mail).
  *
  * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on what
- * `shapeOf` tells apart. A test compares both over random messages. An operator's layout is rendered as it
- * stands, every time.
+ * `shapeOf` tells apart, and for an operator's in which `findDependence` finds nothing else. A test compares both over
+ * random messages. Any other layout is rendered as it stands, every time.
  */
 export interface PrecompiledLayouts {
   /** Both parts of a mail, encoded. `tag` and `name` are what the layouts were compiled for. */
@@ -63,14 +63,14 @@ export function createPrecompiledLayouts(): PrecompiledLayouts {
   }
 }
 
-/** Everything that the built-in layouts decide on: what is there, how many of it, and the facts among the words. */
+/** Everything that such layouts decide on: what is there, how many of it, and the facts among the words. */
 function shapeOf(scope: Scope, words: MailWords): string {
   const { before, after, details, button, shows_code, code_length } = words
   const there = stringsOf(scope, words).map(string => (string === null ? '0' : '1'))
   return `${before.length}.${after.length}.${details.length}.${button !== null}.${shows_code}.${code_length}.${there.join('')}`
 }
 
-/** The strings that the built-in layouts print, in an order that the shape alone decides. */
+/** The strings that such layouts print, in an order that the shape alone decides. */
 function stringsOf(scope: Scope, words: MailWords): readonly (string | null)[] {
   const link = scope['link'] as { readonly url: string | null; readonly host: string | null }
   return [
@@ -113,7 +113,7 @@ function precompile({ scope, words, html, text: renderText, known }: LayoutInput
     },
   }
   const parts: Part[] = []
-  for (const line of html(full).split('\n')) {
+  for (const line of html(full).split(/\r?\n/)) {
     const pieces = piecesOf(line)
     const last = parts.at(-1)
     if (pieces.length > 1 || typeof pieces[0] === 'number') parts.push(pieces)

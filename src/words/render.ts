@@ -13,6 +13,7 @@ import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
 import { type Brand, type BrandSettings, createBrand } from './brand.ts'
+import type { RenderedInFull } from './catalog.ts'
 import { createMailRenderer, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import { createRenderCache } from './render-cache.ts'
@@ -57,6 +58,8 @@ export interface Renderer {
   readonly locales: readonly string[]
   /** Problems of the templates now. */
   problems(): readonly TemplateProblem[]
+  /** The operator's templates that are rendered in full for every mail. */
+  renderedInFull(): readonly RenderedInFull[]
   /** Reads the templates again now. @returns their problems */
   reload(): readonly TemplateProblem[]
   /** Stops watching for changes. */
@@ -109,6 +112,7 @@ export function createRenderer(options: RendererOptions): Renderer {
       return [...templates.current().languages.keys()]
     },
     problems: templates.problems,
+    renderedInFull: () => templates.current().renderedInFull,
     reload: templates.reload,
     close: templates.close,
   }

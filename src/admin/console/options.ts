@@ -39,6 +39,12 @@ export interface ConsoleOptions {
   /** Why the certificate's files are not what is served. */
   readonly renewalRefused: () => { readonly since: number; readonly reason: string } | null
   readonly templateProblems: () => readonly string[]
+  /** Templates that take longer for each mail, and what for. */
+  readonly renderedInFull: () => readonly {
+    readonly file: string
+    readonly line: number
+    readonly because: string
+  }[]
   readonly locales: () => readonly string[]
   readonly previewWords: (channel: Channel, kind: string, locale: string) => WordsPreview | null
   readonly urls: { readonly email?: string; readonly sms?: string }

@@ -16,10 +16,10 @@ export const wordsPages: readonly ConsolePage[] = [
     path: PLACE,
     place: PLACE,
     menu: 'Words',
-    handle: (_request, { gallery, locales, templateProblems }) => ({
+    handle: (_request, { gallery, locales, templateProblems, renderedInFull }) => ({
       is: 'page',
       title: 'Words',
-      content: wordsList(gallery, locales(), templateProblems()),
+      content: wordsList(gallery, locales(), templateProblems(), renderedInFull()),
     }),
   },
   {
@@ -61,8 +61,10 @@ function wordsList(
   kinds: readonly { readonly channel: Channel; readonly name: string }[],
   locales: readonly string[],
   problems: readonly string[],
+  inFull: ReturnType<ConsoleOptions['renderedInFull']>,
 ): Html {
   return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${problem}; the last good one is used.</li>`)}</ul>`}
+${inFull.map(({ file, line, because }) => html`<p class="soft">${file}, line ${line}: rendered in full for every mail, which takes longer, because of <code>${because}</code>.</p>`)}
 <p class="soft">Each as a reader gets it, with your name and colour, and with invented codes and links.</p>
 <div class="cards">${CHANNELS.map(
     ([channel, title]) => html`<section class="card"><table class="stack"><caption>${title}</caption>

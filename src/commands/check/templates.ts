@@ -14,7 +14,18 @@ export function checkTemplates(config: Config, renderer: Renderer): readonly Che
         )
       : warn('templates', `${where}: ${reason}`, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
   })
-  if (problems.length > 0) return problems
+  const inFull = renderer
+    .renderedInFull()
+    .map(({ file, line, because }) =>
+      ok(
+        'templates',
+        `${file}:${line}: rendered in full for every mail, which takes longer, because of ${because}`,
+      ),
+    )
+  if (problems.length > 0) return [...problems, ...inFull]
   const own = config.TEMPLATES_DIR === undefined ? '' : ` and ${config.TEMPLATES_DIR}`
-  return [ok('templates', `${config.LOCALE} (there are ${renderer.locales.join(', ')}); built in${own}`)]
+  return [
+    ...inFull,
+    ok('templates', `${config.LOCALE} (there are ${renderer.locales.join(', ')}); built in${own}`),
+  ]
 }
