@@ -23,8 +23,8 @@ export interface StoreSettings {
 /** Messages in one transaction, so that those who came first do not wait for all who came after. */
 const MOST_TOGETHER = 1000
 
-/** Pages of a backup that are copied while calls wait: a few milliseconds. */
-const PAGES_A_STEP = 500
+/** Pages of a backup that are copied while calls wait: about a millisecond. */
+const PAGES_A_STEP = 100
 
 /**
  * The store's thread: it alone touches the file, so that an fsync never holds up the service's event loop. While a
