@@ -1,12 +1,12 @@
 import type { Emit } from '../events/events.ts'
-import type { Content, Outgoing } from '../messages/message.ts'
+import type { NewMessage, Outgoing } from '../messages/message.ts'
 import type { AttemptRecord } from '../outbox/outbox.ts'
 import type { LookUp, Outcome, Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import { wellFormed } from '../runtime/well-formed.ts'
 import type { ChannelSpec, Job } from './channel-state.ts'
-import { redactReply } from './redact.ts'
+import { redactReply, type SentMessage } from './redact.ts'
 import { MAX_COPIES } from './retry.ts'
 
 /** One attempt's end: its outcome, and what was learned on the way. */
@@ -115,9 +115,9 @@ export function createAttempts(options: {
   return {
     async send({ provider, render }, job, onAwaitingReply) {
       const { message } = job
-      const timeline = createTimeline(provider.name, message.content, clock)
+      let outgoing: Outgoing | undefined
+      const timeline = createTimeline(provider.name, () => sentMessage(message, outgoing), clock)
       const startedAt = clock.now()
-      let outgoing: Outgoing
       let unfit: string | null
       try {
         outgoing = job.outgoing ?? render(message)
@@ -141,6 +141,17 @@ export function createAttempts(options: {
     abort() {
       for (const controller of running) controller.abort()
     },
+  }
+}
+
+/** What its provider may say of a message. A mail's finished text is its words and ours, which everybody may read. */
+function sentMessage({ content, recipient }: NewMessage, outgoing: Outgoing | undefined): SentMessage {
+  if (outgoing?.channel !== 'sms') return { ...content, recipient }
+  try {
+    return { ...content, recipient, text: outgoing.text() }
+  } catch {
+    // There are no words for it: it was sent as a template, and no text came into being.
+    return { ...content, recipient }
   }
 }
 
@@ -168,11 +179,11 @@ function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome
  * Collects one attempt's lines for the timeline. Nothing that the message says gets into them, and nothing that a store
  * cannot hold: all that a provider says comes through here.
  */
-function createTimeline(provider: string, content: Content, clock: Clock) {
+function createTimeline(provider: string, sent: () => SentMessage, clock: Clock) {
   const records: AttemptRecord[] = []
   /** @param startedAt ms since the epoch. @returns the redacted reply. */
   function add(outcome: string, code: string, reply: string, startedAt: number): string {
-    const redacted = wellFormed(redactReply(reply, content))
+    const redacted = wellFormed(redactReply(reply, sent()))
     const tookMs = clock.now() - startedAt
     records.push({ at: startedAt, tookMs, provider, outcome, code: wellFormed(code), reply: redacted })
     return redacted

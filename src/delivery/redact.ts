@@ -1,19 +1,115 @@
+import { Buffer } from 'node:buffer'
 import type { Content } from '../messages/message.ts'
 
-/** Shorter values are words of every reply. */
+/** What was sent to a provider, and must not come back from it into the log. */
+export interface SentMessage extends Pick<Content, 'params' | 'subject' | 'plain'> {
+  readonly recipient?: string
+  /** The finished text, where there is one. */
+  readonly text?: string
+}
+
+/** Shorter values, and shorter words of a longer one, are words of every reply. */
 const LEAST = 3
+const LEAST_WORD = 4
+/** Pieces of the finished text: shorter ones may be the provider's own words. */
+const LEAST_PIECE = 12
+/** Providers cut what they hand on at 200 characters. */
+const CUT_LENGTH = 199
+/** What replies are made of. A message that consists of these words says nothing that nobody may read. */
+const VOCABULARY: ReadonlySet<string> = new Set(
+  `accepted account address again authentication blocked cannot code connection content delivery denied email error
+  failed invalid length limit long mail mailbox message messages number policy queued quota recipient refused rejected
+  relay request sender sending sent server service spam status temporary text that this time timeout unknown user with
+  your from have been`.split(/\s+/),
+)
+/** Encodings within encodings that are looked into. */
+const DEPTH = 3
 
 /**
- * A provider's reply without anything that the message says. Providers take out what looks like a code, a link or an
- * address; a code may be a plain word, though, and a name always is, and only here it is known which one.
+ * A provider's reply without anything that the message says: whole parameters, subject and plain text, their words, the
+ * pieces of the finished text, and tokens that hold any of it in percent encoding, quoted-printable, HTML entities or base64.
+ * Providers take out what looks like a code, a link or an address; a code may be a plain word, though, and a name
+ * always is, and only here it is known which one.
  */
-export function redactReply(reply: string, { params, subject = '' }: Content): string {
-  const lower = reply.toLowerCase()
-  let redacted = reply
-  for (const value of [...Object.values(params), subject]) {
-    if (value.length < LEAST || !lower.includes(value.toLowerCase())) continue
-    const found = new RegExp(value.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi')
-    redacted = redacted.replace(found, '…')
-  }
+export function redactReply(reply: string, sent: SentMessage): string {
+  const { params, subject = '', plain = '', recipient = '', text = '' } = sent
+  const values = [...Object.values(params), subject, plain, recipient].filter(value => value.length >= LEAST)
+  const pieces = `${plain}\n${text}`.split(/[\n.!?。！？]+/).map(piece => piece.trim())
+  // Cut short by whoever handed it on: its last word may be half of one of ours.
+  let redacted = reply.length < CUT_LENGTH ? reply : reply.replace(/\S+$/, '…')
+  for (const value of [...values, ...pieces.filter(piece => piece.length >= LEAST_PIECE)].toSorted(
+    (one, other) => other.length - one.length,
+  ))
+    redacted = replaceAll(redacted, value)
+  const said = values.join('\n').toLowerCase()
   return redacted
+    .replace(/\S+/g, token => (holdsEncoded(token, values, said, DEPTH) ? '…' : token))
+    .replace(/[\p{L}\p{N}]+/gu, word => (isOfMessage(word, said) ? '…' : word))
+}
+
+function replaceAll(text: string, value: string): string {
+  if (!text.toLowerCase().includes(value.toLowerCase())) return text
+  return text.replace(new RegExp(value.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi'), '…')
+}
+
+/** @param said all that the message says, in lower case. */
+function isOfMessage(word: string, said: string): boolean {
+  const lower = word.toLowerCase()
+  if (lower.length < LEAST_WORD || VOCABULARY.has(lower)) return false
+  for (let at = said.indexOf(lower); at >= 0; at = said.indexOf(lower, at + 1))
+    if (!isPartOfWord(said[at - 1]) && !isPartOfWord(said[at + lower.length])) return true
+  return false
+}
+
+function isPartOfWord(character: string | undefined): boolean {
+  return character !== undefined && /[\p{L}\p{N}]/u.test(character)
+}
+
+/** Whether a token says something of the message once it is decoded. */
+function holdsEncoded(token: string, values: readonly string[], said: string, depth: number): boolean {
+  if (depth === 0) return false
+  return decodings(token).some(decoded => {
+    const lower = decoded.toLowerCase()
+    return (
+      values.some(value => lower.includes(value.toLowerCase())) ||
+      (lower.match(/[\p{L}\p{N}]+/gu) ?? []).some(word => isOfMessage(word, said)) ||
+      holdsEncoded(decoded, values, said, depth - 1)
+    )
+  })
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+}
+
+/** What a token may stand for, when it is encoded. */
+function decodings(token: string): readonly string[] {
+  const found: string[] = []
+  if (/%[\da-f]{2}/i.test(token)) found.push(fromHex(token.replaceAll('+', ' '), /(?:%[\da-f]{2})+/gi))
+  if (/=[\da-f]{2}/i.test(token)) found.push(fromHex(token.replaceAll('_', ' '), /(?:=[\da-f]{2})+/gi))
+  if (/&[#\w]+;/.test(token))
+    found.push(
+      token.replace(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w{2,6}));/gi, (whole, hex, decimal, name) => {
+        const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+        if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? whole
+        return code <= 0x10ffff ? String.fromCodePoint(code) : whole
+      }),
+    )
+  for (const [run] of token.matchAll(/[a-z\d+/_-]{4,}={0,2}/gi)) {
+    // A piece of it may begin anywhere in a group of four.
+    for (let from = 0; from < 4; from += 1) {
+      const decoded = Buffer.from(run.slice(from), 'base64').toString('utf8')
+      if (decoded.length >= LEAST) found.push(decoded)
+    }
+  }
+  return found
+}
+
+function fromHex(text: string, runs: RegExp): string {
+  return text.replace(runs, run => Buffer.from(run.replace(/[%=]/g, ''), 'hex').toString('utf8'))
 }

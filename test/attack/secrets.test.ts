@@ -26,6 +26,9 @@ const STORE_SECRET = 'canary-store-secret-0123456789'
 const CODE = 'canaryCode482913'
 const LINK = 'https://www.example.com/canary-link?token=canaryLinkToken77'
 const NAME = 'Canary Username'
+/** Stands in the plain text alone. */
+const WORD = 'canaryphrase'
+const ENCODED = Buffer.from(`your word is ${WORD}`).toString('base64')
 const ADDRESS = 'canary.ann@example.com'
 const NUMBER = '13912345678'
 const keys = {
@@ -47,6 +50,8 @@ const CANARIES: Readonly<Record<string, string>> = {
   link: 'canary-link',
   'link token': 'canaryLinkToken77',
   name: NAME,
+  'word of the plain text': WORD,
+  'the same, encoded': ENCODED,
   address: ADDRESS,
   'local part': 'canary.ann',
   number: NUMBER,
@@ -98,20 +103,26 @@ function caller(t: Test, service: ServiceProcess) {
     post(
       'email',
       mailBody(
-        { to: ADDRESS, subject: `A subject ${(made += 1)}`, plain_email: `${CODE} ${LINK}` },
+        { to: ADDRESS, subject: `A subject ${(made += 1)}`, plain_email: `${CODE} ${LINK} ${WORD}` },
         { type: 9, url: LINK, username: NAME, email: ADDRESS, verifycode: CODE, ...params },
       ),
     )
   const sms = (params: object = {}) =>
-    post('sms', smsBody({ to: NUMBER, plugin_id: `p${(made += 1)}` }, { code: CODE, ...params }))
+    post(
+      'sms',
+      smsBody(
+        { to: NUMBER, plugin_id: `p${(made += 1)}`, plain_sms: `Say ${WORD} to nobody` },
+        { code: CODE, ...params },
+      ),
+    )
   const admin = (path: string, init: object = {}) =>
     ask(`${service.adminUrl}${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` }, ...init })
   return { answers, ask, post, mail, sms, admin }
 }
 
 /** What the service told them, and a little more, repeated in their answers as servers do that mean well. */
-const SMTP_ECHO = `${ADDRESS} ${CODE} ${LINK} ${NAME} ${SMTP_PASSWORD}`
-const TWILIO_ECHO = `${CODE} ${NUMBER} +86${NUMBER} ${AUTH_TOKEN} ${LINK} ${ADDRESS}`
+const SMTP_ECHO = `${ADDRESS} ${CODE} ${LINK} ${NAME} ${SMTP_PASSWORD} ${WORD} ${ENCODED}`
+const TWILIO_ECHO = `${WORD} ${ENCODED} ${CODE} ${NUMBER} +86${NUMBER} ${AUTH_TOKEN} ${LINK} ${ADDRESS}`
 
 t.test('no secret, code, link or recipient is said, shown or kept, whatever happens', async t => {
   const sinks = await startSinks(t)
