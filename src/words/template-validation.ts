@@ -21,8 +21,12 @@ export function readLanguage(
   engine: Engine,
   brand: Brand,
 ): Language {
-  if (Intl.getCanonicalLocales(tag)[0] !== tag)
-    throw new Error(`the file should be called ${Intl.getCanonicalLocales(tag)[0]}.json`)
+  const canonical = canonicalTag(tag)
+  if (canonical === null)
+    throw new Error(
+      'the file should be called by the tag of a language (BCP 47), such as de.json or zh-HK.json',
+    )
+  if (canonical !== tag) throw new Error(`the file should be called ${canonical}.json`)
   const own = parseJsonObject(text)
   if (text === base) return compileLanguage(tag, own as unknown as LanguageSource, text, engine, true)
   const source = checkLanguage(base === undefined ? own : mergeLanguage(parseJsonObject(base), own), text)
@@ -37,6 +41,18 @@ export function readLanguage(
         if (variant.trim() === '') throw new Error(`/sms/${sample.name} comes out blank`)
   }
   return language
+}
+
+/** A tag as BCP 47 writes it; null when it names no language, such as `english`: nobody would ever get those words. */
+function canonicalTag(tag: string): string | null {
+  try {
+    const [canonical = tag] = Intl.getCanonicalLocales(tag.replaceAll('_', '-'))
+    const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' })
+    return names.of(canonical) === undefined ? null : canonical
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
 }
 
 /** Validates a kind's own html or text on samples, and gives it back. @throws TemplateFault, or Error that says what is wrong */

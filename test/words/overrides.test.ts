@@ -267,3 +267,22 @@ t.test('the encoded lines are made anew after a reload', async t => {
   t.same(renderer.reload(), [])
   t.match(raw(), /Changed heading/)
 })
+
+t.test(
+  'a language file that is named by no BCP 47 tag is refused, with the right name where there is one',
+  async t => {
+    const whole = await import('../../src/words/templates/locales/en.json', { with: { type: 'json' } })
+    const text = JSON.stringify(whole.default)
+    const { renderer } = await withTemplates(t, {
+      'locales/english.json': text,
+      'locales/zh_HK.json': text,
+      'locales/de-AT.json': text,
+    })
+    t.match(reasons(renderer), [
+      /^locales\/english\.json: the file should be called by the tag of a language \(BCP 47\)/,
+      /^locales\/zh_HK\.json: the file should be called zh-HK\.json$/,
+    ])
+    t.ok(renderer.locales.includes('de-AT'))
+    t.notOk(renderer.locales.includes('english'))
+  },
+)
