@@ -107,36 +107,20 @@ export function createTencentStandIn(options: TencentStandInOptions): TencentSta
   }
 
   function send(params: Readonly<Record<string, unknown>>, at: number): ApiAnswer {
-    const { PhoneNumberSet: numbers, TemplateParamSet: values = [], SessionContext: context = '' } = params
-    const [phoneNumber = ''] = numbers as readonly string[]
     const template = templates.find(each => String(each.TemplateId) === params['TemplateId'])
-    const whole = refusalToSend(options, params, template)
-    if (whole !== null) return refusalOf(whole)
-    const signName = textOf(params['SignName'])
-    const text = (template?.TemplateContent ?? '').replace(
-      /\{(\d+)\}/g,
-      (_, number: string) => (values as readonly string[])[Number(number) - 1] ?? '',
-    )
-    const message: TencentMessage = {
-      serialNo: `5000:${randomInt(1e12, 1e13)}`,
-      sessionContext: String(context),
-      phoneNumber,
-      signName,
-      templateId: String(params['TemplateId']),
-      body: signName === '' ? text : `【${signName}】${text}`,
-      at,
-    }
+    const refusal = refusalToSend(options, params, template)
+    if (refusal !== null) return refusalOf(refusal)
+    const message = messageOf(params, template?.TemplateContent ?? '', at)
+    const { serialNo, phoneNumber, sessionContext } = message
     const ofNumber = /^\+[1-9]\d{6,14}$/.test(phoneNumber)
       ? limitOf(options, messages, message)
       : 'InvalidParameterValue.IncorrectPhoneNumber'
     if (ofNumber !== null) return numberRefusalOf(phoneNumber, ofNumber)
     remember(messages, message, keep)
     options.onMessage?.(message)
-    const row = { SerialNo: message.serialNo, PhoneNumber: phoneNumber, Fee: 1, SessionContext: context }
-    const isoCode = phoneNumber.startsWith('+86') ? 'CN' : 'DEF'
-    return answerOf({
-      SendStatusSet: [{ ...row, Code: 'Ok', Message: 'send success', IsoCode: isoCode }],
-    })
+    const row = { SerialNo: serialNo, PhoneNumber: phoneNumber, Fee: 1, SessionContext: sessionContext }
+    const IsoCode = phoneNumber.startsWith('+86') ? 'CN' : 'DEF'
+    return answerOf({ SendStatusSet: [{ ...row, Code: 'Ok', Message: 'send success', IsoCode }] })
   }
 
   const server = createApiServer({
@@ -146,6 +130,25 @@ export function createTencentStandIn(options: TencentStandInOptions): TencentSta
     keep,
   })
   return { ...server, messages }
+}
+
+/** @param content of its template, approved and with as many variables as there are values. */
+function messageOf(params: Readonly<Record<string, unknown>>, content: string, at: number): TencentMessage {
+  const { PhoneNumberSet: numbers, TemplateParamSet: values = [] } = params
+  const signName = textOf(params['SignName'])
+  const text = content.replace(
+    /\{(\d+)\}/g,
+    (_, number: string) => (values as readonly string[])[Number(number) - 1] ?? '',
+  )
+  return {
+    serialNo: `5000:${randomInt(1e12, 1e13)}`,
+    sessionContext: textOf(params['SessionContext']),
+    phoneNumber: (numbers as readonly string[])[0] ?? '',
+    signName,
+    templateId: textOf(params['TemplateId']),
+    body: signName === '' ? text : `【${signName}】${text}`,
+    at,
+  }
 }
 
 function readRequest(
@@ -247,7 +250,7 @@ function findReports(
 ): readonly Readonly<Record<string, unknown>>[] {
   return messages
     .filter(each => each.phoneNumber === number && each.at + reportsAfterMs <= at)
-    .filter(each => each.at / 1000 >= Number(begin) && each.at / 1000 <= Number(end ?? at))
+    .filter(each => each.at / 1000 >= Number(begin) && each.at / 1000 <= Number(end ?? at / 1000))
     .toReversed()
     .map(each => ({
       UserReceiveTime: Math.floor((each.at + reportsAfterMs) / 1000),

@@ -159,6 +159,6 @@ async function verifyKey(api: AliyunApi, { secret, apiUrl }: AliyunSettings): Pr
 }
 
 /** Whether a key was right, but its RAM policy lacks the operation. */
-export function isPermissionLacking(code: string): boolean {
+function isPermissionLacking(code: string): boolean {
   return code === 'isp.RAM_PERMISSION_DENY' || /^(?:Forbidden|NoPermission)/.test(code)
 }
