@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,6 +13,8 @@ import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
+import { pause } from '../faults/stage.ts'
+import { until } from '../rigs/service.ts'
 import { lease, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
@@ -274,6 +276,41 @@ t.test(
     t.equal(await outbox.queries.probeCommit(), true)
   },
 )
+
+t.test('files that are deleted or replaced under the running service are noticed', async t => {
+  for (const [what, harm] of [
+    ['the database is deleted', (path: string) => rm(path)],
+    ['its log is deleted', (path: string) => rm(`${path}-wal`)],
+    [
+      'a backup is put in its place',
+      async (path: string) => {
+        await copyFile(path, `${path}.backup`)
+        await rename(`${path}.backup`, path)
+      },
+    ],
+  ] as const) {
+    const path = pathIn(t)
+    const lines: string[] = []
+    const outbox = await createSqliteOutbox({
+      path,
+      clock,
+      storeKeys: createStoreKeys(SECRET),
+      maxBacklog: 1000,
+      retentionDays: 30,
+      emptyWalEveryMs: 50,
+      log: ({ doing, message }) => lines.push(`${doing}: ${message}`),
+    })
+    await outbox.accept([sample(clock)])
+    t.equal(await outbox.queries.probeCommit(), true)
+    await pause(120)
+    t.same(lines, [], 'all is well')
+    await harm(path)
+    t.equal(await outbox.queries.probeCommit(), false, `${what}: it is not ready`)
+    await until(() => lines.length > 0, 'a line of the log')
+    t.match(lines[0], /^look for its files: .* deleted or replaced under the running service/)
+    await outbox.close()
+  }
+})
 
 /** A process that probes ten times a second, under a fault of the disk that strace plays; gives what it said. */
 async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {

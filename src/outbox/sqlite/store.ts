@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
 import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
@@ -40,6 +41,8 @@ export interface Store {
   /** Prunes a step, and shortens a long WAL. */
   maintain(): void
   readonly maintenance: Maintenance
+  /** @throws when the store's files are not where they were: what is stored now is gone with the process. */
+  checkFiles(): void
 }
 
 type Handlers = { readonly [N in CallName]: (call: CallArguments<N>) => CallResult<N> }
@@ -66,7 +69,8 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   inTransaction(db, () => correctClock(db, counts, deps.now))
   counts.commit()
 
-  const handlers = createHandlers(db, deps, counts, unreported)
+  const checkFiles = createFileCheck(deps.path)
+  const handlers = createHandlers(db, deps, counts, unreported, checkFiles)
   let { now } = deps
   function handle<N extends CallName>(name: N, call: CallArguments<N>): CallResult<N> {
     if ('now' in call) now = call.now
@@ -93,6 +97,20 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
       maintenance.shortenWal()
     },
     maintenance,
+    checkFiles,
+  }
+}
+
+/** A file that is deleted or replaced can still be written by whoever has it open, and nobody finds it any more. */
+function createFileCheck(path: string): () => void {
+  const opened = statSync(path).ino
+  return () => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    const wal = statSync(`${path}-wal`, { throwIfNoEntry: false })
+    if (found?.ino === opened && wal !== undefined) return
+    throw new Error(
+      `the store's files were deleted or replaced under the running service, ${path} or ${path}-wal: what is stored now is lost when it ends`,
+    )
   }
 }
 
@@ -114,6 +132,7 @@ function createHandlers(
   deps: StoreDeps,
   counts: ReturnType<typeof createCounts>,
   unreported: ReturnType<typeof createUnreportedEnds>,
+  checkFiles: () => void,
 ): Handlers {
   const quotas = createQuotas(db)
   const memos = createMemos(db)
@@ -131,6 +150,12 @@ function createHandlers(
     probeCommit() {
       // Random, since SQLite does not write a page that stays the same.
       writeMeta(db, 'probe', randomBytes(PROBE_BYTES))
+      try {
+        checkFiles()
+      } catch {
+        // A commit that nobody finds again is none; the log says it once a minute.
+        return false
+      }
       return true
     },
     // The thread prunes after every batch of calls: this one only sees to it that there is a batch.

@@ -82,7 +82,10 @@ function serve(settings: StoreSettings): void {
     port.close()
   }
   const emptyWal = () => runInBackground('checkpoint', () => store.maintenance.emptyWal())
-  const timer = setInterval(emptyWal, settings.emptyWalEveryMs)
+  const timer = setInterval(() => {
+    emptyWal()
+    runInBackground('look for its files', store.checkFiles)
+  }, settings.emptyWalEveryMs)
   emptyWal()
   send({ is: 'open' })
 
