@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { createReadiness } from '../../src/admin/readiness.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
@@ -210,6 +212,47 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.equal(await persist(() => outbox.queries.probeCommit()), true)
   })
 
+  await t.test('a database that hangs shows, and does not flap', async t => {
+    const outbox = await openAt(await rig.url())
+    const ready = createReadiness({
+      draining: () => false,
+      probe: () => outbox.queries.probeCommit(),
+      health: { providers: () => [] },
+      channelStatus: () => [],
+      renewalRefused: () => false,
+      monotonic: () => performance.now(),
+    })
+    const isReady = async () => (await ready()).ready
+    await persist(async () => t.ok(await isReady()))
+    const server = await rig.pid()
+    const children = await readFile(`/proc/${server}/task/${server}/children`, 'utf8')
+    const processes = [server, ...children.trim().split(' ').map(Number)]
+    const signal = (name: NodeJS.Signals) => {
+      // A process of the server may have ended meanwhile.
+      for (const each of processes) if (existsSync(`/proc/${each}`)) process.kill(each, name)
+    }
+    signal('SIGSTOP')
+    try {
+      const began = performance.now()
+      while (await isReady()) await wait(20)
+      const tookMs = performance.now() - began
+      t.ok(tookMs < 5000, `it shows after ${tookMs} ms`)
+      for (let n = 0; n < 2; n += 1) {
+        t.notOk(await isReady())
+        await wait(100)
+      }
+    } finally {
+      signal('SIGCONT')
+    }
+    const end = performance.now() + 20_000
+    while (!(await isReady()) && performance.now() < end) await wait(50)
+    for (let n = 0; n < 10; n += 1) {
+      t.ok(await isReady(), 'it goes on')
+      await wait(50)
+    }
+    await outbox.close()
+  })
+
   await t.test(
     'connections that are cut under load: each call is done once, or says that it was not',
     async t => {
@@ -323,6 +366,25 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     await admin.query('SELECT pg_reload_conf()').finally(() => admin.end())
     await wait(300)
   }
+
+  await t.test('what a claim ended is reported once, whichever of its commits is not answered', async t => {
+    const way = await lossyWay(t, await rig.url())
+    const outbox = await openAt(way.url)
+    t.teardown(() => outbox.close())
+    // A claim commits what it tidies up, and then what it takes.
+    for (const nth of [1, 2]) {
+      const given = sample(clock, { recipient: `ended${nth}@example.com`, lifeMs: 1000 })
+      await outbox.accept([given])
+      clock.advance(2000)
+      const order = way.loseNextCommit(nth)
+      const reported = []
+      for (let n = 0; n < 5; n += 1)
+        reported.push(...(await outbox.claim('email', 10, 1000).catch(() => ({ settled: [] }))).settled)
+      t.ok(order.lost, 'the answer was lost')
+      t.match(reported, [{ id: given.message.id, state: 'expired', channel: 'email' }], `commit ${nth}`)
+      t.equal(reported.length, 1)
+    }
+  })
 
   await t.test('a commit that hangs for long: what it stored in the end waits for nobody', async t => {
     const url = await rig.url()

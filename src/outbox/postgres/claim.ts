@@ -9,6 +9,7 @@ import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEA
 import { createMessageWriter, type MessageWriter } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
+import type { UncertainEnds } from './uncertain-ends.ts'
 
 /** At most so many rows are moved, ended or taken over by one claim, each; the rest by the next. */
 const STEP = 500
@@ -16,7 +17,8 @@ const STEP = 500
 export interface ClaimDeps {
   readonly payloadKeys: PayloadKeys
   readonly shard: number
-  readonly unreported: Pick<UnreportedEnds, 'take'>
+  readonly unreported: Pick<UnreportedEnds, 'add' | 'take'>
+  readonly uncertainEnds: UncertainEnds
   /** Names the leases of a claim, and knows whose leases need not be waited for. */
   readonly heartbeats: Pick<ReplicaHeartbeats, 'newLeaseToken' | 'deadReplicas' | 'heartbeats'>
   readonly uncertain: UncertainCommits
@@ -29,7 +31,7 @@ export interface ClaimDeps {
  * by.
  */
 export function createClaim(deps: ClaimDeps) {
-  const { shard, unreported, heartbeats, uncertain, onTakeOver } = deps
+  const { shard, unreported, uncertainEnds, heartbeats, uncertain, onTakeOver } = deps
   /** After which heartbeat a channel was searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
   const isSearchDue = createOrphanSearch(uncertain)
@@ -40,7 +42,14 @@ export function createClaim(deps: ClaimDeps) {
     const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
     const writer = createMessageWriter(client, shard, now)
-    const { ended, takenOver, oldest } = await tidyUp(client, writer, channel, findOrphans, dead)
+    for (const each of await uncertainEnds.take(client)) unreported.add(each)
+    const { ended, takenOver, oldest } = await tidyUp(
+      { writer, findOrphans, dead, uncertainEnds },
+      client,
+      channel,
+    )
+    // Kept until the claim is over: what follows may fail, and these have ended.
+    for (const each of ended) unreported.add(each)
     if (takenOver < STEP) searchedAfter.set(channel, sent)
     if (takenOver > 0) onTakeOver(takenOver)
     const token = heartbeats.newLeaseToken()
@@ -49,7 +58,7 @@ export function createClaim(deps: ClaimDeps) {
       throw error
     })
     uncertain.confirm(token)
-    const settled = [...unreported.take(channel), ...ended, ...claimed.ended]
+    const settled = [...unreported.take(channel), ...claimed.ended]
     return { messages: claimed.messages, settled, nextDueAt: claimed.nextDueAt }
   }
 }
@@ -71,7 +80,7 @@ function createOrphanSearch(uncertain: UncertainCommits) {
 
 /** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
 async function claimDue(
-  { payloadKeys, shard, uncertain }: ClaimDeps,
+  { payloadKeys, shard, uncertain, uncertainEnds }: ClaimDeps,
   client: Client,
   { now, channel, limit, leaseMs }: CallArguments<'claim'>,
   token: string,
@@ -94,10 +103,12 @@ async function claimDue(
     return [claimedOf(row, lease, masked, payload)]
   })
   uncertain.begin(token, leaseMs)
+  uncertainEnds.begin(unsendable, now)
   const [, [anyDue, next]] = await Promise.all([
     writer.commit(),
     together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
   ])
+  uncertainEnds.confirm(unsendable)
   const at = next.rows[0]?.['at'] as number | null | undefined
   const later = at === null || at === undefined ? null : Math.max(now, at)
   return { messages, ended: unsendable.map(settledAs), nextDueAt: anyDue.rows.length > 0 ? now : later }
@@ -156,16 +167,22 @@ function endUnsendable(writer: MessageWriter, row: Row): void {
   else writer.changeState(row, stateAtEnd(row, 'refused', 'content'), [storeRecord('unreadable', writer.now)])
 }
 
+interface TidyUpDeps {
+  readonly writer: MessageWriter
+  /** Null: not looked for. */
+  readonly findOrphans: UncertainCommits['findGivenUp'] | null
+  readonly dead: readonly DeadReplica[]
+  readonly uncertainEnds: UncertainEnds
+}
+
 /**
  * Takes over lost leases and the messages of dead replicas, ends outlived messages, moves due ones into the queue, and
  * puts back what is stored under leases whose commit was given up.
  */
 async function tidyUp(
+  { writer, findOrphans, dead, uncertainEnds }: TidyUpDeps,
   client: Client,
-  writer: MessageWriter,
   channel: Channel,
-  findOrphans: UncertainCommits['findGivenUp'] | null,
-  dead: readonly DeadReplica[],
 ): Promise<{
   readonly ended: readonly SettledByStore[]
   readonly takenOver: number
@@ -192,12 +209,15 @@ async function tidyUp(
   for (const row of back) {
     writer.changeState(row, afterSettlement(row, { to: 'queued', dueAt: now, uncounted: true }, row.outdated))
   }
+  const ended = all.filter(row => row.finalAt !== null)
+  uncertainEnds.begin(ended, now)
   const [, [first]] = await Promise.all([writer.commit(), together(ask(client, OLDEST_DUE, channel))])
+  uncertainEnds.confirm(ended)
   const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
   const oldest: OldestDue = [codes ?? null, others ?? null]
   return {
     oldest,
-    ended: all.filter(row => row.finalAt !== null).map(settledAs),
+    ended: ended.map(settledAs),
     takenOver: ofDead.rows.length,
   }
 }

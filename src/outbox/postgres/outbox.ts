@@ -28,6 +28,7 @@ import { requireOwnSessions } from './sessions.ts'
 import { createSettle } from './settle.ts'
 import { readSummary } from './summary.ts'
 import { createUncertainCommits } from './uncertain-commits.ts'
+import { createUncertainEnds } from './uncertain-ends.ts'
 
 export interface PostgresOutboxOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -128,7 +129,15 @@ function createCalls(
   const writeReceipts = createWriteReceipts(shard + 1, unreported)
   const onTakeOver = (count: number) =>
     log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` })
-  const claim = createClaim({ payloadKeys, shard: shard + 2, unreported, heartbeats, uncertain, onTakeOver })
+  const claim = createClaim({
+    payloadKeys,
+    shard: shard + 2,
+    unreported,
+    uncertainEnds: createUncertainEnds(monotonic),
+    heartbeats,
+    uncertain,
+    onTakeOver,
+  })
   const prune = createPruning(settings.retentionDays)
 
   const shared = { max: MAX_MESSAGES_PER_COMMIT, againWithinMs: statementTimeoutMs, weight: () => 1 }

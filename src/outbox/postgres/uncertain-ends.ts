@@ -1,0 +1,47 @@
+import type { SettledByStore } from '../calls.ts'
+import { ask, type Client, type Statement } from './connect.ts'
+import type { Row } from './row.ts'
+
+/** Messages that a claim ended while nobody knows whether its commit holds: their ends are reported once it is known. */
+export interface UncertainEnds {
+  /** A commit that ends them is under way. @param at the time that it writes as their end, ms since the epoch. */
+  begin(rows: readonly Row[], at: number): void
+  /** The commit was confirmed. */
+  confirm(rows: readonly Row[]): void
+  /** Takes those that were ended all the same. */
+  take(client: Client): Promise<readonly SettledByStore[]>
+}
+
+/** A commit that is not seen within so long never happened, or some other replica has reported what it ended, ms. */
+const REMEMBERED_MS = 600_000
+
+/** @param monotonic ms, never set. */
+export function createUncertainEnds(monotonic: () => number): UncertainEnds {
+  const ends = new Map<string, { readonly at: number; readonly until: number }>()
+  return {
+    begin(rows, at) {
+      for (const { id } of rows) ends.set(id, { at, until: monotonic() + REMEMBERED_MS })
+    },
+    confirm(rows) {
+      for (const { id } of rows) ends.delete(id)
+    },
+    async take(client) {
+      const now = monotonic()
+      for (const [id, { until }] of ends) if (now > until) ends.delete(id)
+      if (ends.size === 0) return []
+      const { rows } = await ask(client, ENDED, [...ends.keys()])
+      return rows.flatMap(row => {
+        const { id, final_at, ...rest } = row as { id: string; final_at: number } & Omit<SettledByStore, 'id'>
+        // Whoever ended it at another time reports it.
+        const ours = ends.get(id)?.at === final_at
+        ends.delete(id)
+        return ours ? [{ id, ...rest }] : []
+      })
+    },
+  }
+}
+
+const ENDED: Statement = {
+  name: 'uncertain-ends',
+  text: 'SELECT id, state, channel, kind, final_at FROM courier_messages WHERE id = ANY($1::text[]) AND final_at IS NOT NULL',
+}
