@@ -67,6 +67,9 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   '•': '-',
   '·': '-',
   '×': 'x',
+  '℃': 'C',
+  '℉': 'F',
+  '°': 'deg',
   '\t': ' ',
 }
 

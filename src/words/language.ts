@@ -88,7 +88,7 @@ export function compileLanguage(
     smsVariants(name, scope) {
       const variants = sms.get(name)
       if (!variants) throw new Error(`${tag} has no words for SMS ${name}`)
-      return fillSms(variants, scope)
+      return fillSms(variants, scope, findKind('sms', name)?.purpose === 'alarm')
     },
   }
 }
@@ -207,9 +207,12 @@ function compileSms(
   })
 }
 
-function* fillSms(variants: readonly SmsVariant[], scope: Scope): Iterable<string> {
-  const validity = scope['validity']
-  const gsm7Scope = typeof validity === 'string' ? { ...scope, validity: transliterate(validity) } : scope
+/** @param isAlarm what a device reports may be written in plainer letters; a code or a name of a person may not. */
+function* fillSms(variants: readonly SmsVariant[], scope: Scope, isAlarm: boolean): Iterable<string> {
+  const plainer = Object.entries(scope).flatMap(([name, value]) =>
+    typeof value === 'string' && (isAlarm || name === 'validity') ? [[name, transliterate(value)]] : [],
+  )
+  const gsm7Scope: Scope = { ...scope, ...Object.fromEntries(plainer) }
   for (const { asWritten, inGsm7 } of variants) {
     yield asWritten(scope)
     yield inGsm7(gsm7Scope)

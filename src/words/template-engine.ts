@@ -57,6 +57,7 @@ export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<str
     ...(escape === 'html' && { outputEscape: 'escape' as const }),
   })
   liquid.registerFilter('autolink', { raw: true, handler: autolink })
+  liquid.registerFilter('truncate', shorten)
 
   const parse = (source: string) => guard(source, () => liquid.parse(source))
   const names = (templates: Template[], source: string) =>
@@ -135,4 +136,20 @@ function autolink(value: unknown): string {
     done = match.index + match[0].length
   }
   return (html + escapeHtml(text.slice(done))).replace(/\r\n?|\n/g, '<br>\n')
+}
+
+/**
+ * The beginning of a text, in whole words, with three dots. A number stays with its unit: `above -15...` is another thing than
+ * `above -15 °C`, so it is left out with what it belongs to.
+ * @param most how many characters it may have, the dots included
+ */
+function shorten(value: unknown, most: unknown = 50): string {
+  const text = typeof value === 'string' ? value : ''
+  const characters = Array.from(text)
+  const length = Number(most)
+  if (characters.length <= length) return text
+  const room = characters.slice(0, Math.max(0, length - 2)).join('')
+  const words = text.includes(' ') ? room.slice(0, Math.max(room.lastIndexOf(' '), 0)) : room.slice(0, -1)
+  const whole = words.replace(/(?:^|\s)[<>=≤≥]*[-+−]?\d[\d.,:]*$/u, '').trimEnd()
+  return whole === '' ? '' : `${whole}...`
 }

@@ -1,0 +1,35 @@
+import t from 'tap'
+import { countSegments } from '../../src/messages/sms-segments.ts'
+import { createEngine } from '../../src/words/template-engine.ts'
+import { messageOf, rendererFor } from './rendering.ts'
+
+const renderer = rendererFor()
+t.teardown(() => renderer.close())
+
+function textOf(params: Readonly<Record<string, string>>): string {
+  const outgoing = renderer.render(messageOf('sms', 'device-alert', { params }, { purpose: 'alarm' }))
+  if (outgoing.channel !== 'sms') throw new Error('it is an SMS')
+  return outgoing.text()
+}
+
+t.test('an alarm arrives with its value and unit, in one segment of plain letters', async t => {
+  const text = textOf({ device: '1144502133', condition: 'Temperature above -15 °C for 5 minutes' })
+  t.match(text, 'Temperature above -15 degC for 5 minutes')
+  t.strictSame(countSegments(text).encoding, 'GSM-7')
+  t.equal(countSegments(text).segments, 1)
+})
+
+t.test('words are shortened at a value, never inside one', async t => {
+  const shorten = (text: string, most: number) =>
+    createEngine('none').compile(`{{ text | truncate: ${most} }}`, new Set(['text']))({ text })
+  const text = 'Temperature above -15 °C for 5 minutes'
+  for (let most = 0; most < text.length; most += 1) {
+    const short = shorten(text, most)
+    t.ok(short.length <= most, `${most}: ${short}`)
+    t.notMatch(short, /\d\.\.\.$|-1\b|-\.\.\.$/, short)
+    if (short !== '') t.ok(text.startsWith(short.slice(0, -3)) && text[short.length - 3] === ' ', short)
+  }
+  t.equal(shorten(text, 24), 'Temperature above...')
+  t.equal(shorten(text, text.length), text)
+  t.equal(shorten('温度高于零下十五度持续五分钟', 10), '温度高于零下十...')
+})
