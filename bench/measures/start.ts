@@ -34,7 +34,7 @@ const CANDIDATES: readonly Candidate[] = [
   },
 ]
 /** From the first answered callback until the memory is read, ms: the service has calmed down by then. */
-const IDLE_AFTER_MS = 8000
+const IDLE_AFTER_MS = 5000
 
 type Started = Memory & { readonly seconds: number; readonly cpuMs: number }
 
