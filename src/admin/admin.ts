@@ -75,7 +75,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const { DATABASE_URL: store } = config
   if (store.kind === 'file' && outbox.backUp !== undefined) backupRoute(app, outbox.backUp, store.path)
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
-  const channels = delivery.status().map(({ channel }) => channel)
+  const channels = [...new Set(delivery.status().map(({ channel }) => channel))]
   await app.register(consoleRoutes, {
     queries: outbox.queries,
     actions: outbox.actions,

@@ -29,8 +29,12 @@ export interface AdaptiveLifo<E extends QueueEntry> {
    * @returns the older code of its group, taken out; the given one itself when a newer one of its group waits.
    */
   add(entry: E, waitingSince: number): E | undefined
-  /** Takes out the next to be sent. @param codesOnly nothing but a code may be. */
-  takeNext(now: number, codesOnly?: boolean): E | undefined
+  /**
+   * Takes out the next to be sent.
+   * @param codesOnly nothing but a code may be.
+   * @param mayBegin what it is not true of is passed over, and stays where it is.
+   */
+  takeNext(now: number, codesOnly?: boolean, mayBegin?: (entry: E) => boolean): E | undefined
   /** Takes out the code of this group, if it arrived before that moment, ms since the epoch; any unless given. */
   removeByGroup(groupKey: string, before?: number): E | undefined
   /** Takes out all that `when` is true of. */
@@ -84,8 +88,8 @@ export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
       classOf(entry).add(entry, waitingSince)
       return older
     },
-    takeNext: (now, codesOnly = false) =>
-      forget(codes.takeNext(now) ?? (codesOnly ? undefined : others.takeNext(now))),
+    takeNext: (now, codesOnly = false, mayBegin) =>
+      forget(codes.takeNext(now, mayBegin) ?? (codesOnly ? undefined : others.takeNext(now, mayBegin))),
     removeByGroup,
     removeWhere(when) {
       const removed = [...codes.removeWhere(when), ...others.removeWhere(when)]
@@ -105,7 +109,7 @@ export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
 /** Codes, or everything else. */
 interface PriorityClass<E> extends Pick<AdaptiveLifo<E & QueueEntry>, 'length' | 'longestWait'> {
   add(entry: E, waitingSince: number): void
-  takeNext(now: number): E | undefined
+  takeNext(now: number, mayBegin?: (entry: E) => boolean): E | undefined
   remove(entry: E): void
   removeWhere(when: (entry: E) => boolean): E[]
   removeLast(count: number, now: number): E[]
@@ -154,9 +158,13 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
         { entry, waitingSince },
       )
     },
-    takeNext(now) {
+    takeNext(now, mayBegin) {
       taken = isBacklog(now) ? taken + 1 : 0
-      return (taken % OLDEST_EVERY === 0 ? slots.shift() : slots.pop())?.entry
+      const isOldest = taken % OLDEST_EVERY === 0
+      if (mayBegin === undefined) return (isOldest ? slots.shift() : slots.pop())?.entry
+      const isNext = ({ entry }: Slot<E>): boolean => mayBegin(entry)
+      const at = isOldest ? slots.findIndex(isNext) : slots.findLastIndex(isNext)
+      return at < 0 ? undefined : slots.splice(at, 1)[0]?.entry
     },
     remove(entry) {
       const { arrivedAt } = entry.message

@@ -1,14 +1,17 @@
 import type { Emit } from '../events/events.ts'
+import type { Outgoing } from '../messages/message.ts'
 import { type Outbox, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
 import { MOST_AWAITING_REPLY, type Outcome } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type Attempts, type EndedAttempt, NOT_KNOWN_YET } from './attempt.ts'
+import { type AskCarrier, askRoute, type RouteEnd } from './ask-route.ts'
+import { type Attempts, NOT_KNOWN_YET } from './attempt.ts'
 import { isOurs } from './breaker.ts'
-import type { ChannelState, Job } from './channel-state.ts'
+import type { ChannelState, Job, RoutedJob } from './channel-state.ts'
 import type { AttemptEnd } from './limiter.ts'
 import type { Verdicts } from './port.ts'
 import { createRefusedRecipients } from './refused-recipients.ts'
 import { settlementOf } from './retry.ts'
+import { type Carrier, unrenderable } from './route.ts'
 
 export interface AttemptRunnerOptions {
   readonly outbox: Pick<Outbox, 'beginAttempt'>
@@ -38,22 +41,57 @@ export interface AttemptSteps {
  */
 export const REPLY_PATIENCE_MS = 20_000
 
+/** A message that comes back from a carrier that is left alone does not come again together with all others, ms. */
+const RETURN_SPREAD_MS = 1000
+
 /**
- * Runs one attempt from its place in the limiter to its settlement.
+ * Runs one attempt of a message, from its place in a carrier's limiter to its settlement.
  * @returns what runs it; resolves when the attempt is settled.
  */
 export function createAttemptRunner(
   options: AttemptRunnerOptions,
   steps: AttemptSteps,
-): (channel: ChannelState, job: Job) => Promise<void> {
-  const { clock, emit, verdicts, replyPatienceMs = REPLY_PATIENCE_MS } = options
+): (channel: ChannelState, job: RoutedJob) => Promise<void> {
+  const { clock, emit, random, stopping, verdicts, replyPatienceMs = REPLY_PATIENCE_MS } = options
   const refusedRecipients = createRefusedRecipients()
 
-  async function settleAttempt(channel: ChannelState, job: Job, ended: EndedAttempt, tookMs: number) {
-    const { message, attempts } = job
-    const provider = channel.provider.name
-    emit({ type: 'attempt', message, provider, outcome: ended.outcome, attempts, tookMs })
-    const settlement = settlementFor(options, channel, job, ended)
+  function createAsk(channel: ChannelState, job: RoutedJob, outgoing: Outgoing): AskCarrier {
+    return async (carrier, copies) => {
+      const { provider } = carrier
+      const startedAt = clock.now()
+      const place = occupyPlace(channel, carrier, clock, replyPatienceMs, steps.run)
+      if (!(await markBegun(options, job, copies.isExpected ? undefined : provider.name))) {
+        place.release({ is: 'void' })
+        carrier.breaker.withdraw(startedAt)
+        return null
+      }
+      const sent = await options.attempts.send(provider, outgoing, { ...job, ...copies }, place.awaitReply)
+      const outcome = refusedRecipients.judge(provider.name, sent.outcome, job.message.recipient)
+      const now = clock.now()
+      const tookMs = now - startedAt
+      place.release(limiterEnd(outcome))
+      channel.recordDuration(Math.min(tookMs, replyPatienceMs))
+      steps.giveBackSurplus(channel)
+      recordInBreaker(channel, carrier, outcome, startedAt, now, emit)
+      reportAttempt(job, provider.name, outcome, tookMs)
+      return { ...sent, outcome }
+    }
+  }
+
+  function reportAttempt(
+    { message, attempts }: RoutedJob,
+    provider: string,
+    outcome: Outcome,
+    tookMs: number,
+  ): void {
+    emit({ type: 'attempt', message, provider, outcome, attempts, tookMs })
+  }
+
+  async function settleAttempt(channel: ChannelState, job: RoutedJob, ended: RouteEnd) {
+    const { message } = job
+    if (ended.carrier === undefined)
+      reportAttempt(job, (job.carriers[0] ?? channel.carriers[0])?.provider.name ?? '', ended.outcome, 0)
+    const settlement = settlementFor(options, job, ended)
     // A verdict of the provider may be answered before it is settled: the message itself is committed already, and
     // a crash in between makes it ambiguous, which is what it then is.
     if (settlement.to === 'final')
@@ -64,23 +102,32 @@ export function createAttemptRunner(
   }
 
   return async (channel, job) => {
-    const startedAt = clock.now()
-    const place = occupyPlace(channel, clock, replyPatienceMs, steps.run)
-    if (!(await markBegun(options, job))) {
-      place.release({ is: 'void' })
-      channel.breaker.withdraw(startedAt)
-      return steps.giveBack(channel, job, clock.now())
+    const outgoing = job.outgoing ?? renderOr(channel, job)
+    if ('ended' in outgoing) return settleAttempt(channel, job, outgoing.ended)
+    const { route } = channel
+    const ask = createAsk(channel, job, outgoing)
+    const ended = await askRoute({ job, outgoing, route, now: clock.now, stopping }, ask)
+    if (ended === 'spent')
+      return steps.settle(channel, job, { to: 'final', state: 'unknown', answer: null }, false)
+    if (ended === null) return steps.giveBack(channel, job, clock.now())
+    if ('restsUntil' in ended)
+      return steps.giveBack(channel, job, ended.restsUntil + Math.round(random() * RETURN_SPREAD_MS))
+    await settleAttempt(channel, job, ended)
+  }
+
+  /** The message as its provider gets it; `ended` when it cannot be put into words. */
+  function renderOr(
+    { render, carriers }: ChannelState,
+    { message, ambiguous }: RoutedJob,
+  ): Outgoing | { readonly ended: RouteEnd } {
+    try {
+      return render(message)
+    } catch (error) {
+      const outcome = { is: 'retry', whose: 'ours', ...unrenderable(error) } as const
+      const provider = carriers[0]?.provider.name ?? ''
+      const record = { at: clock.now(), tookMs: 0, provider, outcome: 'retry', ...unrenderable(error) }
+      return { ended: { outcome, ambiguous, records: [record], carrier: undefined } }
     }
-    const sent = await options.attempts.send(channel, job, place.awaitReply)
-    const now = clock.now()
-    const outcome = refusedRecipients.judge(channel.provider.name, sent.outcome, job.message.recipient)
-    const ended = { ...sent, outcome }
-    place.release(limiterEnd(outcome))
-    if (outcome.is !== 'retry' || outcome.code !== 'RENDER')
-      channel.recordDuration(Math.min(now - startedAt, replyPatienceMs))
-    steps.giveBackSurplus(channel)
-    recordInBreaker(channel, outcome, startedAt, now, emit)
-    await settleAttempt(channel, job, ended, now - startedAt)
   }
 }
 
@@ -99,8 +146,13 @@ export function limiterEnd(outcome: Outcome): AttemptEnd {
 }
 
 /** A place of the limiter. It is given back when the attempt ends, or when its final reply takes too long. */
-function occupyPlace(channel: ChannelState, clock: Clock, patienceMs: number, run: AttemptSteps['run']) {
-  const { limiter } = channel
+function occupyPlace(
+  channel: ChannelState,
+  { limiter }: Carrier,
+  clock: Clock,
+  patienceMs: number,
+  run: AttemptSteps['run'],
+) {
   const place = limiter.begin(clock.now())
   let isCounted = true
   let timer: NodeJS.Timeout | undefined
@@ -128,11 +180,16 @@ function occupyPlace(channel: ChannelState, clock: Clock, patienceMs: number, ru
 
 /**
  * Notes in the store that the attempt begins, so that after a crash it is known which messages may have been sent.
+ * @param provider whom it goes to, when that is not the first of its route.
  * @returns false when that could not be noted: then nothing may be sent.
  */
-async function markBegun({ outbox, emit }: AttemptRunnerOptions, { message, lease }: Job): Promise<boolean> {
+async function markBegun(
+  { outbox, emit }: AttemptRunnerOptions,
+  { message, lease }: Job,
+  provider: string | undefined,
+): Promise<boolean> {
   try {
-    const marked = outbox.beginAttempt(message.id, lease)
+    const marked = outbox.beginAttempt(message.id, lease, provider)
     if (marked !== undefined) await marked
     return true
   } catch (error) {
@@ -142,15 +199,15 @@ async function markBegun({ outbox, emit }: AttemptRunnerOptions, { message, leas
   }
 }
 
-/** Tells a channel's breaker what became of an attempt, and reports when that opened or closed it. */
+/** Tells a carrier's breaker what became of an attempt, and reports when that opened or closed it. */
 function recordInBreaker(
   channel: ChannelState,
+  { breaker, provider, limiter }: Carrier,
   outcome: Outcome,
   startedAt: number,
   now: number,
   emit: Emit,
 ): void {
-  const { breaker, provider, limiter } = channel
   // A provider that refuses one more, and takes those that are under way, is not down.
   if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0)
     return breaker.withdraw(startedAt)
@@ -168,16 +225,15 @@ function recordInBreaker(
 
 function settlementFor(
   { clock, random, stopping, repeatPausesMs }: AttemptRunnerOptions,
-  { provider }: ChannelState,
   { message, attempts }: Job,
-  { outcome, ambiguous, records }: EndedAttempt,
+  { outcome, ambiguous, records, carrier }: RouteEnd,
 ): Settlement {
   const now = clock.now()
   // Stopped by us before anything was written: it never began.
   if (stopping() && outcome.is === 'retry' && outcome.untouched === true)
     return { to: 'queued', dueAt: now, uncounted: true }
   const { channel, purpose, expiresAt } = message
-  const canBeLookedUp = provider.lookUp !== undefined
+  const canBeLookedUp = carrier?.provider.lookUp !== undefined
   const attempted = { channel, purpose, expiresAt, attempts, ambiguous, canBeLookedUp }
   return settlementOf(outcome, attempted, now, random, records, repeatPausesMs)
 }

@@ -5,9 +5,10 @@ import type { LookUp, Outcome, Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import { wellFormed } from '../runtime/well-formed.ts'
-import type { ChannelSpec, Job } from './channel-state.ts'
+import type { Job } from './channel-state.ts'
 import { redactReply, type SentMessage } from './redact.ts'
 import { MAX_COPIES } from './retry.ts'
+import { whyUnfit } from './route.ts'
 
 /** One attempt's end: its outcome, and what was learned on the way. */
 export interface EndedAttempt {
@@ -24,11 +25,17 @@ export type AwaitingReply = NonNullable<Parameters<Provider['send']>[2]>
 /** Hands messages to providers. */
 export interface Attempts {
   /**
-   * Tries once; whatever goes wrong becomes an outcome. A message that may have been sent before is asked for first,
-   * where its provider can be asked.
+   * Tries one provider once; whatever goes wrong becomes an outcome. A message that may have been sent before is asked for
+   * first, where the provider can be asked.
+   * @param copy `ambiguous`: how many copies may have been sent; `isHere`: the latest of them by this provider.
    * @param onAwaitingReply called once the message is with the provider and only its final reply is missing.
    */
-  send(channel: ChannelSpec, job: Job, onAwaitingReply: AwaitingReply): Promise<EndedAttempt>
+  send(
+    provider: Provider,
+    outgoing: Outgoing,
+    copy: Pick<Job, 'message' | 'ambiguous'> & { readonly isHere: boolean },
+    onAwaitingReply: AwaitingReply,
+  ): Promise<EndedAttempt>
   /** Aborts those that run. */
   abort(): void
 }
@@ -83,9 +90,8 @@ export function createAttempts(options: {
     emit({ type: 'fault', error: error instanceof Error ? error : new Error('unknown fault') })
   }
 
-  async function lookUp(provider: Provider, outgoing: Outgoing, job: Job): Promise<LookUp> {
+  async function lookUp(provider: Provider, outgoing: Outgoing, since: number): Promise<LookUp> {
     try {
-      const since = job.message.arrivedAt
       const none: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
       return (
         (await callWithin(
@@ -113,29 +119,21 @@ export function createAttempts(options: {
   }
 
   return {
-    async send({ provider, render }, job, onAwaitingReply) {
-      const { message } = job
-      let outgoing: Outgoing | undefined
+    async send(provider, outgoing, { message, isHere, ambiguous: copies }, onAwaitingReply) {
       const timeline = createTimeline(provider.name, () => sentMessage(message, outgoing), clock)
-      const startedAt = clock.now()
-      let unfit: string | null
-      try {
-        outgoing = job.outgoing ?? render(message)
-        unfit = provider.fits?.(outgoing) ?? null
-      } catch (error) {
-        const reply = `cannot be rendered: ${error instanceof Error ? error.name : 'unknown fault'}; look at the templates`
-        return timeline.end({ is: 'retry', whose: 'ours', code: 'RENDER', reply }, startedAt, job.ambiguous)
-      }
-      let { ambiguous } = job
-      if (ambiguous > 0 && provider.lookUp !== undefined) {
-        const found = await lookUp(provider, outgoing, job)
-        timeline.add('looked-up', found.is, found.reply, startedAt)
+      let ambiguous = copies
+      if (isHere && provider.lookUp !== undefined) {
+        const askedAt = clock.now()
+        const found = await lookUp(provider, outgoing, message.arrivedAt)
+        timeline.add('looked-up', found.is, found.reply, askedAt)
         const outcome = outcomeOfLookUp(found, ambiguous >= MAX_COPIES[message.channel])
         if (outcome !== null) return timeline.end(outcome, clock.now(), ambiguous)
         if (found.is === 'absent') ambiguous = 0
+        const why = whyUnfit(provider, outgoing)
+        if (why !== null)
+          return timeline.end({ is: 'retry', whose: 'ours', ...why, untouched: true }, clock.now(), ambiguous)
       }
       const sendingAt = clock.now()
-      if (unfit !== null) return timeline.end(noCarrierFits(unfit), sendingAt, ambiguous)
       return timeline.end(await sendOnce(provider, outgoing, onAwaitingReply), sendingAt, ambiguous)
     },
     abort() {
@@ -145,19 +143,14 @@ export function createAttempts(options: {
 }
 
 /** What its provider may say of a message. A mail's finished text is its words and ours, which everybody may read. */
-function sentMessage({ content, recipient }: NewMessage, outgoing: Outgoing | undefined): SentMessage {
-  if (outgoing?.channel !== 'sms') return { ...content, recipient }
+function sentMessage({ content, recipient }: NewMessage, outgoing: Outgoing): SentMessage {
+  if (outgoing.channel !== 'sms') return { ...content, recipient }
   try {
     return { ...content, recipient, text: outgoing.text() }
   } catch {
     // There are no words for it: it was sent as a template, and no text came into being.
     return { ...content, recipient }
   }
-}
-
-/** The outcome for a message that no provider can send as things are. */
-function noCarrierFits(why: string): Outcome {
-  return { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: why, untouched: true }
 }
 
 /** What a look-up settles; null: the message is to be sent. @param isLastCopy no further copy may go out. */

@@ -1,9 +1,7 @@
-import type { NewMessage, Outgoing, Purpose } from '../messages/message.ts'
+import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { Lease } from '../outbox/outbox.ts'
-import type { Provider } from '../providers/provider.ts'
 import { type AdaptiveLifo, createAdaptiveLifo } from './adaptive-lifo.ts'
-import type { Breaker } from './breaker.ts'
-import type { Limiter } from './limiter.ts'
+import { type Carrier, type CarrierPool, hasPlace, poolCarriers, type Route } from './route.ts'
 
 /** A claimed message in memory, before or during its attempt. */
 export interface Job {
@@ -13,22 +11,32 @@ export interface Job {
   readonly attempts: number
   /** How many copies of it may have been sent. */
   readonly ambiguous: number
+  /** See ClaimedMessage. */
+  readonly ambiguousAt?: string
   readonly groupKey?: string
   /** The finished bytes, while the message is fresh; a claimed one is rendered again. */
   readonly outgoing?: Outgoing
 }
 
+/** A job that waits or is under way. */
+export interface RoutedJob extends Job {
+  /** The carriers that an attempt may ask, in order; after an ambiguous one, that carrier is the first. */
+  readonly carriers: readonly Carrier[]
+}
+
 /** The parts that serve one channel. */
 export interface ChannelSpec {
-  readonly provider: Provider
+  readonly channel: Channel
+  /** At least one. */
+  readonly carriers: readonly Carrier[]
+  readonly route: Route
   readonly render: (message: NewMessage) => Outgoing
-  readonly breaker: Breaker
-  readonly limiter: Limiter
 }
 
 /** All that the scheduler knows of one channel: what waits in memory, what is in flight, and what the store has. */
 export interface ChannelState extends ChannelSpec {
-  readonly queue: AdaptiveLifo<Job>
+  readonly pool: CarrierPool
+  readonly queue: AdaptiveLifo<RoutedJob>
   /** Places kept for messages that are about to be accepted. */
   reserved: number
   /** Attempts that have waited for their final reply for so long that they count against no limit any more. */
@@ -58,10 +66,15 @@ export interface ChannelState extends ChannelSpec {
   freePlaces(purpose: Purpose, now: number): number
   /** Whether a message that is accepted now begins at once. */
   beginsAtOnce(now: number): boolean
-  /** Takes out the next to be sent; nothing but a code while codes wait in the store and the breaker is closed. */
-  takeNext(now: number): Job | undefined
+  /** Finds the carriers for a job. */
+  routeJob(job: Job): RoutedJob
+  /**
+   * Takes out the next to be sent that has a place with its carrier; nothing but a code while codes wait in the store and
+   * no circuit is open.
+   */
+  takeNext(now: number): RoutedJob | undefined
   /** Takes out what waits beyond the capacity: what would be sent last. */
-  removeSurplus(now: number): readonly Job[]
+  removeSurplus(now: number): readonly RoutedJob[]
   /** Learns how long an attempt took, ms. */
   recordDuration(tookMs: number): void
 }
@@ -76,11 +89,11 @@ const MOST_WAITING = 256
 const LATEST = 0.2
 
 export function createChannelState(spec: ChannelSpec): ChannelState {
-  const { limiter, breaker } = spec
-  const queue = createAdaptiveLifo<Job>()
+  const pool = poolCarriers(spec.carriers)
+  const queue = createAdaptiveLifo<RoutedJob>()
   let paceMs: number | undefined
 
-  const limit = (now: number): number => Math.max(1, limiter.limit(now))
+  const limit = (now: number): number => Math.max(1, pool.limit(now))
 
   /** How many may wait. Nothing is known of a provider at first: it is taken for a quick one. */
   function waitingPlaces(now: number): number {
@@ -92,6 +105,7 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
 
   const state: ChannelState = {
     ...spec,
+    pool,
     queue,
     reserved: 0,
     awaitingReply: 0,
@@ -107,12 +121,24 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
     reservedForCodes: now => Math.ceil(state.capacity(now) / 4),
     freePlaces: (purpose, now) =>
       state.capacity(now) -
-      limiter.inFlight -
+      pool.inFlight -
       state.reserved -
       (purpose === 'code' ? queue.codes : queue.length),
-    beginsAtOnce: now => queue.length === 0 && limiter.inFlight + state.reserved < limiter.limit(now),
+    beginsAtOnce: now => queue.length === 0 && pool.inFlight + state.reserved < pool.limit(now),
+    routeJob(job) {
+      const usual = spec.route(job.message)
+      // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
+      const before =
+        job.ambiguous === 0 || spec.channel === 'email'
+          ? undefined
+          : spec.carriers.find(({ provider }) => provider.name === job.ambiguousAt)
+      if (before === undefined) return { ...job, carriers: usual }
+      return { ...job, carriers: [before, ...usual.filter(each => each !== before)] }
+    },
     takeNext(now) {
-      return queue.takeNext(now, state.codesInStore > 0 && breaker.state(now) === 'closed')
+      const codesOnly = state.codesInStore > 0 && pool.breakerState(now) === 'closed'
+      const mayBegin = ({ carriers }: RoutedJob) => hasPlace(carriers, now)
+      return queue.takeNext(now, codesOnly, spec.carriers.length === 1 ? undefined : mayBegin)
     },
     removeSurplus(now) {
       const surplus = queue.length - waitingPlaces(now)

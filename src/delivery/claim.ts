@@ -50,7 +50,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     clearTimeout(channel.claimTimer)
     const limit = Math.max(places, 1)
     const notBefore = places === 0 ? channel.claimedAt + PEEK_MS : 0
-    const until = Math.max(notBefore, channel.breaker.openUntil() ?? 0, channel.limiter.pausedUntil(now) ?? 0)
+    const until = Math.max(notBefore, channel.pool.openUntil() ?? 0, channel.pool.pausedUntil(now) ?? 0)
     const dueAt = channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, until)
     if (channel.dueAt !== null && dueAt <= now) {
       channel.claiming = true
@@ -72,7 +72,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     channel.claimedAt = clock.now()
     const codes = channel.codesInStore
     try {
-      const { messages, settled, nextDueAt } = await outbox.claim(channel.provider.channel, limit, leaseMs)
+      const { messages, settled, nextDueAt } = await outbox.claim(channel.channel, limit, leaseMs)
       reportEnded(settled, options)
       const now = clock.now()
       const again = messages.length === limit ? now : nextDueAt
@@ -118,15 +118,15 @@ export function reportEnded(
 }
 
 /** Whether a code that has become due in the store, such as a retry, may wait behind others that fill memory. */
-function mayHideCode({ breaker, queue, dueAt }: ChannelState, now: number): boolean {
-  return dueAt !== null && queue.length > queue.codes && breaker.state(now) === 'closed'
+function mayHideCode({ pool, queue, dueAt }: ChannelState, now: number): boolean {
+  return dueAt !== null && queue.length > queue.codes && pool.breakerState(now) === 'closed'
 }
 
 /** How many to claim now. */
 function claimable(channel: ChannelState, now: number): number {
-  const { breaker, limiter } = channel
-  const idle = Math.max(0, channel.limit(now) - limiter.inFlight - channel.reserved - channel.queue.length)
-  switch (breaker.state(now)) {
+  const { pool } = channel
+  const idle = Math.max(0, channel.limit(now) - pool.inFlight - channel.reserved - channel.queue.length)
+  switch (pool.breakerState(now)) {
     // While one message tries the provider nothing else is taken: it would only be given back.
     case 'half-open':
       return 0
@@ -142,6 +142,6 @@ function claimable(channel: ChannelState, now: number): number {
   }
 }
 
-function jobOf({ lease, attempts, ambiguous, groupKey, ...message }: ClaimedMessage): Job {
-  return { message, lease, attempts, ambiguous, groupKey }
+function jobOf({ lease, attempts, ambiguous, ambiguousAt, groupKey, ...message }: ClaimedMessage): Job {
+  return { message, lease, attempts, ambiguous, ambiguousAt, groupKey }
 }

@@ -7,7 +7,7 @@ import { type ChannelSpec, type ChannelState, createChannelState, type Job } fro
 import { createClaims } from './claim.ts'
 import { createDisabledChannels } from './disabled-channels.ts'
 import { createInFlight } from './in-flight.ts'
-import type { Delivery, Verdicts } from './port.ts'
+import type { ChannelStatus, Delivery, Verdicts } from './port.ts'
 import { createScheduler } from './scheduler.ts'
 import { createSettler } from './settle.ts'
 
@@ -44,7 +44,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { clock, channels, stateOf, claims, scheduler } = parts
   return {
     ...createHandover(parts),
-    isCircuitOpen: channel => stateOf(channel).breaker.state() !== 'closed',
+    isCircuitOpen: channel => stateOf(channel).pool.breakerState() !== 'closed',
     wake(channel, code) {
       const state = stateOf(channel)
       if (code !== undefined) {
@@ -54,7 +54,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       state.dueAt = clock.now()
       claims.schedule(state)
     },
-    status: () => [...channels.values()].map(state => statusOf(state, clock.now())),
+    status: () => [...channels.values()].flatMap(state => statusOf(state, clock.now())),
     ...createLifecycle(parts),
   }
 }
@@ -62,7 +62,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 function wireParts(options: DeliveryOptions) {
   const { clock, emit } = options
   const channels = new Map<Channel, ChannelState>()
-  for (const spec of options.channels) channels.set(spec.provider.channel, createChannelState(spec))
+  for (const spec of options.channels) channels.set(spec.channel, createChannelState(spec))
   const run = { stopping: false }
   const inFlight = createInFlight(() => [...channels.values()].every(channel => channel.reserved === 0))
   const attempts = createAttempts({ limitMs: options.attemptLimitMs, clock, emit })
@@ -109,10 +109,10 @@ function createHandover(parts: Parts): Pick<Delivery, 'reserve' | 'unreserve' | 
   return {
     reserve(channel, purpose) {
       const state = channels.get(channel)
-      if (state === undefined || paused() || state.breaker.state() !== 'closed') return undefined
+      if (state === undefined || paused() || state.pool.breakerState() !== 'closed') return undefined
       const now = clock.now()
       // While the provider asked for a pause, a message is better left to the store, where people can see and cancel it.
-      if (state.limiter.pausedUntil(now) !== null) return undefined
+      if (state.pool.pausedUntil(now) !== null) return undefined
       if (!hasPlace(state, purpose === 'code', now)) return undefined
       const begins = state.beginsAtOnce(now)
       const lease = { token: parts.leaseToken(), until: now + parts.leaseMs, begins }
@@ -188,20 +188,24 @@ function hasPlace(state: ChannelState, isCode: boolean, now: number): boolean {
   return state.freePlaces('alarm', now) > state.reservedForCodes(now)
 }
 
-function statusOf({ provider, limiter, queue, breaker, awaitingReply }: ChannelState, now: number) {
-  const { limit, reason, why } = limiter.status(now)
-  return {
-    channel: provider.channel,
-    provider: provider.name,
-    inFlight: limiter.inFlight + awaitingReply,
-    awaitingReply,
-    waiting: queue.length,
-    limit,
-    limitReason: reason,
-    limitWhy: why,
-    breaker: breaker.state(),
-    breakerUntil: breaker.openUntil(),
-  }
+/** One for each carrier; what waits, and is not counted any more, is the channel's, and stands with the first. */
+function statusOf({ channel, carriers, queue, awaitingReply }: ChannelState, now: number): ChannelStatus[] {
+  return carriers.map(({ provider, limiter, breaker }, at) => {
+    const { limit, reason, why } = limiter.status(now)
+    const late = at === 0 ? awaitingReply : 0
+    return {
+      channel,
+      provider: provider.name,
+      inFlight: limiter.inFlight + late,
+      awaitingReply: late,
+      waiting: at === 0 ? queue.length : 0,
+      limit,
+      limitReason: reason,
+      limitWhy: why,
+      breaker: breaker.state(),
+      breakerUntil: breaker.openUntil(),
+    }
+  })
 }
 
 /**

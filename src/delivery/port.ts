@@ -38,6 +38,7 @@ export interface Delivery {
   stop(graceMs: number, abortMs: number): Promise<void>
 }
 
+/** How a channel does with one of its providers. */
 export interface ChannelStatus {
   readonly channel: Channel
   readonly provider: string

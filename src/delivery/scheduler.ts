@@ -3,7 +3,6 @@ import { type AttemptRunnerOptions, createAttemptRunner } from './attempt-runner
 import type { ChannelState, Job } from './channel-state.ts'
 import { expectDue } from './claim.ts'
 import type { InFlight } from './in-flight.ts'
-import { MAX_COPIES } from './retry.ts'
 import type { Settler } from './settle.ts'
 
 /** Begins attempts while there are places for them, and settles what they come to. */
@@ -34,11 +33,8 @@ export interface SchedulerOptions extends AttemptRunnerOptions {
   readonly claim: (channel: ChannelState) => void
 }
 
-/** A message that comes back from an open breaker does not come again together with all others, ms. */
-const RETURN_SPREAD_MS = 1000
-
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { outbox, clock, random, settler, inFlight, stopping } = options
+  const { outbox, clock, settler, inFlight, stopping } = options
   const isHeld = (lease: Lease): boolean => outbox.sharedLeases?.isHeld(lease) ?? true
   const endings = createEndings(options, isHeld, work)
   const runAttempt = createAttemptRunner(options, { run, ...endings })
@@ -49,19 +45,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function run(channel: ChannelState): void {
-    const { limiter, breaker } = channel
+    const { pool } = channel
     noticePause(channel, clock.now())
     while (!stopping() && !settler.isBehind()) {
       const now = clock.now()
-      if (limiter.inFlight >= limiter.limit(now)) break
+      if (pool.inFlight >= pool.limit(now)) break
       const job = channel.takeNext(now)
       if (job === undefined) break
-      if (endings.endIfOver(channel, job, now)) continue
-      if (breaker.allows(now)) work(channel, runAttempt(channel, job))
-      else {
-        const until = Math.max(breaker.openUntil() ?? now, now)
-        endings.giveBack(channel, job, until + Math.round(random() * RETURN_SPREAD_MS))
-      }
+      if (!endings.endIfOver(channel, job, now)) work(channel, runAttempt(channel, job))
     }
     resumeWhenLimitRises(channel)
     options.claim(channel)
@@ -70,7 +61,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   /** After a pause nothing is in flight whose end would begin the next one. */
   function resumeWhenLimitRises(channel: ChannelState): void {
     const now = clock.now()
-    const at = channel.limiter.risesAt(now)
+    const at = channel.pool.risesAt(now)
     clearTimeout(channel.riseTimer)
     if (at !== null) channel.riseTimer = setTimeout(() => run(channel), Math.max(at - now, 1)).unref()
   }
@@ -80,7 +71,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     add(channel, job) {
       // A retry waits since now: it was not due before.
       const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
-      endings.supersede(channel, channel.queue.add(job, waitingSince))
+      endings.supersede(channel, channel.queue.add(channel.routeJob(job), waitingSince))
     },
     ...endings,
     isHeld,
@@ -89,7 +80,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
 /** Nothing is claimed during a pause: what has become due since may be codes, which come before all that waits here. */
 function noticePause(channel: ChannelState, now: number): void {
-  const isPaused = channel.limiter.pausedUntil(now) !== null
+  const isPaused = channel.pool.pausedUntil(now) !== null
   const isDue = channel.claiming || (channel.dueAt !== null && channel.dueAt <= now)
   if (channel.wasPaused && !isPaused && isDue) {
     channel.dueAt = now
@@ -137,10 +128,9 @@ function createEndings(
     giveBack,
     /** Ends or gives back what no attempt may be made of any more. @returns whether it did. */
     endIfOver(channel: ChannelState, job: Job, now: number): boolean {
-      if (isOver(job, now)) putBack(channel, job, now)
-      else if (isSpent(channel, job)) end(channel, job, { to: 'final', state: 'unknown', answer: null })
-      else return false
-      return true
+      const isEnding = isOver(job, now)
+      if (isEnding) putBack(channel, job, now)
+      return isEnding
     },
     supersede(channel: ChannelState, job: Job | undefined): void {
       if (job !== undefined) end(channel, job, { to: 'final', state: 'superseded', answer: null })
@@ -158,9 +148,4 @@ function createEndings(
       for (const job of channel.queue.removeWhere(each => isOver(each, now))) putBack(channel, job, now)
     },
   }
-}
-
-/** So many copies may have been sent that none may follow, and nobody can be asked. */
-function isSpent({ provider }: ChannelState, { message, ambiguous }: Job): boolean {
-  return ambiguous >= MAX_COPIES[message.channel] && provider.lookUp === undefined
 }

@@ -113,6 +113,8 @@ export interface ClaimedMessage extends NewMessage {
   readonly attempts: number
   /** How many copies of it may have been sent. */
   readonly ambiguous: number
+  /** The provider that may have sent the latest copy; empty when only a process knew that died. Absent without one. */
+  readonly ambiguousAt?: string
   readonly groupKey?: string
 }
 
@@ -122,7 +124,10 @@ export interface AttemptRecord {
   readonly at: number
   readonly tookMs: number
   readonly provider: string
-  /** `sent`, `rejected`, `retry`, `ambiguous`, and for what never was an attempt: `lease-lost`, `released`, `cancelled`. */
+  /**
+   * `sent`, `rejected`, `retry`, `limit`, `ambiguous`, and for what never was an attempt: `skipped`, `lease-lost`,
+   * `released`, `cancelled`.
+   */
   readonly outcome: string
   /** SMTP or provider's code, or a reason of ours. */
   readonly code: string
@@ -203,9 +208,10 @@ export interface Outbox {
    * Notes that the attempt of a message begins, before its first byte leaves. A process that dies may have sent it from
    * then on; a message that was claimed and never begun was surely not sent. Survives the process, and a power cut only
    * by being taken for begun. Returns nothing when it was noted at once.
+   * @param provider whom it goes to, when that is not the first whom its route leads to; at most 32 octets of ASCII.
    * @throws StoreUnavailable: the attempt must not begin.
    */
-  beginAttempt(id: string, lease: Lease): Promise<void> | void
+  beginAttempt(id: string, lease: Lease, provider?: string): Promise<void> | void
   /**
    * Writes the end of an attempt, if `lease` is still the current one. Content and recipient are gone from the row
    * with its final state; charges of a message that was not sent (expired, superseded, refused) are given back.

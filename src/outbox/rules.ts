@@ -57,11 +57,25 @@ export function isLive(state: State): state is LiveState {
 /** How many lines of a timeline are kept; the oldest go first. */
 export const TIMELINE_LINES = 20
 
+/** The line that says where the latest copy may have gone is kept, however many follow it. */
 export function appendToTimeline(
   timeline: readonly AttemptRecord[],
   records: readonly AttemptRecord[],
 ): readonly AttemptRecord[] {
-  return records.length === 0 ? timeline : [...timeline, ...records].slice(-TIMELINE_LINES)
+  const all = [...timeline, ...records]
+  if (records.length === 0 || all.length <= TIMELINE_LINES) return all
+  const latest = all.slice(-TIMELINE_LINES)
+  const copy = all.findLast(mayHaveSent)
+  return copy === undefined || latest.includes(copy) ? latest : [copy, ...latest.slice(1)]
+}
+
+function mayHaveSent({ outcome }: AttemptRecord): boolean {
+  return outcome === 'ambiguous' || outcome === 'lease-lost'
+}
+
+/** The provider that may have sent the latest copy of a message; empty when only a process knew that died. */
+export function providerOfCopy(timeline: readonly AttemptRecord[]): string {
+  return timeline.findLast(mayHaveSent)?.provider ?? ''
 }
 
 /** The outcomes that a store writes into a timeline itself, of what never was an attempt. */
@@ -74,8 +88,13 @@ const STORE_RECORDS = {
 } as const
 
 /** A line of a timeline about what happened in the store. @param at ms since the epoch. */
-export function storeRecord(event: keyof typeof STORE_RECORDS, at: number): AttemptRecord {
-  return { at, tookMs: 0, provider: '', ...STORE_RECORDS[event] }
+export function storeRecord(event: keyof typeof STORE_RECORDS, at: number, provider = ''): AttemptRecord {
+  return { at, tookMs: 0, provider, ...STORE_RECORDS[event] }
+}
+
+/** The line about a message whose lease was lost. @param provider whom its attempt went to, as far as was noted. */
+export function lostLeaseRecord(begun: boolean, provider: string | null, at: number): AttemptRecord {
+  return begun ? storeRecord('lease-lost', at, provider ?? '') : storeRecord('not-begun', at)
 }
 
 /** Codes before everything else: somebody waits in front of a page. */

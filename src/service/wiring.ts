@@ -19,6 +19,7 @@ import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { createSources } from '../callback/source-networks.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
 import { createBreaker } from '../delivery/breaker.ts'
+import type { ChannelSpec } from '../delivery/channel-state.ts'
 import { createDelivery } from '../delivery/delivery.ts'
 import { createLimiter } from '../delivery/limiter.ts'
 import { createVerdictPoller } from '../delivery/poll-verdict.ts'
@@ -27,6 +28,7 @@ import { createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
+import type { Channel } from '../messages/message.ts'
 import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
@@ -85,6 +87,7 @@ export interface ServiceParts {
   close(): Promise<void>
 }
 
+const CHANNELS: readonly Channel[] = ['email', 'sms']
 /** The time that an attempt may take beyond its provider's own limits, ms: a busy process notices them late. */
 const ATTEMPT_SPARE_MS = 10_000
 /** The time that a claimed message may wait for its attempt, ms. */
@@ -211,22 +214,35 @@ function renderFitting(renderer: Renderer, providers: readonly Provider[]): Rend
 }
 
 function wireDelivery(common: Common, providers: readonly Provider[]): Delivery {
-  const { config, limits, random, renderer, outbox } = common
+  const { config, limits, outbox } = common
   const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
   const owner = randomBytes(8).toString('hex')
   return createDelivery({
     ...common,
-    channels: providers.map(provider => ({
-      provider,
-      render: renderer.render,
-      breaker: createBreaker({ random }),
-      limiter: (common.createLimiter ?? createLimiter)({ most: provider.concurrency }),
-    })),
+    channels: CHANNELS.map(channel => wireChannel(channel, common, providers)).filter(
+      ({ carriers }) => carriers.length > 0,
+    ),
     leaseMs: attemptLimitMs + LEASE_SPARE_MS,
     attemptLimitMs,
     pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
     leaseToken: outbox.sharedLeases?.newLeaseToken ?? createLeaseTokens(() => owner),
   })
+}
+
+/** The providers of a channel, each watched over by itself, and the routes along which its messages find them. */
+function wireChannel(
+  channel: Channel,
+  { random, renderer, createLimiter: makeLimiter = createLimiter }: Common,
+  providers: readonly Provider[],
+): ChannelSpec {
+  const carriers = providers
+    .filter(provider => provider.channel === channel)
+    .map(provider => ({
+      provider,
+      breaker: createBreaker({ random }),
+      limiter: makeLimiter({ most: provider.concurrency }),
+    }))
+  return { channel, carriers, route: () => carriers, render: renderer.render }
 }
 
 type Receive = ReturnType<typeof createReceiver>

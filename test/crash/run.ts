@@ -81,12 +81,12 @@ async function main(loops: number, seed: number, everyMs?: number): Promise<numb
 
   const answers: Answered[] = []
   const runs: Run[] = []
-  let inJournal: ReadonlySet<string> | null = null
+  let inJournal: ReadonlyMap<string, string> | null = null
   /** Which messages were being sent when it was killed. A life that ended early may have left the journal as it was. */
   const readBegun = (early: boolean): readonly string[] => {
     const before = inJournal
     inJournal = readAttemptJournal(journalPath(store))
-    return [...(inJournal ?? [])].filter(id => !early || before?.has(id) !== true)
+    return [...(inJournal?.keys() ?? [])].filter(id => !early || before?.has(id) !== true)
   }
   const callbackOf = createCallbacks()
   let again: Callback[] = []

@@ -141,6 +141,13 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
     const provider = fakeProvider(concurrency)
     const verdicts = createVerdicts()
     const events: string[] = []
+    const carriers = [
+      {
+        provider,
+        breaker: createBreaker({ random, ...given.breaker }),
+        limiter: createLimiter({ most: concurrency, start: concurrency }),
+      },
+    ]
     const delivery = createDelivery({
       outbox: { ...outbox, ...given.between?.(outbox) },
       clock,
@@ -149,10 +156,10 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       emit: emitInto(events),
       channels: [
         {
-          provider,
+          channel: provider.channel,
+          carriers,
+          route: () => carriers,
           render: given.render ?? rendered,
-          breaker: createBreaker({ random, ...given.breaker }),
-          limiter: createLimiter({ most: concurrency, start: concurrency }),
         },
       ],
       replyPatienceMs: given.replyPatienceMs,

@@ -237,6 +237,7 @@ function createWorld(seed: number, time: Timeline, stopTimers: () => void) {
     if (process !== undefined) wall += pick([0, 0, -600, -5, 5, 60]) * SECOND
     outbox.recover(now())
     const limiter = createLimiter({ most })
+    const carriers = [{ provider, breaker: createBreaker({ random }), limiter }]
     const delivery = createDelivery({
       outbox: outbox as Partial<Outbox> as Outbox,
       clock: { now: () => Math.round(now()) },
@@ -245,10 +246,10 @@ function createWorld(seed: number, time: Timeline, stopTimers: () => void) {
       emit: createEmitter([{ fault: ({ error }) => breach(`a fault: ${error.stack}`) }]),
       channels: [
         {
-          provider,
+          channel,
+          carriers,
+          route: () => carriers,
           render: message => ({ ...rendered(message), channel }) as Outgoing,
-          breaker: createBreaker({ random }),
-          limiter,
         },
       ],
       leaseMs: ATTEMPT_LIMIT_MS + 60 * SECOND,

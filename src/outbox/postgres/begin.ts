@@ -1,6 +1,12 @@
-import type { CallArguments } from '../calls.ts'
 import { StoreUnavailable } from '../outbox.ts'
 import { ask, type Client, commit, type Statement } from './connect.ts'
+
+/** An attempt that begins, under the lease of this token. `provider`: see Outbox.beginAttempt. */
+export interface BegunAttempt {
+  readonly id: string
+  readonly token: string
+  readonly provider?: string | undefined
+}
 
 /**
  * Marks claimed messages whose attempts begin. The mark must be with the server before the first byte leaves; it need
@@ -9,7 +15,7 @@ import { ask, type Client, commit, type Statement } from './connect.ts'
  */
 export async function markBegun(
   client: Client,
-  calls: readonly Pick<CallArguments<'settle'>, 'id' | 'token'>[],
+  calls: readonly BegunAttempt[],
 ): Promise<(undefined | StoreUnavailable)[]> {
   const [, , updated] = await commit(
     client,
@@ -20,6 +26,7 @@ export async function markBegun(
       MARK,
       calls.map(call => call.id),
       calls.map(call => call.token),
+      calls.map(call => call.provider ?? null),
     ),
   )
   const marked = new Set(updated?.rows.map(row => row['id'] as string))
@@ -30,7 +37,7 @@ export async function markBegun(
 
 const MARK: Statement = {
   name: 'mark-begun',
-  text: `UPDATE courier_messages m SET begun = true
-    FROM unnest($1::text[], $2::text[]) AS begun(id, token)
+  text: `UPDATE courier_messages m SET begun = true, attempted_by = begun.provider
+    FROM unnest($1::text[], $2::text[], $3::text[]) AS begun(id, token, provider)
     WHERE m.id = begun.id AND m.lease_token = begun.token AND m.state = 'sending' RETURNING m.id`,
 }

@@ -2,7 +2,14 @@ import type { Channel } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import { decryptPayload, type Payload, type PayloadKeys } from '../encryption.ts'
 import type { ClaimedMessage, Lease } from '../outbox.ts'
-import { afterSettlement, claimOrder, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
+import {
+  afterSettlement,
+  claimOrder,
+  providerOfCopy,
+  stateAtEnd,
+  stateAtExpiry,
+  storeRecord,
+} from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
@@ -144,7 +151,7 @@ function decrypt(payloadKeys: PayloadKeys, id: string, encrypted: unknown): Payl
 }
 
 function claimedOf(row: Row, lease: Lease, masked: string, payload: Payload): ClaimedMessage {
-  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, groupKey } = row
+  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, groupKey, timeline } = row
   return {
     id,
     channel,
@@ -157,6 +164,7 @@ function claimedOf(row: Row, lease: Lease, masked: string, payload: Payload): Cl
     lease,
     attempts,
     ambiguous,
+    ...(ambiguous > 0 && { ambiguousAt: providerOfCopy(timeline ?? []) }),
     groupKey: groupKey ?? undefined,
   }
 }

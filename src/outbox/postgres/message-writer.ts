@@ -5,13 +5,13 @@ import {
   afterLostLease,
   appendToTimeline,
   isLive,
+  lostLeaseRecord,
   type MessageState,
   rankOfPurpose,
   refundsQuota,
   stateAtAcceptance,
   stateAtClaim,
   stateAtEnd,
-  storeRecord,
 } from '../rules.ts'
 import { ask, type Client, commit, type Statement } from './connect.ts'
 import { type Counts, createCounts } from './counts.ts'
@@ -94,6 +94,7 @@ export function createMessageWriter(client: Client, shard: number, now: number):
       row.leaseToken = token
       row.leaseUntil = until
       row.begun = false
+      row.attemptedBy = null
     },
     markOutdated(row) {
       row.outdated = true
@@ -102,7 +103,7 @@ export function createMessageWriter(client: Client, shard: number, now: number):
     end: (row, state, records) => changeState(row, stateAtEnd(row, state), records),
     takeOver: row =>
       changeState(row, afterLostLease(row, now, row.outdated), [
-        storeRecord(row.begun ? 'lease-lost' : 'not-begun', now),
+        lostLeaseRecord(row.begun, row.attemptedBy, now),
       ]),
     async commit() {
       const changes = [...changed].map(row => ({ seq: row.seq, ...changesOf(row, now) }))
@@ -133,6 +134,7 @@ function newRow({ message, groupKey, lease }: Acceptance, windows: ChargedWindow
     ...stateAtAcceptance(lease, now),
     outdated: false,
     begun: lease?.begins === true,
+    attemptedBy: null,
     finalAt: null,
     leaseUntil: lease?.until ?? null,
     leaseToken: lease?.token ?? null,
@@ -166,7 +168,8 @@ function columnsOf({ row, acceptance, payload }: NewRow, now: number): Record<st
 
 const CHANGE: Statement = {
   name: 'change-messages',
-  text: `UPDATE courier_messages m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun, attempts = r.attempts,
+  text: `UPDATE courier_messages m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun, attempted_by = r.attempted_by,
+      attempts = r.attempts,
       ambiguous = r.ambiguous, due_at = r.due_at, final_at = r.final_at, lease_until = r.lease_until,
       lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges,
       timeline = r.timeline, payload = CASE WHEN r.final_at IS NULL THEN m.payload END
@@ -176,10 +179,10 @@ const STORE: Statement = {
   name: 'store-messages',
   text: `INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
       expires_at, due_at, final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun,
-      masked_recipient, answer, charges, timeline, payload)
+      attempted_by, masked_recipient, answer, charges, timeline, payload)
     SELECT id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at, final_at,
-      lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, masked_recipient, answer, charges,
-      timeline, decode(payload, 'base64')
+      lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, attempted_by, masked_recipient, answer,
+      charges, timeline, decode(payload, 'base64')
     FROM json_to_recordset($1::json) AS r(id text, channel text, kind text, purpose text, rank smallint,
       arrived_at bigint, expires_at bigint, dedupe_key text, recipient_hash text, group_key text,
       masked_recipient text, payload text, ${CHANGED_COLUMNS})`,

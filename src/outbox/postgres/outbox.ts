@@ -7,7 +7,7 @@ import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refuse
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
-import { markBegun } from './begin.ts'
+import { type BegunAttempt, markBegun } from './begin.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections } from './connect.ts'
@@ -161,8 +161,7 @@ function createCalls(
   })
   const beginning = createGroupCommit({
     ...shared,
-    run: (batch: readonly Pick<CallArguments<'settle'>, 'id' | 'token'>[]) =>
-      connections.use(client => markBegun(client, batch)),
+    run: (batch: readonly BegunAttempt[]) => connections.use(client => markBegun(client, batch)),
   })
   const writingReceipts = createGroupCommit({
     ...shared,
@@ -195,7 +194,8 @@ function createCalls(
       ),
     claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
     // A message that began when it was accepted has its mark already.
-    beginAttempt: (id, { token, begins }) => (begins === true ? undefined : beginning.call({ id, token })),
+    beginAttempt: (id, { token, begins }, provider) =>
+      begins === true && provider === undefined ? undefined : beginning.call({ id, token, provider }),
     settle: (id, { token }, given) =>
       settleWithoutRefused(
         id,

@@ -18,6 +18,8 @@ export interface Row {
   outdated: boolean
   /** Its attempt has begun, or may have. */
   begun: boolean
+  /** The provider that it went to, where that was noted; see Outbox.beginAttempt. */
+  attemptedBy: string | null
   attempts: number
   ambiguous: number
   dueAt: number | null
@@ -35,7 +37,7 @@ export interface Row {
 
 /** The columns of a Row, of the table called `m`. */
 export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.state, m.attempts, m.ambiguous, m.arrived_at,
-  m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.begun, m.answer, m.provider_id,
+  m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.begun, m.attempted_by, m.answer, m.provider_id,
   m.receipt ->> 'status' AS receipt_status, m.charges, m.timeline`
 
 export function rowOf(read: Readonly<Record<string, unknown>>): Row {
@@ -51,6 +53,7 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row {
     state: read['state'] as State,
     outdated: read['outdated'] as boolean,
     begun: read['begun'] as boolean,
+    attemptedBy: read['attempted_by'] as string | null,
     attempts: read['attempts'] as number,
     ambiguous: read['ambiguous'] as number,
     dueAt: read['due_at'] as number | null,
@@ -78,6 +81,7 @@ export function changesOf(row: Row, now: number): Record<string, unknown> {
     ready: readinessOf(row, now),
     outdated: row.outdated,
     begun: row.begun,
+    attempted_by: row.attemptedBy,
     attempts: row.attempts,
     ambiguous: row.ambiguous,
     due_at: row.dueAt,
@@ -92,6 +96,6 @@ export function changesOf(row: Row, now: number): Record<string, unknown> {
 }
 
 /** The same columns with their types, for json_to_recordset. */
-export const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boolean, attempts integer, ambiguous integer,
+export const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boolean, attempted_by text, attempts integer, ambiguous integer,
   due_at bigint, final_at bigint, lease_until bigint, lease_token text, answer text, provider_id text, charges jsonb,
   timeline jsonb`

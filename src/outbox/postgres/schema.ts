@@ -38,6 +38,7 @@ CREATE TABLE courier_messages (
   recipient_hash text NOT NULL,
   group_key text,
   begun boolean NOT NULL,
+  attempted_by text,
   outdated boolean NOT NULL DEFAULT false,
   masked_recipient text NOT NULL,
   answer text,

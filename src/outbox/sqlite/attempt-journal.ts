@@ -6,18 +6,23 @@ import { StoreUnavailable } from '../outbox.ts'
  * a message leaves and never synced: what is written survives the death of the process, and a power cut shows in the
  * machine's boot id. So a message that was merely claimed when the process died is known not to have been sent.
  *
- * The file is a header with the boot id, and slots of one id each; an empty slot is zeros.
+ * The file is a header with the boot id, and slots of one id each, with the provider that its attempt went to where it is
+ * given; an empty slot is zeros.
  */
 export interface AttemptJournal {
-  /** Notes that an attempt begins. @throws StoreUnavailable when that cannot be written: the attempt must not begin. */
-  begin(id: string): void
+  /**
+   * Notes that an attempt begins, or goes on with another provider.
+   * @throws StoreUnavailable when that cannot be written: the attempt must not begin.
+   */
+  begin(id: string, provider?: string): void
   /** Notes that the end of an attempt is committed. Nothing when none was begun. */
   end(id: string): void
   close(): void
 }
 
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
-const SLOT_BYTES = 32
+const ID_BYTES = 32
+const SLOT_BYTES = 64
 const HEADER_BYTES = 64
 const EMPTY_SLOT = Buffer.alloc(SLOT_BYTES)
 /** Slots that have room on the disk from the beginning, so that a full disk stops no attempt. */
@@ -31,12 +36,12 @@ export function journalPath(databasePath: string): string {
 /**
  * Reads which messages were being sent when the last process ended.
  * @param bootId identifies the machine's present run; null when it is not known.
- * @returns their ids; null when nobody can say: there is no journal, or the machine was started again since.
+ * @returns their ids, each with the provider that it went to or an empty text; null when nobody can say: there is no journal, or the machine was started again since.
  */
 export function readAttemptJournal(
   path: string,
   bootId: string | null = readBootId(),
-): ReadonlySet<string> | null {
+): ReadonlyMap<string, string> | null {
   let bytes: Buffer
   try {
     bytes = readFileSync(path)
@@ -49,12 +54,16 @@ export function readAttemptJournal(
     !bytes.subarray(0, HEADER_BYTES).equals(headerOf(bootId))
   )
     return null
-  const ids = new Set<string>()
+  const begun = new Map<string, string>()
   for (let at = HEADER_BYTES; at + SLOT_BYTES <= bytes.length; at += SLOT_BYTES) {
     const slot = bytes.subarray(at, at + SLOT_BYTES)
-    if (!slot.equals(EMPTY_SLOT)) ids.add(slot.toString('latin1').replace(/\0+$/, ''))
+    if (slot.equals(EMPTY_SLOT)) continue
+    const [id = '', provider = ''] = [slot.subarray(0, ID_BYTES), slot.subarray(ID_BYTES)].map(each =>
+      each.toString('latin1').replace(/\0+$/, ''),
+    )
+    begun.set(id, provider)
   }
-  return ids
+  return begun
 }
 
 /** Begins an empty journal, once the last one was read. @throws the file system's error. */
@@ -72,15 +81,17 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
     void writeSync(file, bytes, 0, SLOT_BYTES, HEADER_BYTES + slot * SLOT_BYTES)
 
   return {
-    begin(id) {
-      if (slots[id] !== undefined) return
-      const slot = free.pop() ?? used++
+    begin(id, provider = '') {
+      const known = slots[id]
+      if (known !== undefined && provider === '') return
+      const slot = known ?? free.pop() ?? used++
       const bytes = Buffer.alloc(SLOT_BYTES)
       bytes.write(id, 'latin1')
+      bytes.write(provider, ID_BYTES, 'latin1')
       try {
         write(slot, bytes)
       } catch (error) {
-        free.push(slot)
+        if (known === undefined) free.push(slot)
         throw new StoreUnavailable('the journal of attempts cannot be written', { cause: error })
       }
       slots[id] = slot
@@ -106,7 +117,7 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
 
 function headerOf(bootId: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
-  header.write(`attempts 1 ${bootId}`, 'latin1')
+  header.write(`attempts 2 ${bootId}`, 'latin1')
   return header
 }
 

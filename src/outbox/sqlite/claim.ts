@@ -2,8 +2,8 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel, Purpose } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import { decryptPayload, type Payload, type PayloadKeys } from '../encryption.ts'
-import type { ClaimedMessage, Lease } from '../outbox.ts'
-import { claimOrder, isLive, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
+import type { AttemptRecord, ClaimedMessage, Lease } from '../outbox.ts'
+import { claimOrder, isLive, providerOfCopy, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
@@ -119,7 +119,7 @@ function decrypt(
 
 function claimedOf(
   found: Record<string, SQLOutputValue>,
-  { id, channel, kind, arrivedAt, expiresAt, ambiguous, groupKey }: Row,
+  { id, channel, kind, arrivedAt, expiresAt, ambiguous, groupKey, timeline }: Row,
   payload: Payload,
   lease: Lease,
   attempts: number,
@@ -136,6 +136,7 @@ function claimedOf(
     lease,
     attempts,
     ambiguous,
+    ...(ambiguous > 0 && { ambiguousAt: providerOfCopy(JSON.parse(timeline ?? '[]') as AttemptRecord[]) }),
     groupKey: groupKey ?? undefined,
   }
 }

@@ -5,6 +5,7 @@ import type { ChargedWindows } from '../quota.ts'
 import {
   afterLostLease,
   appendToTimeline,
+  lostLeaseRecord,
   type MessageState,
   rankOfPurpose,
   readinessOf,
@@ -12,7 +13,6 @@ import {
   stateAtAcceptance,
   stateAtClaim,
   stateAtEnd,
-  storeRecord,
 } from '../rules.ts'
 import type { Counts } from './counts.ts'
 import type { Quotas } from './quotas.ts'
@@ -106,7 +106,7 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
     end: (row, state, now, records) => changeState(row, stateAtEnd(row, state), now, records),
     takeOver(row, now) {
       const next = afterLostLease(row, now, row.outdated)
-      changeState(row, next, now, [storeRecord(row.begun ? 'lease-lost' : 'not-begun', now)])
+      changeState(row, next, now, [lostLeaseRecord(row.begun, row.attemptedBy, now)])
       return next
     },
   }
@@ -125,7 +125,7 @@ const INSERT = `
     :due_at, :lease_until, :lease_token, :dedupe_key, :recipient_hash, :group_key, :masked_recipient, :charges, :payload)`
 const CLAIM = `
   UPDATE messages SET state = 'sending', ready = NULL, due_at = NULL, attempts = ?, lease_token = ?, lease_until = ?,
-    begun = 1 WHERE seq = ?`
+    begun = 1, attempted_by = NULL WHERE seq = ?`
 const REQUEUE = `
   UPDATE messages SET state = 'queued', ready = ?, due_at = ?, attempts = ?, ambiguous = ?, timeline = ?,
     lease_until = NULL, lease_token = NULL WHERE seq = ?`

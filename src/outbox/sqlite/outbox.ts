@@ -72,7 +72,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   return {
     accept: given => acceptEach(given, messages => call('accept', { now: clock.now(), messages }), log),
     claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
-    beginAttempt: id => journal.begin(id),
+    beginAttempt: (id, _lease, provider) => journal.begin(id, provider),
     async settle(id, { token }, given) {
       const settle = (settlement: Settlement) => call('settle', { now: clock.now(), id, token, settlement })
       const settled = await settleWithoutRefused(id, given, settle, log)

@@ -4,7 +4,7 @@ import type { FinalAnswer, State } from '../outbox.ts'
 
 /** The columns that are read of a message before its state changes. */
 export const ROW_COLUMNS = `seq, id, channel, kind, state, attempts, ambiguous, arrived_at, expires_at, final_at, answer,
-  group_key, outdated, begun, provider_id, receipt ->> 'status' AS receipt_status, charges, timeline`
+  group_key, outdated, begun, attempted_by, provider_id, receipt ->> 'status' AS receipt_status, charges, timeline`
 
 /** A message before its state changes. */
 export interface Row {
@@ -24,6 +24,8 @@ export interface Row {
   readonly outdated: boolean
   /** Its attempt may have begun. False only for a message of a process that died before it did. */
   readonly begun: boolean
+  /** The provider that it went to, where that was noted; see Outbox.beginAttempt. */
+  readonly attemptedBy: string | null
   readonly providerId: string | null
   /** What the latest delivery report says; null when none has come. */
   readonly receiptStatus: string | null
@@ -48,6 +50,7 @@ export function rowOf(read: Record<string, SQLOutputValue>): Row {
     groupKey: read['group_key'] as string | null,
     outdated: read['outdated'] === 1,
     begun: read['begun'] === 1,
+    attemptedBy: read['attempted_by'] as string | null,
     providerId: read['provider_id'] as string | null,
     receiptStatus: read['receipt_status'] as string | null,
     reported: read['receipt_status'] !== null,

@@ -30,6 +30,7 @@ CREATE TABLE messages (
   lease_until INTEGER,
   lease_token TEXT,
   begun INTEGER NOT NULL DEFAULT 1,
+  attempted_by TEXT,
   dedupe_key TEXT NOT NULL,
   recipient_hash TEXT NOT NULL,
   group_key TEXT,

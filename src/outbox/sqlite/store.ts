@@ -117,14 +117,16 @@ function createFileCheck(path: string): () => void {
 /**
  * Ends the leases of the process that ran before. Those that ended at an earlier start stay as they are: the journal
  * says nothing of them any more.
- * @param begun ids of the messages whose attempt had begun; null: all of them may have.
+ * @param begun ids of the messages whose attempt had begun, and whom it went to; null: all of them may have.
  */
-function endLeases(db: DatabaseSync, begun: ReadonlySet<string> | null): void {
-  const endLease = db.prepare('UPDATE messages SET lease_until = 0, begun = ? WHERE seq = ?')
+function endLeases(db: DatabaseSync, begun: ReadonlyMap<string, string> | null): void {
+  const endLease = db.prepare(
+    'UPDATE messages SET lease_until = 0, begun = ?, attempted_by = ? WHERE seq = ?',
+  )
   for (const { seq, id } of db
     .prepare("SELECT seq, id FROM messages WHERE state = 'sending' AND lease_until > 0")
     .all())
-    endLease.run(begun === null || begun.has(String(id)) ? 1 : 0, Number(seq))
+    endLease.run(begun === null || begun.has(String(id)) ? 1 : 0, begun?.get(String(id)) || null, Number(seq))
 }
 
 function createHandlers(

@@ -1,0 +1,143 @@
+import type { Outgoing } from '../messages/message.ts'
+import type { AttemptRecord } from '../outbox/outbox.ts'
+import type { Outcome, Provider } from '../providers/provider.ts'
+import type { EndedAttempt } from './attempt.ts'
+import type { RoutedJob } from './channel-state.ts'
+import { MAX_COPIES } from './retry.ts'
+import {
+  type Carrier,
+  combineOutcomes,
+  mayAskNext,
+  NO_CARRIER_FITS,
+  type Route,
+  restsUntil,
+  whyUnfit,
+} from './route.ts'
+
+/** What an attempt came to, with all the carriers that were asked. */
+export interface RouteEnd extends EndedAttempt {
+  /** Who was asked last; undefined when no carrier can send the message. */
+  readonly carrier: Carrier | undefined
+}
+
+/** An attempt that goes along its route. */
+export interface RouteRequest {
+  readonly job: RoutedJob
+  readonly outgoing: Outgoing
+  readonly route: Route
+  /** ms since the epoch. */
+  readonly now: () => number
+  /** Whether the process was told to end: then no further carrier is asked. */
+  readonly stopping: () => boolean
+}
+
+/**
+ * Asks one carrier.
+ * @param copies how many may have been sent by now.
+ * @returns null when it could not be noted that it is asked: then it was not.
+ */
+export type AskCarrier = (
+  carrier: Carrier,
+  copies: {
+    readonly ambiguous: number
+    /** The latest of them by this carrier: it is asked first what became of it. */
+    readonly isHere: boolean
+    /** It is the first of its route that the message fits: whom a process that dies is taken to have asked. */
+    readonly isExpected: boolean
+  },
+) => Promise<EndedAttempt | null>
+
+/**
+ * Asks the carriers of a message's route one after the other, until one took it, may have taken it, or refused it for
+ * good. One that may have taken it in an earlier attempt is asked alone, until it surely has not.
+ * @returns `restsUntil` when those that it fits are to be left alone for now; `spent` when so many copies may have been sent
+ *   that none may follow, and nobody can be asked; null when nobody could be asked now.
+ */
+export async function askRoute(
+  { job, outgoing, route, now, stopping }: RouteRequest,
+  ask: AskCarrier,
+): Promise<RouteEnd | { readonly restsUntil: number } | 'spent' | null> {
+  const expected = route(job.message).find(({ provider }) => whyUnfit(provider, outgoing) === null)
+  let bound = carrierOfCopy(job, expected)
+  let { ambiguous } = job
+  if (ambiguous >= MAX_COPIES[job.message.channel] && bound?.provider.lookUp === undefined) return 'spent'
+  let asked: Carrier | undefined
+  const tries: Outcome[] = []
+  const records: AttemptRecord[] = []
+  const rests: number[] = []
+  for (const carrier of boundFirst(job.carriers, bound)) {
+    const { provider } = carrier
+    // Who may have taken it is asked what became of it, even when nothing fits any more.
+    const why = carrier === bound ? null : whyUnfit(provider, outgoing)
+    const rest = restsUntil(carrier, now())
+    if (why !== null) records.push(skipped(provider, why, now()))
+    else if (rest !== null || !carrier.breaker.allows(now())) {
+      rests.push(rest ?? now())
+      records.push(skipped(provider, RESTS, now()))
+      if (carrier === bound) break
+    } else {
+      const copies = { ambiguous, isHere: carrier === bound, isExpected: carrier === expected }
+      const ended = await ask(carrier, copies)
+      if (ended === null) {
+        if (asked === undefined) return null
+        break
+      }
+      asked = carrier
+      tries.push(ended.outcome)
+      records.push(...ended.records)
+      ambiguous = ended.ambiguous
+      // A second SMS is paid for; a mail that arrives twice harms nobody.
+      const mayHaveBeenSent = ambiguous > 0 && job.message.channel === 'sms'
+      if (mayHaveBeenSent || !mayAskNext(ended.outcome) || stopping()) break
+      bound = undefined
+    }
+  }
+  const last = tries.at(-1)
+  if (last !== undefined) {
+    const outcome = mayAskNext(last) ? combineOutcomes(tries) : last
+    return { outcome, ambiguous, records, carrier: asked }
+  }
+  return rests.length > 0 ? { restsUntil: Math.min(...rests) } : nobodyFits(records, ambiguous)
+}
+
+/**
+ * Who is asked first what became of the latest copy, and is to send the next one. An SMS that may have been sent is sent
+ * again by the same carrier, and by no other; a mail by whoever takes it, unless its server can be asked. A carrier that is
+ * not configured any more cannot be.
+ */
+function carrierOfCopy(
+  { message, ambiguous, ambiguousAt, carriers }: RoutedJob,
+  expected: Carrier | undefined,
+): Carrier | undefined {
+  if (ambiguous === 0) return undefined
+  const carrier = ambiguousAt ? carriers.find(({ provider }) => provider.name === ambiguousAt) : expected
+  return message.channel === 'sms' || carrier?.provider.lookUp !== undefined ? carrier : undefined
+}
+
+function boundFirst(carriers: readonly Carrier[], bound: Carrier | undefined): readonly Carrier[] {
+  return bound === undefined ? carriers : [bound, ...carriers.filter(each => each !== bound)]
+}
+
+const RESTS = {
+  code: 'circuit-open',
+  reply: 'left alone for a while: it keeps failing, or asked for a pause',
+}
+
+/** A line of the timeline about a carrier that was not asked. */
+function skipped(
+  { name }: Provider,
+  { code, reply }: { readonly code: string; readonly reply: string },
+  at: number,
+): AttemptRecord {
+  return { at, tookMs: 0, provider: name, outcome: 'skipped', code, reply }
+}
+
+/** The operator has to mend something before anybody can send the message. */
+function nobodyFits(records: readonly AttemptRecord[], ambiguous: number): RouteEnd {
+  const code =
+    records.length > 0 && records.every(each => each.code === 'RENDER') ? 'RENDER' : NO_CARRIER_FITS
+  const reply =
+    records.map(each => `${each.provider}: ${each.reply}`).join('; ') || 'no route leads to its country'
+  const outcome = { is: 'retry', whose: 'ours', code, reply: reply.slice(0, 200), untouched: true } as const
+  return { outcome, ambiguous, records, carrier: undefined }
+}

@@ -1,0 +1,133 @@
+import type { NewMessage, Outgoing } from '../messages/message.ts'
+import { isOurs, type Outcome, type Provider } from '../providers/provider.ts'
+import type { Breaker } from './breaker.ts'
+import type { Limiter } from './limiter.ts'
+
+/** A provider of a channel, with what watches over it alone. */
+export interface Carrier {
+  readonly provider: Provider
+  readonly breaker: Breaker
+  readonly limiter: Limiter
+}
+
+/** The carriers that a message may go to, in the order in which they are asked; often there is one. */
+export type Route = (message: NewMessage) => readonly Carrier[]
+
+/** The breakers and limiters of a channel's carriers as one: for whoever asks whether anything may begin at all. */
+export interface CarrierPool {
+  /** How many attempts may be under way, with all of them together; 0 while all have asked for a pause. */
+  limit(now: number): number
+  readonly inFlight: number
+  /** When the first pause ends; null: one of them has asked for none. ms since the epoch. */
+  pausedUntil(now: number): number | null
+  /** When one of them opens a place by itself; see Limiter. ms since the epoch. */
+  risesAt(now: number): number | null
+  /** When the first circuit is tried again; null: one of them is closed. ms since the epoch. */
+  openUntil(): number | null
+  breakerState(now?: number): ReturnType<Breaker['state']>
+}
+
+export function poolCarriers(carriers: readonly Carrier[]): CarrierPool {
+  return {
+    limit: now => carriers.reduce((sum, { limiter }) => sum + limiter.limit(now), 0),
+    get inFlight() {
+      return carriers.reduce((sum, { limiter }) => sum + limiter.inFlight, 0)
+    },
+    pausedUntil: now => earliest(carriers.map(({ limiter }) => limiter.pausedUntil(now))),
+    risesAt(now) {
+      const moments = carriers.map(({ limiter }) => limiter.risesAt(now)).filter(at => at !== null)
+      return moments.length === 0 ? null : Math.min(...moments)
+    },
+    openUntil: () => earliest(carriers.map(({ breaker }) => breaker.openUntil())),
+    breakerState(now) {
+      const states = carriers.map(({ breaker }) => breaker.state(now))
+      return states.find(state => state === 'closed') ?? states.find(state => state === 'open') ?? 'half-open'
+    },
+  }
+}
+
+/** The first moment; null when one of them is null. */
+function earliest(moments: readonly (number | null)[]): number | null {
+  return moments.reduce((first, each) => (first === null || each === null ? null : Math.min(first, each)))
+}
+
+/** One message tries a carrier whose circuit was open; after so long it is asked how that went, ms. */
+const TRIAL_MS = 1000
+
+/** Until when a carrier is not to be asked; null: it may be now. ms since the epoch. */
+export function restsUntil({ breaker, limiter }: Carrier, now: number): number | null {
+  const openUntil = breaker.openUntil()
+  if (openUntil !== null && openUntil > now) return openUntil
+  if (breaker.state(now) === 'half-open') return now + TRIAL_MS
+  return limiter.pausedUntil(now)
+}
+
+/** Whether a message has a place with the first carrier of its route that may be asked. */
+export function hasPlace(route: readonly Carrier[], now: number): boolean {
+  const first = route.find(carrier => restsUntil(carrier, now) === null)
+  return first === undefined || first.limiter.inFlight < first.limiter.limit(now)
+}
+
+export const NO_CARRIER_FITS = 'no-carrier-fits'
+
+/** Why a provider cannot send a message at all; null: it can. */
+export function whyUnfit(
+  provider: Provider,
+  outgoing: Outgoing,
+): { readonly code: string; readonly reply: string } | null {
+  try {
+    const why = provider.fits?.(outgoing) ?? null
+    return why === null ? null : { code: NO_CARRIER_FITS, reply: why }
+  } catch (error) {
+    return unrenderable(error)
+  }
+}
+
+/** Why a message has no words. */
+export function unrenderable(error: unknown): { readonly code: string; readonly reply: string } {
+  const name = error instanceof Error ? error.name : 'unknown fault'
+  return { code: 'RENDER', reply: `cannot be rendered: ${name}; look at the templates` }
+}
+
+/** Outcomes that come from this side: the next carrier would come to the same. */
+const OUR_END: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired'])
+
+/**
+ * Whether the next carrier may be asked in the same attempt: when this one has surely not sent the message, and the end
+ * says nothing of the recipient. That an account may not send to a country says nothing of another account.
+ */
+export function mayAskNext(outcome: Outcome): boolean {
+  if (outcome.is === 'rejected') return outcome.why === 'country'
+  return outcome.is === 'limit' || (outcome.is === 'retry' && !OUR_END.has(outcome.code))
+}
+
+/**
+ * What an attempt came to in which no carrier took the message: what the operator has to mend comes first, then what may
+ * be tried again, and a refusal only when all refused.
+ * @param outcomes of the carriers that were asked, at least one, none of them sent or ambiguous.
+ */
+export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
+  const told =
+    outcomes.find(isOurs) ??
+    outcomes.findLast(({ is }) => is === 'retry') ??
+    outcomes.find(({ is }) => is === 'limit') ??
+    outcomes.at(-1)
+  if (told === undefined) throw new TypeError('no carrier was asked')
+  if (outcomes.length === 1 || (told.is !== 'retry' && told.is !== 'limit')) return told
+  // The first of them that may be asked again decides when.
+  const waits = outcomes.flatMap(each =>
+    each.is === 'retry' || each.is === 'limit' ? [each.retryAfterMs ?? null] : [],
+  )
+  const retryAfterMs = earliest(waits)
+  if (told.is === 'limit' && retryAfterMs !== null) return { ...told, retryAfterMs }
+  const { code, reply } = told
+  const untouched = outcomes.every(each => each.is === 'retry' && each.untouched === true)
+  return {
+    is: 'retry',
+    whose: isOurs(told) ? 'ours' : 'later',
+    code,
+    reply,
+    ...(retryAfterMs !== null && { retryAfterMs }),
+    ...(untouched && { untouched }),
+  }
+}
