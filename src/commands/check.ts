@@ -4,11 +4,10 @@ import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'
 import { providerModules } from '../providers/list.ts'
-import { NO_TEMPLATES } from '../providers/sms-templates.ts'
 import { type CheckResult, fail } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
-import { openOutbox, openRenderer, openStoreKeys } from '../service/factories.ts'
+import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/authorities.ts'
@@ -128,7 +127,13 @@ async function checkProviders(
   config: Config,
   clock: ReturnType<typeof createClock>,
 ): Promise<readonly CheckResult[]> {
-  const templates = NO_TEMPLATES
+  let templates: Awaited<ReturnType<typeof openSmsTemplates>>
+  try {
+    templates = await openSmsTemplates(config, silent)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.faults.map(({ name, problem }) => fail(name, problem, 'see docs/sms.md'))
+  }
   const checks = providerModules.map(async module => {
     const provider = await module.open(config, { clock, templates, limits: module.limits })
     if (provider === undefined) return []
@@ -138,7 +143,11 @@ async function checkProviders(
       await provider.close()
     }
   })
-  return (await Promise.all(checks)).flat()
+  try {
+    return (await Promise.all(checks)).flat()
+  } finally {
+    templates.close()
+  }
 }
 
 async function checkStoreOrService(

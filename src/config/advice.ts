@@ -64,5 +64,11 @@ function smsAdvice(s: SettingValues): string[] {
   const said: string[] = []
   if (s.SMS_COUNTRIES === '*')
     said.push('SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much')
+  const { SMS_ROUTES: routes, SMS_COUNTRIES: countries } = s
+  if (routes !== undefined && !routes.has('*') && Array.isArray(countries)) {
+    const without = countries.filter(country => !routes.has(country))
+    if (without.length > 0)
+      said.push(`SMS_COUNTRIES has ${without.join(', ')}, which no route leads to: add it to SMS_ROUTES`)
+  }
   return said
 }

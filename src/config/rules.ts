@@ -60,7 +60,7 @@ function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
 }
 
 function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const faults = providerFaults('sms', s, wrong)
+  const faults = [...providerFaults('sms', s, wrong), ...routeFaults(s, wrong)]
   if (s.DEFAULT_AREA_CODE === undefined && s.SMS_COUNTRIES === undefined)
     faults.push(
       missing(
@@ -73,14 +73,42 @@ function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
 
 /** What the providers of a channel lack: those of which anything is set, or else the first of the list. */
 function providerFaults(channel: 'email' | 'sms', s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const modules = providerModules.filter(module => module.channel === channel)
-  const begun = modules.filter(module =>
-    Object.entries(module.settings).some(
-      ([name, { default: usual }]) =>
-        usual === undefined && (s[name as SettingName] !== undefined || wrong.has(name)),
-    ),
+  const begun = configuredProviders(channel, s, wrong)
+  const first = providerModules.filter(module => module.channel === channel).slice(0, 1)
+  return (begun.length > 0 ? begun : first).flatMap(module => module.findFaults(s))
+}
+
+/** The providers of a channel of which anything is set. */
+function configuredProviders(channel: 'email' | 'sms', s: Partly, wrong: ReadonlySet<string>) {
+  return providerModules.filter(
+    module =>
+      module.channel === channel &&
+      Object.entries(module.settings).some(
+        ([name, { default: usual }]) =>
+          usual === undefined && (s[name as SettingName] !== undefined || wrong.has(name)),
+      ),
   )
-  return (begun.length > 0 ? begun : modules.slice(0, 1)).flatMap(module => module.findFaults(s))
+}
+
+/** Carriers that no route leads to, and routes that lead to no carrier. */
+function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<string>): SettingFault[] {
+  const configured = configuredProviders('sms', s, wrong).map(({ name }) => name)
+  if (routes === undefined) {
+    if (configured.length < 2) return []
+    const line = `SMS_ROUTES=*=${configured.join(',')}`
+    return [
+      missing('SMS_ROUTES', `there are several SMS carriers, so say which of them is asked first: ${line}`),
+    ]
+  }
+  const known = providerModules.filter(each => each.channel === 'sms').map(({ name }) => name)
+  const faults = [...new Set([...routes.values()].flat())]
+    .filter(name => !configured.includes(name))
+    .map(name =>
+      known.includes(name)
+        ? `leads to ${name}, of which nothing is set: set it, or take it out of the routes`
+        : `leads to a carrier that there is not: choose from ${known.join(', ')}`,
+    )
+  return [...new Set(faults)].map(problem => ({ name: 'SMS_ROUTES', problem }))
 }
 
 function alertFaults(s: Partly): SettingFault[] {

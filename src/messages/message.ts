@@ -98,6 +98,8 @@ export type SmsSender = { readonly from: string } | { readonly messagingServiceS
 export interface PluginSender {
   /** Stands in the SMS where the brand's name would. */
   readonly signature?: string
+  /** The registered signature at a carrier, by its name. */
+  readonly signatures?: Readonly<Record<string, string>>
   readonly from?: string
   readonly messagingServiceSid?: string
 }

@@ -53,9 +53,14 @@ export async function openProviders(
   return (await Promise.all(opened)).filter(provider => provider !== undefined)
 }
 
-/** The longest that an attempt of any provider may take, ms. */
+/** The longest that an attempt may take, ms: of an SMS with all the carriers of its route, one after the other. */
 export function longestAttemptMs(config: ProviderConfig, limits: ProviderLimits = {}): number {
-  return Math.max(...providerModules.map(module => module.longestAttemptMs(config, limitsOf(module, limits))))
+  const longest = new Map(
+    providerModules.map(module => [module.name, module.longestAttemptMs(config, limitsOf(module, limits))]),
+  )
+  const routes = [...(config.SMS_ROUTES?.values() ?? [])]
+  const ofRoutes = routes.map(names => names.reduce((sum, name) => sum + (longest.get(name) ?? 0), 0))
+  return Math.max(...longest.values(), ...ofRoutes)
 }
 
 function limitsOf({ name, limits }: ProviderModule, other: ProviderLimits): object {

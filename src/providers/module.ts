@@ -4,6 +4,7 @@ import type { Channel } from '../messages/message.ts'
 import type { CheckResult } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Mailbox } from '../settings/mailbox.ts'
+import type { SmsRoutes } from '../settings/routes.ts'
 import type { SettingFault, Settings, Values } from '../settings/setting.ts'
 import type { HttpProxy } from './http-client.ts'
 import type { Provider } from './provider.ts'
@@ -14,6 +15,7 @@ export interface ChannelSettings {
   readonly EMAIL_TOKEN: string | undefined
   readonly SMS_TOKEN: string | undefined
   readonly SMS_TOKEN_PREVIOUS: string | undefined
+  readonly SMS_ROUTES: SmsRoutes | undefined
   readonly PUBLIC_URL: string | undefined
   readonly MAIL_FROM: Mailbox | undefined
   readonly MAIL_BOUNCE_TO: string | undefined

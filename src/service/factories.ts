@@ -6,13 +6,17 @@ import { countryOfAreaCode, createPhoneParser } from '../callback/phone.ts'
 import type { QuotaLimits } from '../callback/quotas.ts'
 import { createRecipientReader, type ReadRecipients } from '../callback/recipients.ts'
 import { createSources } from '../callback/source-networks.ts'
-import type { Config, Mailbox } from '../config/config.ts'
+import { type Config, ConfigError, type Mailbox } from '../config/config.ts'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
+import { messageKinds } from '../messages/registry.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
+import { providerModules } from '../providers/list.ts'
+import { NO_TEMPLATES, type SmsTemplates } from '../providers/sms-templates.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { SmsRoutes } from '../settings/routes.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
 
 /** The parts and their options from the settings: the only place that knows both their names. */
@@ -48,17 +52,58 @@ function channelSecrets(config: Config, channel: Channel, name: 'EMAIL' | 'SMS')
   return { tokens: tokenPrevious === undefined ? [token] : [token, tokenPrevious], keys: accepted }
 }
 
-/** The reader of recipients. SMS may go to the listed countries, else to the country of the default area code. */
+/**
+ * The reader of recipients. SMS may go to the listed countries, else to the country of the default area code; of these to
+ * those that a route leads to.
+ */
 export function openRecipientReader(config: Config): ReadRecipients {
   const area = config.DEFAULT_AREA_CODE
   const home = area === undefined ? null : countryOfAreaCode(area)
-  const countries = config.SMS_COUNTRIES ?? (home === null ? [] : [home])
+  const wanted = config.SMS_COUNTRIES ?? (home === null ? [] : [home])
   return createRecipientReader(
-    createPhoneParser({
-      countries: countries === '*' ? '*' : new Set(countries),
-      defaultAreaCode: area,
-    }),
+    createPhoneParser({ countries: routedCountries(wanted, config.SMS_ROUTES), defaultAreaCode: area }),
     config.ROUTED_ADDRESSES,
+  )
+}
+
+/** Those of the allowed countries that a route leads to. */
+function routedCountries(
+  allowed: '*' | readonly string[],
+  routes: SmsRoutes | undefined,
+): '*' | ReadonlySet<string> {
+  if (routes === undefined || routes.has('*')) return allowed === '*' ? allowed : new Set(allowed)
+  return new Set(allowed === '*' ? routes.keys() : allowed.filter(country => routes.has(country)))
+}
+
+/** The approved templates of carriers; a file that cannot be used refuses the start. @throws ConfigError */
+export async function openSmsTemplates(
+  config: Config,
+  log: Logger,
+): Promise<SmsTemplates & { close(): void }> {
+  const { SMS_TEMPLATES_FILE: path, PLUGIN_SENDERS: pluginSenders } = config
+  if (path === undefined || config.SMS_TOKEN === undefined) return { ...NO_TEMPLATES, close: () => {} }
+  const { openSmsTemplateFile } = await import('../providers/sms-template-file.ts')
+  const kinds = messageKinds
+    .filter(({ channel }) => channel === 'sms')
+    .map(({ name, purpose, required, optional }) => {
+      const minute = purpose === 'code' ? ['minute'] : []
+      return [name, [...new Set([...required, ...optional, ...minute])]] as const
+    })
+  const templates = openSmsTemplateFile({
+    path,
+    pluginSenders,
+    carriers: providerModules.filter(({ channel }) => channel === 'sms').map(({ name }) => name),
+    kinds: new Map(kinds),
+    onChange(faults) {
+      for (const { line, reason } of faults) log.warn({ file: path, line, reason }, 'template problem')
+      if (faults.length === 0) log.info({ file: path }, 'templates read again')
+    },
+  })
+  const faults = templates.faults()
+  if (faults.length === 0) return templates
+  templates.close()
+  throw new ConfigError(
+    faults.map(({ line, reason }) => ({ name: 'SMS_TEMPLATES_FILE', problem: `line ${line}: ${reason}` })),
   )
 }
 

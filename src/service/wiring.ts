@@ -18,7 +18,6 @@ import { createReceiver } from '../callback/receive.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { createSources } from '../callback/source-networks.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
-import { createBreaker } from '../delivery/breaker.ts'
 import type { ChannelSpec } from '../delivery/channel-state.ts'
 import { createDelivery } from '../delivery/delivery.ts'
 import { createLimiter } from '../delivery/limiter.ts'
@@ -28,24 +27,23 @@ import { createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
-import type { Channel } from '../messages/message.ts'
 import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { longestAttemptMs, openProviders, type ProviderLimits, providerModules } from '../providers/list.ts'
-import type { Provider } from '../providers/provider.ts'
-import { NO_TEMPLATES } from '../providers/sms-templates.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Renderer } from '../words/render.ts'
+import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
   openOutbox,
   openRecipientReader,
   openRenderer,
+  openSmsTemplates,
   openStoreKeys,
   quotaLimits,
 } from './factories.ts'
@@ -87,7 +85,6 @@ export interface ServiceParts {
   close(): Promise<void>
 }
 
-const CHANNELS: readonly Channel[] = ['email', 'sms']
 /** The time that an attempt may take beyond its provider's own limits, ms: a busy process notices them late. */
 const ATTEMPT_SPARE_MS = 10_000
 /** The time that a claimed message may wait for its attempt, ms. */
@@ -103,6 +100,7 @@ interface Common extends WiringOptions {
   readonly emit: Emit
   readonly storeKeys: StoreKeys
   readonly renderer: Renderer
+  readonly channels: readonly ChannelSpec[]
   /** Renders a new message. @throws Unrenderable when it must be refused as it is */
   readonly render: Renderer['render']
   readonly outbox: Outbox
@@ -155,20 +153,30 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
   const alerting = config.DDQ_HOST === undefined ? undefined : await import('./device-alerts.ts')
   const rows = alerting?.readAlerts(config, renderer.locales) ?? []
-  const providers = await openProviders(config, { clock, templates: NO_TEMPLATES, limits })
+  const templates = await openSmsTemplates(config, log.child({ event: 'templates' }))
+  resources.push(templates)
+  const providers = await openProviders(config, { clock, templates, limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   const outbox = await openOutbox(config, clock, storeKeys, log, commit =>
     emit({ type: 'store-commit', ...commit }),
   )
   resources.push(outbox)
 
+  const channels = createChannels({
+    providers,
+    routes: config.SMS_ROUTES,
+    render: renderer.render,
+    random: options.random,
+    createLimiter: options.createLimiter ?? createLimiter,
+  })
   let draining = false
   const common: Common = {
     ...options,
     emit,
     storeKeys,
     renderer,
-    render: renderFitting(renderer, providers),
+    channels,
+    render: renderForRoute(channels, renderer.render),
     outbox,
     verdicts: createVerdicts(),
     charges: createQuotas(quotaLimits(config), storeKeys),
@@ -176,7 +184,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     isDraining: () => draining,
   }
   const authentication = createAuthentication(authenticationOptions(config, options.wall, emit))
-  const delivery = wireDelivery(common, providers)
+  const delivery = wireDelivery(common)
   const receive = wireReceiver(common, delivery)
   const { render } = common
   const alerts = alerting?.createDeviceAlerts({ ...common, rows, render, wake: delivery.wake }) ?? null
@@ -204,45 +212,17 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   }
 }
 
-/** The text of an SMS is made when a provider asks for it: asking whether it fits tells whether there is one. */
-function renderFitting(renderer: Renderer, providers: readonly Provider[]): Renderer['render'] {
-  return message => {
-    const outgoing = renderer.render(message)
-    providers.find(({ channel }) => channel === message.channel)?.fits?.(outgoing)
-    return outgoing
-  }
-}
-
-function wireDelivery(common: Common, providers: readonly Provider[]): Delivery {
+function wireDelivery(common: Common): Delivery {
   const { config, limits, outbox } = common
   const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
   const owner = randomBytes(8).toString('hex')
   return createDelivery({
     ...common,
-    channels: CHANNELS.map(channel => wireChannel(channel, common, providers)).filter(
-      ({ carriers }) => carriers.length > 0,
-    ),
     leaseMs: attemptLimitMs + LEASE_SPARE_MS,
     attemptLimitMs,
     pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
     leaseToken: outbox.sharedLeases?.newLeaseToken ?? createLeaseTokens(() => owner),
   })
-}
-
-/** The providers of a channel, each watched over by itself, and the routes along which its messages find them. */
-function wireChannel(
-  channel: Channel,
-  { random, renderer, createLimiter: makeLimiter = createLimiter }: Common,
-  providers: readonly Provider[],
-): ChannelSpec {
-  const carriers = providers
-    .filter(provider => provider.channel === channel)
-    .map(provider => ({
-      provider,
-      breaker: createBreaker({ random }),
-      limiter: makeLimiter({ most: provider.concurrency }),
-    }))
-  return { channel, carriers, route: () => carriers, render: renderer.render }
 }
 
 type Receive = ReturnType<typeof createReceiver>

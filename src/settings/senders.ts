@@ -51,7 +51,11 @@ function json(text: string): Readonly<Record<string, unknown>> | null {
 }
 
 const PLUGINS =
-  'must be JSON such as {"plugin-1": {"signature": "Example", "from": "+15005550006"}}; from is a number, a name of up to 11 letters or a messaging service (MG…)'
+  'must be JSON such as {"plugin-1": {"signature": "Example", "from": "+15005550006", "signatures": {"aliyun": "Example"}}}; from is a number, a name of up to 11 letters or a messaging service (MG…)'
+
+function isSignature(text: unknown): boolean {
+  return typeof text === 'string' && /^[^\p{Cc}]{1,40}$/u.test(text)
+}
 
 /** `PLUGIN_SENDERS`: plugin_id → signature and sender. */
 export function readSenders(text: string): ParsedSetting<ReadonlyMap<string, PluginSender>> {
@@ -59,13 +63,14 @@ export function readSenders(text: string): ParsedSetting<ReadonlyMap<string, Plu
   if (given === null) return { fault: PLUGINS }
   const senders = new Map<string, PluginSender>()
   for (const [pluginId, value] of Object.entries(given)) {
-    const { signature, from, ...more } = object(value) ?? { unknown: true }
+    const { signature, signatures, from, ...more } = object(value) ?? { unknown: true }
     const who = from === undefined ? undefined : sender(from)
-    const signatureFits =
-      signature === undefined || (typeof signature === 'string' && /^[^\p{Cc}]{1,40}$/u.test(signature))
-    if (who === null || !signatureFits || Object.keys(more).length > 0) return { fault: PLUGINS }
+    const ofCarriers = signatures === undefined ? {} : object(signatures)
+    if (who === null || ofCarriers === null || Object.keys(more).length > 0) return { fault: PLUGINS }
+    if (![signature ?? 'none', ...Object.values(ofCarriers)].every(isSignature)) return { fault: PLUGINS }
     senders.set(pluginId, {
       ...(typeof signature === 'string' ? { signature } : {}),
+      ...(signatures === undefined ? {} : { signatures: ofCarriers as Readonly<Record<string, string>> }),
       ...who,
     })
   }

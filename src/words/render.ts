@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
+import { countryOf } from '../messages/country.ts'
 import type {
   Content,
   NewMessage,
@@ -150,7 +150,7 @@ function createSmsRenderer(
   return message => {
     const { id, recipient: to, kind, content, expiresAt } = message
     const { pluginId } = content
-    const country = parsePhoneNumberFromString(to)?.country ?? 'ZZ'
+    const country = countryOf(to)
     const tag = content.locale ?? localeByCountry?.get(country) ?? locale
     const sender = senderOf(pluginOf(pluginSenders, content)) ?? countrySenders?.get(country)
     let text: string | undefined

@@ -142,17 +142,19 @@ t.test('senders of SMS', t => {
     t,
     'PLUGIN_SENDERS',
     {
-      [`{"p1": {"signature": "甲", "from": "+15005550006"}, "2": {"from": "${service}"}, "3": {"signature": "C"}}`]:
+      [`{"p1": {"signature": "甲", "from": "+15005550006"}, "2": {"from": "${service}"}, "3": {"signature": "C", "signatures": {"aliyun": "乙"}}}`]:
         new Map<string, unknown>([
           ['p1', { signature: '甲', from: '+15005550006' }],
           ['2', { messagingServiceSid: service }],
-          ['3', { signature: 'C' }],
+          ['3', { signature: 'C', signatures: { aliyun: '乙' } }],
         ]),
     },
     [
       '{',
       '[]',
       '{"p": "x"}',
+      '{"p": {"signatures": "x"}}',
+      '{"p": {"signatures": {"aliyun": 1}}}',
       '{"p": {"form": "+15005550006"}}',
       '{"p": {"from": 1}}',
       '{"p":{"signature":"a\\nb"}}',

@@ -1,14 +1,25 @@
 import { providerSettings } from '../../providers/list.ts'
 import { readAreaCode, readDomain } from '../../settings/readers.ts'
+import { readRoutes } from '../../settings/routes.ts'
 import {
   readCountries,
   readLocalesByCountry,
   readSenders,
   readSendersByCountry,
 } from '../../settings/senders.ts'
-import { choice, type Group, integer, read } from '../../settings/setting.ts'
+import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
 
 const settings = {
+  SMS_ROUTES: read(readRoutes, {
+    meaning:
+      'Which carriers an SMS takes, by the country of its number, * for all others: the second one is asked when the first surely has not sent it. Needed with several carriers only. To a country without a route nothing is sent.',
+    example: 'CN=aliyun,tencent; US,CA=twilio; *=twilio',
+  }),
+  SMS_TEMPLATES_FILE: text({
+    meaning:
+      'Which approved template of a carrier says which kind of message, as YAML or JSON: see docs/sms.md. Read again when it changes.',
+    example: '/templates/sms-templates.yaml',
+  }),
   ...providerSettings('sms'),
   DEFAULT_AREA_CODE: read(readAreaCode, {
     fill: true,
@@ -33,8 +44,10 @@ const settings = {
   }),
   PLUGIN_SENDERS: read(readSenders, {
     default: '{}',
-    meaning: 'Signature and sender by plugin_id, as JSON on one line.',
-    example: '{"plugin-1": {"signature": "Example", "from": "+15005550006"}}',
+    meaning:
+      'Signature and sender by plugin_id, as JSON on one line; signatures: the one that is registered at a carrier.',
+    example:
+      '{"plugin-1": {"signature": "Example", "from": "+15005550006", "signatures": {"aliyun": "Example"}}}',
   }),
   SENDER_BY_COUNTRY: read(readSendersByCountry, {
     default: '{}',

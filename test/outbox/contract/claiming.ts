@@ -216,6 +216,37 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     },
   )
 
+  await t.test('a message that may have been sent names who may have sent it', async t => {
+    const { outbox, clock, reopen } = await fresh(t, create)
+    const samples = ['tencent', undefined, 'aliyun'].map((_, n) =>
+      sample(clock, { recipient: `r${n}@example.com`, lease: { ...lease(clock, 5000), begins: n === 1 } }),
+    )
+    await outbox.accept(samples)
+    const [second, first, told] = samples
+    if (!second?.lease || !first?.lease || !told?.lease) throw new Error('not claimed')
+    await outbox.beginAttempt(second.message.id, second.lease)
+    await outbox.beginAttempt(second.message.id, second.lease, 'tencent')
+    await outbox.beginAttempt(first.message.id, first.lease)
+    const line = { at: 1, tookMs: 1, code: '', reply: '' }
+    const many = Array.from({ length: 40 }, () => ({ ...line, provider: 'twilio', outcome: 'retry' }))
+    await outbox.settle(told.message.id, told.lease, {
+      to: 'queued',
+      dueAt: clock.now(),
+      ambiguous: 1,
+      records: [{ ...line, provider: 'aliyun', outcome: 'ambiguous' }, ...many],
+    })
+    const again = await reopen()
+    clock.advance(5000)
+    await again.claim('email', 0, 60_000)
+    clock.advance(LOST_LEASE_PAUSE_MS)
+    const { messages } = await again.claim('email', 10, 60_000)
+    t.same(Object.fromEntries(messages.map(({ recipient, ambiguousAt }) => [recipient, ambiguousAt])), {
+      'r0@example.com': 'tencent',
+      'r1@example.com': '',
+      'r2@example.com': 'aliyun',
+    })
+  })
+
   await t.test('a dead process leaves what it was sending ambiguous, and nothing else', async t => {
     const { outbox, clock, reopen } = await fresh(t, create)
     const samples = ['sent from memory', 'waited in memory', 'sent after waiting'].map((code, n) =>

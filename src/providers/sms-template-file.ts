@@ -1,0 +1,292 @@
+import { readFileSync, statSync } from 'node:fs'
+import { Ajv } from 'ajv'
+import { isMap, LineCounter, parseDocument } from 'yaml'
+import type { OutgoingSms, PluginSender } from '../messages/message.ts'
+import type { MappedTemplate, SmsTemplates, TemplateUse } from './sms-templates.ts'
+
+/** What is wrong with the file, in words that quote nothing of it but names. */
+export interface SmsTemplateFault {
+  /** From 1; 0 when it is about no line. */
+  readonly line: number
+  readonly reason: string
+}
+
+/** What a file may name. */
+export interface KnownTerms {
+  /** Names of the SMS carriers. */
+  readonly carriers: readonly string[]
+  /** The kinds of SMS, each with its parameters. */
+  readonly kinds: ReadonlyMap<string, readonly string[]>
+}
+
+export interface SmsTemplateFileOptions extends KnownTerms {
+  readonly path: string
+  /** By plugin_id; their signatures come before those of the file. */
+  readonly pluginSenders: ReadonlyMap<string, PluginSender>
+  /** Told of every change: what is wrong with the file now, and nothing when it was read. */
+  readonly onChange?: (faults: readonly SmsTemplateFault[]) => void
+  /** How often it is looked at, ms. */
+  readonly pollEveryMs?: number
+}
+
+/** Templates that follow their file. */
+export interface SmsTemplateFile extends SmsTemplates {
+  /** What is wrong with the file as it is now; the last good one is used meanwhile. */
+  faults(): readonly SmsTemplateFault[]
+  close(): void
+}
+
+/**
+ * Reads SMS_TEMPLATES_FILE, and again when it has changed. One that cannot be used leaves the last good one in force; at
+ * the start there is none, so whoever opens it looks at `faults`.
+ */
+export function openSmsTemplateFile(options: SmsTemplateFileOptions): SmsTemplateFile {
+  const { path, onChange, pollEveryMs = 1000 } = options
+  let faults: readonly SmsTemplateFault[] = []
+  let templates: readonly CarrierTemplate[] = []
+  let seen = fingerprint(path)
+  let reported = seen
+
+  function load(): void {
+    const read = readFile(path, options)
+    faults = 'faults' in read ? read.faults : []
+    if ('templates' in read) templates = read.templates
+  }
+
+  function check(): void {
+    const now = fingerprint(path)
+    // It may be half written: it counts once it is the same at two looks.
+    if (now === seen && now !== reported) {
+      reported = now
+      load()
+      onChange?.(faults)
+    }
+    seen = now
+  }
+
+  load()
+  const timer = setInterval(check, pollEveryMs).unref()
+  return { ...templatesOf(() => templates, options), faults: () => faults, close: () => clearInterval(timer) }
+}
+
+/** Which template of the file each message is to be sent with. */
+function templatesOf(
+  templates: () => readonly CarrierTemplate[],
+  { pluginSenders }: Pick<SmsTemplateFileOptions, 'pluginSenders'>,
+): SmsTemplates {
+  const ofCarrier = (carrier: string) => templates().filter(each => each.carrier === carrier)
+  return {
+    templateFor(carrier, message) {
+      const region = message.country === 'CN' ? 'mainland' : 'abroad'
+      const where = region === 'mainland' ? 'in China' : 'outside China'
+      const fitting = ofCarrier(carrier).filter(each => each.kind === message.kind && each.region === region)
+      if (fitting.length === 0) return { why: `no template for ${message.kind} ${where}` }
+      const found = bestLocale(fitting, message.locale)
+      if (found === undefined)
+        return { why: `no template for ${message.kind} ${where} in the language ${message.locale}` }
+      const own = message.pluginId === undefined ? undefined : pluginSenders.get(message.pluginId)
+      return fill(found, message, own?.signatures?.[carrier])
+    },
+    mapped: carrier => ofCarrier(carrier).map(({ carrier: _, ...template }) => template),
+    signatures(carrier) {
+      const ofPlugins = [...pluginSenders.values()].map(each => each.signatures?.[carrier])
+      const all = [...ofPlugins, ...ofCarrier(carrier).map(({ signature }) => signature)]
+      return [...new Set(all.filter(each => each !== undefined))]
+    },
+  }
+}
+
+/** The template of the language, of one that it begins with, or of every language. */
+function bestLocale(templates: readonly CarrierTemplate[], locale: string): CarrierTemplate | undefined {
+  const [language] = locale.split('-')
+  for (const wanted of [locale, language, undefined]) {
+    const found = templates.find(each => each.locale === wanted)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The template with the message's values in the places of its parameters. */
+function fill(
+  { template, signature: usual, params }: CarrierTemplate,
+  message: OutgoingSms,
+  ownSignature: string | undefined,
+): TemplateUse | { readonly why: string } {
+  const names = Array.isArray(params) ? (params as readonly string[]) : Object.values(params)
+  const missing = names.find(name => message.params[name] === undefined)
+  if (missing !== undefined) return { why: `its template says ${missing}, which the message does not have` }
+  const value = (name: string): string => message.params[name] ?? ''
+  const signature = ownSignature ?? usual
+  const filled = Array.isArray(params)
+    ? names.map(value)
+    : Object.fromEntries(Object.entries(params).map(([theirs, ours]) => [theirs, value(ours)]))
+  return { template, ...(signature !== undefined && { signature }), params: filled }
+}
+
+interface CarrierTemplate extends MappedTemplate {
+  readonly carrier: string
+}
+
+/** A template as it stands in the file. */
+interface WrittenTemplate {
+  readonly template: string | number
+  readonly signature?: string
+  readonly params?: Readonly<Record<string, string>> | readonly string[]
+}
+
+type ByLocale = Readonly<Record<string, WrittenTemplate>>
+type Written = Readonly<
+  Record<
+    string,
+    Readonly<Record<string, Readonly<Record<'mainland' | 'abroad', WrittenTemplate | ByLocale>>>>
+  >
+>
+
+const WORD = { type: 'string', minLength: 1, maxLength: 100 } as const
+const TEMPLATE = {
+  type: 'object',
+  required: ['template'],
+  additionalProperties: false,
+  properties: {
+    template: { type: ['string', 'integer'], minLength: 1, maxLength: 100 },
+    signature: WORD,
+    params: {
+      anyOf: [
+        { type: 'array', items: WORD },
+        { type: 'object', additionalProperties: WORD },
+      ],
+    },
+  },
+} as const
+const REGION = {
+  type: 'object',
+  minProperties: 1,
+  if: { required: ['template'] },
+  // eslint-disable-next-line unicorn/no-thenable -- a word of JSON schema
+  then: TEMPLATE,
+  else: { additionalProperties: TEMPLATE },
+} as const
+const FILE = {
+  type: 'object',
+  additionalProperties: {
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      minProperties: 1,
+      additionalProperties: false,
+      properties: { mainland: REGION, abroad: REGION },
+    },
+  },
+} as const
+
+const isWritten = new Ajv({ allErrors: false, allowUnionTypes: true, strictTypes: false }).compile<Written>(
+  FILE,
+)
+
+type Read =
+  | { readonly templates: readonly CarrierTemplate[] }
+  | { readonly faults: readonly SmsTemplateFault[] }
+
+function readFile(path: string, known: KnownTerms): Read {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
+    return { faults: [{ line: 0, reason: `cannot be read: ${code}` }] }
+  }
+  return parseSmsTemplates(text, known)
+}
+
+/**
+ * Reads the text of a file: carrier → kind → `mainland` or `abroad` → a template, or one for each language.
+ * @param text YAML 1.2, which JSON is too.
+ */
+export function parseSmsTemplates(text: string, known: KnownTerms): Read {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
+  const [error] = document.errors
+  if (error !== undefined)
+    return { faults: [{ line: lines.linePos(error.pos[0]).line, reason: `is not YAML: ${error.code}` }] }
+  const lineAt = (path: readonly string[]): number => {
+    for (let depth = path.length; depth > 0; depth -= 1) {
+      const around = document.getIn(path.slice(0, depth - 1), true)
+      const pair = isMap(around) ? around.items.find(({ key }) => String(key) === path[depth - 1]) : undefined
+      const range = (pair?.key as { readonly range?: readonly number[] | null } | undefined)?.range
+      if (range?.[0] !== undefined) return lines.linePos(range[0]).line
+    }
+    return 1
+  }
+  let written: unknown
+  try {
+    written = document.toJS({ maxAliasCount: 100 })
+  } catch {
+    return { faults: [{ line: 1, reason: 'refers to itself too often' }] }
+  }
+  if (!isWritten(written)) {
+    const [first] = isWritten.errors ?? []
+    const path = (first?.instancePath ?? '').split('/').slice(1).map(unescapePointer)
+    return { faults: [{ line: lineAt(path), reason: `${path.join('/') || 'the file'} ${first?.message}` }] }
+  }
+  const templates = flatten(written)
+  const faults = templates.flatMap(each => {
+    const reason = whyUnknown(each, known)
+    return reason === null ? [] : [{ line: lineAt([each.carrier, each.kind, each.region]), reason }]
+  })
+  return faults.length > 0 ? { faults } : { templates }
+}
+
+function flatten(written: Written): readonly CarrierTemplate[] {
+  return Object.entries(written).flatMap(([carrier, kinds]) =>
+    Object.entries(kinds).flatMap(([kind, regions]) =>
+      Object.entries(regions).flatMap(([region, given]) =>
+        ('template' in given
+          ? [['*', given as WrittenTemplate] as const]
+          : Object.entries(given as ByLocale)
+        ).map(([locale, { template, signature, params = [] }]) => ({
+          carrier,
+          kind,
+          region: region as MappedTemplate['region'],
+          ...(locale !== '*' && { locale }),
+          template: String(template),
+          ...(signature !== undefined && { signature }),
+          params,
+        })),
+      ),
+    ),
+  )
+}
+
+/** What a template names that there is not; null: nothing. */
+function whyUnknown(
+  { carrier, kind, locale, params }: CarrierTemplate,
+  { carriers, kinds }: KnownTerms,
+): string | null {
+  if (!carriers.includes(carrier))
+    return `names a carrier that there is not: choose from ${carriers.join(', ')}`
+  const has = kinds.get(kind)
+  if (has === undefined) return `names a kind that there is not: choose from ${[...kinds.keys()].join(', ')}`
+  if (locale !== undefined && !isLocale(locale))
+    return `${carrier}/${kind} names a language that there is not`
+  return Object.values(params).every(name => has.includes(name))
+    ? null
+    : `${carrier}/${kind} names a parameter that the kind does not have: choose from ${has.join(', ')}`
+}
+
+function isLocale(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag)[0] === tag
+  } catch {
+    return false
+  }
+}
+
+function unescapePointer(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/** Changes whenever the file does. Follows links, as mounted ConfigMaps are made of them. */
+function fingerprint(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? '' : `${found.size} ${found.mtimeMs} ${found.ino}`
+}

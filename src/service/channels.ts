@@ -1,0 +1,63 @@
+import { createBreaker } from '../delivery/breaker.ts'
+import type { ChannelSpec } from '../delivery/channel-state.ts'
+import type { createLimiter } from '../delivery/limiter.ts'
+import { type Route, whyUnfit } from '../delivery/route.ts'
+import { countryOf } from '../messages/country.ts'
+import type { Channel } from '../messages/message.ts'
+import type { Provider } from '../providers/provider.ts'
+import { routeOf, type SmsRoutes } from '../settings/routes.ts'
+import type { Renderer } from '../words/render.ts'
+
+export interface ChannelsOptions {
+  readonly providers: readonly Provider[]
+  /** Undefined: there is one SMS carrier at most. */
+  readonly routes: SmsRoutes | undefined
+  readonly render: Renderer['render']
+  readonly random: () => number
+  readonly createLimiter: typeof createLimiter
+}
+
+/** The channels that have providers, each provider watched over by itself, and the routes along which messages find them. */
+export function createChannels(options: ChannelsOptions): readonly ChannelSpec[] {
+  return (['email', 'sms'] as const)
+    .map(channel => createChannel(channel, options))
+    .filter(({ carriers }) => carriers.length > 0)
+}
+
+function createChannel(
+  channel: Channel,
+  { providers, routes, render, random, createLimiter }: ChannelsOptions,
+): ChannelSpec {
+  const carriers = providers
+    .filter(provider => provider.channel === channel)
+    .map(provider => ({
+      provider,
+      breaker: createBreaker({ random }),
+      limiter: createLimiter({ most: provider.concurrency }),
+    }))
+  if (channel === 'email' || routes === undefined) return { channel, carriers, route: () => carriers, render }
+  const route: Route = ({ recipient }) =>
+    (routeOf(routes, countryOf(recipient)) ?? []).flatMap(name =>
+      carriers.filter(({ provider }) => provider.name === name),
+    )
+  return { channel, carriers, route, render }
+}
+
+/**
+ * Renders new messages. The text of an SMS is made when a carrier asks for it: asking the carriers of its route whether it
+ * fits tells whether there is one. What fits none for another reason is accepted: it is ours to mend.
+ */
+export function renderForRoute(
+  channels: readonly ChannelSpec[],
+  render: Renderer['render'],
+): Renderer['render'] {
+  return message => {
+    const outgoing = render(message)
+    const route = channels.find(({ channel }) => channel === message.channel)?.route(message) ?? []
+    const unfit = route.map(({ provider }) => whyUnfit(provider, outgoing))
+    // It throws what is wrong with it.
+    if (outgoing.channel === 'sms' && unfit.length > 0 && unfit.every(why => why?.code === 'RENDER'))
+      outgoing.text()
+    return outgoing
+  }
+}

@@ -1,0 +1,81 @@
+import t from 'tap'
+import { longestAttemptMs } from '../../src/providers/list.ts'
+import { openRecipientReader } from '../../src/service/factories.ts'
+import { readRoutes, routeOf } from '../../src/settings/routes.ts'
+import { enough, faultsIn, load } from './settings.ts'
+
+const both = {
+  ...enough,
+  ALIYUN_ACCESS_KEY_ID: 'LTAI5tExampleKeyId000001',
+  ALIYUN_ACCESS_KEY_SECRET: 'aliyun-secret',
+  ALIYUN_SMS_SIGN_NAME: '示例',
+  SMS_COUNTRIES: '*',
+}
+
+t.test('routes are read by country, and * is for all others', async t => {
+  const read = readRoutes(' cn=aliyun, tencent ;US, CA=twilio;*=twilio,other;')
+  if (!('value' in read)) throw new Error(read.fault)
+  const route = (country: string) => routeOf(read.value, country)
+  t.same(route('CN'), ['aliyun', 'tencent'])
+  t.same([route('US'), route('CA')], [['twilio'], ['twilio']])
+  t.same(route('DE'), ['twilio', 'other'])
+  const some = readRoutes('CN=aliyun')
+  t.equal('value' in some && routeOf(some.value, 'DE'), undefined)
+  for (const [text, fault] of [
+    ['', /must be routes such as/],
+    ['aliyun', /must be routes/],
+    ['CN=', /must be routes/],
+    ['=aliyun', /must be routes/],
+    ['CN=a=b', /must be routes/],
+    ['CHINA=aliyun', /two letters/],
+    ['UK=aliyun', /Great Britain is GB/],
+    ['CN=aliyun; DE,CN=twilio', /two routes/],
+    ['*=aliyun; *=twilio', /two routes/],
+    ['CN=aliyun,aliyun', /twice/],
+  ] as const) {
+    const wrong = readRoutes(text)
+    t.match('fault' in wrong && wrong.fault, fault, text)
+  }
+})
+
+t.test('one carrier needs no route; several refuse the start with the line to write', async t => {
+  t.same(faultsIn(enough), [])
+  const [fault, ...more] = faultsIn(both)
+  t.match(fault, /^SMS_ROUTES is missing.*SMS_ROUTES=\*=(aliyun,twilio|twilio,aliyun)$/)
+  t.same(more, [])
+  const line = /SMS_ROUTES=(\S+)$/.exec(fault ?? '')?.[1] ?? ''
+  t.same(faultsIn({ ...both, SMS_ROUTES: line }), [], 'the line can be used as it is')
+})
+
+t.test('a route leads to carriers that are configured', async t => {
+  t.same(faultsIn({ ...both, SMS_ROUTES: 'CN=aliyun; *=twilio' }), [])
+  t.match(faultsIn({ ...enough, SMS_ROUTES: 'CN=aliyun; *=twilio' }), [
+    /^SMS_ROUTES leads to aliyun, of which nothing is set/,
+  ])
+  const [fault] = faultsIn({ ...enough, SMS_ROUTES: 'CN=canary; *=twilio' })
+  t.match(fault, /^SMS_ROUTES leads to a carrier that there is not: choose from .*twilio/)
+  t.notMatch(fault, /canary/)
+})
+
+t.test('a country without a route is not an allowed country', async t => {
+  const allows = (settings: Record<string, string>, number: string) => {
+    const read = openRecipientReader(load({ ...both, ...settings }))
+    const { valid, why } = read('sms', number, undefined)
+    return valid.length > 0 ? 'valid' : why
+  }
+  const routes = { SMS_ROUTES: 'CN=aliyun; US=twilio' }
+  t.equal(allows(routes, '+8613800138000'), 'valid')
+  t.equal(allows(routes, '+4915112345678'), 'country')
+  t.equal(allows({ SMS_ROUTES: 'CN=aliyun; *=twilio' }, '+4915112345678'), 'valid')
+  t.equal(allows({ ...routes, SMS_COUNTRIES: 'US' }, '+8613800138000'), 'country')
+  t.match(load({ ...both, ...routes, SMS_COUNTRIES: 'CN, DE' }).warnings, [
+    /^SMS_COUNTRIES has DE, which no route/,
+  ])
+})
+
+t.test('a lease outlives an attempt that asks every carrier of a route', async t => {
+  const limits = { aliyun: { answerMs: 300_000 }, twilio: { answerMs: 300_000 } }
+  const alone = longestAttemptMs(load({ ...both, SMS_ROUTES: 'CN=aliyun; *=twilio' }), limits)
+  const together = longestAttemptMs(load({ ...both, SMS_ROUTES: '*=aliyun,twilio' }), limits)
+  t.ok(alone < 600_000 && together >= 600_000, `${alone} ${together}`)
+})

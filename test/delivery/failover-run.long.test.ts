@@ -1,0 +1,6 @@
+import t from 'tap'
+import { runFailover } from './failover-run.ts'
+
+t.test('failing carriers and kills, at ten thousand messages', async t => {
+  for (let seed = 100; seed < 150; seed += 1) await runFailover(t, { seed, messages: 200, kills: 4 })
+})

@@ -1,0 +1,174 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import {
+  openSmsTemplateFile,
+  parseSmsTemplates,
+  type SmsTemplateFault,
+} from '../../src/providers/sms-template-file.ts'
+import { outgoingSms } from './sms.ts'
+
+const KNOWN = {
+  carriers: ['aliyun', 'tencent', 'twilio'],
+  kinds: new Map([
+    ['login-code', ['code', 'minute']],
+    ['device-offline', ['device']],
+  ]),
+}
+const FILE = `
+# codes
+aliyun:
+  login-code: &code
+    mainland: { template: SMS_123, signature: 示例, params: { code: code } }
+    abroad:
+      en: { template: SMS_1, params: { c: code, m: minute } }
+      zh: { template: SMS_2, params: { c: code } }
+      "*": { template: SMS_3, params: { c: code } }
+tencent:
+  login-code:
+    mainland: { template: 1110, params: [code, minute] }
+  device-offline:
+    abroad: { template: "77" }
+`
+
+const open = (t: Test, text: string) => {
+  const path = join(t.testdir({ 'templates.yaml': text }), 'templates.yaml')
+  const changes: (readonly SmsTemplateFault[])[] = []
+  const file = openSmsTemplateFile({
+    ...KNOWN,
+    path,
+    pluginSenders: new Map([
+      ['p1', { signatures: { aliyun: '插件', tencent: '插件二' } }],
+      ['p2', { signature: 'Plugin' }],
+    ]),
+    onChange: faults => changes.push(faults),
+    pollEveryMs: 5,
+  })
+  t.teardown(() => file.close())
+  return { file, path, changes }
+}
+
+const china = {
+  country: 'CN',
+  to: '+8613711112222',
+  locale: 'zh-CN',
+  params: { code: '123456', minute: '10' },
+}
+
+t.test('a message finds its template by carrier, kind, country and language, and fills it', async t => {
+  const { file } = open(t, FILE)
+  t.same(file.faults(), [])
+  const use = (carrier: string, changes = {}) =>
+    file.templateFor(carrier, outgoingSms({ ...china, ...changes }))
+  t.same(use('aliyun'), { template: 'SMS_123', signature: '示例', params: { code: '123456' } })
+  t.same(use('tencent'), { template: '1110', params: ['123456', '10'] })
+  t.same(use('aliyun', { country: 'DE', locale: 'en-GB' }), {
+    template: 'SMS_1',
+    params: { c: '123456', m: '10' },
+  })
+  t.match(use('aliyun', { country: 'HK', locale: 'zh-TW' }), { template: 'SMS_2' })
+  t.match(use('aliyun', { country: 'DE', locale: 'es' }), { template: 'SMS_3' })
+  t.same(use('tencent', { country: 'DE', kind: 'device-offline', params: {} }), {
+    template: '77',
+    params: [],
+  })
+})
+
+t.test('what has no template says why, without what the message says', async t => {
+  const { file } = open(t, FILE)
+  const why = (carrier: string, changes = {}) =>
+    file.templateFor(carrier, outgoingSms({ ...china, ...changes }))
+  t.same(why('twilio'), { why: 'no template for login-code in China' })
+  t.same(why('tencent', { country: 'DE' }), { why: 'no template for login-code outside China' })
+  t.same(why('aliyun', { kind: 'plain' }), { why: 'no template for plain in China' })
+  t.same(why('aliyun', { params: { minute: '10' } }), {
+    why: 'its template says code, which the message does not have',
+  })
+})
+
+t.test('the signature of a plugin comes before that of the template', async t => {
+  const { file } = open(t, FILE)
+  const of = (carrier: string, pluginId: string) =>
+    file.templateFor(carrier, outgoingSms({ ...china, pluginId }))
+  t.match(of('aliyun', 'p1'), { signature: '插件' })
+  t.match(of('tencent', 'p1'), { signature: '插件二' })
+  t.match(of('aliyun', 'p2'), { signature: '示例' })
+  t.notOk('signature' in of('tencent', 'p2'))
+  t.same(file.signatures('aliyun'), ['插件', '示例'])
+  t.same(file.signatures('twilio'), [])
+  t.match(file.mapped('tencent'), [
+    { kind: 'login-code', region: 'mainland', template: '1110', params: ['code', 'minute'] },
+    { kind: 'device-offline', region: 'abroad', template: '77', params: [] },
+  ])
+})
+
+t.test('a fault names its line, and quotes no value', async t => {
+  const faults = (text: string) => {
+    const read = parseSmsTemplates(text, KNOWN)
+    return 'faults' in read ? read.faults : []
+  }
+  const cases: readonly (readonly [string, number, RegExp])[] = [
+    ['aliyun: [', 1, /^is not YAML/],
+    ['aliyun:\n  login-code: {}\naliyun: {}', 3, /^is not YAML/],
+    ['- a', 1, /the file must be object/],
+    [
+      'aliyun:\n  login-code:\n    mainland:\n      template: {}',
+      4,
+      /aliyun\/login-code\/mainland\/template/,
+    ],
+    ['aliyun:\n  login-code:\n    china: { template: a }', 2, /additional propert/],
+    ['aliyun:\n  login-code:\n    mainland: { template: a, secret: canary }', 3, /additional propert/],
+    [
+      'aliyun: {}\nvonage:\n  login-code:\n    abroad: { template: a }',
+      4,
+      /names a carrier that there is not/,
+    ],
+    ['aliyun:\n  log-in:\n    abroad: { template: a }', 3, /names a kind that there is not/],
+    [
+      'aliyun:\n  login-code:\n    abroad: { template: a, params: [canary] }',
+      3,
+      /parameter that the kind does not have/,
+    ],
+    [
+      'aliyun:\n  login-code:\n    abroad:\n      canary-zz-: { template: a }',
+      3,
+      /a language that there is not/,
+    ],
+    ['a: &a [*a]', 1, /./],
+  ]
+  for (const [text, line, reason] of cases) {
+    const [first] = faults(text)
+    t.match(first?.reason, reason, text)
+    t.equal(first?.line, line, text)
+    t.notMatch(first?.reason, /canary/)
+  }
+  t.same(parseSmsTemplates('{"aliyun":{"login-code":{"abroad":{"template":"a"}}}}', KNOWN), {
+    templates: [{ carrier: 'aliyun', kind: 'login-code', region: 'abroad', template: 'a', params: [] }],
+  })
+})
+
+t.test('a changed file is read again; a bad one leaves the last good one in force', async t => {
+  const { file, path, changes } = open(t, FILE)
+  const current = () => file.templateFor('aliyun', outgoingSms(china))
+  const change = async (text: string) => {
+    const before = changes.length
+    writeFileSync(path, text)
+    for (let n = 0; n < 1000 && changes.length === before; n += 1) await pause(5)
+  }
+  await change(FILE.replace('SMS_123', 'SMS_4567'))
+  t.match(current(), { template: 'SMS_4567' })
+  await change('aliyun: [')
+  t.match(current(), { template: 'SMS_4567' })
+  t.match(file.faults(), [{ line: 1 }])
+  await change(FILE)
+  t.match(current(), { template: 'SMS_123' })
+  t.same(file.faults(), [])
+  t.match(changes, [[], [{ line: 1 }], []])
+})
+
+t.test('a file that is not there is a fault', async t => {
+  const file = openSmsTemplateFile({ ...KNOWN, path: '/nowhere/x.yaml', pluginSenders: new Map() })
+  t.same(file.faults(), [{ line: 0, reason: 'cannot be read: ENOENT' }])
+  file.close()
+})
