@@ -1,10 +1,14 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import { type CheckResult, fail } from '../runtime/check-result.ts'
-import { openRenderer } from '../service/factories.ts'
+import { createClock } from '../runtime/clock.ts'
+import { openRenderer, openSmsTemplates } from '../service/factories.ts'
 import { lint as lintMessages } from '../words/lint.ts'
 import { writeGallery } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
+import { describeCarriers } from './carriers-text.ts'
 import { formatAsText } from './check/format.ts'
 import { checkTemplates } from './check/templates.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
@@ -15,7 +19,8 @@ export const preview: Command = {
 
   Says every kind of message in every language with the brand, words and templates of the settings.
 
-  --out DIR     write each as HTML and text, and an index.html to look through, into a folder
+  --out DIR     write each as HTML and text, and an index.html to look through, into a folder; and in
+                sms-carriers.txt what each SMS carrier would send of it: a template with its values, or the text
   --locale TAG  only this language; may be repeated
   --lint        look at every template and message: parameters, escaping, size, segments, links;
                 exit code 1 when something is wrong
@@ -38,6 +43,7 @@ export const preview: Command = {
       if (out !== undefined) {
         const index = await writeGallery({ renderer, out, ...(locale && { locales: locale }) })
         io.stdout.write(`look at ${index}\n`)
+        if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
       }
       const results = [...checkTemplates(config, renderer), ...(lint ? checkMessages(config, renderer) : [])]
       if (lint || results.some(({ is }) => is !== 'ok')) io.stdout.write(formatAsText(results))
@@ -46,6 +52,17 @@ export const preview: Command = {
       renderer.close()
     }
   },
+}
+
+/** Writes what each SMS carrier would send. @throws ConfigError when the templates cannot be used */
+async function writeCarriers(config: Config, renderer: Renderer, out: string): Promise<void> {
+  const templates = await openSmsTemplates(config, pino({ level: 'silent' }))
+  try {
+    const text = await describeCarriers(config, renderer, templates, createClock())
+    await writeFile(join(out, 'sms-carriers.txt'), text)
+  } finally {
+    templates.close()
+  }
 }
 
 /** Checks what a reader would notice in a message. Problems of templates are left out: `checkTemplates` reports them. */

@@ -55,3 +55,33 @@ t.test('finds what a reader would notice in a message that compiles', async t =>
   t.equal(code, 1)
   t.match(out, /^fail {2}parameter .*phone-change/m)
 })
+
+t.test(
+  'says what each SMS carrier would send: a template with its values, the text, or why nothing',
+  async t => {
+    const folder = t.testdir({
+      'templates.yaml': 'aliyun: { login-code: { mainland: { template: SMS_77, params: { code: code } } } }',
+    })
+    const out = join(folder, 'gallery')
+    const { code, err } = await command(['preview', '--out', out], {
+      ...enough,
+      ALIYUN_ACCESS_KEY_ID: 'LTAI5tExampleKeyId000001',
+      ALIYUN_ACCESS_KEY_SECRET: 'aliyun-secret',
+      ALIYUN_SMS_SIGN_NAME: '示例',
+      SMS_ROUTES: 'CN=aliyun,twilio; *=twilio',
+      SMS_TEMPLATES_FILE: join(folder, 'templates.yaml'),
+    })
+    t.equal(code, 0, err)
+    const lines = readFileSync(join(out, 'sms-carriers.txt'), 'utf8').split('\n')
+    const ofKind = (start: string) => lines.filter(line => line.startsWith(start))
+    t.match(ofKind('CN  login-code'), [
+      /aliyun {2}template SMS_77 \{"code":"\d+"\}/,
+      /twilio {2}text ".*Example/,
+    ])
+    t.match(
+      ofKind('CN  registration-code')[0],
+      /aliyun {2}NOT SENT: no template for registration-code in China/,
+    )
+    t.match(ofKind('abroad  login-code'), [/twilio {2}text/])
+  },
+)
