@@ -87,7 +87,7 @@ function templatesOf(
       const own = message.pluginId === undefined ? undefined : pluginSenders.get(message.pluginId)
       return fill(found, message, own?.signatures?.[carrier])
     },
-    mapped: carrier => ofCarrier(carrier).map(({ carrier: _, ...template }) => template),
+    mapped: ofCarrier,
     signatures(carrier) {
       const ofPlugins = [...pluginSenders.values()].map(each => each.signatures?.[carrier])
       const all = [...ofPlugins, ...ofCarrier(carrier).map(({ signature }) => signature)]
@@ -240,18 +240,17 @@ function flatten(written: Written): readonly CarrierTemplate[] {
   return Object.entries(written).flatMap(([carrier, kinds]) =>
     Object.entries(kinds).flatMap(([kind, regions]) =>
       Object.entries(regions).flatMap(([region, given]) =>
-        ('template' in given
-          ? [['*', given as WrittenTemplate] as const]
-          : Object.entries(given as ByLocale)
-        ).map(([locale, { template, signature, params = [] }]) => ({
-          carrier,
-          kind,
-          region: region as MappedTemplate['region'],
-          ...(locale !== '*' && { locale }),
-          template: String(template),
-          ...(signature !== undefined && { signature }),
-          params,
-        })),
+        ('template' in given ? [['*', given as WrittenTemplate] as const] : Object.entries(given)).map(
+          ([locale, { template, signature, params = [] }]) => ({
+            carrier,
+            kind,
+            region: region as MappedTemplate['region'],
+            ...(locale !== '*' && { locale }),
+            template: String(template),
+            ...(signature !== undefined && { signature }),
+            params,
+          }),
+        ),
       ),
     ),
   )
