@@ -2,8 +2,7 @@ import type { CallbackAnswer } from '../src/platform/callback-client.ts'
 import type { SampleCallback } from '../src/platform/sample-callbacks.ts'
 import type { ReceivedMail } from './carriers/smtp/inbox.ts'
 import { SMTP_USER } from './carriers/smtp/stand-in.ts'
-import type { ReceivedSms } from './carriers/stand-in.ts'
-import { ENVELOPE_SENDER } from './peers.ts'
+import { type CarriedSms, ENVELOPE_SENDER } from './peers.ts'
 
 /** How a message arrived. */
 export interface ArrivalResult {
@@ -49,11 +48,12 @@ export function checkMailArrival(
   }
 }
 
-/** Checks that the number `to` (E.164) got exactly one SMS, with the sample's words. */
+/** Checks that the number `to` (E.164) got exactly one SMS, with the sample's words, by the carrier with this title. */
 export function checkSmsArrival(
-  messages: readonly Pick<ReceivedSms, 'to' | 'body' | 'validityPeriod'>[],
+  messages: readonly Pick<CarriedSms, 'to' | 'body' | 'validityPeriod' | 'carrier'>[],
   to: string,
   sample: SampleCallback,
+  carrier: string,
 ): ArrivalResult {
   const mine = messages.filter(message => message.to === to)
   const [message] = mine
@@ -61,6 +61,7 @@ export function checkSmsArrival(
   const wrong: readonly (readonly [boolean, string])[] = [
     [mine.length > 1, `arrived ${mine.length} times`],
     [!includesWords(message.body, sample.words), 'lacks its words'],
+    [message.carrier !== carrier, `went by ${message.carrier}`],
     [message.validityPeriod === null, 'has no validity period'],
   ]
   return {

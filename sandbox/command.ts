@@ -112,7 +112,7 @@ async function runOnce(modules: Modules, options: SandboxCommandOptions, io: Com
   try {
     const rows = await modules.sendEachKindOnce(sandbox, ONCE_WITHIN_MS)
     io.stdout.write(formatResults(rows, await saveFiles(rows, options.save)))
-    const faults = listFaults(rows)
+    const faults = listFaults(rows, modules.countExpected(sandbox.peers))
     if (faults.length === 0) {
       const sent = rows.filter(row => row.arrived !== null).length
       io.stdout.write(`\nAll ${sent} messages arrived exactly once, as they should.\n`)
@@ -132,9 +132,10 @@ async function runOnce(modules: Modules, options: SandboxCommandOptions, io: Com
 async function saveFiles(rows: readonly KindResult[], directory: string): Promise<readonly string[]> {
   await mkdir(directory, { recursive: true })
   return Promise.all(
-    rows.map(async ({ channel, kind, files }) => {
+    rows.map(async ({ channel, kind, carrier, files }) => {
       if (!files) return ''
-      const path = join(directory, `${channel}-${kind}`)
+      const by = carrier === null ? '' : `-${carrier.toLowerCase()}`
+      const path = join(directory, `${channel}-${kind}${by}`)
       for (const [ending, content] of Object.entries(files)) await writeFile(`${path}.${ending}`, content)
       return `${path}.${'html' in files ? 'html' : 'txt'}`
     }),

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Channel } from '../src/messages/message.ts'
-import { SAMPLE_KINDS } from '../src/platform/sample-callbacks.ts'
+import { SAMPLE_KINDS, type SampleKind } from '../src/platform/sample-callbacks.ts'
 import { type ArrivalResult, answerFaults, checkMailArrival, checkSmsArrival } from './arrivals.ts'
 import type { SentCallback } from './callback-sender.ts'
+import type { Peers, SmsCarrier } from './peers.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** A callback that was sent once, and what became of it. */
@@ -10,6 +11,8 @@ export interface KindResult {
   readonly channel: Channel
   /** A kind's name, or `validate`. */
   readonly kind: string
+  /** The SMS carrier that it should go by, for people; null for a mail or a validation. */
+  readonly carrier: string | null
   readonly callback: SentCallback
   /** How often its message arrived; null for a validation, which sends nothing. */
   readonly arrived: number | null
@@ -18,12 +21,38 @@ export interface KindResult {
   readonly files: ArrivalResult['files']
 }
 
+/** A kind to be sent, and to whom. */
+interface Play {
+  readonly kind: SampleKind
+  readonly to: string
+  readonly carrier: SmsCarrier | null
+}
+
+/** Each kind once, to a recipient of its own, and an SMS once by each carrier that can say it. */
+function playsOf(carriers: readonly SmsCarrier[]): readonly Play[] {
+  const mails = SAMPLE_KINDS.filter(({ channel }) => channel === 'email')
+  const texts = SAMPLE_KINDS.filter(({ channel }) => channel === 'sms')
+  return [
+    ...mails.map((kind, at) => ({ kind, to: `reader-${at + 1}@example.com`, carrier: null })),
+    ...carriers.flatMap(carrier =>
+      texts
+        .filter(({ kind }) => carrier.templates === undefined || Object.hasOwn(carrier.templates, kind))
+        .map((kind, at) => ({ kind, to: carrier.number.slice(0, -2) + String(10 + at), carrier })),
+    ),
+  ]
+}
+
+/** How many results there are when all was sent in time. */
+export function countExpected({ carriers }: Pick<Peers, 'carriers'>): number {
+  return 2 + playsOf(carriers).length
+}
+
 /** How long nothing more may arrive before "exactly once" is believed, ms. */
 const QUIET_MS = 400
 
 /**
- * Validates the URL of both channels and sends each of their kinds once, each to a recipient of its own, and checks
- * whether each message arrived exactly once with the right words.
+ * Validates the URL of both channels and sends each of their kinds once, SMS by each carrier, each to a recipient of its
+ * own, and checks whether each message arrived exactly once with the right words.
  *
  * @param withinMs when to stop waiting, from now. What was not sent by then is missing from the results.
  */
@@ -36,14 +65,21 @@ export async function sendEachKindOnce(
   for (const channel of ['email', 'sms'] as const) {
     const callback = await callbackSender.validate(channel)
     const faults = answerFaults(callback.answer)
-    validations.push({ channel, kind: 'validate', callback, arrived: null, faults, files: null })
+    validations.push({
+      channel,
+      kind: 'validate',
+      carrier: null,
+      callback,
+      arrived: null,
+      faults,
+      files: null,
+    })
   }
 
   const sent = []
-  for (const [at, kind] of SAMPLE_KINDS.entries()) {
+  for (const play of playsOf(peers.carriers)) {
     if (performance.now() > deadline) break
-    const to = kind.channel === 'email' ? `reader-${at + 1}@example.com` : `+8613800138${String(100 + at)}`
-    sent.push({ kind, to, ...(await callbackSender.send(kind, to)) })
+    sent.push({ ...play, ...(await callbackSender.send(play.kind, play.to)) })
   }
   const countArrived = () => peers.mails().length + peers.sms().length
   const expected = sent.filter(({ callback }) => answerFaults(callback.answer).length === 0).length
@@ -54,13 +90,14 @@ export async function sendEachKindOnce(
 
   return [
     ...validations,
-    ...sent.map(({ kind, to, callback, sample }): KindResult => {
+    ...sent.map(({ kind, to, carrier, callback, sample }): KindResult => {
       const result =
-        kind.channel === 'email'
+        carrier === null
           ? checkMailArrival(peers.mails(), to, sample)
-          : checkSmsArrival(peers.sms(), to, sample)
+          : checkSmsArrival(peers.sms(), to, sample, carrier.title)
       const faults = [...answerFaults(callback.answer), ...result.faults]
-      return { channel: kind.channel, kind: kind.kind, callback, ...result, faults }
+      const { channel } = kind
+      return { channel, kind: kind.kind, carrier: carrier?.title ?? null, callback, ...result, faults }
     }),
   ]
 }

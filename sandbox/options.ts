@@ -4,10 +4,10 @@ import { settingNames, settingOf } from '../src/config/settings.ts'
 
 export const USAGE = `npm run sandbox -- [options]
 
-  The real service against a mail server and a Twilio of this machine, and a page that shows what arrived.
+  The real service against a mail server and SMS carriers of this machine, and a page that shows what arrived.
   Needs no account, no certificate and no setting; nothing leaves the machine and nothing is kept.
 
-  --once               play each kind once, print a table, end; the exit code is 0 only when each arrived exactly once
+  --once               play each kind once, SMS by each carrier, print a table, end; the exit code is 0 only when each arrived exactly once
   --save DIR           with --once: where to keep what arrived (default data/sandbox)
   --port N             port of the callbacks (8443, or a free one)
   --admin-port N       port of health, metrics and console (9090, or a free one)

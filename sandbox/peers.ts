@@ -5,7 +5,7 @@ import type { Channel } from '../src/messages/message.ts'
 import { providerModules } from '../src/providers/list.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import type { ReceivedMail } from './carriers/smtp/inbox.ts'
-import type { ReceivedSms, StandIn, StandInModule } from './carriers/stand-in.ts'
+import type { ReceivedSms, SandboxRoute, StandIn, StandInModule } from './carriers/stand-in.ts'
 import { createCertificate } from './certificate.ts'
 
 /** Everybody the service depends on, on this machine, and the settings that point it at them. */
@@ -18,13 +18,26 @@ export interface Peers {
   /** Newest first. */
   mails(): readonly ReceivedMail[]
   /** SMS that arrived since the last `clear`, oldest first. */
-  sms(): readonly ReceivedSms[]
+  sms(): readonly CarriedSms[]
+  /** The SMS carriers, each with the numbers that go by it first. */
+  readonly carriers: readonly SmsCarrier[]
   /** How the servers of a channel can be made to behave; `none` as they should. */
   faults(channel: Channel): readonly { readonly name: string; readonly title: string }[]
   /** @returns false when no server of the channel knows that fault. */
   setFault(channel: Channel, name: string): boolean
   clear(): void
   readonly settings: Readonly<Record<string, string>>
+}
+
+export interface CarriedSms extends ReceivedSms {
+  /** The carrier's name for people. */
+  readonly carrier: string
+}
+
+export interface SmsCarrier extends SandboxRoute {
+  /** The provider's name, and the one for people. */
+  readonly name: string
+  readonly title: string
 }
 
 export const ENVELOPE_SENDER = 'bounces@courier.example'
@@ -51,26 +64,31 @@ export async function startPeers(
   await writeFile(keyFile, certificate.key, { mode: 0o600 })
   ends.push(trust(certificate.cert))
 
-  const running: { readonly module: StandInModule; readonly standIn: StandIn }[] = []
+  const running: Running[] = []
   for (const { name } of providerModules) {
     const module = await loadStandIn(name)
     const standIn = await module.start({ certificate, clock, changed })
     ends.push(() => standIn.close())
-    running.push({ module, standIn })
+    running.push({ name, module, standIn })
   }
   const of = (channel: Channel) => running.filter(({ standIn }) => standIn.channel === channel)
+  const carriers = running.flatMap(({ name, module: { title }, standIn }) =>
+    standIn.channel === 'sms' ? [{ name, title, ...standIn.route }] : [],
+  )
 
   return {
     cert: certificate.cert,
     certFile,
     addresses: running.map(({ module, standIn }) => ({ title: module.title, url: standIn.url })),
     mails: () => running.flatMap(({ standIn }) => (standIn.channel === 'email' ? standIn.mails() : [])),
-    sms: () => running.flatMap(({ standIn }) => (standIn.channel === 'sms' ? standIn.sms() : [])),
+    sms: () => listSms(running),
+    carriers,
     faults: channel => listFaults(of(channel).map(({ module }) => module)),
     setFault(channel, name) {
-      const able = of(channel).filter(({ module }) => Object.hasOwn(module.faults, name))
-      for (const { standIn } of able) standIn.setFault(name)
-      return able.length > 0
+      if (!of(channel).some(({ module }) => Object.hasOwn(module.faults, name))) return false
+      // One that does not know it works as it should.
+      for (const { standIn } of of(channel)) standIn.setFault(name)
+      return true
     },
     clear() {
       for (const { standIn } of running) standIn.clear()
@@ -81,10 +99,51 @@ export async function startPeers(
         TLS_KEY_FILE: keyFile,
         MAIL_FROM: 'Example IoT <no-reply@courier.example>',
         MAIL_BOUNCE_TO: ENVELOPE_SENDER,
+        SMS_ROUTES: routesOf(carriers),
+        SMS_TEMPLATES_FILE: await writeTemplates(carriers, directory),
       },
       ...running.map(({ standIn }) => standIn.settings),
     ),
   }
+}
+
+interface Running {
+  /** The provider's. */
+  readonly name: string
+  readonly module: StandInModule
+  readonly standIn: StandIn
+}
+
+/** The SMS of all carriers, oldest first. */
+function listSms(running: readonly Running[]): readonly CarriedSms[] {
+  return running
+    .flatMap(({ module: { title: carrier }, standIn }) =>
+      standIn.channel === 'sms' ? standIn.sms().map(sms => ({ ...sms, carrier })) : [],
+    )
+    .sort((one, other) => one.at - other.at)
+}
+
+/** @returns the path of the file that maps kinds to the templates of the carriers' stand-ins */
+async function writeTemplates(carriers: readonly SmsCarrier[], directory: string): Promise<string> {
+  const path = join(directory, 'sms-templates.json')
+  const templates = carriers.flatMap(({ name, templates }) => (templates ? [[name, templates]] : []))
+  await writeFile(path, JSON.stringify(Object.fromEntries(templates)))
+  return path
+}
+
+/** To each carrier's country by it first, then by the others with templates, and by those that send text in the end. */
+function routesOf(carriers: readonly SmsCarrier[]): string {
+  const names = [...carriers]
+    .sort((one, other) => Number(one.templates === undefined) - Number(other.templates === undefined))
+    .map(({ name }) => name)
+  const text = carriers.filter(({ templates }) => templates === undefined).map(({ name }) => name)
+  return [
+    ...carriers.map(({ country, name }) => {
+      const behind = names.filter(each => each !== name)
+      return `${country}=${[name, ...behind].join(',')}`
+    }),
+    `*=${text.join(',')}`,
+  ].join('; ')
 }
 
 /** @param name the provider's, as in src/providers/list.ts. */

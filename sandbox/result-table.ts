@@ -1,12 +1,12 @@
-import { SAMPLE_KINDS } from '../src/platform/sample-callbacks.ts'
 import type { KindResult } from './once.ts'
 
 /** Formats results as a table. @param paths for each result the file to look at. */
 export function formatResults(results: readonly KindResult[], paths: readonly string[]): string {
-  const head = ['channel', 'kind', 'err_code', 'ms', 'arrived', 'where to look']
-  const cells = results.map(({ channel, kind, callback: { answer }, arrived, faults }, at) => [
+  const head = ['channel', 'kind', 'by', 'err_code', 'ms', 'arrived', 'where to look']
+  const cells = results.map(({ channel, kind, carrier, callback: { answer }, arrived, faults }, at) => [
     channel,
     kind,
+    carrier ?? '-',
     answer.is === 'answered' ? String(answer.errCode ?? '-') : '-',
     String(answer.ms),
     faults.length > 0 ? 'WRONG' : arrived === null ? '-' : 'once',
@@ -25,12 +25,11 @@ export function formatResults(results: readonly KindResult[], paths: readonly st
   return [line(head), line(widths.map(width => '-'.repeat(width))), ...cells.map(line), ''].join('\n')
 }
 
-/** Lists what is wrong, a sentence each; empty when nothing is. */
-export function listFaults(results: readonly KindResult[]): readonly string[] {
-  const faults = results.flatMap(({ channel, kind, faults }) =>
-    faults.map(fault => `${channel} ${kind}: ${fault}`),
+/** Lists what is wrong, a sentence each; empty when nothing is. @param expected how many results there should be. */
+export function listFaults(results: readonly KindResult[], expected: number): readonly string[] {
+  const faults = results.flatMap(({ channel, kind, carrier, faults }) =>
+    faults.map(fault => `${channel} ${kind}${carrier === null ? '' : ` by ${carrier}`}: ${fault}`),
   )
-  const expected = 2 + SAMPLE_KINDS.length
   const missing = expected - results.length
   return missing > 0 ? [...faults, `${missing} of ${expected} were not sent in time`] : faults
 }

@@ -36,7 +36,7 @@ export interface SandboxOptions extends Pick<SandboxCommandOptions, 'ports' | 's
 const LOG_LINES = 500
 
 /**
- * Starts a mail server, Twilio's stand-in, the service with settings that point at them, and a platform that trusts the
+ * Starts a mail server, the stand-ins of the SMS carriers, the service with settings that point at them, and a platform that trusts the
  * service's self-signed certificate.
  *
  * @param changed called whenever there is something new to see.

@@ -1,3 +1,4 @@
+import { callbackKinds } from '../../src/messages/registry.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { SelfSigned } from '../certificate.ts'
 import type { ReceivedMail } from './smtp/inbox.ts'
@@ -21,8 +22,8 @@ export interface ReceivedSms {
   readonly from: string
   readonly to: string
   readonly body: string
-  /** Seconds; null when none was given. */
-  readonly validityPeriod: number | null
+  /** Seconds; null when none was given; absent where there is no such thing. */
+  readonly validityPeriod?: number | null
 }
 
 /** A running server that the service takes for its provider's. */
@@ -37,12 +38,28 @@ interface StandInBase {
   close(): Promise<void>
 }
 
+/** What the sandbox sends by a stand-in of an SMS carrier. */
+export interface SandboxRoute {
+  /** Numbers of this country go by it first. */
+  readonly country: string
+  /** A number there, of which the last two digits may be any. */
+  readonly number: string
+  /** The kinds that it has templates for, as its part of SMS_TEMPLATES_FILE; absent: it sends text. */
+  readonly templates?: Readonly<Record<string, unknown>>
+}
+
 /** Newest mail first; oldest SMS first. */
 export type StandIn = StandInBase &
   (
     | { readonly channel: 'email'; mails(): readonly ReceivedMail[] }
-    | { readonly channel: 'sms'; sms(): readonly ReceivedSms[] }
+    | { readonly channel: 'sms'; readonly route: SandboxRoute; sms(): readonly ReceivedSms[] }
   )
+
+/** The same template for each kind of code, which its words say. */
+export function mapCodes(use: unknown): Readonly<Record<string, unknown>> {
+  const codes = callbackKinds.filter(({ channel, purpose }) => channel === 'sms' && purpose === 'code')
+  return Object.fromEntries(codes.map(({ name }) => [name, use]))
+}
 
 export interface StandInOptions {
   readonly certificate: SelfSigned

@@ -45,7 +45,8 @@ function bubble(message, before) {
       { class: message.segments > 1 ? 'cost more' : 'cost' },
       h('b', {}, message.segments === 1 ? '1 segment' : `${message.segments} segments`),
       ` ${message.encoding}, ${message.units} of ${limit}`,
-      validity === null ? '' : `, valid ${formatPeriod(validity)}`,
+      validity == null ? '' : `, valid ${formatPeriod(validity)}`,
+      `, by ${message.carrier}`,
     ),
   )
 }

@@ -1,7 +1,7 @@
 import { byId, h, post } from './dom.js'
 
 const TITLES = { email: 'E-mail', sms: 'SMS' }
-const SERVERS = { email: 'Mail server', sms: 'Twilio' }
+const SERVERS = { email: 'Mail server', sms: 'Carriers' }
 let built = false
 
 /** The buttons of each channel: what the platform can do to the service. They are built once. */

@@ -120,6 +120,7 @@ t.test('every carrier asks the proxy, none reaches its API without it', async t 
     TENCENT_SECRET_ID: 'AKIDexample',
     TENCENT_SECRET_KEY: 'canary-secret-of-a-test',
     TENCENT_SMS_APP_ID: '1400006666',
+    SMS_ROUTES: '*=aliyun,tencent,twilio',
   })
   for (const { name, open, limits } of [twilio, aliyun, tencent]) {
     const provider = await open(config, { clock: { now: Date.now }, templates: NO_TEMPLATES, limits })

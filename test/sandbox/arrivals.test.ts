@@ -2,7 +2,7 @@ import t from 'tap'
 import { answerFaults, checkMailArrival, checkSmsArrival } from '../../sandbox/arrivals.ts'
 import type { ReceivedMail } from '../../sandbox/carriers/smtp/inbox.ts'
 import { SMTP_USER } from '../../sandbox/carriers/smtp/stand-in.ts'
-import type { TwilioMessage } from '../../sandbox/carriers/twilio/answers.ts'
+import type { CarriedSms } from '../../sandbox/peers.ts'
 import { ENVELOPE_SENDER } from '../../sandbox/peers.ts'
 import type { SampleCallback } from '../../src/platform/sample-callbacks.ts'
 
@@ -23,15 +23,14 @@ const mail: ReceivedMail = {
   html: '<a href="https://iot.example.com/#!/a?x=1&amp;y=2">Open</a>',
   raw: Buffer.from('raw'),
 }
-const sms: TwilioMessage = {
-  sid: 'SM1',
+const sms: CarriedSms = {
+  id: 'SM1',
   to: '+8613800138000',
   from: '+15005550006',
-  messagingServiceSid: null,
   body: `Open ${link}`,
   validityPeriod: 600,
-  statusCallback: null,
   at: 0,
+  carrier: 'Twilio',
 }
 
 t.test('one mail with its words is as it should be', async t => {
@@ -76,12 +75,15 @@ t.test('whatever is wrong with a mail is said', async t => {
 })
 
 t.test('an SMS is judged by its number, its words and its life', async t => {
-  const judge = (...messages: readonly TwilioMessage[]) => checkSmsArrival(messages, sms.to, sample)
+  const judge = (...messages: readonly CarriedSms[]) => checkSmsArrival(messages, sms.to, sample, 'Twilio')
   t.match(judge(sms), { arrived: 1, faults: [], files: { txt: sms.body } })
   t.same(judge({ ...sms, to: '+8613800138001' }).faults, ['no SMS arrived'])
   t.same(judge(sms, sms).faults, ['arrived 2 times'])
   t.same(judge({ ...sms, body: 'Open' }).faults, ['lacks its words'])
   t.same(judge({ ...sms, validityPeriod: null }).faults, ['has no validity period'])
+  t.same(judge({ ...sms, carrier: 'Aliyun' }).faults, ['went by Aliyun'])
+  const { validityPeriod: _, ...without } = sms
+  t.same(judge(without).faults, [], 'a carrier that knows none')
 })
 
 t.test('only HTTP 200 with err_code 0 is a success', async t => {

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { sendEachKindOnce } from '../../sandbox/once.ts'
+import { countExpected, sendEachKindOnce } from '../../sandbox/once.ts'
+import { loadStandIn } from '../../sandbox/peers.ts'
 import { formatResults, listFaults } from '../../sandbox/result-table.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { callbackKinds } from '../../src/messages/registry.ts'
+import { providerModules } from '../../src/providers/list.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const ports = { callbacks: 0, admin: 0, page: 0 }
@@ -29,18 +31,22 @@ t.test('one run plays every kind, finds each once and leaves only what it was to
   t.equal(err, '')
   t.equal(code, 0, out)
   const rows = out.split('\n')
+  const modules = providerModules.filter(({ channel }) => channel === 'sms')
+  const carriers = await Promise.all(modules.map(async ({ name }) => (await loadStandIn(name)).title))
+  const countRows = (pattern: string) => rows.filter(row => new RegExp(pattern).test(row)).length
   for (const { channel, name } of callbackKinds)
-    t.equal(
-      rows.filter(row =>
-        new RegExp(`^${channel} +${name} +0 +\\d+ +once +kept/${channel}-${name}\\.`).test(row),
-      ).length,
-      1,
-    )
-  for (const channel of ['email', 'sms']) {
-    t.ok(rows.some(row => new RegExp(`^${channel} +plain +0 +\\d+ +once `).test(row)))
-    t.ok(rows.some(row => new RegExp(`^${channel} +validate +0 +\\d+ +-$`).test(row)))
-  }
-  t.match(out, 'All 14 messages arrived exactly once')
+    for (const by of channel === 'email' ? ['-'] : carriers) {
+      const file = `kept/${channel}-${name}${by === '-' ? '' : `-${by.toLowerCase()}`}\\.`
+      t.equal(countRows(`^${channel} +${name} +${by} +0 +\\d+ +once +${file}`), 1, `${name} by ${by}`)
+    }
+  t.equal(countRows('^email +plain +- +0 +\\d+ +once '), 1)
+  t.equal(countRows('^sms +plain +Twilio +0 +\\d+ +once '), 1, 'a text that no template says')
+  for (const channel of ['email', 'sms']) t.equal(countRows(`^${channel} +validate +- +0 +\\d+ +-$`), 1)
+  t.match(out, `All ${countRows(' once ')} messages arrived exactly once`)
+  t.match(
+    await readFile(join(directory, 'kept/sms-login-code-aliyun.txt'), 'utf8'),
+    /^【示例科技】您的验证码为\d{6}/,
+  )
   t.same(await readdir(directory), ['kept'])
   t.match(await readFile(join(directory, 'kept/email-phone-change.eml'), 'utf8'), 'To: reader-3@example.com')
 })
@@ -50,26 +56,44 @@ t.test('what does not arrive as it should is said, and how', async t => {
   t.teardown(() => stage.close())
   t.ok(stage.peers.setFault('email', 'recipient'))
   const rows = await sendEachKindOnce(stage, 2000)
-  const wrong = listFaults(rows)
+  const wrong = listFaults(rows, countExpected(stage.peers))
   const mails = callbackKinds.filter(kind => kind.channel === 'email').length + 1
   t.equal(wrong.filter(line => /^email .*: answered HTTP 400, err_code 4002012/.test(line)).length, mails)
   t.equal(wrong.filter(line => /^email .*: no mail arrived$/.test(line)).length, mails)
   t.equal(wrong.filter(line => line.startsWith('sms')).length, 0)
-  t.match(formatResults(rows, []), /^email {4}file +4002012 +\d+ +WRONG$/m)
+  t.match(formatResults(rows, []), /^email {4}file +- +4002012 +\d+ +WRONG$/m)
 })
 
 t.test('what the service is told to insist on, the platform does', async t => {
   const stage = await startSandbox({ ports, settings: { POST_SIGNATURE: 'required', LOCALE: 'zh-CN' } })
   t.teardown(() => stage.close())
-  t.same(listFaults(await sendEachKindOnce(stage, 20_000)), [])
+  t.same(listFaults(await sendEachKindOnce(stage, 20_000), countExpected(stage.peers)), [])
   t.match(stage.peers.sms()[0]?.body, /验证码/)
 })
 
 t.test('without time nothing is sent, and that is no success', async t => {
   const stage = await startSandbox({ ports, settings: {} })
   t.teardown(() => stage.close())
-  t.match(listFaults(await sendEachKindOnce(stage, -1)), ['14 of 16 were not sent in time'])
+  const expected = countExpected(stage.peers)
+  t.match(listFaults(await sendEachKindOnce(stage, -1), expected), [
+    `${expected - 2} of ${expected} were not sent in time`,
+  ])
 })
+
+t.test(
+  'a carrier that allows a number no more passes it on to the next one, and all still arrive once',
+  async t => {
+    const stage = await startSandbox({ ports, settings: {} })
+    t.teardown(() => stage.close())
+    t.ok(stage.peers.setFault('sms', 'limit'))
+    const rows = await sendEachKindOnce(stage, 20_000)
+    const wrong = listFaults(rows, countExpected(stage.peers))
+    t.equal(wrong.length, rows.filter(({ carrier }) => carrier !== null && carrier !== 'Twilio').length)
+    t.ok(wrong.length >= 8)
+    for (const line of wrong) t.match(line, /^sms [a-z-]+ by \w+: went by Twilio$/)
+    t.ok(stage.peers.sms().every(({ carrier }) => carrier === 'Twilio'))
+  },
+)
 
 t.test('a setting that is wrong ends the start in a sentence, and everything that was started', async t => {
   await t.rejects(startSandbox({ ports, settings: { SMTP_URL: 'nowhere' } }), { message: /SMTP_URL/ })

@@ -29,8 +29,13 @@ inBrowser('an SMS is shown as a phone shows it, with its segments counted', asyn
   await bubble.waitFor()
   const [sms] = stage.peers.sms()
   t.equal(await bubble.innerText(), sms?.body)
-  t.match(await tab.locator('.cost').innerText(), /^1 segment GSM-7, \d+ of 160, valid 5 min$/)
+  t.match(await tab.locator('.cost').innerText(), /^1 segment UCS-2, \d+ of 70, by Aliyun$/)
   t.match(await tab.locator('.thread').innerText(), 'to +8613800138000')
+  await tab.locator('#to-sms').fill('+12025550100')
+  await press(tab, 'SMS', 'Login code')
+  await bubble.nth(1).waitFor()
+  const text = await tab.locator('.cost').nth(1).innerText()
+  t.match(text, /^1 segment GSM-7, \d+ of 160, valid 5 min, by Twilio$/)
 })
 
 inBrowser('answers are shown, good ones and bad ones', async (t, tab) => {

@@ -1,6 +1,6 @@
 import type { CarrierFault } from '../api-server.ts'
 import { randomSecret } from '../random-secret.ts'
-import type { ReceivedSms, StandInModule } from '../stand-in.ts'
+import { mapCodes, type ReceivedSms, type StandInModule } from '../stand-in.ts'
 import { ALIYUN_FAULTS } from './answers.ts'
 import { createAliyunStandIn } from './server.ts'
 
@@ -30,9 +30,7 @@ export const standIn: StandInModule = {
       fault: ({ action }) => (action === 'SendSms' ? (fault ?? undefined) : undefined),
       onMessage({ bizId, at, signName, phoneNumber, body }) {
         const to = /^1\d{10}$/.test(phoneNumber) ? `+86${phoneNumber}` : `+${phoneNumber}`
-        received = [...received, { id: bizId, at, from: signName, to, body, validityPeriod: null }].slice(
-          -200,
-        )
+        received = [...received, { id: bizId, at, from: signName, to, body }].slice(-200)
         changed()
       },
     })
@@ -41,7 +39,20 @@ export const standIn: StandInModule = {
     return {
       channel: 'sms',
       url,
-      settings: {},
+      settings: {
+        ALIYUN_ACCESS_KEY_ID: login.keyId,
+        ALIYUN_ACCESS_KEY_SECRET: login.secret,
+        ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
+        ALIYUN_API_URL: url,
+      },
+      route: {
+        country: 'CN',
+        number: '+8613800138000',
+        templates: mapCodes({
+          mainland: { template: 'SMS_100000001', params: { code: 'code' } },
+          abroad: { template: 'SMS_100000002', params: { code: 'code' } },
+        }),
+      },
       sms: () => received,
       setFault(name) {
         fault = ALIYUN_FAULTS[name]?.fault ?? null

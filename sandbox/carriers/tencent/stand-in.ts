@@ -1,6 +1,6 @@
 import type { CarrierFault } from '../api-server.ts'
 import { randomSecret } from '../random-secret.ts'
-import type { ReceivedSms, StandInModule } from '../stand-in.ts'
+import { mapCodes, type ReceivedSms, type StandInModule } from '../stand-in.ts'
 import { TENCENT_FAULTS } from './answers.ts'
 import { createTencentStandIn } from './server.ts'
 
@@ -30,9 +30,7 @@ export const standIn: StandInModule = {
       now: () => clock.now(),
       fault: ({ action }) => (action === 'SendSms' ? (fault ?? undefined) : undefined),
       onMessage({ serialNo: id, at, signName, phoneNumber: to, body }) {
-        received = [...received, { id, at, from: signName || 'SMS', to, body, validityPeriod: null }].slice(
-          -200,
-        )
+        received = [...received, { id, at, from: signName || 'SMS', to, body }].slice(-200)
         changed()
       },
     })
@@ -41,7 +39,21 @@ export const standIn: StandInModule = {
     return {
       channel: 'sms',
       url,
-      settings: {},
+      settings: {
+        TENCENT_SECRET_ID: login.secretId,
+        TENCENT_SECRET_KEY: login.secretKey,
+        TENCENT_SMS_APP_ID: appId,
+        TENCENT_SMS_SIGN_NAME: SIGN_NAME,
+        TENCENT_API_URL: url,
+      },
+      route: {
+        country: 'HK',
+        number: '+85251234500',
+        templates: mapCodes({
+          mainland: { template: '1110', params: ['code', 'minute'] },
+          abroad: { template: '1111', params: ['code', 'minute'] },
+        }),
+      },
       sms: () => received,
       setFault(name) {
         fault = TENCENT_FAULTS[name]?.fault ?? null

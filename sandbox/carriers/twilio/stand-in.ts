@@ -34,6 +34,7 @@ export const standIn: StandInModule = {
         TWILIO_FROM: '+15005550006',
         TWILIO_API_URL: url,
       },
+      route: { country: 'US', number: '+12025550100' },
       sms: () => received,
       setFault(name) {
         fault = SMS_FAULTS[name]?.fault ?? null
