@@ -1,18 +1,17 @@
-import { statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import t from 'tap'
 import { unitsOf } from './units.ts'
 
-const USAGE = `node test/run/main.ts [--long] [--jobs N] [path ...]
+const USAGE = `node test/run/main.ts [--form short|long|soak] [--jobs N] [path ...]
 
-Runs the short tests, or the long ones with --long: all of them, or those of these files and folders. The short tests of
+Runs the short tests, or those of another form: all of them, or those of these files and folders. The short tests of
 a folder share a process, because starting one and loading the service costs more than most of them take. To run
 one file as it is: npx tap --disable-coverage test/callback/key.test.ts`
 
-/** For a whole process; a test that hangs ends it. The machine may have other work to do. */
-const TIMEOUT_SECONDS = 400
+/** For a whole process, s; a test that hangs ends it. The machine may have other work to do. */
+const TIMEOUT_SECONDS = process.argv.includes('soak') ? 1800 : 400
 
 /** Most tests wait for each other's sockets and timers most of the time, and leave the processor to others. */
 const JOBS_A_CORE = 3
@@ -20,14 +19,15 @@ const JOBS_A_CORE = 3
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    long: { type: 'boolean', default: false },
+    form: { type: 'string', default: 'short' },
     jobs: { type: 'string', default: String(JOBS_A_CORE * availableParallelism()) },
     help: { type: 'boolean', default: false },
   },
 })
-if (values.help) {
+const form = (['short', 'long', 'soak'] as const).find(each => each === values.form)
+if (values.help || form === undefined) {
   process.stdout.write(`${USAGE}\n`)
-  process.exit(0)
+  process.exit(values.help ? 0 : 2)
 }
 
 const env = {
@@ -44,16 +44,17 @@ const ROOMY = '--max-semi-space-size=64'
 const failures: string[] = []
 
 t.setTimeout(0)
-// Long tests measure or load the machine: one at a time.
-t.jobs = values.long ? 1 : Number(values.jobs)
+// Those of the other forms measure or load the machine: one at a time.
+t.jobs = form === 'short' ? Number(values.jobs) : 1
 t.on('subtestEnd', unit => {
   for (const { name } of unit.results?.failures ?? []) failures.push(`${unit.name}: ${name}`)
 })
-const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, values.long ? 'long' : 'short')
+const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, form)
 for (const unit of units) {
-  const script = statSync(unit).isFile() ? [unit] : [folderRunner, unit]
+  const script = 'file' in unit ? [unit.file] : [folderRunner, ...unit.folders]
+  const name = 'file' in unit ? unit.file : unit.folders.join(' ')
   const options = { env, buffered: t.jobs > 1, timeout: TIMEOUT_SECONDS * 1000 }
-  void t.spawn('env', [nodeOptions, process.execPath, ROOMY, ...script], options, unit)
+  void t.spawn('env', [nodeOptions, process.execPath, ROOMY, ...script], options, name)
 }
 t.on('complete', () => {
   for (const failure of failures) t.comment(`FAILED ${failure}`)
