@@ -13,7 +13,7 @@ import type { ReadRecipients } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
   readonly outbox: Pick<Outbox, 'accept'>
-  readonly delivery: Pick<Delivery, 'reserve' | 'unreserve' | 'begin' | 'wake'>
+  readonly delivery: Pick<Delivery, 'reserve' | 'unreserve' | 'begin' | 'wake' | 'isVerdictFar'>
   readonly verdicts: Pick<Verdicts, 'wait' | 'announce'>
   /** Announces the end of a message that another process may be sending; only for a store that processes share. */
   readonly pollVerdict?: (id: string) => void
@@ -143,8 +143,7 @@ function handOver(
     if (lease !== undefined) delivery.begin({ message, lease, outgoing, groupKey })
     else {
       delivery.wake(channel, groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
-      // Its provider is being left alone, or so many are before it that its verdict would come too late.
-      verdicts.set(at, { is: 'pending' })
+      if (delivery.isVerdictFar(channel)) verdicts.set(at, { is: 'pending' })
     }
     return id
   }

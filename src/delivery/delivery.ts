@@ -44,7 +44,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { clock, channels, stateOf, claims, scheduler } = parts
   return {
     ...createHandover(parts),
-    isCircuitOpen: channel => stateOf(channel).pool.breakerState() !== 'closed',
+    isVerdictFar(channel) {
+      const state = stateOf(channel)
+      return state.pool.breakerState() !== 'closed' || state.freePlaces('alarm', clock.now()) < 1
+    },
     wake(channel, code) {
       const state = stateOf(channel)
       if (code !== undefined) {

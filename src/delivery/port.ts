@@ -19,8 +19,11 @@ export interface Delivery {
   reserve(channel: Channel, purpose: Purpose): Lease | undefined
   /** Gives back a place that was not used. */
   unreserve(channel: Channel): void
-  /** Whether the channel's provider is being left alone: a message now has no verdict soon. */
-  isCircuitOpen(channel: Channel): boolean
+  /**
+   * Whether a message that is left to the store has no verdict soon: its provider is being left alone, or memory is full
+   * of what is before it.
+   */
+  isVerdictFar(channel: Channel): boolean
   /** Takes an accepted message over; its place was reserved. */
   begin(handover: Handover): void
   /**

@@ -16,6 +16,7 @@ interface Given {
   readonly answerWithinMs?: number
   readonly storeWithinMs?: number
   readonly room?: boolean
+  readonly verdictFar?: boolean
   /** Announced while the message is being handed over. */
   readonly atOnce?: Verdict
 }
@@ -32,6 +33,7 @@ function open(given: Given = {}) {
       return given.room === false ? undefined : { token: `t${calls.length}`, until: 1e15 }
     },
     unreserve: () => void calls.push('unreserve'),
+    isVerdictFar: () => given.verdictFar === true,
     begin: ({ message }) => {
       calls.push('begin')
       begun.push(message.id)
@@ -147,9 +149,9 @@ t.test('a verdict that is there before its message is handed over is heard', asy
 })
 
 t.test(
-  'without a place in memory the delivery is woken, with the group, and nobody waits for a verdict',
+  'without a place in memory the delivery is woken, with the group; while its verdict is far nobody waits',
   async t => {
-    const { receive, calls } = open({ room: false, answerWithinMs: 30_000 })
+    const { receive, calls } = open({ room: false, verdictFar: true, answerWithinMs: 30_000 })
     const began = performance.now()
     t.match((await receive(CALLER, BODY)).answer, { err_code: 0 })
     const took = performance.now() - began
@@ -259,4 +261,11 @@ t.test('what fails after the answer is heard of', async t => {
   fail?.(new TypeError('a bug'))
   await pause(5)
   t.same(calls.slice(2), ['unreserve', 'unreserve', 'TypeError'])
+})
+
+t.test('without a place in memory, but with its verdict soon, it is waited for', async t => {
+  const { receive } = open({ room: false, answerWithinMs: 150 })
+  const began = performance.now()
+  t.match((await receive(CALLER, BODY)).answer, { err_code: 0 })
+  t.ok(performance.now() - began >= 145)
 })

@@ -24,7 +24,7 @@ t.test('a provider that keeps failing is left alone; what waited is given back, 
     (await Promise.all(waits)).every(each => each.is === 'pending'),
     'nobody waits for a verdict',
   )
-  t.ok(delivery.isCircuitOpen('email'))
+  t.ok(delivery.isVerdictFar('email'))
   t.equal(delivery.reserve('email', 'code'), undefined)
   await until('all are in the store', () => delivery.status()[0]?.waiting === 0)
   await pause(60)

@@ -241,14 +241,14 @@ t.test('a carrier that keeps failing is left alone, and the others are not', asy
     { provider: 'first', breaker: 'open' },
     { provider: 'second', breaker: 'closed' },
   ])
-  t.notOk(delivery.isCircuitOpen('sms'), 'a verdict is to be had')
+  t.notOk(delivery.isVerdictFar('sms'), 'a verdict is to be had')
 })
 
 t.test('while all are left alone a message waits, and costs nobody anything', async t => {
   const [first, second] = [carrierThat('unreachable'), carrierThat('unreachable')]
   const { accept, settled, delivery } = await open(t, { first, second })
   for (let n = 0; n < 5; n += 1) await settled((await accept({ recipient: `+861380013800${n}` })).id)
-  t.ok(delivery.isCircuitOpen('sms'))
+  t.ok(delivery.isVerdictFar('sms'))
   const { id } = await accept({ recipient: '+8613800138009' })
   await pause(50)
   t.match(await settled(id), { state: 'queued', attempts: 0, timeline: [] })
