@@ -2,10 +2,11 @@
  * Decides before a callback's body is read whether it can be stored and answered in time. What cannot is refused at
  * once, which costs next to nothing, so that those inside are served; nothing waits for its turn outside.
  *
- * Two things decide. *Memory*: what all callbacks inside may need. *Time*: how many of them are not stored yet. A burst
- * of many may come at once; when the queue stands, only as many are let in as are stored in time at the measured rate. (A queue that drains is good, one that stands only adds
- * to everybody's wait: Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 2012, and for servers Maurer, "Fail
- * at Scale", ACM Queue 2015.)
+ * Two things decide. *Memory*: what all callbacks inside may need. *Time*: how many of them are not stored yet, but for
+ * those whose bodies are slow to come, which nobody waits behind. A burst of many may come at once; when the queue
+ * stands, only as many are let in as are stored in time at the measured rate. (A queue that drains is good, one that
+ * stands only adds to everybody's wait: Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 2012, and for servers
+ * Maurer, "Fail at Scale", ACM Queue 2015.)
  */
 export interface Admission {
   /** @param octets of its body; undefined: not known. @returns null: it is refused. */
@@ -16,6 +17,8 @@ export interface Admission {
 
 /** A callback that was let in. */
 export interface Admitted {
+  /** Its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
+  read(): boolean
   /** It was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
   stored(): number
   /** It was answered, or its connection is gone. Nothing at the second time. */
@@ -33,8 +36,10 @@ export interface AdmissionOptions {
 const MOST_MEMORY = 64 * 1024 * 1024
 /** What a callback needs beside its body: its request, its connection's buffers, its message and its row, octets. */
 const MEMORY_EACH = 16 * 1024
-/** What an octet of a body needs: as text, as an object, rendered for its recipients, and as a row. */
+/** What an octet of a body needs once it has come: as text, as an object, rendered for its recipients, and as a row. */
 const MEMORY_PER_OCTET = 16
+/** A body that has not come whole after so long is slow, ms. */
+const SLOW_BODY_MS = 50
 /** Callbacks that may come at once and not be stored yet. */
 const BURST = 256
 /** Those that may when the queue stands. One commit can take as many, so their time says nothing of a queue. */
@@ -98,31 +103,72 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
     longAt = now
   }
 
+  /** Those whose bodies are still coming, oldest first. */
+  const reading = new Set<{ readonly since: number; setAside(): void }>()
+
+  function setSlowAside(now: number): void {
+    for (const each of reading) {
+      if (now - each.since < SLOW_BODY_MS) return
+      each.setAside()
+    }
+  }
+
+  function enter(octets: number, now: number): Admitted {
+    let held = 0
+    let counted = false
+    let inside = true
+    let waits = true
+    const hold = (needs: number): void => {
+      memory += needs - held
+      held = needs
+    }
+    const count = (is: boolean): void => {
+      if (counted !== is) unstored += is ? 1 : -1
+      counted = is
+    }
+    const body = {
+      since: now,
+      setAside() {
+        reading.delete(body)
+        count(false)
+      },
+    }
+    hold(MEMORY_EACH + octets)
+    count(true)
+    reading.add(body)
+    const stored = () => {
+      const at = monotonic()
+      if (waits && counted) countStored(at)
+      waits = false
+      return stands(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
+    }
+    return {
+      read() {
+        reading.delete(body)
+        const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
+        if (memory - held + needs > MOST_MEMORY) return false
+        hold(needs)
+        count(true)
+        return true
+      },
+      stored,
+      end() {
+        if (!inside) return
+        inside = false
+        reading.delete(body)
+        hold(0)
+        stored()
+      },
+    }
+  }
+
   return {
     admit(octets = bodyLimit) {
       const now = monotonic()
+      setSlowAside(now)
       lookAtQueue(now)
-      const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
-      if (memory + needs > MOST_MEMORY || unstored >= mostUnstored(now)) return null
-      memory += needs
-      unstored += 1
-      let inside = true
-      let waits = true
-      const stored = () => {
-        const at = monotonic()
-        if (waits) countStored(at)
-        waits = false
-        return stands(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
-      }
-      return {
-        stored,
-        end() {
-          if (!inside) return
-          inside = false
-          memory -= needs
-          stored()
-        },
-      }
+      const needs = MEMORY_EACH + octets
+      return memory + needs > MOST_MEMORY || unstored >= mostUnstored(now) ? null : enter(octets, now)
     },
     recordCommit(ms, calls) {
       const latest = Math.max(0, ms - calls * CALL_MS)

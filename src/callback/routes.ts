@@ -105,6 +105,8 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   })
 }
 
+const OVERLOADED = unavailable('too many callbacks at once')
+
 /** GET and POST of one channel. */
 function channelRoutes(
   app: FastifyInstance,
@@ -142,7 +144,7 @@ function channelRoutes(
       const admitted = admission.admit(bodyLengthOf(request))
       if (admitted === null) {
         dropBody(request, reply)
-        return refuseNow(request, reply, result, { answer: unavailable('too many callbacks at once') })
+        return refuseNow(request, reply, result, { answer: OVERLOADED })
       }
       request.admitted = admitted
       // Whether it was answered, or its connection broke.
@@ -154,6 +156,7 @@ function channelRoutes(
     handler: (request, reply) => {
       const { authentication: result, admitted } = request
       if (result === null || !result.ok || admitted === null) throw new Error('a callback was not let in')
+      if (!admitted.read()) return refuseNow(request, reply, result, { answer: OVERLOADED })
       receive(result.caller, request.body as CallbackBody, admitted.stored)
         .then(reception => respond(request, reply, result, reception))
         .catch((error: Error) => void reply.send(error))

@@ -71,11 +71,16 @@ t.test('a callback that is not let in is refused before its body has come', asyn
 
 t.test('whoever was let in is out again, whatever becomes of the callback', async t => {
   let inside = 0
+  let room = true
   const url = await listen(
     t,
     () => {
       inside += 1
-      return { stored: () => Number.POSITIVE_INFINITY, end: () => void (inside -= 1) }
+      return {
+        read: () => room,
+        stored: () => Number.POSITIVE_INFINITY,
+        end: () => void (inside -= 1),
+      }
     },
     accept,
   )
@@ -87,6 +92,10 @@ t.test('whoever was let in is out again, whatever becomes of the callback', asyn
   raw.write(post('{'))
   await raw.says(/HTTP\/1\.1 400 /)
   await until(() => inside === 0, 'a body that is wrong')
+  room = false
+  raw.write(post(JSON.stringify(smsBody())))
+  await raw.says(/HTTP\/1\.1 503 /)
+  await until(() => inside === 0, 'one that there is no memory for, now that its body has come')
   const half = await openRaw(url)
   half.write(`${POST}Content-Length: 100\r\n\r\n{`)
   await until(() => inside === 1, 'half a body')
@@ -96,7 +105,7 @@ t.test('whoever was let in is out again, whatever becomes of the callback', asyn
 })
 
 t.test('a chunked body that is too large is answered 413, and its connection is closed by us', async t => {
-  const admitted = { stored: () => Number.POSITIVE_INFINITY, end: () => {} }
+  const admitted = { read: () => true, stored: () => Number.POSITIVE_INFINITY, end: () => {} }
   const raw = await openRaw(await listen(t, () => admitted, accept))
   const octets = BODY_LIMIT + 1
   raw.write(`${POST}Transfer-Encoding: chunked\r\n\r\n${octets.toString(16)}\r\n${' '.repeat(octets)}\r\n`)

@@ -37,7 +37,7 @@ t.test('a second signal ends at once, and nothing is lost', async t => {
   await pause(300)
   const told = Date.now()
   running.child.kill('SIGTERM')
-  t.equal(await running.exited, null, 'killed')
+  t.equal(await running.exited, 'SIGKILL', 'killed')
   t.ok(Date.now() - told < 2000)
   sinks.smtp.act = undefined
   const next = await burst.again()
