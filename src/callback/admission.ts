@@ -45,10 +45,10 @@ const BURST = 256
 /** Those that may when the queue stands. One commit can take as many, so their time says nothing of a queue. */
 const FEW = 64
 /** A queue that was found longer again and again for so long stands, ms; unless it was not for a while. */
-const STANDS_AFTER_MS = 200
+const STANDS_AFTER_MS = 1000
 const DRAINED_AFTER_MS = 100
 /** How long a callback may wait until it is stored when the queue stands, beside the commits, ms. */
-const WAIT_MS = 50
+const WAIT_MS = 200
 /** The commit that runs when it comes, and its own; as much again, since slow commits pay only with many in them. */
 const COMMITS = 4
 /** And at most so long, ms: it has to be answered within a second. */

@@ -96,7 +96,8 @@ t.test('ten times as many: what is let in is stored soon, and the store has enou
     const { stored, refused, p99Ms } = service.run(10 / eachMs, 5000)
     t.ok(stored / 5000 >= leastPerMs, `${store}: ${stored / 5000} a ms`)
     t.ok(refused > stored * 4, `${store}: ${refused} refused`)
-    t.ok(p99Ms <= Math.max(600, 4 * commitMs), `${store}: p99 ${p99Ms} ms`)
+    // A commit takes all that wait, so the last of them waits for two: within the second that a caller is given.
+    t.ok(p99Ms <= 900, `${store}: p99 ${p99Ms} ms`)
     service.run(0, 1000)
     t.equal(service.run(0.1, 3000).refused, 0, `${store}: it is over at once`)
   }

@@ -93,8 +93,10 @@ t.test('whoever was let in is out again, whatever becomes of the callback', asyn
   await raw.says(/HTTP\/1\.1 400 /)
   await until(() => inside === 0, 'a body that is wrong')
   room = false
-  raw.write(post(JSON.stringify(smsBody())))
-  await raw.says(/HTTP\/1\.1 503 /)
+  const full = await openRaw(url)
+  full.write(post(JSON.stringify(smsBody())))
+  await full.says(/HTTP\/1\.1 503 /)
+  full.socket.destroy()
   await until(() => inside === 0, 'one that there is no memory for, now that its body has come')
   const half = await openRaw(url)
   half.write(`${POST}Content-Length: 100\r\n\r\n{`)
