@@ -73,9 +73,14 @@ function holdsEncoded(token: string, values: readonly string[], said: string, de
     return (
       values.some(value => lower.includes(value.toLowerCase())) ||
       (lower.match(/[\p{L}\p{N}]+/gu) ?? []).some(word => isOfMessage(word, said)) ||
-      holdsEncoded(decoded, values, said, depth - 1)
+      (isText(decoded) && holdsEncoded(decoded, values, said, depth - 1))
     )
   })
+}
+
+/** Whether it is no garbage: the ids in replies decode to that, and whatever was encoded once more does not. */
+function isText(decoded: string): boolean {
+  return !/[\ufffd\p{Cc}]/u.test(decoded.replace(/[\r\n\t]/g, ''))
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
