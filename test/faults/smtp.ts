@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { until } from '../rigs/service.ts'
 import type { SmtpAct, SmtpMoment } from '../rigs/smtp-server.ts'
 import { counting, openStage, PATIENT, pause, QUICK, type Stage } from './stage.ts'
 
@@ -90,6 +91,9 @@ export function playSmtpFaults(t: Test, run: SmtpRun): void {
     await pause(50)
     await stage.smtp.close()
     await pause(awayMs)
+    // A busy machine may have tried too few of them by now for anything to be left alone.
+    const isLeftAlone = () => stage.log.some(line => line.includes('"breaker"'))
+    await until(isLeftAlone, 'the server is left alone', 20_000)
     await stage.smtp.listen(Number(port))
     await answers
     await stage.atRest()
@@ -99,10 +103,6 @@ export function playSmtpFaults(t: Test, run: SmtpRun): void {
     t.same(breaches, [])
     t.match(found, { answered: count, delivered: count, lost: 0 })
     t.ok(found.ambiguous <= 10, 'no more than there were connections')
-    t.ok(
-      stage.log.some(line => line.includes('"breaker"')),
-      'it was left alone meanwhile',
-    )
   })
 }
 
