@@ -2,10 +2,10 @@ import type { OutgoingSms } from '../../messages/message.ts'
 import { diagnoseExchange } from '../diagnosis.ts'
 import { outcomeWithoutAnswer } from '../http-exchange.ts'
 import { textOf } from '../json-answer.ts'
-import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from '../provider.ts'
+import { type LookUp, type Outcome, type Provider, type Verification } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
-import { smsOf } from '../sms-message.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
+import { createTemplateProvider } from '../template-provider.ts'
 import { findValueFault, type ValueRules } from '../template-values.ts'
 import { type AliyunAnswer, type AliyunApi, type AliyunApiSettings, createAliyunApi } from './api.ts'
 import { DETAILS_PAGE, daysBetween, findInDetails, MOST_PAGES, readDetails } from './look-up.ts'
@@ -37,32 +37,16 @@ interface Parcel {
 export function createAliyunProvider(settings: AliyunSettings): Provider {
   const { clock, concurrency = 200 } = settings
   const api = createAliyunApi(settings, concurrency)
-  let closed = false
-
-  return {
+  return createTemplateProvider({
     name: 'aliyun',
-    channel: 'sms',
     concurrency,
-    fits(message) {
-      const parcel = packMessage(settings, smsOf(message, 'aliyun'))
-      return 'why' in parcel ? parcel.why : null
-    },
-    async send(message, signal) {
-      const sms = smsOf(message, 'aliyun')
-      if (closed) return notBegun('closed', 'the provider was closed')
-      if (message.expiresAt <= clock.now()) return notBegun('expired', 'its validity is over')
-      const parcel = packMessage(settings, sms)
-      if ('why' in parcel)
-        return { is: 'retry', whose: 'ours', code: 'no-template', reply: parcel.why, untouched: true }
-      return sendParcel(api, settings, sms, parcel, signal)
-    },
-    lookUp: (message, since, signal) => lookUpMessage(api, settings, smsOf(message, 'aliyun'), since, signal),
+    clock,
+    pack: message => packMessage(settings, message),
+    send: (message, parcel, signal) => sendParcel(api, settings, message, parcel, signal),
+    lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
     verify: () => verifyKey(api, settings),
-    async close() {
-      closed = true
-      await api.close()
-    },
-  }
+    close: () => api.close(),
+  })
 }
 
 /** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */

@@ -1,0 +1,49 @@
+import type { OutgoingSms } from '../messages/message.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from './provider.ts'
+import { smsOf } from './sms-message.ts'
+
+/** What one carrier does with a message, and with its template. `Parcel` is what is sent of a message. */
+export interface TemplateCarrier<Parcel extends object> {
+  readonly name: string
+  /** Requests in flight at most; one connection each. */
+  readonly concurrency: number
+  readonly clock: Clock
+  /** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */
+  pack(message: OutgoingSms): Parcel | { readonly why: string }
+  send(message: OutgoingSms, parcel: Parcel, signal: AbortSignal): Promise<Outcome>
+  lookUp(message: OutgoingSms, since: number, signal: AbortSignal): Promise<LookUp>
+  verify(): Promise<Verification>
+  /** Ends its connections. */
+  close(): Promise<void>
+}
+
+/** A carrier that sends by approved templates, as a provider: nothing is sent that is late, or that no template takes. */
+export function createTemplateProvider<Parcel extends object>(carrier: TemplateCarrier<Parcel>): Provider {
+  const { name, concurrency, clock } = carrier
+  let closed = false
+  return {
+    name,
+    channel: 'sms',
+    concurrency,
+    fits(message) {
+      const parcel = carrier.pack(smsOf(message, name))
+      return 'why' in parcel ? parcel.why : null
+    },
+    async send(message, signal) {
+      const sms = smsOf(message, name)
+      if (closed) return notBegun('closed', 'the provider was closed')
+      if (message.expiresAt <= clock.now()) return notBegun('expired', 'its validity is over')
+      const parcel = carrier.pack(sms)
+      if ('why' in parcel)
+        return { is: 'retry', whose: 'ours', code: 'no-template', reply: parcel.why, untouched: true }
+      return carrier.send(sms, parcel, signal)
+    },
+    lookUp: (message, since, signal) => carrier.lookUp(smsOf(message, name), since, signal),
+    verify: () => carrier.verify(),
+    async close() {
+      closed = true
+      await carrier.close()
+    },
+  }
+}
