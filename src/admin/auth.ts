@@ -3,17 +3,8 @@ import { isIP, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { countHosts } from '../callback/host-header.ts'
 import { isLoopback, UNNAMED } from '../config/config.ts'
+import type { AdminRefusal } from '../events/events.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
-
-/** Why a request to the private listener is refused: a label of metrics, and a field of the log. */
-export type AdminRefusal =
-  | 'host'
-  | 'two-hosts'
-  | 'cross-site'
-  | 'no-token'
-  | 'wrong-token'
-  | 'metrics-token'
-  | 'too-many-tries'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -145,19 +145,24 @@ type SystemEvent =
   /** A bug. */
   | { readonly type: 'fault'; readonly error: Error }
 
+/** Why a request to the private listener is refused: a label of metrics, and a field of the log. */
+export const ADMIN_REFUSALS = [
+  'host',
+  'two-hosts',
+  'cross-site',
+  'no-token',
+  'wrong-token',
+  'metrics-token',
+  'too-many-tries',
+] as const
+export type AdminRefusal = (typeof ADMIN_REFUSALS)[number]
+
 /** The private listener. */
 type AdminEvent =
   /** A request to the private listener was refused. */
   | {
       readonly type: 'admin-refused'
-      readonly reason:
-        | 'host'
-        | 'two-hosts'
-        | 'cross-site'
-        | 'no-token'
-        | 'wrong-token'
-        | 'metrics-token'
-        | 'too-many-tries'
+      readonly reason: AdminRefusal
     }
   /** An operator did something in the console. */
   | {

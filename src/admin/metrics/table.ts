@@ -1,5 +1,5 @@
 import { QUOTA_NAMES } from '../../callback/quotas.ts'
-import type { EventOf, EventType } from '../../events/events.ts'
+import { ADMIN_REFUSALS, type EventOf, type EventType } from '../../events/events.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/registry.ts'
 import { FINAL_STATES } from '../../outbox/outbox.ts'
 import { RECEIPT_STATUSES } from '../../outbox/receipt-order.ts'
@@ -180,7 +180,7 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'admin_refusals_total',
     help: 'Requests to the private listener that were not let in.',
     labels: ['reason'],
-    initial: combine({ reason: ['host', 'cross-site', 'no-token', 'wrong-token', 'too-many-tries'] }),
+    initial: combine({ reason: ADMIN_REFUSALS }),
     count: { 'admin-refused': ({ reason }) => ({ reason }) },
   },
 ]
