@@ -11,7 +11,8 @@ export interface FallbackPolicy {
 
 /**
  * Two providers of one channel as one: when the primary did not take a message (a retry, of whatever kind), the fallback is asked
- * in the same attempt. Never after an ambiguous outcome, which might send it twice, nor after a rejection.
+ * in the same attempt. Never after an ambiguous outcome, which might send it twice, nor after a rejection, unless the primary
+ * lacks what the message needs (SMTPUTF8). When only the fallback lacks it, the message waits for the primary.
  *
  * An unreachable primary costs its connect limit for each message, so after some failures it is left alone for a
  * while. The outcome's reply names who gave it.
@@ -44,12 +45,16 @@ export function withFallback(
     channel: primary.channel,
     concurrency: Math.max(primary.concurrency, fallback.concurrency),
     async send(message, signal, onAwaitingReply) {
-      if (!admits()) return named(fallback.name, await fallback.send(message, signal, onAwaitingReply))
+      if (!admits()) {
+        const only = await fallback.send(message, signal, onAwaitingReply)
+        return named(fallback.name, isIncapable(only) ? untilPrimary(only) : only)
+      }
       const first = await primary.send(message, signal, onAwaitingReply)
       note(first)
-      if (first.is !== 'retry' || signal.aborted) return named(primary.name, first)
+      if ((first.is !== 'retry' && !isIncapable(first)) || signal.aborted) return named(primary.name, first)
       const second = named(fallback.name, await fallback.send(message, signal, onAwaitingReply))
-      return both(primary.name, first, second)
+      if (isIncapable(second)) return named(primary.name, first)
+      return first.is === 'retry' ? both(primary.name, first, second) : second
     },
     async verify() {
       const [first, second] = await Promise.all([primary.verify(), fallback.verify()])
@@ -74,6 +79,16 @@ function isUnreachable(outcome: Outcome): boolean {
   if (outcome.is !== 'retry' || outcome.overload !== undefined) return false
   if (['aborted', 'closed', 'expired'].includes(outcome.code)) return false
   return outcome.untouched === true || outcome.code.endsWith('-limit')
+}
+
+/** The server cannot send this message at all, which says nothing of the other one. */
+function isIncapable(outcome: Outcome): outcome is Outcome & { is: 'rejected' } {
+  return outcome.is === 'rejected' && outcome.incapable === true
+}
+
+/** While the primary is left alone nobody knows whether it could send what the fallback cannot. */
+function untilPrimary({ code, reply }: Outcome & { is: 'rejected' }): Outcome {
+  return { is: 'retry', whose: 'later', code, reply }
 }
 
 function named(name: string, outcome: Outcome): Outcome {

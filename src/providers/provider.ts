@@ -24,6 +24,8 @@ type Ending =
       readonly why: 'recipient' | 'content' | 'country'
       readonly code: string
       readonly reply: string
+      /** This server lacks what the message needs; another one may have it. */
+      readonly incapable?: true
     }
   /**
    * Not sent, and surely not: may be tried again. `ours`: the operator has something to mend (a wrong password);

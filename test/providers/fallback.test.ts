@@ -97,6 +97,34 @@ await t.test('the fallback is asked when the primary did not take the message, a
   }
 })
 
+await t.test(
+  'what one server lacks is asked of the other, and waits for the one that may have it',
+  async t => {
+    const lacks: Outcome = { ...rejected, code: 'no-smtputf8', reply: 'no SMTPUTF8', incapable: true }
+    for (const [first, second, outcome] of [
+      [lacks, sent, { is: 'sent', reply: 'b: 250 ok' }],
+      [lacks, dead, { is: 'retry', code: 'ECONNREFUSED', reply: 'b: refused' }],
+      [lacks, rejected, { is: 'rejected', code: '550' }],
+      [lacks, ambiguous, { is: 'ambiguous' }],
+      [lacks, lacks, { is: 'rejected', code: 'no-smtputf8', reply: 'a: no SMTPUTF8' }],
+      [dead, lacks, { is: 'retry', code: 'ECONNREFUSED', reply: 'a: refused', untouched: true }],
+      [login, lacks, { is: 'retry', whose: 'ours', code: '535' }],
+    ] as const) {
+      const both = withFallback(scripted('a', [first]), scripted('b', [second]), { now: () => 0 })
+      t.match(await both.send(mail(), never), outcome)
+    }
+    let now = 0
+    const primary = scripted('a', [dead, sent])
+    const policy = { failures: 1, restMs: 1_000 }
+    const both = withFallback(primary, scripted('b', [lacks]), { now: () => now }, policy)
+    t.match(await both.send(mail(), never), { is: 'retry', reply: 'a: refused' })
+    t.match(await both.send(mail(), never), { is: 'retry', whose: 'later', reply: 'b: no SMTPUTF8' })
+    t.equal(primary.asked(), 1, 'it is left alone meanwhile')
+    now = 1_000
+    t.match(await both.send(mail(), never), { is: 'sent', reply: 'a: 250 ok' })
+  },
+)
+
 await t.test('untouched and Retry-After hold for both together', async t => {
   const join = async (first: Outcome, second: Outcome): Promise<Outcome> =>
     withFallback(scripted('a', [first]), scripted('b', [second]), { now: () => 0 }).send(mail(), never)

@@ -38,6 +38,7 @@ const NO_SMTPUTF8: Outcome = {
   why: 'recipient',
   code: 'no-smtputf8',
   reply: 'the mail server does not offer SMTPUTF8, which an address beyond ASCII needs',
+  incapable: true,
 }
 
 /** One connection to the server, opened when needed, kept, and replaced when it is lost. One message at a time. */

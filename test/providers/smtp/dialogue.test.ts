@@ -166,6 +166,24 @@ await t.test('an address beyond ASCII goes to a server with SMTPUTF8, and to no 
   t.notMatch(server.connections[0]?.commands.join('\n'), /ser@/)
 })
 
+await t.test('a server that changes its mind about SMTPUTF8 is believed at its next EHLO', async t => {
+  const to = 'üser@example.com'
+  const { server, send } = await start(t, {}, { connections: 1 })
+  let offers = '250 SMTPUTF8'
+  server.act = ({ step }) => (step === 'EHLO' ? { is: 'say', reply: offers } : undefined)
+  t.match(await send(mail(to)), { is: 'sent' })
+  offers = '250 8BITMIME'
+  t.match(await send(mail(to)), { is: 'sent' }, 'over the connection that it was offered on')
+  for (const change of [true, false]) {
+    const { length } = server.connections
+    server.connections.at(-1)?.end()
+    while (server.openConnections() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    t.match(await send(mail(to)), change ? { is: 'rejected', code: 'no-smtputf8' } : { is: 'sent' })
+    t.equal(server.connections.length, length + 1)
+    offers = '250 SMTPUTF8'
+  }
+})
+
 await t.test('with DKIM the message is signed and otherwise the same', async t => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
