@@ -28,16 +28,14 @@ export interface Contract {
   clear(): void
 }
 
-/** What is wrong where one of several properties must be there and none is; null: something else is wrong first. */
-function oneOfNames(errors: readonly ErrorObject[]): string | null {
-  const names: string[] = []
-  for (const { keyword, schemaPath, params } of errors) {
-    if (keyword !== 'required' || !schemaPath.includes('/oneOf/')) break
-    names.push(String(params['missingProperty']))
-  }
-  return names.length === 0
-    ? null
-    : `must have one of the properties ${names.map(each => `'${each}'`).join(', ')}`
+/** What is wrong where exactly one of several properties must be there; null: something else is wrong first. */
+function oneOfFault(body: SchemaName, errors: readonly ErrorObject[]): string | null {
+  const schema = schemas[body]
+  const [first] = errors
+  if (!('oneOf' in schema) || first === undefined) return null
+  const names = schema.oneOf.map(({ required }) => `'${required.join()}'`).join(', ')
+  if (first.keyword === 'oneOf') return `must have only one of the properties ${names}`
+  return first.schemaPath.includes('/oneOf/') ? `must have one of the properties ${names}` : null
 }
 
 /** @param now ms since the epoch. @param onViolation called for each. */
@@ -68,7 +66,7 @@ export function createContract(
         by,
         body,
         fault:
-          oneOfNames(validate.errors ?? []) ??
+          oneOfFault(body, validate.errors ?? []) ??
           `${error?.instancePath ?? ''} ${error?.message ?? 'is not as the contract has it'}`.trim(),
         keyword: error?.keyword ?? '',
       }

@@ -119,10 +119,14 @@ t.test('a login leaves the contract when it names both, or neither, of phone and
   const { corp, user } = accounts
   const account = { corp_id: corp.corpId, phone_zone: '+86', password: user.password }
   for (const body of [account, { ...account, phone: user.phone, email: user.email }])
-    t.match(await raw(baseUrl, '/v2/user_auth', { body: JSON.stringify(body) }), { status: 400 })
+    t.match(await raw(baseUrl, '/v2/user_auth', { body: JSON.stringify(body) }), {
+      status: 400,
+      body: { msg: /'phone', 'email'/ },
+    })
   t.equal(contract.violations().length, 2)
   t.ok(contract.violations().every(({ by, body }) => by === 'client' && body === 'user_auth request'))
   t.match(contract.violations()[0], { fault: "must have one of the properties 'phone', 'email'" })
+  t.match(contract.violations()[1], { fault: "must have only one of the properties 'phone', 'email'" })
 })
 
 t.test('expire_in is stated in the unit that was asked for', async t => {
