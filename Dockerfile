@@ -1,5 +1,5 @@
-# A tag is whatever it points to on the day of the build. docs/operations.md says how to pin it by its digest, and to renew that.
-ARG NODE_IMAGE=node:24-bookworm-slim
+# The digest is what counts: the image of October 2026, for amd64 and arm64. docs/operations.md says how to renew it.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

