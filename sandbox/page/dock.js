@@ -4,12 +4,14 @@ let state = null
 let tab = 'answers'
 let shown = ''
 let panel = null
+/** Somebody has scrolled away from what is newest, and reads: nothing moves under their eyes. */
+let read = false
 
 /** The tabs at the bottom: the service's answers, its log, and where to reach it. */
 export function showDock(next) {
   state = next
   if (!panel) build()
-  const now = `${tab} ${state.callbacks[0]?.id} ${state.log.length} ${state.log.at(-1)}`
+  const now = `${state.callbacks[0]?.id} ${state.log.length} ${state.log.at(-1)}`
   if (now !== shown) fill()
   shown = now
 }
@@ -26,13 +28,22 @@ function build() {
     ['log', "Service's log"],
     ['connect', 'Connect your own'],
   ]
+  panel.addEventListener('scroll', () => {
+    read = Math.abs(panel.scrollTop - newest()) > 24
+  })
   byId('dock').append(
     tablist('Below', tabs, tab, name => {
       tab = name
+      read = false
       fill()
     }),
     panel,
   )
+}
+
+/** Where the newest of a tab stands: answers and addresses at the top, the log at the bottom. */
+function newest() {
+  return tab === 'log' ? panel.scrollHeight - panel.clientHeight : 0
 }
 
 function fill() {
@@ -41,7 +52,7 @@ function fill() {
   const open = new Set([...panel.querySelectorAll('details[open]')].map(row => row.dataset.id))
   panel.replaceChildren(...rows)
   for (const row of panel.querySelectorAll('details')) row.open = open.has(row.dataset.id)
-  if (tab === 'log') panel.scrollTop = panel.scrollHeight
+  if (!read && open.size === 0) panel.scrollTop = newest()
 }
 
 function answers() {

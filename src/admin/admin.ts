@@ -16,6 +16,7 @@ import type { TemplateProblem } from '../words/template-files.ts'
 import { backupRoute } from './backup.ts'
 import type { ConsoleOptions, WordsPreview } from './console/options.ts'
 import { consoleRoutes } from './console/routes.ts'
+import { findRoute } from './find.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
@@ -76,6 +77,8 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   if (store.kind === 'file' && outbox.backUp !== undefined) backupRoute(app, outbox.backUp, store.path)
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
   const channels = [...new Set(delivery.status().map(({ channel }) => channel))]
+  const recipientHash = (typed: string) => hashOf(typed, options.recipientHash, config.DEFAULT_AREA_CODE)
+  findRoute(app, { queries: outbox.queries, health, channels, recipientHash })
   await app.register(consoleRoutes, {
     queries: outbox.queries,
     actions: outbox.actions,
@@ -92,7 +95,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     locales: () => renderer.locales,
     previewWords: (channel, kind, locale) => previewWords(renderer, channel, kind, locale),
     urls: options.urls,
-    recipientHash: typed => hashOf(typed, options.recipientHash),
+    recipientHash,
     testSend: options.testSend,
     emit: options.emit,
     wake: channel => delivery.wake(channel),
@@ -117,10 +120,18 @@ function problemLine({ file, line, reason }: TemplateProblem): string {
 }
 
 /** A recipient that an operator typed in full, as the store knows it; null: neither an address nor a number. */
-function hashOf(typed: string, hash: AdminOptions['recipientHash']): string | null {
+function hashOf(
+  typed: string,
+  hash: AdminOptions['recipientHash'],
+  defaultAreaCode: string | undefined,
+): string | null {
   const address = parseAddress(typed, true)
   if (address !== null) return hash('email', address)
-  const number = createPhoneParser({ countries: '*' })(typed, undefined)
+  const parse = createPhoneParser({
+    countries: '*',
+    ...(defaultAreaCode !== undefined && { defaultAreaCode }),
+  })
+  const number = parse(typed, undefined)
   return number.ok ? hash('sms', number.number) : null
 }
 

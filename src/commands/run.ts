@@ -25,6 +25,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'play the platform: send an e-mail or SMS callback to a running service',
     load: () => import('./send.ts').then(it => it.send),
   },
+  find: {
+    summary: 'say what became of the messages to a recipient, and why',
+    load: () => import('./find.ts').then(it => it.find),
+  },
   preview: {
     summary: 'write every mail and SMS in every language into a folder, to look at',
     load: () => import('./preview.ts').then(it => it.preview),

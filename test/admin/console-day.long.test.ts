@@ -66,7 +66,7 @@ t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 
   await settled(rig, 'expired', 8)
   for (let n = 0; n < 6; n += 1) await rig.post('email', code(`evening${n}@example.com`, String(500_000 + n)))
   await settled(rig, 'sent', 23)
-  const evening = await look()
+  const evening = await look('/console?period=day')
   t.match(evening, /expired 8/)
   t.notMatch(evening, /Failing/)
   t.equal(rig.smtp.mails.filter(mail => mail.to.join().startsWith('noon')).length, 0)
@@ -75,6 +75,14 @@ t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 
   await page.goto(`${rig.service().adminUrl}/console/messages`)
   await rig.post('email', code('late@example.net', '600001'))
   await page.getByText('l***@example.net').waitFor({ timeout: 15_000 })
+
+  // "A customer did not get the code": three clicks at most from the question to the answer.
+  await page.goto(`${rig.service().adminUrl}/console`)
+  await page.getByLabel('A customer did not get the code?').fill('noon3@example.com')
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page.locator('tbody a').first().click()
+  await page.getByText('No provider took it before its life ended').waitFor()
+  await page.getByText('The person has to ask for a new one').waitFor()
 
   await walkByKeyboard(t, page, rig)
   const plain = await open({

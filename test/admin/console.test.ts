@@ -54,12 +54,57 @@ t.test('pages say what was sent, find a recipient by hash, and show a message’
   const number = await form(rig, '/console/messages', { recipient: '+8613800138000', state: 'sent' })
   t.match(await read(rig, number.headers.get('location') ?? ''), '+86*******8000')
 
+  const absent = await read(
+    rig,
+    (await form(rig, '/console/messages', { recipient: 'nobody@example.com' })).headers.get('location') ?? '',
+  )
+  t.match(absent, 'No message to this recipient')
+  t.match(absent, /The newest message to anybody came at \d{4}-/)
+  t.match(absent, 'No caller was refused since the start.')
+
   const id = /\/console\/messages\/([0-9a-f]{32})/.exec(one)?.[1] ?? ''
   const detail = await read(rig, `/console/messages/${id}`)
+  t.match(detail, /smtp took it [\d.]+ m?s after it came, at /, 'what it means')
+  t.match(detail, 'junk folder', 'and what to do')
   t.match(detail, id)
   t.match(detail, /250 /)
   t.notMatch(detail, 'ann@example.com')
   t.notMatch(detail, 'Try now', 'there is nothing to retry')
+})
+
+t.test(
+  'the overview says first what is wrong, then who has to do with it, then one period of figures',
+  async t => {
+    const rig = await startRig(t)
+    await rig.post('email', mailBody())
+    const hour = await read(rig, '/console')
+    const places = [
+      'class="causes"',
+      'Recipient, in full',
+      '<h2>Providers',
+      '<h2>The platform',
+      'id="figures"',
+    ]
+    const at = places.map(place => hour.indexOf(place))
+    t.ok(
+      at.every((each, index) => each > (at[index - 1] ?? 0)),
+      at.join(', '),
+    )
+    t.equal(hour.match(/<table/g)?.length, 1)
+    t.match(hour, '<h2>Last hour</h2>')
+    t.match(hour, '<a href="/console?period=day#figures">Last day</a>')
+    const day = await read(rig, '/console?period=day')
+    t.match(day, '<h2>Last day</h2>')
+    t.match(day, '<a href="/console?period=day#figures" aria-current="true">')
+  },
+)
+
+t.test('a filter that is none is named, and its value is not repeated', async t => {
+  const rig = await startRig(t)
+  t.notMatch(await read(rig, '/console/messages?state=sent&channel=&kind='), 'not filtered by')
+  const page = await read(rig, '/console/messages?state=delivered&chanel=sms&channel=email')
+  t.match(page, 'This list is not filtered by state, chanel:')
+  t.notMatch(page, 'delivered')
 })
 
 t.test('what servers and browsers say is text on every page, never HTML', async t => {
@@ -196,5 +241,8 @@ t.test('words are shown as readers see them, without leave to do anything', asyn
   t.match(await mail.text(), '<table')
   t.equal((await fetch(`${rig.service().adminUrl}/console/templates/email/nothing/en`)).status, 404)
   t.equal((await fetch(`${rig.service().adminUrl}/console/templates/email/file/xx`)).status, 404)
-  t.match(await read(rig, '/console/urls'), rig.path('email'))
+  const urls = await read(rig, '/console/urls')
+  t.match(urls, rig.path('email'))
+  t.match(urls, /<code>https:[^<]+<\/code> <button type="button" data-copied="Copied" hidden>Copy</)
+  t.equal((await fetch(`${rig.service().adminUrl}/console/copy.js`)).status, 200)
 })

@@ -24,6 +24,7 @@ export function frame({ title, place, content, now, menu, liveMs }: Page): strin
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/console/style.css">
 <script src="/console/live.js" defer></script>
+<script src="/console/copy.js" defer></script>
 </head>
 <body>
 <a class="skip" href="#content">To the content</a>

@@ -1,3 +1,4 @@
+import type { Channel } from '../../messages/message.ts'
 import {
   type AdminQueries,
   FINAL_STATES,
@@ -6,6 +7,9 @@ import {
   type MessageView,
   type State,
 } from '../../outbox/outbox.ts'
+import { explainAbsence } from '../explain.ts'
+import { type Found, readCalls } from '../find.ts'
+import { CHANNEL_NAMES } from './figures.ts'
 import { type Html, html } from './html.ts'
 import { clockTime, describeReply, span } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
@@ -37,7 +41,8 @@ async function listMessages({ query }: PageRequest, options: ConsoleOptions): Pr
   const { queries, kindNames, now } = options
   const filter = filterOf(query, kindNames)
   const { rows, more } = await pageOf(queries, filter)
-  const content = messageList(rows, more, filter, kindNames, now())
+  const nobody = filter.recipientHash !== undefined && rows.length === 0
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(options)) : ''}${messageList(rows, more, filter, kindNames, now())}`
   return { is: 'page', title: 'Messages', content, liveMs: filter.before === undefined ? LIVE_MS : undefined }
 }
 
@@ -73,6 +78,32 @@ export function filterOf(query: Fields, kinds: readonly string[]): ListFilter {
     ...(who !== undefined && /^[\w-]{8,64}$/.test(who) ? { recipientHash: who } : {}),
     ...(before !== undefined && /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}),
   }
+}
+
+/** Filters of an address by their names there; a recipient stands in it as a hash. */
+const FILTERS = {
+  channel: 'channel',
+  state: 'state',
+  kind: 'kind',
+  recipientHash: 'who',
+  before: 'before',
+} as const
+
+/** Says which filters of an address are none, and so were left out: the list would look like an answer to them. */
+function unknownFilters(query: Fields, filter: ListFilter): Html | string {
+  const known = new Set<string>(
+    Object.entries(FILTERS).flatMap(([field, name]) => (field in filter ? [name] : [])),
+  )
+  const unknown = Object.keys(query).filter(name => query[name] !== '' && !known.has(name))
+  if (unknown.length === 0) return ''
+  return html`<ul class="causes"><li class="warn"><strong>Look:</strong> This list is not filtered by ${unknown.join(', ')}: the address has no value there that is known.</li></ul>`
+}
+
+/** What is known when there is no message to a recipient. */
+function absence(calls: Found['calls']): Html {
+  return html`<section class="card"><h2>No message to this recipient</h2>
+<p>The platform did not ask for one, or the callback was refused. The log has each refusal with its reason: events callback, stray, over-quota.</p>
+<dl>${Object.entries(calls).map(([channel, seen]) => html`<dt>${CHANNEL_NAMES[channel as Channel]}</dt><dd>${explainAbsence(seen).join(' ')}</dd>`)}</dl></section>`
 }
 
 /**

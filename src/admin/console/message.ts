@@ -1,4 +1,5 @@
 import type { MessageView } from '../../outbox/outbox.ts'
+import { explainMessage } from '../explain.ts'
 import { type Html, html } from './html.ts'
 import { clockTime, moment, span } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
@@ -43,8 +44,12 @@ async function actOnMessage(
 /** One message: its facts and every attempt. */
 function messageDetail(row: MessageView, now: number): Html {
   const waits = row.state === 'queued'
-  return html`<section class="card"><dl>
-<dt>State</dt><dd>${stateBadge(row.state)}${row.answer === null ? '' : ` (${row.answer})`}</dd>
+  const { what, next } = explainMessage(row, now)
+  return html`<section class="card"><p>${stateBadge(row.state)}${row.answer === null ? '' : ` (${row.answer})`} ${what}</p>
+<p><strong>${next}</strong></p>
+${waits ? html`<form class="row" method="post" action="/console/messages/${row.id}"><p><button class="main" name="do" value="retry">Try now</button> <button name="do" value="cancel">Cancel</button></p></form>` : ''}</section>
+${timelineTable(row)}
+<section class="card"><dl>
 <dt>Recipient</dt><dd class="mono">${row.maskedRecipient}</dd>
 <dt>Kind</dt><dd>${row.channel === 'email' ? 'E-mail' : 'SMS'}: ${row.kind}</dd>
 <dt>Id</dt><dd class="mono">${row.id}</dd>
@@ -54,9 +59,11 @@ function messageDetail(row: MessageView, now: number): Html {
 <dt>Next attempt</dt><dd>${row.dueAt === null ? '–' : html`${moment(row.dueAt)} <span class="soft">(${row.dueAt <= now ? 'now' : `in ${span(row.dueAt - now)}`})</span>`}</dd>
 <dt>Ended</dt><dd>${row.finalAt === null ? '–' : html`${moment(row.finalAt)} <span class="soft">(after ${span(row.finalAt - row.arrivedAt)})</span>`}</dd>
 <dt>Delivery report</dt><dd>${row.receipt === null ? 'none' : html`${row.receipt.status}${row.receipt.errorCode === null ? '' : ` (error ${row.receipt.errorCode})`} ${moment(row.receipt.at)}`}</dd>
-<dt>Attempts</dt><dd>${row.attempts}, ${row.ambiguous} of them ambiguous</dd></dl>
-${waits ? html`<form class="row" method="post" action="/console/messages/${row.id}"><p><button class="main" name="do" value="retry">Try now</button> <button name="do" value="cancel">Cancel</button></p></form>` : ''}</section>
-<section class="card"><table class="stack"><caption>Timeline</caption>
+<dt>Attempts</dt><dd>${row.attempts}, ${row.ambiguous} of them ambiguous</dd></dl></section>`
+}
+
+function timelineTable(row: MessageView): Html {
+  return html`<section class="card"><table class="stack"><caption>Timeline</caption>
 <thead><tr><th scope="col">When, UTC</th><th scope="col">Provider</th><th scope="col">Outcome</th><th scope="col">Code</th><th scope="col">Reply</th><th scope="col" class="n">Took</th></tr></thead>
 <tbody>${
     row.timeline.length === 0

@@ -1,36 +1,18 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
-import {
-  type AdminQueries,
-  LIVE_STATES,
-  type State,
-  StoreUnavailable,
-  type Summary,
-} from '../../outbox/outbox.ts'
+import { type AdminQueries, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { Refusals, ServiceHealth } from '../service-health.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
+import { CHANNEL_NAMES, figures, type Period, periodOf } from './figures.ts'
 import { type Html, html } from './html.ts'
 import { describeReply, moment, span } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
 import { type ConsolePage, LIVE_MS } from './page.ts'
-import { plot } from './plot.ts'
 
-const HOUR = 3_600_000
-const CHANNEL_NAMES: Readonly<Record<Channel, string>> = { email: 'E-mail', sms: 'SMS' }
-const COLUMNS: readonly { readonly name: string; readonly states: readonly State[] }[] = [
-  { name: 'Sent', states: ['sent'] },
-  { name: 'Waiting', states: LIVE_STATES },
-  { name: 'Refused', states: ['refused'] },
-  { name: 'Expired', states: ['expired'] },
-  { name: 'Unknown', states: ['unknown'] },
-  { name: 'Superseded', states: ['superseded'] },
-]
-
-export interface OverviewSources extends Omit<CauseSources, 'summary'> {
+export interface OverviewSources extends CauseSources {
   readonly health: ServiceHealth
-  readonly hour: Summary | null
-  readonly day: Summary | null
+  readonly period: Period
   readonly certificate: {
     readonly expiresAt: number
     readonly flaws: readonly string[]
@@ -50,26 +32,22 @@ export const overviewPages: readonly ConsolePage[] = [
     path: '/console',
     place: '/console',
     menu: 'Overview',
-    handle: async (_request, options) => ({
+    handle: async ({ query }, options) => ({
       is: 'page',
       title: 'Overview',
-      content: overview(await readSources(options)),
+      content: overview(await readSources(options, periodOf(query['period']))),
       liveMs: LIVE_MS,
     }),
   },
 ]
 
-async function readSources(options: ConsoleOptions): Promise<OverviewSources> {
+async function readSources(options: ConsoleOptions, period: Period): Promise<OverviewSources> {
   const now = options.now()
-  const [hour, day] = await Promise.all([
-    readSummary(options.queries, now - HOUR, 60_000),
-    readSummary(options.queries, now - 24 * HOUR, 15 * 60_000),
-  ])
   return {
     ...options,
     now,
-    hour,
-    day,
+    period,
+    summary: await readSummary(options.queries, now - period.lengthMs, period.stepMs),
     channelStatus: options.channelStatus(),
     certificate: options.certificate(),
     renewalRefused: options.renewalRefused(),
@@ -89,66 +67,27 @@ async function readSummary(queries: AdminQueries, since: number, stepMs: number)
   }
 }
 
-/** The whole picture on one page: first what is wrong, in a line each. */
+/** The whole picture on one page: first what is wrong, then who has to do with it, then the figures. */
 function overview(sources: OverviewSources): Html {
-  const { hour, day, now, channels } = sources
-  const causes = causesOf({ ...sources, summary: hour })
+  const { summary, period, now, channels } = sources
+  const causes = causesOf(sources)
   const about = causes.map(cause => `${cause.level} ${cause.about}`).join(', ')
   return html`<ul class="causes" aria-label="Condition" data-causes="${about}">${causes.map(causeLine)}</ul>
-<div class="cards">
-<section class="card">${plotOf(hour, 'Last hour', now - HOUR, now, 60_000)}</section>
-<section class="card">${plotOf(day, 'Last day', now - 24 * HOUR, now, 15 * 60_000)}</section>
-</div>
-<section class="card">${countsTable('Last hour', hour, channels)}</section>
-<section class="card">${countsTable('Last day', day, channels)}</section>
+${recipientSearch}
 <div class="cards">
 <section class="card">${providers(sources)}</section>
 <section class="card">${platform(sources)}</section>
 <section class="card">${house(sources)}</section>
 ${sources.deviceAlerts === null ? '' : devicesCard(sources.deviceAlerts)}
-</div>`
+</div>
+${figures(summary, period, channels, now)}`
 }
+
+/** The question that is asked most, where every visit begins. */
+const recipientSearch = html`<form class="row find" method="post" action="/console/messages"><label>A customer did not get the code? Recipient, in full<input name="recipient" required autocomplete="off" spellcheck="false" placeholder="name@example.com or +86…"></label><button class="main">Find</button></form>`
 
 function causeLine({ level, text }: Cause): Html {
   return html`<li class="${level}">${level === 'fail' ? html`<strong>Failing:</strong> ` : level === 'warn' ? html`<strong>Look:</strong> ` : ''}${text}</li>`
-}
-
-function plotOf(summary: Summary | null, title: string, since: number, until: number, stepMs: number): Html {
-  return html`<h2>${title}</h2>${summary === null ? html`<p>The store does not answer.</p>` : plot(summary.series, since, until, stepMs, title)}`
-}
-
-/** Each figure leads to its messages. */
-function countsTable(title: string, summary: Summary | null, channels: readonly Channel[]): Html {
-  if (summary === null) return html`<h2>${title}</h2><p>The store does not answer.</p>`
-  const { counts } = summary
-  const rows = channels.flatMap(channel => {
-    const own = counts.filter(each => each.channel === channel)
-    const kinds = [...new Set(own.map(({ kind }) => kind))].sort()
-    return [
-      html`<tr class="sum"><th scope="row">${CHANNEL_NAMES[channel]}</th>${cells(own, { channel })}</tr>`,
-      kinds.map(kind => {
-        const ofKind = own.filter(each => each.kind === kind)
-        return html`<tr><th scope="row">${CHANNEL_NAMES[channel]}: ${kind}</th>${cells(ofKind, { channel, kind })}</tr>`
-      }),
-    ]
-  })
-  return html`<table class="stack"><caption>${title}</caption>
-<thead><tr><th scope="col">Channel and kind</th>${COLUMNS.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
-<tbody>${rows}</tbody></table>`
-}
-
-function cells(
-  counts: Summary['counts'],
-  where: { readonly channel: string; readonly kind?: string },
-): readonly Html[] {
-  return COLUMNS.map(({ name, states }) => {
-    const total = counts
-      .filter(each => states.includes(each.state))
-      .reduce((sum, each) => sum + each.count, 0)
-    if (total === 0) return html`<td class="n none" data-l="${name}">0</td>`
-    const query = new URLSearchParams({ ...where, state: states[0] ?? '' })
-    return html`<td class="n" data-l="${name}"><a href="/console/messages?${query.toString()}">${total}</a></td>`
-  })
 }
 
 function providers({ health, channelStatus, now }: OverviewSources): Html {
@@ -204,11 +143,11 @@ function refusedLine({ count, last }: Refusals): Html | string {
     : html`${count}, the last at ${moment(last.at)}: ${last.reason}`
 }
 
-function house({ hour, certificate, now, startedAt }: OverviewSources): Html {
+function house({ summary, certificate, now, startedAt }: OverviewSources): Html {
   return html`<h2>This service</h2><dl>
 <dt>Started</dt><dd>${moment(startedAt)} <span class="soft">(${span(now - startedAt)})</span></dd>
-<dt>Waiting</dt><dd>${hour === null ? '–' : `${hour.backlog.email} mails, ${hour.backlog.sms} SMS`}</dd>
-<dt>Store</dt><dd>${hour?.bytes === null || hour === null ? '–' : `${(hour.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
+<dt>Waiting</dt><dd>${summary === null ? '–' : `${summary.backlog.email} mails, ${summary.backlog.sms} SMS`}</dd>
+<dt>Store</dt><dd>${summary?.bytes === null || summary === null ? '–' : `${(summary.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
 <dt>Certificate</dt><dd>${
     certificate === null
       ? 'none: TLS ends in front of this service'

@@ -11,7 +11,7 @@ export const urlsPages: readonly ConsolePage[] = [
       is: 'page',
       title: 'URLs',
       content: html`<section class="card"><p>Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.</p>
-${channels.map(channel => html`<details><summary>Show the ${channel === 'email' ? 'e-mail' : 'SMS'} URL</summary><p><code>${urls[channel] ?? ''}</code></p></details>`)}</section>`,
+${channels.map(channel => html`<details><summary>Show the ${channel === 'email' ? 'e-mail' : 'SMS'} URL</summary><p class="copyable"><code>${urls[channel] ?? ''}</code> <button type="button" data-copied="Copied" hidden>Copy</button></p></details>`)}</section>`,
     }),
   },
 ]

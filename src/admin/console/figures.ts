@@ -1,0 +1,84 @@
+import type { Channel } from '../../messages/message.ts'
+import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
+import { type Html, html } from './html.ts'
+import { plot } from './plot.ts'
+
+const HOUR = 3_600_000
+export const CHANNEL_NAMES: Readonly<Record<Channel, string>> = { email: 'E-mail', sms: 'SMS' }
+
+/** How far back the figures reach, and how long one bar of their plot is, ms. */
+export interface Period {
+  readonly name: 'hour' | 'day'
+  readonly title: string
+  readonly lengthMs: number
+  readonly stepMs: number
+}
+
+const PERIODS: readonly [Period, ...Period[]] = [
+  { name: 'hour', title: 'Last hour', lengthMs: HOUR, stepMs: 60_000 },
+  { name: 'day', title: 'Last day', lengthMs: 24 * HOUR, stepMs: 15 * 60_000 },
+]
+
+/** The period that an address names; the hour when it names none. */
+export function periodOf(name: string | undefined): Period {
+  return PERIODS.find(period => period.name === name) ?? PERIODS[0]
+}
+
+const COLUMNS: readonly { readonly name: string; readonly states: readonly State[] }[] = [
+  { name: 'Sent', states: ['sent'] },
+  { name: 'Waiting', states: LIVE_STATES },
+  { name: 'Refused', states: ['refused'] },
+  { name: 'Expired', states: ['expired'] },
+  { name: 'Unknown', states: ['unknown'] },
+  { name: 'Superseded', states: ['superseded'] },
+]
+
+/** What became of the messages of a period, and the switch to the other one. @param summary null: the store does not answer. */
+export function figures(
+  summary: Summary | null,
+  period: Period,
+  channels: readonly Channel[],
+  now: number,
+): Html {
+  const { title, lengthMs, stepMs } = period
+  return html`<section class="card" id="figures"><div class="head"><h2>${title}</h2>
+<nav aria-label="Period"><ul class="chips">${PERIODS.map(each => html`<li><a href="/console?period=${each.name}#figures"${each === period ? html` aria-current="true"` : ''}>${each.title}</a></li>`)}</ul></nav></div>
+${
+  summary === null
+    ? html`<p>The store does not answer.</p>`
+    : html`${plot(summary.series, now - lengthMs, now, stepMs, title)}
+${countsTable(title, summary, channels)}`
+}</section>`
+}
+
+/** Each figure leads to its messages. */
+function countsTable(title: string, { counts }: Summary, channels: readonly Channel[]): Html {
+  const rows = channels.flatMap(channel => {
+    const own = counts.filter(each => each.channel === channel)
+    const kinds = [...new Set(own.map(({ kind }) => kind))].sort()
+    return [
+      html`<tr class="sum"><th scope="row">${CHANNEL_NAMES[channel]}</th>${cells(own, { channel })}</tr>`,
+      kinds.map(kind => {
+        const ofKind = own.filter(each => each.kind === kind)
+        return html`<tr><th scope="row">${CHANNEL_NAMES[channel]}: ${kind}</th>${cells(ofKind, { channel, kind })}</tr>`
+      }),
+    ]
+  })
+  return html`<table class="stack figures"><caption class="unseen">${title}</caption>
+<thead><tr><th scope="col">Channel and kind</th>${COLUMNS.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table>`
+}
+
+function cells(
+  counts: Summary['counts'],
+  where: { readonly channel: string; readonly kind?: string },
+): readonly Html[] {
+  return COLUMNS.map(({ name, states }) => {
+    const total = counts
+      .filter(each => states.includes(each.state))
+      .reduce((sum, each) => sum + each.count, 0)
+    if (total === 0) return html`<td class="n none" data-l="${name}">0</td>`
+    const query = new URLSearchParams({ ...where, state: states[0] ?? '' })
+    return html`<td class="n" data-l="${name}"><a href="/console/messages?${query.toString()}">${total}</a></td>`
+  })
+}

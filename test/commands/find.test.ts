@@ -1,0 +1,30 @@
+import t from 'tap'
+import { command, running } from './rig.ts'
+
+t.test('one command says what became of a recipient’s messages', async t => {
+  const { env, close } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
+  for (const [channel, to, type] of [
+    ['email', 'ann@example.com', '5'],
+    ['sms', '+8613800138000', '4'],
+  ] as const)
+    t.equal((await command(['send', channel, '--to', to, '--type', type, '--local'], env)).code, 0)
+
+  const { code, out } = await command(['find', 'ann@example.com'], env)
+  t.equal(code, 0)
+  t.match(out, /^[-\d]+ [:\d]+ UTC {2}email activation-code {2}a\*\*\*@example\.com {2}sent\n/)
+  t.match(out, /\n {2}smtp took it .* after it came, at .*\n {2}→ .*junk folder/)
+  t.match(out, /\n {2}id [0-9a-f]{32}\n {4}.* smtp {2}sent {2}250 /)
+  t.notMatch(out, 'ann@')
+  for (const typed of ['+8613800138000', '138 0013 8000'])
+    t.match((await command(['find', typed], env)).out, 'sms login-code  +86*******8000', typed)
+
+  const absent = await command(['find', 'nobody@example.com'], env)
+  t.equal(absent.code, 1)
+  t.match(absent.out, /No message to this recipient.*\n {2}email\n {4}The newest message to anybody came at/s)
+  t.match(await command(['find', 'nobody'], env), { code: 1, err: /400: recipient: neither a mail address/ })
+  const stranger = { ...env, ADMIN_TOKEN: 'another-password-of-nobody' }
+  t.match(await command(['find', 'ann@example.com'], stranger), { code: 1, err: /says 401/ })
+  t.match(await command(['find'], env), { code: 2, err: /something is missing/ })
+  await close()
+  t.match(await command(['find', 'ann@example.com'], env), { code: 1, err: /nobody answers at/ })
+})
