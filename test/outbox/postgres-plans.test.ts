@@ -4,7 +4,7 @@ import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { lease, NOON, record, sample, testClock } from './samples.ts'
+import { lease, NOON, record, STATISTICS_WITHOUT_BACKLOG, sample, testClock } from './samples.ts'
 
 const LIVE_ROWS = 20_000
 /** A node of a plan may look at so many rows of messages in all its loops: some hundred are moved or ended at a time. */
@@ -51,13 +51,7 @@ function findScans(node: PlanNode): readonly string[] {
 /** What the planner knows of the messages before there are many: it must not matter. */
 const STATISTICS = {
   'no statistics': '',
-  // As in a service whose backlog was empty when they were made: nothing is live, and everybody says the same.
-  'statistics of a time without a backlog': `
-    INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at,
-      final_at, dedupe_key, recipient_hash, group_key, begun, masked_recipient)
-    SELECT 'f' || n, 'email', 'activation-code', 'code', 0, 'sent', 1, 0, ${NOON}, ${NOON}, ${NOON}, 'd', 'r', 'g', true, 'm'
-    FROM generate_series(1, 5000) AS n;
-    ANALYZE courier_messages`,
+  'statistics of a time without a backlog': STATISTICS_WITHOUT_BACKLOG,
 } as const
 
 t.test('no statement walks through the live messages', { skip: noPostgres }, async t => {

@@ -87,3 +87,11 @@ export function lease(clock: { now(): number }, ms = 60_000): Lease {
 export function record(clock: { now(): number }, outcome: string, reply = '250 ok'): AttemptRecord {
   return { at: clock.now(), tookMs: 12, provider: 'smtp', outcome, code: '250', reply }
 }
+
+/** Postgres: makes statistics as of a service without a backlog: nothing is live, and all messages look the same. */
+export const STATISTICS_WITHOUT_BACKLOG = `
+  INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at,
+    final_at, dedupe_key, recipient_hash, group_key, begun, masked_recipient)
+  SELECT 'f' || n, 'email', 'activation-code', 'code', 0, 'sent', 1, 0, ${NOON}, ${NOON}, ${NOON}, 'd', 'r', 'g', true, 'm'
+  FROM generate_series(1, 5000) AS n;
+  ANALYZE courier_messages`

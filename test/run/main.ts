@@ -11,7 +11,7 @@ a folder share a process, because starting one and loading the service costs mor
 one file as it is: npx tap --disable-coverage test/callback/key.test.ts`
 
 /** For a whole process, s; a test that hangs ends it. The machine may have other work to do. */
-const TIMEOUT_SECONDS = process.argv.includes('soak') ? 1800 : 400
+const TIMEOUT_SECONDS = process.argv.includes('soak') ? 2700 : 400
 
 /** Most tests wait for each other's sockets and timers most of the time, and leave the processor to others. */
 const JOBS_A_CORE = 3
