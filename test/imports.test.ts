@@ -18,7 +18,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   words: ['messages'],
   outbox: ['messages/message.ts'],
   events: ['messages/message.ts', 'outbox/outbox.ts', 'providers/provider.ts'],
-  providers: ['settings', 'messages/message.ts', 'outbox/outbox.ts', 'callback'],
+  providers: [
+    'settings',
+    'messages/message.ts',
+    'messages/sms-segments.ts',
+    'outbox/outbox.ts',
+    'callback',
+    'words/template-engine.ts',
+  ],
   delivery: ['events', 'outbox/outbox.ts', 'providers/provider.ts', 'messages/message.ts'],
   // Of the delivery its port alone: the handover of a message and its verdict. Of the outbox also the names that are
   // keyed hashes, which a message is stored under.

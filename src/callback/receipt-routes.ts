@@ -20,7 +20,7 @@ export type Receipt = Pick<DeliveryReport, 'providerId' | 'id' | 'status' | 'err
 /** A request that reports. */
 export interface ReceiptRequest {
   readonly headers: IncomingHttpHeaders
-  /** The fields of a form, or whatever JSON it was: untrusted. */
+  /** The fields of a form or of the query, or whatever JSON it was: untrusted. */
   readonly body: unknown
   /** Of the URL that was called, as it came, without the question mark. */
   readonly query: string
@@ -35,8 +35,8 @@ export interface ReceiptSource {
    * `path` itself does, and `parseReports` looks at the signature.
    */
   readonly keys?: readonly string[]
-  /** What its body is, whatever Content-Type it says. */
-  readonly format: 'form' | 'json'
+  /** What its body is, whatever Content-Type it says; `query`: there is none, it asks with GET. */
+  readonly format: 'form' | 'json' | 'query'
   /** @returns what a request reports, often nothing, in any order; `forged` when it does not prove to be the provider's. */
   parseReports(request: ReceiptRequest): readonly Receipt[] | 'forged'
   /** The JSON that the provider wants to read when its reports were taken; absent: 204 without a body. */
@@ -63,20 +63,20 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
   const keys = source.keys?.map(digestOf)
   await takeFormat(app, source.format)
 
-  app.post<{ Params: { key?: string } }>(
-    keys === undefined ? source.path : `${source.path}/:key`,
-    {
-      async onRequest(request, reply) {
-        reply.headers(headers)
-        // All of them are compared, so that the time does not tell which one came close.
-        const key = digestOf(request.params.key ?? '')
-        if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
-          return refuseForged(reply, emit, 'the key in the URL is wrong')
-      },
+  app.route<{ Params: { key?: string } }>({
+    method: source.format === 'query' ? 'GET' : 'POST',
+    url: keys === undefined ? source.path : `${source.path}/:key`,
+    async onRequest(request, reply) {
+      reply.headers(headers)
+      // All of them are compared, so that the time does not tell which one came close.
+      const key = digestOf(request.params.key ?? '')
+      if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
+        return refuseForged(reply, emit, 'the key in the URL is wrong')
     },
-    async (request, reply) => {
+    async handler(request, reply) {
       const query = /\?(.*)$/s.exec(request.url)?.[1] ?? ''
-      const receipts = source.parseReports({ headers: request.headers, body: request.body, query })
+      const body = source.format === 'query' ? parseForm(query) : request.body
+      const receipts = source.parseReports({ headers: request.headers, body, query })
       if (receipts === 'forged') return refuseForged(reply, emit, 'the signature is wrong')
       try {
         await writeReceipts(receipts.slice(0, LIMITS.reports), options)
@@ -88,17 +88,16 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       }
       return source.taken === undefined ? reply.code(204).send() : reply.code(200).send(source.taken)
     },
-  )
+  })
 }
+
+const parseForm = (text: string) => parse(text, undefined, undefined, { maxKeys: LIMITS.fields })
 
 /** Reads a body of the source's format. */
 async function takeFormat(app: FastifyInstance, format: ReceiptSource['format']): Promise<void> {
   app.removeAllContentTypeParsers()
   if (format === 'form') {
-    await app.register(formBody, {
-      bodyLimit: LIMITS.formOctets,
-      parser: text => parse(text, undefined, undefined, { maxKeys: LIMITS.fields }),
-    })
+    await app.register(formBody, { bodyLimit: LIMITS.formOctets, parser: parseForm })
     return
   }
   // What carriers say of their JSON differs, and is not documented everywhere.

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'
-import { providerModules } from '../providers/list.ts'
+import { modulesOf } from '../providers/list.ts'
 import { type CheckResult, fail } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
@@ -134,7 +134,7 @@ async function checkProviders(
     if (!(error instanceof ConfigError)) throw error
     return error.faults.map(({ name, problem }) => fail(name, problem, 'see docs/sms.md'))
   }
-  const checks = providerModules.map(async module => {
+  const checks = modulesOf(config).map(async module => {
     const provider = await module.open(config, { clock, templates, limits: module.limits })
     if (provider === undefined) return []
     try {

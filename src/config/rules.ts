@@ -60,7 +60,7 @@ function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
 }
 
 function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const faults = [...providerFaults('sms', s, wrong), ...routeFaults(s, wrong)]
+  const faults = [...providerFaults('sms', s, wrong), ...nameFaults(s), ...routeFaults(s, wrong)]
   if (s.DEFAULT_AREA_CODE === undefined && s.SMS_COUNTRIES === undefined)
     faults.push(
       missing(
@@ -90,9 +90,24 @@ function configuredProviders(channel: 'email' | 'sms', s: Partly, wrong: Readonl
   )
 }
 
+/** Carriers of the operator's own that are called as another one is. */
+function nameFaults(s: Partly): SettingFault[] {
+  const taken = new Set(providerModules.map(({ name }) => name))
+  return providerModules.flatMap(module =>
+    ('members' in module ? module.members(s) : [])
+      .filter(({ name }) => name !== module.name && taken.has(name))
+      .map(({ name }) => ({
+        name: Object.keys(module.settings)[0] ?? module.name,
+        problem: `calls a carrier ${name}, as another one is called: choose a name of its own`,
+      })),
+  )
+}
+
 /** Carriers that no route leads to, and routes that lead to no carrier. */
 function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const configured = configuredProviders('sms', s, wrong).map(({ name }) => name)
+  const namesOf = (module: (typeof providerModules)[number]) =>
+    'members' in module ? module.members(s).map(({ name }) => name) : [module.name]
+  const configured = configuredProviders('sms', s, wrong).flatMap(namesOf)
   if (routes === undefined) {
     if (configured.length < 2) return []
     const line = `SMS_ROUTES=*=${configured.join(',')}`
@@ -100,7 +115,7 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
       missing('SMS_ROUTES', `there are several SMS carriers, so say which of them is asked first: ${line}`),
     ]
   }
-  const known = providerModules.filter(each => each.channel === 'sms').map(({ name }) => name)
+  const known = providerModules.filter(each => each.channel === 'sms').flatMap(namesOf)
   const faults = [...new Set([...routes.values()].flat())]
     .filter(name => !configured.includes(name))
     .map(name =>

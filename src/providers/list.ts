@@ -2,7 +2,8 @@ import type { Channel } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Settings, Values } from '../settings/setting.ts'
 import { aliyun } from './aliyun/module.ts'
-import type { ChannelSettings, ProviderModule } from './module.ts'
+import { httpGateway } from './http-gateway/module.ts'
+import type { ChannelSettings, ProviderFamily, ProviderModule } from './module.ts'
 import type { Provider } from './provider.ts'
 import type { SmsTemplates } from './sms-templates.ts'
 import { smtp } from './smtp/module.ts'
@@ -10,13 +11,18 @@ import { tencent } from './tencent/module.ts'
 import { twilio } from './twilio/module.ts'
 
 /** Every provider there is. A new one is a folder beside these, and its name here. */
-const modules = [smtp, twilio, aliyun, tencent] as const
+const modules = [smtp, twilio, aliyun, tencent, httpGateway] as const
 
 type Module = (typeof modules)[number]
 type Both<U> = (U extends unknown ? (each: U) => void : never) extends (both: infer I) => void ? I : never
 
 /** The same, for whoever treats them alike. */
-export const providerModules: readonly ProviderModule[] = modules
+export const providerModules: readonly (ProviderModule | ProviderFamily)[] = modules
+
+/** The modules of all providers; of a family those of its members, as the settings describe them. */
+export function modulesOf(settings: Partial<ProviderConfig>): readonly ProviderModule[] {
+  return providerModules.flatMap(module => ('members' in module ? module.members(settings) : [module]))
+}
 
 type ChannelProviderSettings = {
   readonly [C in Channel]: Both<Extract<Module, { channel: C }>['settings']>
@@ -26,7 +32,9 @@ type ChannelProviderSettings = {
 export type ProviderConfig = Values<Both<Module['settings']> & Settings> & ChannelSettings
 
 /** Time limits that take the place of the usual ones, by the provider's name. */
-export type ProviderLimits = { readonly [M in Module as M['name']]?: Partial<M['limits']> }
+export type ProviderLimits = {
+  readonly [M in Extract<Module, ProviderModule> as M['name']]?: Partial<M['limits']>
+}
 
 /** The settings of a channel's providers in the order of the list, each with its type. */
 export function providerSettings<C extends Channel>(channel: C): ChannelProviderSettings[C] {
@@ -47,7 +55,7 @@ export async function openProviders(
     readonly limits?: ProviderLimits | undefined
   },
 ): Promise<readonly Provider[]> {
-  const opened = providerModules.map(module =>
+  const opened = modulesOf(config).map(module =>
     module.open(config, { clock, templates, limits: limitsOf(module, limits) }),
   )
   return (await Promise.all(opened)).filter(provider => provider !== undefined)
@@ -56,7 +64,7 @@ export async function openProviders(
 /** The longest that an attempt may take, ms: of an SMS with all the carriers of its route, one after the other. */
 export function longestAttemptMs(config: ProviderConfig, limits: ProviderLimits = {}): number {
   const longest = new Map(
-    providerModules.map(module => [module.name, module.longestAttemptMs(config, limitsOf(module, limits))]),
+    modulesOf(config).map(module => [module.name, module.longestAttemptMs(config, limitsOf(module, limits))]),
   )
   const routes = [...(config.SMS_ROUTES?.values() ?? [])]
   const ofRoutes = routes.map(names => names.reduce((sum, name) => sum + (longest.get(name) ?? 0), 0))

@@ -65,6 +65,23 @@ export interface ProviderModule<
   openReceipts?(config: Values<S> & ChannelSettings): Promise<ReceiptSource | undefined>
 }
 
+/** Providers of one kind, of which the operator describes any number, each by a name of its own. */
+export interface ProviderFamily<
+  N extends string = string,
+  C extends Channel = Channel,
+  S extends Settings = Settings,
+> extends Pick<ProviderModule<N, C, S>, 'name' | 'channel' | 'settings' | 'findFaults'> {
+  /** @returns those that the settings describe */
+  members(settings: Partial<Values<S>>): readonly ProviderModule<string, C, S>[]
+}
+
+/** Gives a family back with the types of its name, channel and settings. */
+export function defineFamily<const N extends string, const C extends Channel, S extends Settings>(
+  family: ProviderFamily<N, C, S>,
+): ProviderFamily<N, C, S> {
+  return family
+}
+
 /** Gives a module back with the types of its name, channel, settings and limits. */
 export function defineProvider<
   const N extends string,

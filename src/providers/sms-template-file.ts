@@ -1,15 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Ajv } from 'ajv'
-import { isMap, LineCounter, parseDocument } from 'yaml'
 import type { OutgoingSms, PluginSender } from '../messages/message.ts'
 import type { MappedTemplate, SmsTemplates, TemplateUse } from './sms-templates.ts'
-
-/** What is wrong with the file, in words that quote nothing of it but names. */
-export interface SmsTemplateFault {
-  /** From 1; 0 when it is about no line. */
-  readonly line: number
-  readonly reason: string
-}
+import { parseYaml, type YamlFault } from './yaml-text.ts'
 
 /** What a file may name. */
 export interface KnownTerms {
@@ -24,7 +17,7 @@ export interface SmsTemplateFileOptions extends KnownTerms {
   /** By plugin_id; their signatures come before those of the file. */
   readonly pluginSenders: ReadonlyMap<string, PluginSender>
   /** Told of every change: what is wrong with the file now, and nothing when it was read. */
-  readonly onChange?: (faults: readonly SmsTemplateFault[]) => void
+  readonly onChange?: (faults: readonly YamlFault[]) => void
   /** How often it is looked at, ms. */
   readonly pollEveryMs?: number
 }
@@ -32,7 +25,7 @@ export interface SmsTemplateFileOptions extends KnownTerms {
 /** Templates that follow their file. */
 export interface SmsTemplateFile extends SmsTemplates {
   /** What is wrong with the file as it is now; the last good one is used meanwhile. */
-  faults(): readonly SmsTemplateFault[]
+  faults(): readonly YamlFault[]
   close(): void
 }
 
@@ -42,7 +35,7 @@ export interface SmsTemplateFile extends SmsTemplates {
  */
 export function openSmsTemplateFile(options: SmsTemplateFileOptions): SmsTemplateFile {
   const { path, onChange, pollEveryMs = 1000 } = options
-  let faults: readonly SmsTemplateFault[] = []
+  let faults: readonly YamlFault[] = []
   let templates: readonly CarrierTemplate[] = []
   let seen = fingerprint(path)
   let reported = seen
@@ -183,9 +176,7 @@ const isWritten = new Ajv({ allErrors: false, allowUnionTypes: true, strictTypes
   FILE,
 )
 
-type Read =
-  | { readonly templates: readonly CarrierTemplate[] }
-  | { readonly faults: readonly SmsTemplateFault[] }
+type Read = { readonly templates: readonly CarrierTemplate[] } | { readonly faults: readonly YamlFault[] }
 
 function readFile(path: string, known: KnownTerms): Read {
   let text: string
@@ -203,31 +194,9 @@ function readFile(path: string, known: KnownTerms): Read {
  * @param text YAML 1.2, which JSON is too.
  */
 export function parseSmsTemplates(text: string, known: KnownTerms): Read {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
-  const [error] = document.errors
-  if (error !== undefined)
-    return { faults: [{ line: lines.linePos(error.pos[0]).line, reason: `is not YAML: ${error.code}` }] }
-  const lineAt = (path: readonly string[]): number => {
-    for (let depth = path.length; depth > 0; depth -= 1) {
-      const around = document.getIn(path.slice(0, depth - 1), true)
-      const pair = isMap(around) ? around.items.find(({ key }) => String(key) === path[depth - 1]) : undefined
-      const range = (pair?.key as { readonly range?: readonly number[] | null } | undefined)?.range
-      if (range?.[0] !== undefined) return lines.linePos(range[0]).line
-    }
-    return 1
-  }
-  let written: unknown
-  try {
-    written = document.toJS({ maxAliasCount: 100 })
-  } catch {
-    return { faults: [{ line: 1, reason: 'refers to itself too often' }] }
-  }
-  if (!isWritten(written)) {
-    const [first] = isWritten.errors ?? []
-    const path = (first?.instancePath ?? '').split('/').slice(1).map(unescapePointer)
-    return { faults: [{ line: lineAt(path), reason: `${path.join('/') || 'the file'} ${first?.message}` }] }
-  }
+  const read = parseYaml(text, isWritten)
+  if ('fault' in read) return { faults: [read.fault] }
+  const { value: written, lineAt } = read
   const templates = flatten(written)
   const faults = templates.flatMap(each => {
     const reason = whyUnknown(each, known)
@@ -278,10 +247,6 @@ function isLocale(tag: string): boolean {
   } catch {
     return false
   }
-}
-
-function unescapePointer(step: string): string {
-  return step.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 /** Changes whenever the file does. Follows links, as mounted ConfigMaps are made of them. */

@@ -3,24 +3,29 @@ import type { Clock } from '../runtime/clock.ts'
 import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from './provider.ts'
 import { smsOf } from './sms-message.ts'
 
-/** What one carrier does with a message, and with its template. `Parcel` is what is sent of a message. */
+/** What one carrier does with a message. `Parcel` is what is sent of it. */
 export interface TemplateCarrier<Parcel extends object> {
   readonly name: string
   /** Requests in flight at most; one connection each. */
   readonly concurrency: number
   readonly clock: Clock
-  /** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */
+  /**
+   * Puts a message into its template, or into the request.
+   * @returns why it cannot be, in words that tell nothing of what it says
+   * @throws what `text()` of the message throws, when the carrier sends text
+   */
   pack(message: OutgoingSms): Parcel | { readonly why: string }
   send(message: OutgoingSms, parcel: Parcel, signal: AbortSignal): Promise<Outcome>
-  lookUp(message: OutgoingSms, since: number, signal: AbortSignal): Promise<LookUp>
+  /** Absent: it cannot be asked. */
+  lookUp?(message: OutgoingSms, since: number, signal: AbortSignal): Promise<LookUp>
   verify(): Promise<Verification>
   /** Ends its connections. */
   close(): Promise<void>
 }
 
-/** A carrier that sends by approved templates, as a provider: nothing is sent that is late, or that no template takes. */
+/** A carrier that fills templates, as a provider: nothing is sent that is late, or that no template takes. */
 export function createTemplateProvider<Parcel extends object>(carrier: TemplateCarrier<Parcel>): Provider {
-  const { name, concurrency, clock } = carrier
+  const { name, concurrency, clock, lookUp } = carrier
   let closed = false
   return {
     name,
@@ -39,7 +44,7 @@ export function createTemplateProvider<Parcel extends object>(carrier: TemplateC
         return { is: 'retry', whose: 'ours', code: 'no-template', reply: parcel.why, untouched: true }
       return carrier.send(sms, parcel, signal)
     },
-    lookUp: (message, since, signal) => carrier.lookUp(smsOf(message, name), since, signal),
+    ...(lookUp && { lookUp: (message, since, signal) => lookUp(smsOf(message, name), since, signal) }),
     verify: () => carrier.verify(),
     async close() {
       closed = true

@@ -1,6 +1,6 @@
 import { callbackKeys } from '../callback/key.ts'
 import type { Config } from '../config/config.ts'
-import { providerModules } from '../providers/list.ts'
+import { modulesOf } from '../providers/list.ts'
 
 /** The values to paste into the platform's console for one channel. */
 export interface CallbackUrl {
@@ -38,7 +38,7 @@ export interface ReportUrl {
 
 /** Lists where such carriers report, of those that are configured. @param base as for `callbackUrls`. */
 export async function reportUrls(config: Config, base: string): Promise<readonly ReportUrl[]> {
-  const urls = providerModules.map(async ({ name, openReceipts }) => {
+  const urls = modulesOf(config).map(async ({ name, openReceipts }) => {
     const source = await openReceipts?.(config)
     const key = source?.keys?.[0]
     if (source === undefined || key === undefined) return []

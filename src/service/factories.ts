@@ -13,7 +13,7 @@ import { messageKinds } from '../messages/registry.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
-import { providerModules } from '../providers/list.ts'
+import { modulesOf } from '../providers/list.ts'
 import { NO_TEMPLATES, type SmsTemplates } from '../providers/sms-templates.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { SmsRoutes } from '../settings/routes.ts'
@@ -92,7 +92,9 @@ export async function openSmsTemplates(
   const templates = openSmsTemplateFile({
     path,
     pluginSenders,
-    carriers: providerModules.filter(({ channel }) => channel === 'sms').map(({ name }) => name),
+    carriers: modulesOf(config)
+      .filter(({ channel }) => channel === 'sms')
+      .map(({ name }) => name),
     kinds: new Map(kinds),
     onChange(faults) {
       for (const { line, reason } of faults) log.warn({ file: path, line, reason }, 'template problem')

@@ -31,7 +31,7 @@ import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import { longestAttemptMs, openProviders, type ProviderLimits, providerModules } from '../providers/list.ts'
+import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
@@ -281,7 +281,7 @@ async function wirePublicListener(
     errorStatus: config.ERROR_STATUS,
     unauthenticated,
   })
-  for (const module of providerModules) {
+  for (const module of modulesOf(config)) {
     const source = await module.openReceipts?.(config)
     if (source !== undefined)
       await app.register(receiptRoutes, { source, outbox, headers, now: clock.now, emit })

@@ -1,6 +1,10 @@
-import { Liquid, type Template } from 'liquidjs'
+import { createRequire } from 'node:module'
+import type * as Liquidjs from 'liquidjs'
 import { LINK_IN_TEXT } from '../messages/links.ts'
 import { escapeHtml } from '../runtime/html.ts'
+
+// Loaded with the first engine: the settings, which every command reads, may hold templates and mostly do not.
+const require = createRequire(import.meta.url)
 
 /** What a template may name. Values are data: they are printed, never compiled. */
 export type Scope = Readonly<Record<string, unknown>>
@@ -29,6 +33,8 @@ export class TemplateFault extends Error {
  */
 const LIMITS = { templateLimit: 20_000, memoryLimit: 2_000_000 }
 
+type Escape = 'html' | 'none' | ((value: unknown) => string)
+
 export interface Engine {
   /**
    * @param known the names it may use: a variable, or a variable and its field (`brand.name`); any field of one that
@@ -42,10 +48,12 @@ export interface Engine {
 /**
  * LiquidJS, closed: no file is ever read (partials and layouts only from `parts`), no parameter is ever compiled,
  * only own properties are seen, an unknown filter or variable is a fault.
- * @param escape `html`: everything printed is escaped; `none`: printed as it is, for text.
+ * @param escape `html`: everything printed is escaped; `none`: printed as it is, for text; a function: all that is printed goes
+ *   through it, whatever the template says.
  * @param parts templates that others may name in `layout`, `render` or `include`, by file name
  */
-export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<string, string>> = {}): Engine {
+export function createEngine(escape: Escape, parts: Readonly<Record<string, string>> = {}): Engine {
+  const { Liquid } = require('liquidjs') as typeof Liquidjs
   const liquid = new Liquid({
     root: '.',
     templates: { ...parts },
@@ -54,13 +62,14 @@ export function createEngine(escape: 'html' | 'none', parts: Readonly<Record<str
     strictFilters: true,
     ownPropertyOnly: true,
     parseLimit: 500_000,
-    ...(escape === 'html' && { outputEscape: 'escape' as const }),
+    ...(escape !== 'none' && { outputEscape: escape === 'html' ? ('escape' as const) : escape }),
   })
-  liquid.registerFilter('autolink', { raw: true, handler: autolink })
+  if (typeof escape === 'function') liquid.unregisterFilter('raw')
+  else liquid.registerFilter('autolink', { raw: true, handler: autolink })
   liquid.registerFilter('truncate', shorten)
 
   const parse = (source: string) => guard(source, () => liquid.parse(source))
-  const names = (templates: Template[], source: string) =>
+  const names = (templates: Liquidjs.Template[], source: string) =>
     guard(source, () =>
       liquid.globalVariableSegmentsSync(templates, { partials: true }).map(path =>
         path
@@ -115,8 +124,8 @@ function lineOf(source: string, name: string): number | undefined {
  * Prints fixed values into a template before it is compiled. Only plain `{{ name }}`, only values in which nothing
  * could be read as Liquid, and never where Liquid itself is quoted.
  */
-function fold(source: string, fixed: ReadonlyMap<string, string>, escape: 'html' | 'none'): string {
-  if (/\{%-?\s*(?:raw|comment|liquid)\b/.test(source)) return source
+function fold(source: string, fixed: ReadonlyMap<string, string>, escape: Escape): string {
+  if (typeof escape === 'function' || /\{%-?\s*(?:raw|comment|liquid)\b/.test(source)) return source
   return source.replace(/\{\{ ?([\w.]+) ?\}\}/g, (whole, name: string) => {
     const value = fixed.get(name)
     if (value === undefined || /[{}%]/.test(value)) return whole

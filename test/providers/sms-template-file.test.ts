@@ -2,11 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import {
-  openSmsTemplateFile,
-  parseSmsTemplates,
-  type SmsTemplateFault,
-} from '../../src/providers/sms-template-file.ts'
+import { openSmsTemplateFile, parseSmsTemplates } from '../../src/providers/sms-template-file.ts'
+import type { YamlFault } from '../../src/providers/yaml-text.ts'
 import { outgoingSms } from './sms.ts'
 
 const KNOWN = {
@@ -34,7 +31,7 @@ tencent:
 
 const open = (t: Test, text: string) => {
   const path = join(t.testdir({ 'templates.yaml': text }), 'templates.yaml')
-  const changes: (readonly SmsTemplateFault[])[] = []
+  const changes: (readonly YamlFault[])[] = []
   const file = openSmsTemplateFile({
     ...KNOWN,
     path,

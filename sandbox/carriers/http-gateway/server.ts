@@ -1,0 +1,72 @@
+import type http from 'node:http'
+import {
+  type ApiAnswer,
+  type ApiServer,
+  type CarrierFault,
+  createApiServer,
+  remember,
+} from '../api-server.ts'
+
+/** A message that was accepted. */
+export interface GatewayMessage {
+  /** The gateway's id of it. */
+  readonly id: string
+  /** Our id. */
+  readonly ref: string
+  readonly from: string
+  /** E.164. */
+  readonly to: string
+  readonly body: string
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** A request as it came in. */
+export interface GatewayApiRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  readonly headers: Readonly<http.IncomingHttpHeaders>
+  readonly body: string
+}
+
+/** What one gateway's API looks like, by its published description. */
+export interface GatewayDialect {
+  /** Answers a request. @param take accepts a message. */
+  answer(request: GatewayApiRequest, take: (message: Omit<GatewayMessage, 'at'>) => void): ApiAnswer
+  /** A refusal by a published code. */
+  refusal(code: string, words?: string): ApiAnswer
+  /** The delivery report of a message. */
+  report(message: GatewayMessage, isDelivered: boolean): unknown
+}
+
+export interface GatewayStandIn extends ApiServer<GatewayApiRequest> {
+  /** Accepted messages, oldest first, at most `keep` of them. */
+  readonly messages: readonly GatewayMessage[]
+}
+
+/** A stand-in of an HTTP gateway, which can misbehave. */
+export function createGatewayStandIn(
+  dialect: GatewayDialect,
+  options: {
+    readonly fault?: (request: GatewayApiRequest) => CarrierFault | undefined
+    readonly onMessage?: (message: GatewayMessage) => void
+    readonly now?: () => number
+    readonly keep?: number
+  } = {},
+): GatewayStandIn {
+  const { fault, onMessage, now = Date.now, keep = 10_000 } = options
+  const messages: GatewayMessage[] = []
+  const server = createApiServer<GatewayApiRequest>({
+    read: ({ method = '', url = '', headers }, body) => ({ method, url, headers, body }),
+    route: request =>
+      dialect.answer(request, taken => {
+        const message = { ...taken, at: now() }
+        remember(messages, message, keep)
+        onMessage?.(message)
+      }),
+    fault,
+    keep,
+  })
+  return { ...server, messages }
+}

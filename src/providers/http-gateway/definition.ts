@@ -1,0 +1,210 @@
+import { Ajv } from 'ajv'
+import type { ParsedSetting } from '../../settings/parsed-setting.ts'
+import { readApiUrl } from '../../settings/urls.ts'
+import type { Verdict } from '../verdict.ts'
+import { parseYaml } from '../yaml-text.ts'
+import { type Finder, findFinderFault } from './finder.ts'
+import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
+
+/** What a code of a gateway means; of a limit also whose it is, and how long it lasts. */
+export type CodeMeaning =
+  | Exclude<Verdict, 'limit'>
+  | { readonly limit: 'number' | 'account'; readonly minutes: number }
+
+/** How an answer to a request is read. */
+export interface GatewayAnswer {
+  /** Where the gateway's id of the message is. */
+  readonly id?: Finder
+  /** Where the code is; without one the HTTP status is it, as `http-402`. */
+  readonly code?: Finder
+  /** Where its words for people are. */
+  readonly words?: Finder
+  /** What the codes mean; `REJECTED_*` is all that begin so. */
+  readonly codes?: Readonly<Record<string, CodeMeaning>>
+  /** What any other code of an answer with HTTP 2xx means. */
+  readonly otherwise?: CodeMeaning
+}
+
+/** How its delivery reports are read. */
+export interface GatewayReports {
+  readonly format?: 'json' | 'form' | 'query'
+  /** Where the list of reports is; a JSON pointer; absent: the body is one report, or a list of them. */
+  readonly list?: string
+  readonly id: Finder
+  /** Where our id is, when the request told it. */
+  readonly ref?: Finder
+  readonly state: Finder
+  /** The gateway's words for states, to ours. */
+  readonly states: Readonly<Record<string, 'sent' | 'delivered' | 'undelivered'>>
+  readonly code?: Finder
+}
+
+/** An HTTP gateway as the operator wrote it down, checked. */
+export interface Gateway {
+  /** Its name in routes, log, metrics and console. */
+  readonly name: string
+  /** Where its API is; requests go there and nowhere else. */
+  readonly origin: string
+  readonly request: GatewayRequest
+  /** Path and query to ask with GET whether the login works, with the headers of the request; undefined: there is none. */
+  readonly check: GatewayRequest | undefined
+  readonly answer: GatewayAnswer
+  readonly reports: GatewayReports | undefined
+  readonly limits: { readonly concurrency?: number; readonly seconds?: number }
+  /** The names of the secrets that it needs. */
+  readonly secrets: readonly string[]
+}
+
+interface WrittenGateway {
+  readonly request: WrittenRequest
+  readonly check?: string
+  readonly answer?: GatewayAnswer
+  readonly reports?: GatewayReports
+  readonly limits?: Gateway['limits']
+}
+
+const FINDER = {
+  anyOf: [
+    { type: 'string', minLength: 1 },
+    { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 } },
+  ],
+} as const
+const TEMPLATE = { type: 'string', maxLength: 20_000 } as const
+const MEANING = {
+  anyOf: [
+    { enum: ['ok', 'recipient', 'content', 'country', 'ours', 'later', 'ambiguous'] },
+    {
+      type: 'object',
+      required: ['limit', 'minutes'],
+      additionalProperties: false,
+      properties: {
+        limit: { enum: ['number', 'account'] },
+        minutes: { type: 'integer', minimum: 1, maximum: 10_080 },
+      },
+    },
+  ],
+} as const
+/** An object that has no other entries than these. */
+const only = (properties: object, ...required: readonly string[]) =>
+  ({ type: 'object', additionalProperties: false, required, properties }) as const
+const REQUEST = {
+  ...only(
+    {
+      url: TEMPLATE,
+      method: { enum: ['GET', 'POST', 'PUT'] },
+      headers: {
+        type: 'object',
+        propertyNames: {
+          pattern: '^(?!(?:host|content-length|transfer-encoding|connection)$)[A-Za-z0-9-]+$',
+        },
+        additionalProperties: TEMPLATE,
+      },
+      form: { type: 'object', additionalProperties: TEMPLATE },
+      json: TEMPLATE,
+      xml: TEMPLATE,
+    },
+    'url',
+  ),
+  not: {
+    anyOf: [{ required: ['form', 'json'] }, { required: ['form', 'xml'] }, { required: ['json', 'xml'] }],
+  },
+}
+const FILE = {
+  type: 'object',
+  minProperties: 1,
+  propertyNames: { pattern: '^[a-z][a-z0-9-]{0,30}$' },
+  additionalProperties: only(
+    {
+      request: REQUEST,
+      check: TEMPLATE,
+      answer: only({
+        id: FINDER,
+        code: FINDER,
+        words: FINDER,
+        codes: { type: 'object', additionalProperties: MEANING },
+        otherwise: MEANING,
+      }),
+      reports: only(
+        {
+          format: { enum: ['json', 'form', 'query'] },
+          list: { type: 'string', pattern: '^/' },
+          id: FINDER,
+          ref: FINDER,
+          state: FINDER,
+          states: { type: 'object', additionalProperties: { enum: ['sent', 'delivered', 'undelivered'] } },
+          code: FINDER,
+        },
+        'id',
+        'state',
+        'states',
+      ),
+      limits: only({
+        concurrency: { type: 'integer', minimum: 1, maximum: 2000 },
+        seconds: { type: 'integer', minimum: 1, maximum: 60 },
+      }),
+    },
+    'request',
+  ),
+} as const
+
+/** Reads the gateways of a file in YAML or JSON, by name, and compiles their templates. */
+export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
+  const schema = new Ajv({ allErrors: false, strict: false })
+  const read = parseYaml(text, schema.compile<Readonly<Record<string, WrittenGateway>>>(FILE))
+  if ('fault' in read) return { fault: `line ${read.fault.line}: ${read.fault.reason}` }
+  const gateways: Gateway[] = []
+  for (const [name, written] of Object.entries(read.value)) {
+    const fault = (path: readonly string[], reason: string) => ({
+      fault: `line ${read.lineAt([name, ...path])}: ${[name, ...path].join('/')} ${reason}`,
+    })
+    const wrong = findWrongFinder(written)
+    if (wrong !== null) return fault(wrong.path, wrong.reason)
+    try {
+      gateways.push(compileGateway(name, written))
+    } catch (error) {
+      if (!(error instanceof RequestFault)) throw error
+      return fault(error.path, error.message)
+    }
+  }
+  return { value: gateways }
+}
+
+/** @throws RequestFault */
+function compileGateway(name: string, written: WrittenGateway): Gateway {
+  const { request: given, answer = {}, reports, limits = {} } = written
+  const origin = originOf(given.url, ['request', 'url'])
+  const request = compileRequest(given, ['request'])
+  let check: GatewayRequest | undefined
+  if (written.check !== undefined) {
+    if (originOf(written.check, ['check']) !== origin)
+      throw new RequestFault(['check'], 'must be at the same host as request/url')
+    const { headers = {} } = given
+    check = compileRequest({ url: written.check, method: 'GET', headers }, ['check'])
+  }
+  const variables = [...request.variables, ...(check?.variables ?? [])]
+  const secrets = variables.filter(each => each.startsWith('secrets.')).map(each => each.slice(8))
+  return { name, origin, request, check, answer, reports, limits, secrets: [...new Set(secrets)] }
+}
+
+/** Scheme, host and port stand as they are in the file: no value of a message says where it goes. */
+function originOf(url: string, path: readonly string[]): string {
+  const [, origin = '', rest = ''] = /^(https?:\/\/[^/?#\s{}@]+)(.*)$/s.exec(url) ?? []
+  const read = readApiUrl(origin)
+  if ('fault' in read) throw new RequestFault(path, read.fault)
+  if (!/^(?:[/?]|$)/.test(rest)) throw new RequestFault(path, 'has no host that stands for itself')
+  return read.value
+}
+
+function findWrongFinder({ answer = {}, reports }: WrittenGateway): {
+  readonly path: readonly string[]
+  readonly reason: string
+} | null {
+  const { id, code, words } = answer
+  const all = { answer: { id, code, words }, reports: { ...reports, format: undefined, states: undefined } }
+  for (const [part, finders] of Object.entries(all))
+    for (const [name, finder] of Object.entries(finders)) {
+      const reason = finder === undefined ? null : findFinderFault(finder)
+      if (reason !== null) return { path: [part, name], reason }
+    }
+  return null
+}

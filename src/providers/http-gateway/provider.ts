@@ -1,0 +1,170 @@
+import type { OutgoingSms } from '../../messages/message.ts'
+import { countSegments } from '../../messages/sms-segments.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { templateFaultOf } from '../../words/template-engine.ts'
+import { diagnoseExchange } from '../diagnosis.ts'
+import { createHttpClient, type HttpProxy, type HttpRequest } from '../http-client.ts'
+import {
+  createExchanges,
+  type FailedExchange,
+  type HttpLimits,
+  outcomeWithoutAnswer,
+} from '../http-exchange.ts'
+import type { Outcome, Provider, Verification } from '../provider.ts'
+import type { SmsTemplates } from '../sms-templates.ts'
+import { createTemplateProvider } from '../template-provider.ts'
+import type { Gateway } from './definition.ts'
+import { type GatewayReply, gatewayOutcome } from './outcome.ts'
+
+export interface GatewaySettings {
+  readonly gateway: Gateway
+  /** By their names in the file; all that it needs. */
+  readonly secrets: ReadonlyMap<string, string>
+  readonly templates: Pick<SmsTemplates, 'templateFor'>
+  /** Where it reports what became of a message; undefined: nowhere. */
+  readonly reportUrl: string | undefined
+  readonly clock: Clock
+  readonly limits: HttpLimits
+  /** A certificate authority of our own, PEM. */
+  readonly ca?: string
+  readonly proxy?: HttpProxy | undefined
+}
+
+/** Makes one request of a gateway, within its limits. */
+type Call = (
+  request: HttpRequest,
+  signal: AbortSignal,
+  expiresAt: number,
+) => Promise<{ readonly value: GatewayReply } | FailedExchange>
+
+/** Sends SMS by an HTTP gateway as the operator's file describes it, one recipient a request. */
+export function createGatewayProvider(settings: GatewaySettings): Provider {
+  const { gateway, clock, limits, ca, proxy } = settings
+  const { name, origin } = gateway
+  const concurrency = gateway.limits.concurrency ?? 20
+  const exchanges = createExchanges(limits, clock)
+  const client = createHttpClient({
+    baseUrl: origin,
+    connections: concurrency,
+    limits,
+    proxy,
+    ...(ca !== undefined && { ca }),
+  })
+  const call: Call = (request, signal, expiresAt) =>
+    exchanges.run(
+      async exchange => {
+        const { statusCode, body } = await client.request(exchange, request)
+        return {
+          status: statusCode,
+          text: body,
+          json: parseJson(body),
+          retryAfter: exchange.answer?.retryAfter,
+        }
+      },
+      signal,
+      expiresAt,
+    )
+  return createTemplateProvider({
+    name,
+    concurrency,
+    clock,
+    pack: message => packMessage(settings, message),
+    send: (message, request, signal) => sendRequest(call, settings, message, request, signal),
+    verify: () => verifyLogin(call, settings),
+    async close() {
+      exchanges.abort()
+      await client.close()
+    },
+  })
+}
+
+/** Fills the request. @returns why it cannot be, in words that tell nothing of what the message says */
+function packMessage(
+  settings: GatewaySettings,
+  message: OutgoingSms,
+): HttpRequest | { readonly why: string } {
+  const { gateway, templates, clock } = settings
+  const { variables } = gateway.request
+  const uses = (name: string) => variables.some(each => each.split('.')[0] === name)
+  const use = uses('template') ? templates.templateFor(gateway.name, message) : undefined
+  if (use !== undefined && 'why' in use) return use
+  const text = uses('text') || uses('unicode') ? message.text() : ''
+  const seconds = Math.max(1, Math.floor((message.expiresAt - clock.now()) / 1000))
+  try {
+    return gateway.request({
+      ...fixedScope(settings),
+      id: message.id,
+      to: message.to,
+      number: message.to.slice(1),
+      country: message.country,
+      kind: message.kind,
+      locale: message.locale,
+      sender: message.sender !== undefined && 'from' in message.sender ? message.sender.from : null,
+      text,
+      unicode: countSegments(text).encoding !== 'GSM-7',
+      seconds,
+      minutes: Math.max(1, Math.floor(seconds / 60)),
+      params: message.params,
+      ...(use !== undefined && {
+        template: { id: use.template, signature: use.signature ?? null, params: use.params },
+      }),
+    })
+  } catch (error) {
+    const [, name = 'something'] = /^undefined variable: ([\w.]+)/.exec(templateFaultOf(error).message) ?? []
+    return { why: `its request says ${name}, which the message does not have` }
+  }
+}
+
+/** What is the same for every message. */
+function fixedScope({ secrets, reportUrl }: GatewaySettings) {
+  return { secrets: Object.fromEntries(secrets), report_url: reportUrl ?? null }
+}
+
+async function sendRequest(
+  call: Call,
+  { gateway, secrets, clock }: GatewaySettings,
+  { to, params, expiresAt }: OutgoingSms,
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const result = await call(request, signal, expiresAt)
+  if (!('value' in result)) return outcomeWithoutAnswer(result, gateway.name)
+  const hidden = [...secrets.values(), ...Object.values(params)]
+  return gatewayOutcome(gateway.answer, result.value, { to, secrets: hidden, now: clock.now() })
+}
+
+/** Asks by the file's own question; without one whether anybody answers, which says nothing of the login. */
+async function verifyLogin(call: Call, settings: GatewaySettings): Promise<Verification> {
+  const { gateway, secrets, clock } = settings
+  const { check, origin } = gateway
+  const request = check?.(fixedScope(settings)) ?? { method: 'HEAD', path: '/', headers: {}, body: null }
+  const result = await call(request, new AbortController().signal, Infinity)
+  if (!('value' in result)) {
+    const { what, next } = diagnoseExchange(result, origin, 'SMS_GATEWAYS_FILE')
+    return { ok: false, detail: what, next }
+  }
+  if (check === undefined)
+    return {
+      ok: true,
+      detail: 'it answers; whether the login works shows with the first SMS',
+      next: 'add a check',
+    }
+  // The id is of a message, which there is none of here.
+  const answer = { ...gateway.answer, id: undefined }
+  const outcome = gatewayOutcome(answer, result.value, {
+    to: '',
+    secrets: [...secrets.values()],
+    now: clock.now(),
+  })
+  return outcome.is === 'sent'
+    ? { ok: true, detail: 'the login works' }
+    : { ok: false, detail: outcome.reply }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,169 @@
+import { type Compiled, createEngine, type Scope, templateFaultOf } from '../../words/template-engine.ts'
+import type { HttpRequest } from '../http-client.ts'
+
+/** A request as it stands in the file: one of the three bodies, or none. */
+export interface WrittenRequest {
+  readonly url: string
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly form?: Readonly<Record<string, string>>
+  readonly json?: string
+  readonly xml?: string
+}
+
+/** Makes the requests to a gateway. */
+export interface GatewayRequest {
+  /** @throws LiquidError when the scope has not what it needs. */
+  (scope: Scope): HttpRequest
+  /** The names that it uses, `params.code` as such. */
+  readonly variables: readonly string[]
+}
+
+/** What is wrong with a part of a gateway, at its path below the gateway's name. */
+export class RequestFault extends Error {
+  override readonly name = 'RequestFault'
+  readonly path: readonly string[]
+  constructor(path: readonly string[], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.path = path
+  }
+}
+
+/** What the templates of a gateway may name. */
+const VARIABLES: ReadonlySet<string> = new Set([
+  'id',
+  'to',
+  'number',
+  'country',
+  'kind',
+  'locale',
+  'sender',
+  'text',
+  'unicode',
+  'seconds',
+  'minutes',
+  'report_url',
+  'params',
+  'template',
+  'secrets',
+])
+
+/** Everything that a template prints goes through one of these, so that a value is never read as a part of the body. */
+const ESCAPES = {
+  url: (text: string) => encodeURIComponent(text),
+  json: (text: string) => JSON.stringify(text).slice(1, -1),
+  // XML 1.0 has no place for other control characters.
+  xml: (text: string) =>
+    text
+      .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
+      .replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`),
+} as const
+const TYPES = {
+  form: 'application/x-www-form-urlencoded',
+  json: 'application/json',
+  xml: 'application/xml',
+} as const
+
+/** Values are text, numbers and switches; a list or an object is none that a template could print. */
+function printed(value: unknown): string {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+}
+
+const engines = new Map<string, ReturnType<typeof createEngine>>()
+
+/** Compiles a template. @throws RequestFault */
+function compile(source: string, escape: keyof typeof ESCAPES | 'none', path: readonly string[]): Compiled {
+  const engine =
+    engines.get(escape) ??
+    createEngine(escape === 'none' ? escape : value => ESCAPES[escape](printed(value).toWellFormed()))
+  engines.set(escape, engine)
+  try {
+    return engine.compile(source, VARIABLES)
+  } catch (error) {
+    throw new RequestFault(path, templateFaultOf(error).message, { cause: error })
+  }
+}
+
+/** Compiles a request's templates. @param path where it stands, for faults. @throws RequestFault */
+export function compileRequest(written: WrittenRequest, path: readonly string[]): GatewayRequest {
+  const place = compile(written.url.replace(/^https?:\/\/[^/?#]+/, ''), 'url', [...path, 'url'])
+  const headers = Object.entries(written.headers ?? {}).map(
+    ([name, value]) => [name.toLowerCase(), compile(value, 'none', [...path, 'headers', name])] as const,
+  )
+  const body = compileBody(written, path)
+  const { method = 'POST' } = written
+  if (method === 'GET' && body !== null)
+    throw new RequestFault(path, 'GET has no body: write it into the url')
+  const render = (scope: Scope): HttpRequest => ({
+    method,
+    path: `/${place(scope)}`.replace(/^\/+/, '/'),
+    headers: {
+      ...(body !== null && { 'content-type': body.type }),
+      // Nothing else can be carried by a header.
+      ...Object.fromEntries(
+        headers.map(([name, value]) => [name, value(scope).replace(/[^\x20-\x7e]/g, '')]),
+      ),
+    },
+    body: body === null ? null : body.render(scope),
+  })
+  const compiled = [place, ...headers.map(([, value]) => value), ...(body?.parts ?? [])]
+  return Object.assign(render, { variables: [...new Set(compiled.flatMap(({ variables }) => variables))] })
+}
+
+interface Body {
+  readonly type: string
+  readonly parts: readonly Compiled[]
+  render(scope: Scope): string
+}
+
+/** The body by the type that it is declared to be; null: there is none. */
+function compileBody({ form, json, xml }: WrittenRequest, path: readonly string[]): Body | null {
+  if (form !== undefined) {
+    const fields = Object.entries(form).map(
+      ([name, value]) => [name, compile(value, 'none', [...path, 'form', name])] as const,
+    )
+    return {
+      type: TYPES.form,
+      parts: fields.map(([, value]) => value),
+      // A field without a value is left out.
+      render: scope =>
+        new URLSearchParams(
+          fields
+            .map(([name, value]): [string, string] => [name, value(scope)])
+            .filter(([, value]) => value !== ''),
+        ).toString(),
+    }
+  }
+  const type = json === undefined ? 'xml' : 'json'
+  const source = json ?? xml
+  if (source === undefined) return null
+  const render = compile(source, type, [...path, type])
+  if (type === 'json') checkJson(render, [...path, type])
+  return { type: TYPES[type], parts: [render], render }
+}
+
+/** A value in a place where JSON has no text would break it, or be read as something else. @throws RequestFault */
+function checkJson(render: Compiled, path: readonly string[]): void {
+  const nasty = '"\\,\n}'
+  const names = render.variables.filter(name => name.includes('.')).map(name => name.split('.', 2))
+  const fields = (of: string) =>
+    Object.fromEntries(names.flatMap(([first, name]) => (first === of ? [[name, nasty]] : [])))
+  const scope = Object.fromEntries([...VARIABLES].map(name => [name, nasty]))
+  const plain = { number: '8613800138000', seconds: 60, minutes: 1, unicode: false }
+  const groups = { params: fields('params'), secrets: fields('secrets'), template: fields('template') }
+  let body: string
+  try {
+    body = render({ ...scope, ...plain, ...groups })
+  } catch {
+    // It asks for more than its names tell, such as the parts of a template's parameters.
+    return
+  }
+  try {
+    JSON.parse(body)
+  } catch (error) {
+    throw new RequestFault(path, 'is no JSON once it is filled: write "{{ text }}" for a text', {
+      cause: error,
+    })
+  }
+}

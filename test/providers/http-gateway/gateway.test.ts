@@ -1,0 +1,345 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { stringify } from 'yaml'
+import { readExample } from '../../../sandbox/carriers/http-gateway/example.ts'
+import { parseGateways } from '../../../src/providers/http-gateway/definition.ts'
+import { httpGateway } from '../../../src/providers/http-gateway/module.ts'
+import { gatewayOutcome } from '../../../src/providers/http-gateway/outcome.ts'
+import { createGatewayReceipts } from '../../../src/providers/http-gateway/receipts.ts'
+import { modulesOf } from '../../../src/providers/list.ts'
+import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
+import { enough, faultsIn, load } from '../../config/settings.ts'
+import { CODE, EXAMPLES, type Example, gatewayOf, NUMBER, open, sms, startServer } from './rig.ts'
+
+const abort = () => new AbortController().signal
+/** A file with one gateway, `g`. */
+const file = (gateway: Readonly<Record<string, unknown>>): string => stringify({ g: gateway })
+
+/** A server that takes everything, and keeps what it got. */
+async function startSink(t: Test, answer = '{"id":"m1"}', status = 200) {
+  const got: {
+    method?: string | undefined
+    url?: string | undefined
+    headers: http.IncomingHttpHeaders
+    body: string
+  }[] = []
+  const server = http.createServer((request, response) => {
+    let body = ''
+    request.on('data', chunk => (body += String(chunk)))
+    request.on('end', () => {
+      got.push({ method: request.method, url: request.url, headers: request.headers, body })
+      response.writeHead(status, { location: '/elsewhere' }).end(answer)
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, got }
+}
+
+t.test(
+  'whatever a message says stays a value, in every kind of body, in the URL and in a header',
+  async t => {
+    const nasty = `"\\&<>'{{ secrets.key }}\r\nX: y%0a=1&to=2 中文😀\u0000`
+    const { url, got } = await startSink(t)
+    const send = async (request: Readonly<Record<string, unknown>>) => {
+      const gateway = gatewayOf(file({ request: { url: `${url}/send`, ...request } }))
+      const provider = open(gateway, { key: 'k:1' })
+      t.match(await provider.send(sms({ text: () => nasty }), abort()), { is: 'sent' })
+      await provider.close()
+      const last = got.at(-1)
+      if (last === undefined) throw new Error('nothing came')
+      return last
+    }
+    const json = await send({ json: '{"a": {"t": "{{ text }}", "n": {{ number }}, "s": {{ seconds }} }}' })
+    t.match(JSON.parse(json.body), { a: { t: nasty, n: Number(NUMBER.slice(1)), s: Number } })
+    t.match(json.headers, { 'content-type': 'application/json' })
+    const form = await send({ form: { text: '{{ text }}', to: '{{ to }}', none: '{{ sender }}' } })
+    t.same(
+      [...new URLSearchParams(form.body)],
+      [
+        ['text', nasty],
+        ['to', NUMBER],
+      ],
+    )
+    const xml = await send({
+      xml: '<m a="{{ text }}">{{ text }}</m>',
+      headers: { 'Content-Type': 'text/xml' },
+    })
+    const inside = /^<m a="([^"<>]*)">([^<>]*)<\/m>$/.exec(xml.body)
+    t.ok(inside, xml.body)
+    t.equal(inside?.[1], inside?.[2])
+    t.equal(xml.headers['content-type'], 'text/xml')
+    const query = await send({ url: `${url}/send?to={{ number }}&text={{ text }}`, method: 'GET' })
+    t.equal(new URL(query.url ?? '', url).searchParams.get('text'), nasty)
+    t.equal(query.method, 'GET')
+    const header = await send({
+      headers: { 'x-text': '{{ text }}', authorization: 'Basic {{ secrets.key | base64_encode }}' },
+      json: '{}',
+    })
+    t.equal(header.headers['x'], undefined)
+    t.match(header.headers, { 'x-text': /^[\x20-\x7e]+$/, authorization: `Basic ${btoa('k:1')}` })
+  },
+)
+
+t.test('a file that cannot be used says which gateway, where and why, and quotes no value', t => {
+  const request = { url: 'https://sms.example.com/send', json: '{}' }
+  const table: readonly [string, RegExp][] = [
+    ['g: [', /is not YAML/],
+    ['[]', /the file must be object/],
+    ['{}', /must NOT have fewer/],
+    [file({}), /g must have required property 'request'/],
+    [stringify({ 'G h': { request } }), /the file must match pattern.*: G h$/],
+    [file({ request, anwser: {} }), /line 1.*anwser/],
+    [file({ request: { ...request, form: {} } }), /g\/request must NOT be valid/],
+    [file({ request: { ...request, json: '{{ txt }}' } }), /line 4: g\/request\/json unknown variable: txt/],
+    [file({ request: { ...request, json: '{{ text | raw }}' } }), /undefined filter: raw/],
+    [file({ request: { ...request, json: '{"t": {{ text }}}' } }), /is no JSON once it is filled/],
+    [file({ request: { ...request, json: '{"t": ' } }), /is no JSON once it is filled/],
+    [file({ request: { ...request, headers: { host: 'x' } } }), /headers must match.*: host$/],
+    [file({ request: { ...request, headers: { 'a b': 'x' } } }), /: a b$/],
+    [file({ request: { url: 'http://sms.example.com/' } }), /g\/request\/url must be an https address/],
+    [file({ request: { url: 'https://{{ to }}/' } }), /must be an https address/],
+    [file({ request: { url: 'https://user:canary@sms.example.com/' } }), /must be an https address/],
+    [file({ request: { url: 'https://sms.example.com{{ text }}' } }), /has no host that stands for itself/],
+    [file({ request: { ...request, method: 'GET' } }), /GET has no body/],
+    [file({ request, check: 'https://other.example.com/' }), /g\/check must be at the same host/],
+    [file({ request, answer: { codes: { '1': 'perhaps' } } }), /must be/],
+    [file({ request, answer: { codes: { '1': { limit: 'number' } } } }), /minutes|must/],
+    [file({ request, answer: { id: 'no group' } }), /g\/answer\/id needs a group/],
+    [file({ request, answer: { code: '(' } }), /g\/answer\/code is neither/],
+    [file({ request, reports: { id: '/id' } }), /required property 'state'/],
+    [file({ request, reports: { id: '/id', state: '/s', states: { a: 'read' } } }), /must be equal to one/],
+    [file({ request, limits: { concurrency: 0 } }), /must be >= 1/],
+  ]
+  for (const [text, expected] of table) {
+    const read = parseGateways(text)
+    const fault = 'fault' in read ? read.fault : 'none'
+    t.match(fault, /^line \d+: /, text)
+    t.match(fault, expected, text)
+    t.notMatch(fault, 'canary')
+  }
+  t.match(faultsIn({ ...enough, SMS_GATEWAYS: '[]' }), [/^SMS_GATEWAYS line 1/])
+  t.end()
+})
+
+t.test('each of a file is a carrier by its own name: in routes, and with the secrets that it needs', t => {
+  const gateways = `${readExample('vonage', 'https://rest.nexmo.com')}\n${readExample('infobip', 'https://x.api.infobip.com')}`
+  const secrets = JSON.stringify({ ...EXAMPLES.vonage.secrets, ...EXAMPLES.infobip.secrets })
+  const { TWILIO_ACCOUNT_SID: _s, TWILIO_AUTH_TOKEN: _a, TWILIO_FROM: _f, ...alone } = enough
+  const given = { ...alone, SMS_GATEWAYS_FILE: 'g.yaml', SMS_GATEWAY_SECRETS_FILE: 's.json' }
+  const files = { 'g.yaml': gateways, 's.json': secrets }
+  t.match(faultsIn(given, files), [/^SMS_ROUTES is missing.*SMS_ROUTES=\*=vonage,infobip$/])
+  const routes = { ...given, SMS_ROUTES: 'GB=infobip; *=vonage,infobip' }
+  t.same(faultsIn(routes, files), [])
+  t.same(
+    modulesOf(load(routes, files))
+      .map(({ name }) => name)
+      .slice(-2),
+    ['vonage', 'infobip'],
+  )
+  t.match(faultsIn({ ...given, SMS_ROUTES: '*=vonge' }, files), [/choose from .*vonage, infobip/])
+  t.match(faultsIn({ ...routes, SMS_GATEWAY_SECRETS_FILE: '' }, files), [
+    /^SMS_GATEWAY_SECRETS is missing: vonage needs secrets.vonage_key/,
+    /vonage_secret/,
+    /infobip needs secrets.infobip_key/,
+  ])
+  for (const text of ['', '[]', '{"a": 1}', '{"a b": "c"}', '"x"', '{'])
+    if (text !== '')
+      t.match(faultsIn({ ...routes, SMS_GATEWAY_SECRETS_FILE: '', SMS_GATEWAY_SECRETS: text }, files), [
+        /^SMS_GATEWAY_SECRETS must be JSON/,
+      ])
+  const taken = readExample('vonage', 'https://rest.nexmo.com', 'aliyun')
+  t.match(faultsIn({ ...routes, SMS_ROUTES: '*=aliyun' }, { ...files, 'g.yaml': taken }), [
+    /^SMS_GATEWAYS calls a carrier aliyun/,
+  ])
+  t.end()
+})
+
+t.test('what an answer means follows the file, and HTTP where that says nothing', t => {
+  const answer = {
+    id: '/id',
+    code: ['/code', 'ERR: (\\d+)'],
+    words: '/why',
+    codes: {
+      '0': 'ok',
+      '7': 'recipient',
+      '9': { limit: 'number', minutes: 30 },
+      'B*': 'ours',
+      'http-402': 'ours',
+      'http-503': 'later',
+    },
+  } as const
+  const outcome = (status: number, body: unknown, changes: object = {}) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const reply = { status, text, json: typeof body === 'string' ? undefined : body, retryAfter: '7' }
+    const context = { to: NUMBER, secrets: [CODE], now: 0 }
+    return gatewayOutcome({ ...answer, ...changes }, reply, context)
+  }
+  t.match(outcome(200, { id: 'm1' }), { is: 'sent', providerId: 'm1' })
+  t.match(outcome(201, { code: 0, id: 12 }), { is: 'sent', providerId: '12' })
+  t.match(outcome(200, { code: 0 }), { is: 'ambiguous', code: 'no-id' })
+  t.match(outcome(200, { code: 0 }, { id: undefined }), { is: 'sent' })
+  t.match(outcome(200, { id: 'x'.repeat(65) }), { is: 'ambiguous' }, 'more than can be kept')
+  t.match(outcome(200, { code: 7, why: `to ${NUMBER}: ${CODE}` }), {
+    is: 'rejected',
+    why: 'recipient',
+    code: '7',
+  })
+  t.notMatch(JSON.stringify(outcome(200, { code: 7, why: `to ${NUMBER}: ${CODE}` })), /607182|7400112233/)
+  t.match(outcome(200, { code: 9 }), { is: 'limit', scope: 'number', retryAfterMs: 1_800_000 })
+  t.match(outcome(200, 'ERR: 7'), { is: 'rejected' }, 'of text, too')
+  t.match(outcome(403, { code: 'BAD' }), { is: 'retry', whose: 'ours', code: 'BAD' })
+  t.match(outcome(200, { code: 'new' }), { is: 'ambiguous', code: 'new' })
+  t.match(outcome(200, { code: 'new' }, { otherwise: 'ours' }), { is: 'retry', whose: 'ours' })
+  t.match(outcome(200, { code: '\u0000\n' }), { is: 'ambiguous', code: 'unreadable-code' })
+  t.match(outcome(500, { code: 0, id: 'm' }), { is: 'ambiguous', code: '0' }, 'ok counts with HTTP 2xx alone')
+  t.match(outcome(400, ''), { is: 'retry', whose: 'ours', code: 'http-400' })
+  t.match(outcome(302, ''), { is: 'retry', whose: 'ours' })
+  t.match(outcome(429, ''), { is: 'retry', whose: 'later', retryAfterMs: 7000, overload: 'requests' })
+  t.match(outcome(402, ''), { is: 'retry', whose: 'ours', code: 'http-402' })
+  t.match(outcome(503, ''), { is: 'retry', whose: 'later' })
+  t.match(outcome(500, '<html>'), { is: 'ambiguous' })
+  t.match(outcome(200, { code: 'toString' }), { is: 'ambiguous' }, 'nothing of Object itself')
+  t.end()
+})
+
+for (const example of Object.keys(EXAMPLES) as Example[])
+  t.test(
+    `${example}: the example sends what a phone shows, and every code of it has its outcome`,
+    async t => {
+      const { dialect, secrets } = EXAMPLES[example]
+      const server = await startServer(dialect)
+      t.teardown(() => server.standIn.close())
+      const gateway = gatewayOf(readExample(example, server.url))
+      const provider = open(gateway, secrets)
+      t.teardown(() => provider.close())
+      const text = '您的验证码为607182 "\\ &'
+      const message = sms({ text: () => text, sender: { from: 'Courier' } })
+      t.match(await provider.send(message, abort()), { is: 'sent', providerId: /./ })
+      t.match(server.standIn.messages, [{ to: NUMBER, body: text, from: 'Courier', ref: message.id }])
+      if (example === 'infobip') {
+        const again = await provider.send(message, abort())
+        t.match(
+          again,
+          { is: 'sent', providerId: message.id },
+          'a repeat after a lost answer is known by its id',
+        )
+      }
+      for (const [code, meaning] of Object.entries(gateway.answer.codes ?? {})) {
+        server.fault = { is: 'answer', ...dialect.refusal(code.replace('*', 'X')) }
+        const outcome = await provider.send(sms(), abort())
+        const told = JSON.stringify(outcome)
+        if (meaning === 'ok') t.match(told, /"sent"|no-id/, code)
+        else if (typeof meaning === 'object') t.match(outcome, { is: 'limit', scope: meaning.limit }, code)
+        else if (meaning === 'ours' || meaning === 'later')
+          t.match(outcome, { is: 'retry', whose: meaning }, code)
+        else if (meaning === 'ambiguous') t.match(outcome, { is: 'ambiguous' }, code)
+        else t.match(outcome, { is: 'rejected', why: meaning }, code)
+      }
+      const [taken] = server.standIn.messages
+      if (taken === undefined || gateway.reports === undefined) throw new Error('nothing to report on')
+      const reports = createGatewayReceipts('g', gateway.reports, ['key'])
+      const read = (body: unknown) => reports.parseReports({ headers: {}, body, query: '' })
+      const good = { providerId: taken.id, id: message.id, status: 'delivered', errorCode: null }
+      t.same(read(dialect.report(taken, true)), [good])
+      t.match(read(dialect.report(taken, false)), [{ ...good, status: 'undelivered', errorCode: /./ }])
+      for (const garbage of [
+        null,
+        '',
+        7,
+        [],
+        [[]],
+        {},
+        { results: {} },
+        { results: [null, 7] },
+        { messageId: {} },
+      ])
+        t.same(read(garbage), [], JSON.stringify(garbage))
+    },
+  )
+
+t.test('our id may also stand in the URL of a report; a list of reports is read whole', t => {
+  const [ours, other] = ['a'.repeat(32), 'b'.repeat(32)]
+  const reports = { id: '/m', state: '/s', states: { ok: 'delivered' }, format: 'query' } as const
+  const source = createGatewayReceipts('g', reports, ['key'])
+  const read = (body: unknown, query: string) => source.parseReports({ headers: {}, body, query })
+  t.match(read({ m: '1', s: 'ok' }, `id=${ours}&x=1`), [{ providerId: '1', id: ours }])
+  t.match(
+    read(
+      [
+        { m: 1, s: 'ok' },
+        { m: 2, s: 'new' },
+        { m: 3, s: 'ok' },
+      ],
+      `xid=${other}`,
+    ),
+    [{ providerId: '1', id: undefined }, { providerId: '3' }],
+  )
+  t.same(read({ m: '1', s: 'constructor' }, ''), [])
+  t.end()
+})
+
+t.test('no redirect is followed, and a template carrier gets its template', async t => {
+  const { url, got } = await startSink(t, 'moved', 307)
+  const moved = open(gatewayOf(file({ request: { url, json: '{"t": "{{ text }}"}' } })), {})
+  t.teardown(() => moved.close())
+  t.match(await moved.send(sms(), abort()), { is: 'retry', whose: 'ours', code: 'http-307' })
+  t.equal(got.length, 1)
+  t.equal(got[0]?.url, '/')
+
+  const request = {
+    url,
+    json: '{"t": "{{ template.id }}", "v": ["{{ template.params.c }}"], "p": "{{ params.code }}"}',
+  }
+  const gateway = gatewayOf(file({ request }))
+  const text = (): string => t.fail('a gateway with templates asks for no text') as never
+  const templates = { templateFor: () => ({ template: 'T1', params: { c: CODE } }) }
+  const mapped = open(gateway, {}, { templates })
+  t.equal(mapped.fits?.(sms({ text })), null)
+  await mapped.send(sms({ text }), abort())
+  t.same(JSON.parse(got.at(-1)?.body ?? ''), { t: 'T1', v: [CODE], p: CODE })
+  t.equal(mapped.fits?.(sms({ params: {} })), 'its request says params.code, which the message does not have')
+  t.match(open(gateway, {}).fits?.(sms()), /SMS_TEMPLATES_FILE names no templates/)
+  await mapped.close()
+})
+
+t.test('check says whether the login works, or that nobody can know', async t => {
+  const { dialect, secrets } = EXAMPLES.vonage
+  const server = await startServer(dialect)
+  t.teardown(() => server.standIn.close())
+  const run = async (changes: Readonly<Record<string, string>>) => {
+    const { TWILIO_ACCOUNT_SID: _s, TWILIO_AUTH_TOKEN: _a, TWILIO_FROM: _f, ...alone } = enough
+    const config = load({
+      ...alone,
+      SMS_GATEWAYS: readExample('vonage', server.url),
+      SMS_GATEWAY_SECRETS: JSON.stringify(secrets),
+      ...changes,
+    })
+    const [module] = httpGateway.members(config)
+    const options = { clock: { now: Date.now }, templates: NO_TEMPLATES, limits: module?.limits ?? {} }
+    const provider = await module?.open(config, options)
+    if (module === undefined || provider === undefined) throw new Error('no gateway')
+    const results = await module.check(config, provider, NO_TEMPLATES)
+    await provider.close()
+    return results
+  }
+  t.match(await run({ PUBLIC_URL: 'https://c.example.com' }), [
+    { is: 'ok', about: 'vonage', what: 'the login works' },
+    { is: 'ok', about: 'receipts' },
+  ])
+  const wrong = await run({
+    SMS_GATEWAY_SECRETS: JSON.stringify({ vonage_key: 'k', vonage_secret: 'canary' }),
+  })
+  t.match(wrong, [{ is: 'fail', about: 'vonage', what: 'http-401' }, { is: 'warn' }])
+  t.notMatch(JSON.stringify(wrong), 'canary')
+  const blind = await run({ SMS_GATEWAYS: file({ request: { url: server.url, json: '{}' } }) })
+  t.match(blind, [{ is: 'ok', what: /shows with the first SMS/ }])
+  t.match(await run({ SMS_GATEWAYS: readExample('vonage', 'http://127.0.0.1:1') }), [
+    { is: 'fail', what: 'nothing listens at 127.0.0.1:1' },
+    {},
+  ])
+})
