@@ -48,7 +48,6 @@ export interface AdminOptions {
 /** The private listener with all that is on it: health, metrics, console. */
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
   const { config, outbox, delivery, health, metrics, renderer, draining } = options
-  const storeLoss = () => outbox.loss?.() ?? null
   const app = createAdminListener(
     {
       ready: createReadiness({
@@ -57,7 +56,6 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
         health,
         channelStatus: () => delivery.status(),
         renewalRefused: () => options.renewalRefused() !== null,
-        storeLoss,
         monotonic: () => performance.now(),
       }),
     },
@@ -92,7 +90,6 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     gallery: samples,
     certificate: options.certificate,
     renewalRefused: options.renewalRefused,
-    storeLoss,
     templateProblems: () => renderer.problems().map(problemLine),
     renderedInFull: renderer.renderedInFull,
     locales: () => renderer.locales,

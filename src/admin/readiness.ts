@@ -1,19 +1,14 @@
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
-import type { StoreLoss } from '../outbox/outbox.ts'
 import type { ServiceHealth } from './service-health.ts'
 
 /** Whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
   /**
    * `degraded`: channels whose messages are accepted, but wait for a provider that is down; `certificate` when a renewed
-   * one is refused. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
+   * one is refused.
    */
-  | {
-      readonly ready: true
-      readonly degraded: readonly (Channel | 'certificate')[]
-      readonly lost?: Pick<StoreLoss, 'messages' | 'unsent'>
-    }
+  | { readonly ready: true; readonly degraded: readonly (Channel | 'certificate')[] }
   | { readonly ready: false; readonly reason: string }
 
 export interface ReadinessSources {
@@ -23,7 +18,6 @@ export interface ReadinessSources {
   readonly health: Pick<ServiceHealth, 'providers'>
   readonly channelStatus: () => readonly ChannelStatus[]
   readonly renewalRefused: () => boolean
-  readonly storeLoss: () => StoreLoss | null
   /** ms, never set. */
   readonly monotonic: () => number
 }
@@ -83,12 +77,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
       }
     }
     if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }
-    const loss = sources.storeLoss()
-    return {
-      ready: true,
-      degraded: degraded(sources),
-      ...(loss === null ? {} : { lost: { messages: loss.messages, unsent: loss.unsent } }),
-    }
+    return { ready: true, degraded: degraded(sources) }
   }
 
   return () => {

@@ -27,7 +27,6 @@ const sources: CauseSources = {
   channels: [],
   certificate: null,
   renewalRefused: null,
-  storeLoss: null,
   templateProblems: [],
   deviceAlerts: null,
   draining: false,

@@ -9,7 +9,6 @@ const well: ReadinessSources = {
   health: { providers: () => [] },
   channelStatus: () => [],
   renewalRefused: () => false,
-  storeLoss: () => null,
   monotonic: () => 0,
 }
 

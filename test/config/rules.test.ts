@@ -170,6 +170,34 @@ t.test('a password crosses no network in the clear, unless a second setting says
   t.end()
 })
 
+t.test('a user without a password needs a token, and a token needs a user without a password', t => {
+  const { SMTP_URL: password } = enough
+  const url = { SMTP_URL: 'smtp://courier%40example.com@smtp.example.com' }
+  const token = {
+    SMTP_OAUTH2_TOKEN_URL: 'https://login.example.com/token',
+    SMTP_OAUTH2_CLIENT_ID: 'client',
+    SMTP_OAUTH2_CLIENT_SECRET: 'hunter2secret',
+  }
+  const said = (more: object) => faultsIn({ ...enough, ...more })
+  t.match(said(url), [/^SMTP_URL has a user and no password.*SMTP_OAUTH2_TOKEN_URL/])
+  t.same(said({ ...url, ...token }), [])
+  t.match(said(token), [/^SMTP_URL needs a user and no password for SMTP_OAUTH2_TOKEN_URL/])
+  t.same(said({ SMTP_FALLBACK_URL: url.SMTP_URL, ...token }), [], 'it may be the second server alone')
+  t.same(said({ ...url, SMTP_FALLBACK_URL: password, ...token }), [], 'or the first')
+  const { SMTP_OAUTH2_CLIENT_SECRET: _secret, ...open } = token
+  t.match(said({ ...url, ...open }), [/^SMTP_OAUTH2_CLIENT_SECRET is missing/])
+  t.same(said({ ...url, ...open, SMTP_OAUTH2_REFRESH_TOKEN: 'x' }), [], 'a public client has none')
+  t.match(said({ ...url, ...token, SMTP_OAUTH2_CLIENT_ID: '' }), [/^SMTP_OAUTH2_CLIENT_ID is missing/])
+  t.match(said({ SMTP_OAUTH2_SCOPE: 'x' }), [/^SMTP_OAUTH2_TOKEN_URL is missing: SMTP_OAUTH2_SCOPE needs it/])
+  t.match(said({ ...url, ...token, SMTP_OAUTH2_TOKEN_URL: 'http://login.example.com' }), [
+    /^SMTP_OAUTH2_TOKEN_URL must be an https/,
+    /^SMTP_URL has a user/,
+  ])
+  const clear = { SMTP_URL: `${url.SMTP_URL}?ignoreTLS=true` }
+  t.match(said({ ...clear, ...token }), [/^SMTP_URL .*in the clear.*SMTP_LOGIN_WITHOUT_TLS/])
+  t.end()
+})
+
 t.test('what works but should not stay so is said', t => {
   const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])

@@ -7,6 +7,7 @@ import { aliyun } from '../../src/providers/aliyun/module.ts'
 import { createHttpClient, type HttpProxy } from '../../src/providers/http-client.ts'
 import { type Exchange, outcomeWithoutAnswer } from '../../src/providers/http-exchange.ts'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
+import { smtp } from '../../src/providers/smtp/module.ts'
 import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
 import { tencent } from '../../src/providers/tencent/module.ts'
 import { twilio } from '../../src/providers/twilio/module.ts'
@@ -78,9 +79,9 @@ t.test(
   'TLS_CA_FILE is trusted by mail and by requests to carriers, beside the usual authorities',
   async t => {
     const mail = createSmtpServer({ certificate })
-    const smtp = await mail.listen()
+    const { port } = await mail.listen()
     t.teardown(() => mail.close())
-    const url = `smtp://127.0.0.1:${smtp.port}`
+    const url = `smtp://127.0.0.1:${port}`
     const verify = async () => {
       const provider = createSmtpProvider({ name: 'smtp', url, ehloName: 'x.example', bounceTo: '' })
       t.teardown(() => provider.close())
@@ -106,29 +107,43 @@ t.test('HTTPS_PROXY makes a tunnel, in which the API is verified as without it',
   t.equal(asked.length, 1, 'what NO_PROXY names is reached directly')
 })
 
-t.test('every carrier asks the proxy, none reaches its API without it', async t => {
-  const { url, asked } = await startProxy(t, 403)
-  const config = load({
-    ...enough,
-    HTTPS_PROXY: url,
-    TWILIO_API_URL: 'https://twilio.invalid',
-    ALIYUN_API_URL: 'https://aliyun.invalid',
-    ALIYUN_ACCESS_KEY_ID: 'LTAIofatest',
-    ALIYUN_ACCESS_KEY_SECRET: 'canary-secret-of-a-test',
-    ALIYUN_SMS_SIGN_NAME: 'Example',
-    TENCENT_API_URL: 'https://tencent.invalid',
-    TENCENT_SECRET_ID: 'AKIDexample',
-    TENCENT_SECRET_KEY: 'canary-secret-of-a-test',
-    TENCENT_SMS_APP_ID: '1400006666',
-    SMS_ROUTES: '*=aliyun,tencent,twilio',
-  })
-  for (const { name, open, limits } of [twilio, aliyun, tencent]) {
-    const provider = await open(config, { clock: { now: Date.now }, templates: NO_TEMPLATES, limits })
-    t.match(await provider?.verify(), { ok: false }, name)
-    await provider?.close()
-    t.equal(asked.at(-1)?.to, `${name}.invalid:443`)
-  }
-})
+t.test(
+  'every carrier asks the proxy, and so does an access token for mail; none reaches its API without it',
+  async t => {
+    const { url, asked } = await startProxy(t, 403)
+    const config = load({
+      ...enough,
+      HTTPS_PROXY: url,
+      TWILIO_API_URL: 'https://twilio.invalid',
+      ALIYUN_API_URL: 'https://aliyun.invalid',
+      ALIYUN_ACCESS_KEY_ID: 'LTAIofatest',
+      ALIYUN_ACCESS_KEY_SECRET: 'canary-secret-of-a-test',
+      ALIYUN_SMS_SIGN_NAME: 'Example',
+      TENCENT_API_URL: 'https://tencent.invalid',
+      TENCENT_SECRET_ID: 'AKIDexample',
+      TENCENT_SECRET_KEY: 'canary-secret-of-a-test',
+      TENCENT_SMS_APP_ID: '1400006666',
+      SMS_ROUTES: '*=aliyun,tencent,twilio',
+      SMTP_URL: 'smtp://courier@127.0.0.1',
+      SMTP_OAUTH2_TOKEN_URL: 'https://smtp.invalid/token',
+      SMTP_OAUTH2_CLIENT_ID: 'courier',
+      SMTP_OAUTH2_CLIENT_SECRET: 'canary-secret-of-a-test',
+    })
+    const options = { clock: { now: Date.now }, templates: NO_TEMPLATES }
+    const opened = [
+      ...[twilio, aliyun, tencent].map(
+        ({ name, open, limits }) => [name, open(config, { ...options, limits })] as const,
+      ),
+      ['smtp', smtp.open(config, { ...options, limits: smtp.limits })] as const,
+    ]
+    for (const [name, opening] of opened) {
+      const provider = await opening
+      t.match(await provider?.verify(), { ok: false }, name)
+      await provider?.close()
+      t.equal(asked.at(-1)?.to, `${name}.invalid:443`)
+    }
+  },
+)
 
 t.test(
   'a proxy that refuses, or is not there: the message was not sent, and no word of the password',

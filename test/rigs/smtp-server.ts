@@ -87,6 +87,13 @@ export interface SmtpServerOptions {
   readonly secure?: boolean
   /** Offers AUTH PLAIN and LOGIN, and insists on it. */
   readonly login?: { readonly user: string; readonly pass: string }
+  /** Offers AUTH XOAUTH2 beside LOGIN, and insists on it. */
+  readonly xoauth2?: {
+    /** Whether it takes the token for the user. */
+    readonly takes: (user: string, token: string) => boolean
+    /** Says why it does not before it refuses, as Google does; else it refuses at once, as Microsoft does. */
+    readonly challenges?: boolean
+  }
   /** Above it, a connection is greeted with 421. */
   readonly maxConnections?: number
 }
@@ -110,6 +117,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
     certificate,
     secure = false,
     login,
+    xoauth2,
     maxConnections = Infinity,
   } = options
   const context = certificate && tls.createSecureContext(certificate)
@@ -167,7 +175,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
     if (verb === 'EHLO') {
       await reply(session, 'EHLO', line, greetings(session))
     } else if (verb === 'MAIL') {
-      if (login && !session.user) return void say(session, '530 5.7.0 Authentication required')
+      if ((login ?? xoauth2) && !session.user) return void say(session, '530 5.7.0 Authentication required')
       if (!(await reply(session, 'MAIL', line, '250 2.1.0 ok'))) return
       session.from = /<(.*?)>/.exec(line)?.[1] ?? ''
       session.to = []
@@ -200,6 +208,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
 
   async function authenticate(session: Session, line: string, input: Input): Promise<void> {
     const [, method = '', initial = ''] = line.split(' ')
+    if (method.toUpperCase() === 'XOAUTH2') return authenticateByToken(session, line, initial, input)
     let user = ''
     let pass = ''
     if (method.toUpperCase() === 'LOGIN') {
@@ -214,12 +223,31 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
     if (await reply(session, 'AUTH', line, '235 2.7.0 Authentication successful')) session.user = user
   }
 
+  async function authenticateByToken(
+    session: Session,
+    line: string,
+    initial: string,
+    input: Input,
+  ): Promise<void> {
+    const { user, token } = tokenLoginOf(initial)
+    if (xoauth2?.takes(user, token) === true) {
+      if (await reply(session, 'AUTH', line, '235 2.7.0 Accepted')) session.user = user
+      return
+    }
+    if (xoauth2?.challenges === true) {
+      say(session, `334 ${Buffer.from('{"status":"400","schemes":"Bearer"}').toString('base64')}`)
+      await input.line()
+    }
+    await reply(session, 'AUTH', line, '535 5.7.3 Authentication unsuccessful [AM0PR06CA0126.example]')
+  }
+
   function greetings(session: Session): string {
     const extensions = ['rig', '8BITMIME', 'ENHANCEDSTATUSCODES', 'SIZE 10485760']
     if (pipelining) extensions.push('PIPELINING')
     if (smtpUtf8) extensions.push('SMTPUTF8')
     if (context && !session.secured) extensions.push('STARTTLS')
     if (login) extensions.push('AUTH PLAIN LOGIN')
+    if (xoauth2) extensions.push('AUTH LOGIN XOAUTH2')
     return extensions.map((word, i) => `250${i === extensions.length - 1 ? ' ' : '-'}${word}`).join('\r\n')
   }
 
@@ -305,6 +333,14 @@ async function trickle(session: Session, line: string, ms: number): Promise<true
     await pause(ms)
   }
   return true
+}
+
+/** Reads `user=…^Aauth=Bearer …^A^A`, in base64; empty texts when it is something else. */
+export function tokenLoginOf(initial: string): { readonly user: string; readonly token: string } {
+  const fields = Buffer.from(initial, 'base64').toString().split('\x01')
+  const [user = '', token = '', ...rest] = fields
+  const isWhole = user.startsWith('user=') && token.startsWith('auth=Bearer ') && rest.join() === ','
+  return isWhole ? { user: user.slice(5), token: token.slice(12) } : { user: '', token: '' }
 }
 
 function unstuffed(wire: Buffer): Buffer {

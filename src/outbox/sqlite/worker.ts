@@ -77,7 +77,6 @@ function serve(settings: StoreSettings): void {
   const end = () => {
     clearInterval(timer)
     emptyWal()
-    store.close()
     closeQuietly(db)
     send({ is: 'closed' })
     port.close()
@@ -88,7 +87,7 @@ function serve(settings: StoreSettings): void {
     runInBackground('look for its files', store.checkFiles)
   }, settings.emptyWalEveryMs)
   emptyWal()
-  send({ is: 'open', loss: store.loss })
+  send({ is: 'open' })
 
   port.on('message', (first: MessageToWorker) => {
     const { calls, batches, backUpTo, close } = gatherCalls(

@@ -15,7 +15,16 @@ import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
 import { logIn } from './log-in.ts'
 import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
+import type { TokenFailure } from './token-answer.ts'
 import type { SmtpAddress } from './url.ts'
+import {
+  type SmtpAuth,
+  type TokenLogin,
+  TokenLoginError,
+  takeToken,
+  tokenAuth,
+  tokenAuthHandlers,
+} from './xoauth2.ts'
 
 export interface SmtpConnectionOptions {
   readonly address: SmtpAddress
@@ -26,7 +35,9 @@ export interface SmtpConnectionOptions {
   readonly bounceTo: string
   /** Signs a message before it is sent. */
   readonly signMessage?: SignMessage
-  /** The password may cross the network in the clear; see `SMTP_LOGIN_WITHOUT_TLS`. */
+  /** In the place of a password. */
+  readonly tokenLogin?: TokenLogin | undefined
+  /** Password or token may cross the network in the clear; see `SMTP_LOGIN_WITHOUT_TLS`. */
   readonly loginWithoutTls?: boolean
   readonly tls?: ConnectionOptions
 }
@@ -79,7 +90,9 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
     takenSocket: undefined,
   }
   const transport = createPool(connection)
-  const secrets = address.auth ? [address.auth.pass] : []
+  const { tokenLogin } = options
+  const passwords = address.auth ? [address.auth.pass] : []
+  const secrets = (): readonly string[] => tokenLogin?.tokens.secrets() ?? passwords
 
   return {
     get isOpen() {
@@ -92,9 +105,11 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
       try {
         const raw = signMessage === undefined ? mail.raw : await signMessage(mail.raw)
         const response = await handOver(transport, connection, { ...mail, raw }, attempt)
-        return response === null ? NO_SMTPUTF8 : accepted(response, mail.to, secrets)
+        return response === null ? NO_SMTPUTF8 : accepted(response, mail.to, secrets())
       } catch (error) {
-        return smtpFailure(asSmtpError(error), attempt, mail.to, secrets)
+        if (error instanceof TokenLoginError && attempt.stopped === undefined)
+          return loginFailure(error.failure, attempt)
+        return smtpFailure(asSmtpError(error), attempt, mail.to, secrets())
       } finally {
         done()
       }
@@ -107,12 +122,16 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
             opened ? resolve(opened.connection) : reject(error ?? new Error('Connection closed')),
           )
         })
-        await logIn({ ...dialogueOptions(connection), connection: socket }, address.auth, options.bounceTo)
-        const detail = address.auth ? 'connected and logged in' : 'connected; no login is configured'
-        return { ok: true, detail: `${detail}; takes ${options.bounceTo || 'the empty sender'} as sender` }
+        await logIn({ ...dialogueOptions(connection), connection: socket }, authOf(options), options.bounceTo)
+        const detail = `takes ${options.bounceTo || 'the empty sender'} as sender`
+        return { ok: true, detail: `${await describeLogin(options)}; ${detail}` }
       } catch (thrown) {
+        if (thrown instanceof TokenLoginError) {
+          const { what, next, reply } = thrown.failure
+          return { ok: false, detail: `${what} (${reply})`, next }
+        }
         const error = asSmtpError(thrown)
-        const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secrets)
+        const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secrets())
         const { what, next } = await diagnose(error, address, limits.greetingMs)
         return { ok: false, detail: `${what} (${reply})`, next }
       } finally {
@@ -130,6 +149,24 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
       })
     },
   }
+}
+
+/** What nodemailer logs in with; undefined: nothing. */
+function authOf({ address, tokenLogin }: SmtpConnectionOptions): SmtpAuth | undefined {
+  if (tokenLogin !== undefined) return tokenAuth(tokenLogin)
+  return address.auth
+}
+
+/** How the connection that was just tried logs in. */
+async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptions): Promise<string> {
+  if (tokenLogin === undefined)
+    return address.auth ? 'connected and logged in' : 'connected; no login is configured'
+  const token = await tokenLogin.tokens.get()
+  const minutes = 'whose' in token ? 0 : Math.round((token.expiresAt - clock.now()) / 60_000)
+  const rotates = tokenLogin.tokens.hasRotated()
+    ? ' (with it came a new refresh token, which is forgotten with the next start: docs/operations.md)'
+    : ''
+  return `connected and logged in with an access token for ${minutes} min${rotates}`
 }
 
 /** Connecting, the greeting, and EHLO, STARTTLS and login. */
@@ -182,11 +219,13 @@ function dialogueOptions(connection: Connection): SMTPConnectionOptions {
     // Never the first to fire: the attempt's limits are.
     socketTimeout: setUpMs(limits) + limits.replyMs * 2,
     ...(tls && { tls }),
+    ...(connection.tokenLogin && { customAuth: tokenAuthHandlers(connection.tokenLogin) }),
   }
 }
 
 function createPool(connection: Connection) {
-  const { address, limits } = connection
+  const { limits } = connection
+  const auth = authOf(connection)
   const options: SMTPPoolOptions & { pool: true } = {
     ...dialogueOptions(connection),
     pool: true,
@@ -198,7 +237,7 @@ function createPool(connection: Connection) {
     disableUrlAccess: true,
     idleTimeout: limits.idleMs,
     getSocket: (_options, done) => openSocket(connection, done),
-    ...(address.auth && { auth: { ...address.auth } }),
+    ...(auth && { auth: { ...auth } }),
     logger: watchReplies(connection),
     transactionLog: true,
   }
@@ -233,11 +272,19 @@ function watchReplies(connection: Connection) {
   }
 }
 
-/** Opens the socket ourselves, so that it is known whose it is. */
-function openSocket(
-  connection: Connection,
-  done: (error: Error | null, result?: { connection: net.Socket } | false) => void,
-): void {
+type SocketOpened = (error: Error | null, result?: { connection: net.Socket } | false) => void
+
+/** Opens the socket ourselves, so that it is known whose it is; the server is left in peace while there is no token. */
+function openSocket(connection: Connection, done: SocketOpened): void {
+  const { attempt, tokenLogin } = connection
+  if (tokenLogin === undefined) return connectSocket(connection, done)
+  takeToken(tokenLogin.tokens.get()).then(() => {
+    // nodemailer has let go of one that was stopped.
+    if (attempt?.stopped === undefined) connectSocket(connection, done)
+  }, done)
+}
+
+function connectSocket(connection: Connection, done: SocketOpened): void {
   const { address, limits } = connection
   const opened = net.connect({ host: address.host, port: address.port })
   connection.socket = opened
@@ -317,6 +364,18 @@ function accepted(response: string, recipient: string, secrets: readonly string[
   const queueId = /\bqueued as ([\w.-]{4,64})/i.exec(response)?.[1]
   const reply = presentableReply(oneLine(response), recipient, secrets)
   return queueId ? { is: 'sent', reply, providerId: queueId } : { is: 'sent', reply }
+}
+
+/** There was no token, or the server has no use for one: the message waits. */
+function loginFailure({ whose, code, reply, retryAfterMs }: TokenFailure, { begun }: Attempt): Outcome {
+  return {
+    is: 'retry',
+    whose,
+    code,
+    reply,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(!begun && { untouched: true as const }),
+  }
 }
 
 /** A failure of the network or the server; anything else is a bug and thrown on. */

@@ -3,6 +3,7 @@ import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
 import { SENDER_COMMAND } from './log-in.ts'
 import type { SmtpError } from './outcome.ts'
 import type { SmtpAddress } from './url.ts'
+import { TOKEN_COMMAND } from './xoauth2.ts'
 
 const SETTING = 'SMTP_URL'
 
@@ -33,12 +34,13 @@ export async function diagnose(error: SmtpError, address: SmtpAddress, withinMs:
 }
 
 /** The server answered, and refused. */
-function diagnoseReply({ code, command = '' }: SmtpError, at: string): Diagnosis {
+function diagnoseReply({ code, command = '', response = '' }: SmtpError, at: string): Diagnosis {
   if (command === SENDER_COMMAND)
     return {
       what: 'the server refuses the sender',
       next: 'set MAIL_BOUNCE_TO, or MAIL_FROM, to an address that this login may send as',
     }
+  if (command === TOKEN_COMMAND) return diagnoseTokenRefusal(response)
   if (code === 'EAUTH')
     return {
       what: 'the server refuses the login',
@@ -49,6 +51,25 @@ function diagnoseReply({ code, command = '' }: SmtpError, at: string): Diagnosis
   return {
     what: 'the server refuses the connection',
     next: 'its own words say why: often the address that this machine connects from has to be allowed',
+  }
+}
+
+/** The token endpoint has given a token, twice, and the mail server does not take it for this user. */
+function diagnoseTokenRefusal(response: string): Diagnosis {
+  // https://aka.ms/smtp_auth_disabled
+  if (/\b5\.7\.139\b/.test(response))
+    return {
+      what: 'SMTP AUTH is switched off for the tenant or the mailbox',
+      next: 'Set-CASMailbox -Identity MAILBOX -SmtpClientAuthenticationDisabled $false, in Exchange Online PowerShell',
+    }
+  if (/\b5\.7\.3\b/.test(response))
+    return {
+      what: 'there is an access token, but the mailbox does not take it',
+      next: 'look at the user in SMTP_URL and at SMTP_OAUTH2_SCOPE; Microsoft 365: SMTP.SendAsApp with admin consent, New-ServicePrincipal with the object id of the enterprise application, Add-MailboxPermission (docs/operations.md)',
+    }
+  return {
+    what: 'there is an access token, but the server does not take it',
+    next: 'look at the user in SMTP_URL, whom the token has to be for, and at SMTP_OAUTH2_SCOPE; for Google consent is to https://mail.google.com/',
   }
 }
 

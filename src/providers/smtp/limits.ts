@@ -1,3 +1,5 @@
+import type { HttpLimits } from '../http-exchange.ts'
+
 /** Time limits, ms. */
 export interface SmtpLimits {
   /** DNS and TCP. */
@@ -10,6 +12,11 @@ export interface SmtpLimits {
   readonly replyMs: number
   /** How long an unused connection is kept. */
   readonly idleMs: number
+}
+
+/** Of asking for an access token, which is part of setting up a connection. */
+export function tokenLimits({ connectMs, greetingMs, commandMs }: SmtpLimits): HttpLimits {
+  return { connectMs, answerMs: commandMs / 2, bodyMs: greetingMs }
 }
 
 /** RFC 5321 4.5.3.2 allows more in each place; people wait for these mails, except after the dot, where servers scan. */

@@ -1,5 +1,5 @@
 import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
-import type { SmtpAddress } from './url.ts'
+import type { SmtpAuth } from './xoauth2.ts'
 
 /** nodemailer knows no way to try a sender, but it runs a way to log in that it does not know, command by command. */
 const SENDER = 'SENDER'
@@ -14,12 +14,13 @@ export const SENDER_COMMAND = `AUTH ${SENDER}`
  */
 export async function logIn(
   options: SMTPConnectionOptions,
-  auth: SmtpAddress['auth'],
+  auth: SmtpAuth | undefined,
   sender: string,
 ): Promise<void> {
   const session = new SMTPConnection({
     ...options,
     customAuth: {
+      ...options.customAuth,
       async [SENDER]({ sendCommand }) {
         const { status } = await sendCommand(`MAIL FROM:<${sender}>`)
         if (status !== 250) throw new Error('the sender is refused')

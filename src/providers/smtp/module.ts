@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import type { Values } from '../../settings/setting.ts'
 import { checkLogin } from '../check-login.ts'
 import { withFallback } from '../fallback.ts'
-import { type ChannelSettings, defineProvider } from '../module.ts'
-import { longestSmtpAttemptMs, SMTP_LIMITS } from './limits.ts'
+import { type ChannelSettings, defineProvider, proxyOf } from '../module.ts'
+import type { AccessTokens, AccessTokensOptions } from './access-tokens.ts'
+import { longestSmtpAttemptMs, SMTP_LIMITS, tokenLimits } from './limits.ts'
 import { findSmtpFaults, smtpSettings } from './settings.ts'
 
 /** The enterprise's mail server, and a second one behind it. */
@@ -31,6 +33,12 @@ export const smtp = defineProvider({
       bounceTo,
       limits,
       dkim: await readDkimKey(config),
+      accessTokens: await openAccessTokens(config, {
+        clock,
+        random: Math.random,
+        limits: tokenLimits(limits),
+        proxy: proxyOf(config),
+      }),
       loginWithoutTls: config.SMTP_LOGIN_WITHOUT_TLS,
     }
     const { createSmtpProvider } = await import('./provider.ts')
@@ -45,6 +53,23 @@ export const smtp = defineProvider({
     return [await checkLogin(provider, next)]
   },
 })
+
+async function openAccessTokens(
+  config: Values<typeof smtpSettings>,
+  options: AccessTokensOptions,
+): Promise<AccessTokens | undefined> {
+  const { SMTP_OAUTH2_TOKEN_URL: url, SMTP_OAUTH2_CLIENT_ID: clientId } = config
+  if (url === undefined || clientId === undefined) return undefined
+  const { createAccessTokens } = await import('./access-tokens.ts')
+  const endpoint = {
+    url,
+    clientId,
+    clientSecret: config.SMTP_OAUTH2_CLIENT_SECRET,
+    refreshToken: config.SMTP_OAUTH2_REFRESH_TOKEN,
+    scope: config.SMTP_OAUTH2_SCOPE,
+  }
+  return createAccessTokens(endpoint, options)
+}
 
 async function readDkimKey(config: ChannelSettings) {
   const { DKIM_DOMAIN: domain, DKIM_SELECTOR: selector, DKIM_KEY_FILE: file } = config

@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
 import { notBegun, type Outcome, type Provider } from '../provider.ts'
+import type { AccessTokens } from './access-tokens.ts'
 import { createSmtpConnection, type SmtpConnection } from './connection.ts'
 import { createConnectionPool } from './connection-pool.ts'
 import { createDkimSigner, type DkimSettings } from './dkim.ts'
@@ -18,7 +19,9 @@ export interface SmtpSettings {
   /** Envelope sender: where bounces go. */
   readonly bounceTo: string
   readonly dkim?: DkimSettings
-  /** The password may cross the network in the clear. */
+  /** For a URL with a user and no password. They are closed with the provider. */
+  readonly accessTokens?: AccessTokens | undefined
+  /** Password or token may cross the network in the clear. */
   readonly loginWithoutTls?: boolean
   readonly limits?: Partial<SmtpLimits>
   /** What a message's `expiresAt` counts by; the machine's clock unless given. */
@@ -34,10 +37,13 @@ export interface SmtpSettings {
  */
 export function createSmtpProvider(settings: SmtpSettings): Provider {
   const { name, connections = 50, ehloName, bounceTo, dkim, tls, clock = { now: Date.now } } = settings
+  const { accessTokens: tokens } = settings
   const address = readSmtpUrl(settings.url)
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
   const signMessage = dkim && createDkimSigner(dkim)
   const limits = { ...SMTP_LIMITS, ...settings.limits }
+  const { user, pass } = address.auth ?? { user: '', pass: '' }
+  const tokenLogin = tokens !== undefined && user !== '' && pass === '' ? { user, tokens } : undefined
   const open = (): SmtpConnection =>
     createSmtpConnection({
       address,
@@ -46,6 +52,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
       bounceTo,
       clock,
       signMessage,
+      tokenLogin,
       loginWithoutTls: settings.loginWithoutTls,
       tls,
     })
@@ -81,6 +88,8 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
         await connection.close()
       }
     },
-    close: pool.close,
+    async close() {
+      await Promise.all([pool.close(), tokens?.close()])
+    },
   }
 }

@@ -1,7 +1,8 @@
 import { isLoopback } from '../../settings/loopback.ts'
 import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { readSwitch } from '../../settings/readers.ts'
-import { integer, missing, read, type SettingFault, type Values } from '../../settings/setting.ts'
+import { integer, missing, read, type SettingFault, text, type Values } from '../../settings/setting.ts'
+import { readApiUrl } from '../../settings/urls.ts'
 import { readSmtpUrl } from './url.ts'
 
 /** The URL stays text: it is read again where it is used, and only there does the password stand alone. */
@@ -16,13 +17,41 @@ export const smtpSettings = {
     fill: true,
     secret: true,
     meaning:
-      'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
+      'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded; the user alone with SMTP_OAUTH2_TOKEN_URL. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
     example: 'smtp://courier:password@mail.example.com:587',
   }),
   SMTP_FALLBACK_URL: read(readUrl, {
     secret: true,
     meaning: 'A second mail server, used when the first one refuses or cannot be reached.',
     example: 'smtps://courier:password@mail2.example.com:465',
+  }),
+  SMTP_OAUTH2_TOKEN_URL: read(readApiUrl, {
+    meaning:
+      'For a mail server that wants OAuth2 (XOAUTH2) instead of a password, as Microsoft 365 and Google do: where access tokens are asked for (docs/operations.md). A URL with a user and no password then logs in so.',
+    example: 'https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/v2.0/token',
+  }),
+  SMTP_OAUTH2_CLIENT_ID: text({
+    minLength: 1,
+    meaning: 'OAuth2: the application (client) that asks.',
+    example: '11111111-1111-1111-1111-111111111111',
+  }),
+  SMTP_OAUTH2_CLIENT_SECRET: text({
+    minLength: 1,
+    secret: true,
+    meaning:
+      "OAuth2: the client's secret. Without a refresh token the client asks for itself (client credentials).",
+    example: 'the-secret-of-the-client',
+  }),
+  SMTP_OAUTH2_REFRESH_TOKEN: text({
+    minLength: 1,
+    secret: true,
+    meaning: 'OAuth2: the refresh token that the mailbox has consented to, as Google needs it.',
+    example: 'the-refresh-token-of-the-mailbox',
+  }),
+  SMTP_OAUTH2_SCOPE: text({
+    minLength: 1,
+    meaning: 'OAuth2: what is asked for. Microsoft 365 with client credentials needs the one of the example.',
+    example: 'https://outlook.office365.com/.default',
   }),
   SMTP_LOGIN_WITHOUT_TLS: read(readSwitch, {
     default: 'off',
@@ -41,14 +70,63 @@ export const smtpSettings = {
 } as const
 
 /** What they lack or contradict when e-mail is on. */
-export function findSmtpFaults(settings: Partial<Values<typeof smtpSettings>>): readonly SettingFault[] {
+export function findSmtpFaults(settings: Given): readonly SettingFault[] {
   const remedy = 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587'
   const absent = settings.SMTP_URL === undefined ? [missing('SMTP_URL', remedy)] : []
-  if (settings.SMTP_LOGIN_WITHOUT_TLS !== false) return absent
-  return [...absent, ...URLS.filter(name => logsInWithoutTls(settings[name])).map(loginInTheClear)]
+  const faults = [...absent, ...findOauth2Faults(settings)]
+  if (settings.SMTP_LOGIN_WITHOUT_TLS !== false) return faults
+  return [...faults, ...URLS.filter(name => logsInWithoutTls(settings[name])).map(loginInTheClear)]
+}
+
+type Given = Partial<Values<typeof smtpSettings>>
+
+/** Of URLs with a user and no password, and of the settings that take the password's place. */
+function findOauth2Faults(settings: Given): readonly SettingFault[] {
+  const withoutPassword = URLS.filter(name => lacksPassword(settings[name]))
+  if (settings.SMTP_OAUTH2_TOKEN_URL !== undefined)
+    return findTokenFaults(settings, withoutPassword.length > 0)
+  const faults = withoutPassword.map(name => ({
+    name,
+    problem:
+      'has a user and no password: write user:password@, or set SMTP_OAUTH2_TOKEN_URL, where an access token is asked for in its place',
+  }))
+  const idle = OAUTH2.find(name => settings[name] !== undefined)
+  return idle === undefined ? faults : [...faults, missing('SMTP_OAUTH2_TOKEN_URL', `${idle} needs it`)]
+}
+
+/** @param isUsed whether a mail server is logged in to with a token. */
+function findTokenFaults(settings: Given, isUsed: boolean): readonly SettingFault[] {
+  const faults: SettingFault[] = []
+  if (settings.SMTP_URL !== undefined && !isUsed)
+    faults.push({
+      name: 'SMTP_URL',
+      problem:
+        'needs a user and no password for SMTP_OAUTH2_TOKEN_URL: write smtp://courier%40example.com@smtp.office365.com:587, or leave the other out',
+    })
+  if (settings.SMTP_OAUTH2_CLIENT_ID === undefined)
+    faults.push(missing('SMTP_OAUTH2_CLIENT_ID', 'it belongs to SMTP_OAUTH2_TOKEN_URL'))
+  if (settings.SMTP_OAUTH2_CLIENT_SECRET === undefined && settings.SMTP_OAUTH2_REFRESH_TOKEN === undefined)
+    faults.push(
+      missing(
+        'SMTP_OAUTH2_CLIENT_SECRET',
+        'it belongs to SMTP_OAUTH2_CLIENT_ID, unless there is a refresh token',
+      ),
+    )
+  return faults
+}
+
+function lacksPassword(url: string | undefined): boolean {
+  const address = url === undefined ? { wrong: 'absent' } : readSmtpUrl(url)
+  return !('wrong' in address) && address.auth?.pass === ''
 }
 
 const URLS = ['SMTP_URL', 'SMTP_FALLBACK_URL'] as const
+const OAUTH2 = [
+  'SMTP_OAUTH2_CLIENT_ID',
+  'SMTP_OAUTH2_CLIENT_SECRET',
+  'SMTP_OAUTH2_REFRESH_TOKEN',
+  'SMTP_OAUTH2_SCOPE',
+] as const
 
 function logsInWithoutTls(url: string | undefined): boolean {
   const address = url === undefined ? { wrong: 'absent' } : readSmtpUrl(url)
@@ -58,6 +136,6 @@ function logsInWithoutTls(url: string | undefined): boolean {
 
 function loginInTheClear(name: string): SettingFault {
   const problem =
-    'has a password and ?ignoreTLS=true, so that it would cross the network in the clear: leave ignoreTLS out, or set SMTP_LOGIN_WITHOUT_TLS=on if nobody can listen on the way'
+    'has a login and ?ignoreTLS=true, so that it would cross the network in the clear: leave ignoreTLS out, or set SMTP_LOGIN_WITHOUT_TLS=on if nobody can listen on the way'
   return { name, problem }
 }

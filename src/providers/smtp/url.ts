@@ -6,13 +6,14 @@ export interface SmtpAddress {
   readonly secure: boolean
   /** STARTTLS: `required`, `offered` (used when the server offers it) or `off`. */
   readonly startTls: 'required' | 'offered' | 'off'
+  /** Without a password: an access token takes its place. */
   readonly auth?: { readonly user: string; readonly pass: string }
 }
 
 const ENCODE = 'write # / ? @ : % in user or password as %23 %2F %3F %40 %3A %25'
 
 /**
- * Reads `smtp[s]://[user:password@]host[:port][?requireTLS=false|ignoreTLS=true]`; user and password are
+ * Reads `smtp[s]://[user[:password]@]host[:port][?requireTLS=false|ignoreTLS=true]`; user and password are
  * percent-encoded. `smtp://` (port 587) insists on STARTTLS unless the URL says `requireTLS=false` (use it when the
  * server offers it) or `ignoreTLS=true` (never, for a server on the same machine). `smtps://` (port 465) is TLS
  * from the first byte, RFC 8314.

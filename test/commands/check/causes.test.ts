@@ -1,11 +1,15 @@
 import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { checkLogin } from '../../../src/providers/check-login.ts'
+import { createAccessTokens } from '../../../src/providers/smtp/access-tokens.ts'
+import { tokenLimits } from '../../../src/providers/smtp/limits.ts'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { createTwilioProvider } from '../../../src/providers/twilio/provider.ts'
+import { startOauth2, USER } from '../../providers/smtp/oauth2.ts'
 import { LOGIN, SHORT } from '../../providers/smtp/rig.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { createSmtpServer, type SmtpServerOptions, type SmtpStep } from '../../rigs/smtp-server.ts'
+import { CLIENT } from '../../rigs/token-endpoint.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { linesOf } from './lines.ts'
 
@@ -95,6 +99,74 @@ t.test('a mail server: each cause has its words and its advice', async t => {
   )
   const banned = await start(t, { certificate }, 'greeting', '554 go away')
   t.match(await sayOfMail(t, `smtp://${banned.at}`), /refuses the connection \(554 go away\) → its own words/)
+})
+
+t.test('an access token: each cause has its words and its advice', async t => {
+  const { endpoint, server, port } = await startOauth2(t)
+  const say = async (url = endpoint.url, { secret = CLIENT.secret, refreshToken = '' } = {}) => {
+    const provider = createSmtpProvider({
+      name: 'smtp',
+      url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}?ignoreTLS=true`,
+      ehloName: 'courier.example.com',
+      bounceTo: USER,
+      limits: SHORT,
+      accessTokens: createAccessTokens(
+        { url, clientId: CLIENT.id, clientSecret: secret, refreshToken: refreshToken || undefined },
+        { clock: { now: Date.now }, random: () => 0, limits: tokenLimits(SHORT) },
+      ),
+    })
+    t.teardown(() => provider.close())
+    const said = linesOf([await checkLogin(provider, 'nobody knows')]).join()
+    t.notMatch(said, /canary/)
+    return said
+  }
+  t.match(
+    await say(),
+    /^ok smtp: connected and logged in with an access token for 60 min; takes courier@example\.com/,
+  )
+  t.match(await say('http://127.0.0.1:1/x'), /nothing listens at 127\.0\.0\.1:1 .* → .*SMTP_OAUTH2_TOKEN_URL/)
+  t.match(await say('https://login.invalid/x'), /the DNS has no address for login\.invalid/)
+  t.match(
+    await say(endpoint.url, { secret: 'canary-wrong' }),
+    /^fail smtp: the token endpoint refuses the client \(.*invalid_client AADSTS7000215\) → .*CLIENT_SECRET/,
+  )
+  t.match(await say(endpoint.url, { refreshToken: 'canary' }), /not let this client ask with a refresh token/)
+  const refuse = (error: string) => {
+    endpoint.act = { is: 'answer', status: 400, body: JSON.stringify({ error }) }
+  }
+  refuse('invalid_grant')
+  t.match(
+    await say(endpoint.url, { refreshToken: 'canary' }),
+    /refuses the refresh token .* → it has expired, was revoked/,
+  )
+  refuse('invalid_scope')
+  t.match(await say(), /refuses the scope .* → look at SMTP_OAUTH2_SCOPE/)
+  refuse('invalid_request')
+  t.match(await say(), /refuses the request .* → its own words say why: often SMTP_OAUTH2_SCOPE/)
+  refuse('temporarily_unavailable')
+  t.match(await say(), /asks for time .* → nothing is to be mended here/)
+  endpoint.act = { is: 'answer', status: 404, body: 'nothing' }
+  t.match(await say(), /answers HTTP 404, and no token .* → look at SMTP_OAUTH2_TOKEN_URL/)
+  endpoint.act = { is: 'stall' }
+  t.match(await say(), /^fail smtp: .* → .*SMTP_OAUTH2_TOKEN_URL/)
+
+  endpoint.act = undefined
+  server.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '535 5.7.3 unsuccessful' } : undefined)
+  t.match(
+    await say(),
+    /there is an access token, but the mailbox does not take it \(535 5\.7\.3.* → .*SendAsApp/,
+  )
+  server.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '535 5.7.139 disabled' } : undefined)
+  t.match(await say(), /SMTP AUTH is switched off .* → Set-CASMailbox/)
+  server.act = ({ step }) =>
+    step === 'AUTH' ? { is: 'say', reply: '535-5.7.8 no\r\n535 5.7.8 no' } : undefined
+  t.match(await say(), /the server does not take it \(535 5\.7\.8 .* → .*mail\.google\.com/)
+  server.act = undefined
+  const rotating = await startOauth2(t, { refreshToken: 'canary-first', rotates: true })
+  t.match(await rotating.provider.verify(), {
+    ok: true,
+    detail: /came a new refresh token, which is forgotten with the next start/,
+  })
 })
 
 t.test('Twilio: each cause has its words and its advice', async t => {

@@ -1,6 +1,8 @@
 import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
+import { CLIENT, startTokenEndpoint } from '../../rigs/token-endpoint.ts'
 import type { ContractRig } from '../contract.ts'
+import { openTokens, USER } from './oauth2.ts'
 import { createSmtpServer, LOGIN, SHORT, smtpSide, urlOf } from './rig.ts'
 
 const certificate = await createTestCertificate()
@@ -34,7 +36,44 @@ async function start(secure: boolean): Promise<ContractRig> {
   }
 }
 
+async function startWithToken(): Promise<ContractRig> {
+  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
+  const takes = (user: string, token: string) => user === USER && endpoint.issued.includes(token)
+  const server = createSmtpServer({ xoauth2: { takes }, certificate })
+  const { port } = await server.listen()
+  const open = (secret: string): ReturnType<typeof createSmtpProvider> =>
+    createSmtpProvider({
+      name: 'smtp',
+      url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}`,
+      connections: 2,
+      ehloName: 'courier.example.com',
+      bounceTo: 'bounce@example.com',
+      limits: SHORT,
+      accessTokens: openTokens(endpoint, { secret }),
+      tls: { ca: certificate.cert },
+    })
+  const provider = open(CLIENT.secret)
+  const wrongLogin = open('canary-wrong-secret')
+  const side = smtpSide(server)
+  return {
+    ...side,
+    // There is no password here that a server could repeat.
+    secrets: [
+      ...side.secrets.filter(each => each !== LOGIN.pass),
+      CLIENT.secret,
+      'canary-wrong-secret',
+      'canary.access-token',
+    ],
+    provider,
+    wrongLogin,
+    async end() {
+      await Promise.all([provider.close(), wrongLogin.close(), server.close(), endpoint.close()])
+    },
+  }
+}
+
 export const variants: Readonly<Record<string, () => Promise<ContractRig>>> = {
   'with STARTTLS': async () => start(false),
   'over TLS': async () => start(true),
+  'with an access token': startWithToken,
 }

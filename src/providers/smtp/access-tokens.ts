@@ -1,0 +1,117 @@
+import type { Clock } from '../../runtime/clock.ts'
+import { createHttpClient, type HttpProxy } from '../http-client.ts'
+import { createExchanges, type HttpLimits } from '../http-exchange.ts'
+import { readTokenAnswer, type TokenEndpoint, type TokenFailure, tokenUnanswered } from './token-answer.ts'
+
+export interface AccessTokensOptions {
+  readonly clock: Clock
+  /** From 0 to 1. */
+  readonly random: () => number
+  readonly limits: HttpLimits
+  readonly proxy?: HttpProxy | undefined
+}
+
+export interface AccessToken {
+  readonly token: string
+  /** ms since the epoch. */
+  readonly expiresAt: number
+}
+
+/** Access tokens for a mail server, of which all connections share the newest. */
+export interface AccessTokens {
+  /** One that is good now; asks for it when there is none. */
+  get(): Promise<AccessToken | TokenFailure>
+  /** A newer one than `refused`, which a server did not take though it should be good. */
+  renew(refused: AccessToken): Promise<AccessToken | TokenFailure>
+  /** What must not be repeated, whoever says it: client secret, refresh and access tokens. */
+  readonly secrets: () => readonly string[]
+  /** Whether the endpoint has put another refresh token in the place of the one in the settings. */
+  readonly hasRotated: () => boolean
+  close(): Promise<void>
+}
+
+/** A new one is asked for once this share of its life is over, or a little less, so that replicas do not ask together. */
+const RENEW_AFTER = { least: 0.7, most: 0.85 }
+/** After an early renewal that failed, ms: the present one is still good. */
+const RENEW_AGAIN_MS = 30_000
+
+/** So many of the latest tokens are kept out of what servers say: a connection may stand for longer than its token. */
+const REMEMBERED = 20
+
+/** Asks an OAuth 2.0 token endpoint for access tokens: once for all who wait, and before the present one ends. */
+export function createAccessTokens(
+  endpoint: TokenEndpoint,
+  { clock, random, limits, proxy }: AccessTokensOptions,
+): AccessTokens {
+  const { origin, pathname, search } = new URL(endpoint.url)
+  const client = createHttpClient({ baseUrl: origin, connections: 1, limits, proxy })
+  const exchanges = createExchanges(limits, clock)
+  // A server that replaces it may refuse the one before from then on (RFC 6749, 6).
+  let refreshToken = endpoint.refreshToken
+  let current: AccessToken | undefined
+  let renewAt = 0
+  let renewal: Promise<AccessToken | TokenFailure> | undefined
+  const lasting = [endpoint.clientSecret, endpoint.refreshToken].filter(each => each !== undefined)
+  let secrets: readonly string[] = lasting
+
+  async function ask(): Promise<AccessToken | TokenFailure> {
+    const askedAt = clock.now()
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
+    const body = grantOf(endpoint, refreshToken)
+    const result = await exchanges.run(
+      exchange => client.request(exchange, { method: 'POST', path: `${pathname}${search}`, headers, body }),
+      new AbortController().signal,
+      Infinity,
+    )
+    if (!('value' in result)) return tokenUnanswered(result, endpoint.url)
+    const answer = readTokenAnswer(result.value, { endpoint, secrets, now: clock.now() })
+    if ('whose' in answer) return answer
+    refreshToken = answer.refreshToken ?? refreshToken
+    current = { token: answer.token, expiresAt: askedAt + answer.livesMs }
+    renewAt =
+      askedAt + answer.livesMs * (RENEW_AFTER.least + random() * (RENEW_AFTER.most - RENEW_AFTER.least))
+    const issued = [answer.token, answer.refreshToken].filter(each => each !== undefined)
+    secrets = [...lasting, ...[...secrets.slice(lasting.length), ...issued].slice(-REMEMBERED)]
+    return current
+  }
+
+  function renewOnce(): Promise<AccessToken | TokenFailure> {
+    renewal ??= ask().finally(() => {
+      renewal = undefined
+    })
+    return renewal
+  }
+
+  return {
+    async get() {
+      const now = clock.now()
+      if (current === undefined || now >= current.expiresAt) return renewOnce()
+      if (now >= renewAt) {
+        renewAt = now + RENEW_AGAIN_MS
+        // Nobody waits for it. A failure shows when the present one has ended; a bug is found then, too.
+        renewOnce().catch(() => undefined)
+      }
+      return current
+    },
+    async renew(refused) {
+      return current === undefined || current.token === refused.token ? renewOnce() : current
+    },
+    secrets: () => secrets,
+    hasRotated: () => refreshToken !== endpoint.refreshToken,
+    async close() {
+      exchanges.abort()
+      await client.close()
+    },
+  }
+}
+
+/** The form of the request: the client's secret stands in it, as Microsoft's and Google's documentation have it. */
+function grantOf({ clientId, clientSecret, scope }: TokenEndpoint, refreshToken: string | undefined): string {
+  const grant =
+    refreshToken === undefined
+      ? { grant_type: 'client_credentials' }
+      : { grant_type: 'refresh_token', refresh_token: refreshToken }
+  const form = { ...grant, client_id: clientId, client_secret: clientSecret, scope }
+  const given = Object.entries(form).filter((field): field is [string, string] => field[1] !== undefined)
+  return new URLSearchParams(given).toString()
+}

@@ -1,0 +1,321 @@
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import t from 'tap'
+import type { AccessToken } from '../../../src/providers/smtp/access-tokens.ts'
+import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
+import { createTestCertificate } from '../../rigs/certificate.ts'
+import { CLIENT, startTokenEndpoint, type TokenAct } from '../../rigs/token-endpoint.ts'
+import { openTokens, startOauth2, USER } from './oauth2.ts'
+import { createSmtpServer, mail, SHORT } from './rig.ts'
+
+const signal = new AbortController().signal
+
+t.test('the client asks for itself, and the token is the login', async t => {
+  const { endpoint, server, provider } = await startOauth2(t)
+  t.match(await provider.send(mail(), signal), { is: 'sent' })
+  t.match(await provider.send(mail(), signal), { is: 'sent' })
+  t.same(
+    endpoint.requests.map(({ path, form }) => [path, Object.fromEntries(form)]),
+    [
+      [
+        '/tenant/oauth2/v2.0/token',
+        {
+          grant_type: 'client_credentials',
+          client_id: CLIENT.id,
+          client_secret: CLIENT.secret,
+          scope: 'mail.send',
+        },
+      ],
+    ],
+  )
+  const line = `user=${USER}\x01auth=Bearer ${endpoint.issued[0]}\x01\x01`
+  t.equal(server.connections[0]?.commands[1], `AUTH XOAUTH2 ${Buffer.from(line).toString('base64')}`)
+  t.equal(server.connections[0]?.user(), USER)
+})
+
+t.test('all connections share one token, however many ask at once', async t => {
+  const { endpoint, server, provider } = await startOauth2(t, { connections: 10 })
+  endpoint.act = { is: 'wait', ms: 100 }
+  server.act = ({ step }) => (step === 'dot' ? { is: 'wait', ms: 50 } : undefined)
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => provider.send(mail(), signal)))
+  t.ok(outcomes.every(({ is }) => is === 'sent'))
+  t.equal(server.connections.length, 10)
+  t.equal(endpoint.requests.length, 1)
+})
+
+t.test('a token is renewed before it ends, and nobody waits for that', async t => {
+  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
+  let now = 1_000_000
+  const tokens = openTokens(endpoint, { now: () => now })
+  t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
+  const first = await tokens.get()
+  t.match(first, { token: endpoint.issued[0], expiresAt: 4_600_000 })
+  now += 3600 * 700
+  t.equal(await tokens.get(), first)
+  t.equal(endpoint.requests.length, 1, 'not yet')
+
+  endpoint.act = { is: 'answer', status: 503, body: 'out of order' }
+  now += 3600 * 160
+  t.equal(await tokens.get(), first, 'it is good still')
+  t.equal(await tokens.get(), first)
+  t.match(await tokens.renew(first as AccessToken), { code: 'http-503' }, 'the same renewal')
+  t.equal(endpoint.requests.length, 2)
+  endpoint.act = undefined
+  now += 31_000
+  t.equal(await tokens.get(), first)
+  await until(() => endpoint.issued.length === 2)
+  await until(async () => ((await tokens.get()) as { token: string }).token === endpoint.issued[1])
+  t.equal(endpoint.requests.length, 3, 'the failure was not repeated at once')
+
+  now += 3_600_000
+  const [one, other] = await Promise.all([tokens.get(), tokens.get()])
+  t.match(one, { token: endpoint.issued[2] })
+  t.equal(one, other, 'one that has ended is waited for, together')
+  t.equal(endpoint.requests.length, 4)
+})
+
+t.test('how long a token is good, as servers say it or do not', async t => {
+  for (const [expiresIn, expected] of [
+    ['600', 600],
+    [undefined, 3600],
+    [0, 0],
+    [-5, 0],
+    ['soon', 3600],
+    [1e99, 86_400],
+  ] as const) {
+    const endpoint = await startTokenEndpoint({ expiresIn })
+    const tokens = openTokens(endpoint, { now: () => 0 })
+    t.match(await tokens.get(), { expiresAt: expected * 1000 }, String(expiresIn))
+    await Promise.all([tokens.close(), endpoint.close()])
+  }
+})
+
+t.test('a refresh token that the server replaces is not used again', async t => {
+  const endpoint = await startTokenEndpoint({ expiresIn: 60, refreshToken: 'canary-first', rotates: true })
+  let now = 0
+  const tokens = openTokens(endpoint, { now: () => now })
+  t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
+  for (let n = 0; n < 3; n += 1) {
+    t.match(await tokens.get(), { token: endpoint.issued[n] })
+    now += 60_000
+  }
+  t.same(
+    endpoint.requests.map(({ form }) => [form.get('grant_type'), form.get('refresh_token')]),
+    ['canary-first', 'canary-rotated-x', 'canary-rotated-xx'].map(token => ['refresh_token', token]),
+  )
+  t.ok(tokens.hasRotated())
+})
+
+for (const challenges of [false, true])
+  t.test(
+    `a token that should be good and is refused ${challenges ? 'with a challenge' : 'at once'} is renewed once`,
+    async t => {
+      const { endpoint, server, provider, tokens, revoked, shown } = await startOauth2(t, { challenges })
+      await tokens.get()
+      revoked.add(endpoint.issued[0] ?? '')
+      t.match(await provider.send(mail(), signal), { is: 'sent' })
+      t.same(shown(), endpoint.issued)
+      t.equal(endpoint.issued.length, 2)
+      t.equal(server.connections.length, 1)
+      t.equal(server.mails.length, 1)
+    },
+  )
+
+t.test('when many are refused the same token, it is renewed once', async t => {
+  const { endpoint, server, provider, tokens, revoked } = await startOauth2(t, { connections: 8 })
+  await tokens.get()
+  revoked.add(endpoint.issued[0] ?? '')
+  endpoint.act = { is: 'wait', ms: 50 }
+  // Half of them hear of it when the others have a new one already.
+  server.act = ({ step, connection }) =>
+    step === 'AUTH' && connection > 4 ? { is: 'wait', ms: 300 } : undefined
+  const outcomes = await Promise.all(Array.from({ length: 8 }, () => provider.send(mail(), signal)))
+  t.ok(outcomes.every(({ is }) => is === 'sent'))
+  t.equal(endpoint.requests.length, 2)
+  t.equal(server.mails.length, 8)
+})
+
+t.test('a mailbox that takes no token: ours to mend, after one more token', async t => {
+  const { endpoint, server, provider, shown } = await startOauth2(t)
+  server.act = ({ step }) =>
+    step === 'AUTH' ? { is: 'say', reply: '535 5.7.3 Authentication unsuccessful' } : undefined
+  t.match(await provider.send(mail(), signal), {
+    is: 'retry',
+    whose: 'ours',
+    code: '535 5.7.3',
+    untouched: true,
+  })
+  t.equal(shown().length, 2)
+  t.equal(endpoint.requests.length, 2)
+  server.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '454 4.7.0 later' } : undefined)
+  t.match(await provider.send(mail(), signal), { is: 'retry', untouched: true })
+  t.equal(endpoint.requests.length, 2, 'what is no refusal of the token renews nothing')
+  server.act = undefined
+  t.match(await provider.send(mail(), signal), { is: 'sent' })
+})
+
+t.test('while there is no token the mail server is left in peace, and the message waits', async t => {
+  const { endpoint, server, provider } = await startOauth2(t)
+  const answer = (status: number, body: string, headers = {}): TokenAct => ({
+    is: 'answer',
+    status,
+    body,
+    headers,
+  })
+  const error = (name: string) => JSON.stringify({ error: name, error_description: 'It is so.' })
+  const later = { is: 'retry', whose: 'later', untouched: true } as const
+  const ours = { is: 'retry', whose: 'ours', untouched: true } as const
+  for (const [act, expected] of [
+    [{ is: 'drop' }, { ...later, code: 'UND_ERR_SOCKET', reply: /^no access token: / }],
+    [{ is: 'stall' }, { ...later, code: 'UND_ERR_HEADERS_TIMEOUT' }],
+    [answer(200, '<html>'), { ...later, code: 'http-200' }],
+    [answer(200, '{"access_token":"a\\u0001b"}'), { ...later, code: 'http-200' }],
+    [answer(200, '[]'), { ...later, code: 'http-200' }],
+    [answer(302, '', { location: 'https://evil.example/' }), { ...later, code: 'http-302' }],
+    [answer(404, 'not here'), { ...later, code: 'http-404' }],
+    [answer(429, 'slowly', { 'retry-after': '7' }), { ...later, code: 'http-429', retryAfterMs: 7000 }],
+    [answer(503, error('temporarily_unavailable')), { ...later, code: 'temporarily_unavailable' }],
+    [answer(400, error('invalid_grant')), { ...ours, code: 'invalid_grant', reply: /It is so\./ }],
+    [answer(401, error('invalid_client')), { ...ours, code: 'invalid_client' }],
+    [answer(400, error('nonsense\n')), { ...later, code: 'http-400' }],
+    [answer(200, `{"x":"${'x'.repeat(300_000)}"}`), { ...later, code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' }],
+  ] as const) {
+    endpoint.act = act
+    t.match(await provider.send(mail(), signal), expected, JSON.stringify(act).slice(0, 60))
+  }
+  t.equal(server.connections.length, 0)
+  endpoint.act = undefined
+  t.match(await provider.send(mail(), signal), { is: 'sent' })
+  await endpoint.close()
+  t.match(await provider.send(mail(), signal), { is: 'sent' }, 'a token that is there is enough')
+})
+
+t.test('nobody there: to be tried again', async t => {
+  const { endpoint, provider } = await startOauth2(t)
+  await endpoint.close()
+  t.match(await provider.send(mail(), signal), {
+    is: 'retry',
+    whose: 'later',
+    code: 'ECONNREFUSED',
+    untouched: true,
+  })
+})
+
+t.test('who waits for a token can be stopped', async t => {
+  const { endpoint, server, provider } = await startOauth2(t, { connections: 2 })
+  endpoint.act = { is: 'wait', ms: 300 }
+  const abort = new AbortController()
+  const [stopped, other] = [provider.send(mail(), abort.signal), provider.send(mail(), signal)]
+  await until(() => endpoint.requests.length === 1)
+  abort.abort()
+  t.match(await stopped, { is: 'retry', code: 'aborted', untouched: true })
+  t.match(await other, { is: 'sent' }, 'and the others get theirs')
+  t.equal(server.connections.length, 1)
+
+  const { provider: second, endpoint: slow } = await startOauth2(t)
+  slow.act = { is: 'stall' }
+  const sending = second.send(mail(), signal)
+  await until(() => slow.requests.length === 1)
+  await second.close()
+  t.match(await sending, { is: 'retry', code: 'closed', untouched: true })
+})
+
+t.test('a server that offers no XOAUTH2, or hides STARTTLS, gets no token', async t => {
+  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
+  t.teardown(() => endpoint.close())
+  const plain = createSmtpServer({ login: { user: USER, pass: 'x' } })
+  const hidden = createSmtpServer({ xoauth2: { takes: () => true } })
+  for (const [server, host, query, expected] of [
+    [plain, '127.0.0.1', '?ignoreTLS=true', { code: 'no-xoauth2', whose: 'ours' }],
+    [hidden, '0.0.0.0', '?requireTLS=false', { whose: 'ours', reply: /offers no TLS/ }],
+    [hidden, '127.0.0.1', '', { whose: 'ours', reply: /offers no TLS/ }],
+  ] as const) {
+    const { port } = await server.listen()
+    const provider = createSmtpProvider({
+      name: 'smtp',
+      url: `smtp://${encodeURIComponent(USER)}@${host}:${port}${query}`,
+      ehloName: 'courier.example.com',
+      bounceTo: USER,
+      limits: SHORT,
+      accessTokens: openTokens(endpoint),
+    })
+    t.match(await provider.send(mail(), signal), { is: 'retry', untouched: true, ...expected })
+    await Promise.all([provider.close(), server.close()])
+    const bytes = Buffer.concat(server.connections.flatMap(each => each.bytes)).toString('latin1')
+    t.notMatch(bytes, /AUTH|MAIL/)
+  }
+})
+
+t.test('what servers repeat of client and token is not said again', async t => {
+  const { endpoint, server, provider } = await startOauth2(t, {
+    refreshToken: 'canary-refresh-token',
+    rotates: true,
+  })
+  const said: unknown[] = []
+  const echo = () => `${CLIENT.secret} canary-refresh-token ${endpoint.issued.join(' ')} canary-rotated-x`
+  server.act = ({ step, line }) =>
+    step === 'AUTH' ? { is: 'say', reply: `535 5.7.8 ${echo()} ${line.slice(0, 300)}` } : undefined
+  said.push(await provider.send(mail(), signal), await provider.verify())
+  server.act = ({ step }) => (step === 'dot' ? { is: 'say', reply: `250 2.0.0 ${echo()}` } : undefined)
+  said.push(await provider.send(mail(), signal))
+  const refusing = await startTokenEndpoint()
+  t.teardown(() => refusing.close())
+  refusing.act = {
+    is: 'answer',
+    status: 400,
+    body: JSON.stringify({ error: 'invalid_grant', error_description: `no ${CLIENT.secret}` }),
+  }
+  const tokens = openTokens(refusing)
+  said.push(await tokens.get())
+  await tokens.close()
+  t.equal(said.length, 4)
+  t.match(said[2], { is: 'sent' })
+  t.notMatch(JSON.stringify(said), /canary|dXNlcj/)
+})
+
+t.test('another implementation of XOAUTH2 takes it over STARTTLS', async t => {
+  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
+  const certificate = await createTestCertificate()
+  const tokens = openTokens(endpoint)
+  await tokens.get()
+  const users: unknown[] = []
+  const server = new SMTPServer({
+    ...certificate,
+    authMethods: ['XOAUTH2'],
+    logger: false,
+    onAuth({ username, accessToken }, _session, done) {
+      // The first one is revoked: smtp-server says so by a challenge.
+      if (username !== USER || accessToken !== endpoint.issued[1])
+        return done(null, { data: { status: '401', schemes: 'bearer', scope: 'mail' } })
+      done(null, { user: username })
+    },
+    onData(stream, { user, secure }, done) {
+      users.push({ user, secure })
+      stream.resume().once('end', () => done(null, 'OK'))
+    },
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.server.address() as AddressInfo
+  const provider = createSmtpProvider({
+    name: 'smtp',
+    url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}`,
+    ehloName: 'courier.example.com',
+    bounceTo: USER,
+    accessTokens: tokens,
+    tls: { ca: certificate.cert },
+  })
+  t.teardown(() =>
+    Promise.all([provider.close(), new Promise<void>(resolve => server.close(resolve)), endpoint.close()]),
+  )
+  t.match(await provider.send(mail(), signal), { is: 'sent' })
+  t.same(users, [{ user: USER, secure: true }])
+  t.equal(endpoint.requests.length, 2)
+})
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let left = 1000; left > 0; left--) {
+    if (await condition()) return
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  throw new Error('it never came to be')
+}

@@ -1,0 +1,64 @@
+import type { Test } from 'tap'
+import { type AccessTokens, createAccessTokens } from '../../../src/providers/smtp/access-tokens.ts'
+import { tokenLimits } from '../../../src/providers/smtp/limits.ts'
+import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
+import { tokenLoginOf } from '../../rigs/smtp-server.ts'
+import {
+  CLIENT,
+  startTokenEndpoint,
+  type TokenEndpointOptions,
+  type TokenEndpointRig,
+} from '../../rigs/token-endpoint.ts'
+import { createSmtpServer, SHORT } from './rig.ts'
+
+export const USER = 'courier@example.com'
+
+/** Access tokens of an endpoint of a test. */
+export function openTokens(
+  { url, options }: TokenEndpointRig,
+  { secret = CLIENT.secret, now = Date.now }: { secret?: string; now?: () => number } = {},
+): AccessTokens {
+  const { refreshToken } = options
+  const endpoint = { url, clientId: CLIENT.id, clientSecret: secret, refreshToken, scope: 'mail.send' }
+  return createAccessTokens(endpoint, { clock: { now }, random: () => 0.5, limits: tokenLimits(SHORT) })
+}
+
+/** A mail server that takes the tokens of `taken`, or those of the endpoint, and a provider in front of it. */
+export async function startOauth2(
+  t: Test,
+  {
+    challenges = false,
+    connections = 1,
+    query = '?ignoreTLS=true',
+    ...options
+  }: TokenEndpointOptions & {
+    readonly challenges?: boolean
+    readonly connections?: number
+    readonly query?: string
+  } = {},
+) {
+  const endpoint = await startTokenEndpoint({ expiresIn: 3600, ...options })
+  const revoked = new Set<string>()
+  const takes = (user: string, token: string) =>
+    user === USER && endpoint.issued.includes(token) && !revoked.has(token)
+  const server = createSmtpServer({ xoauth2: { takes, challenges } })
+  const { port } = await server.listen()
+  const tokens = openTokens(endpoint)
+  const provider = createSmtpProvider({
+    name: 'smtp',
+    url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}${query}`,
+    connections,
+    ehloName: 'courier.example.com',
+    bounceTo: USER,
+    limits: SHORT,
+    accessTokens: tokens,
+  })
+  t.teardown(() => Promise.all([provider.close(), server.close(), endpoint.close()]))
+  /** The tokens that were shown to the server, each as often as it was. */
+  const shown = () =>
+    server.connections
+      .flatMap(({ commands }) => commands)
+      .flatMap(line => /^AUTH XOAUTH2 (.*)$/.exec(line)?.[1] ?? [])
+      .map(initial => tokenLoginOf(initial).token)
+  return { endpoint, server, provider, tokens, revoked, shown, port }
+}
