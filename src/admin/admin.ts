@@ -48,6 +48,7 @@ export interface AdminOptions {
 /** The private listener with all that is on it: health, metrics, console. */
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
   const { config, outbox, delivery, health, metrics, renderer, draining } = options
+  const storeLoss = () => outbox.loss?.() ?? null
   const app = createAdminListener(
     {
       ready: createReadiness({
@@ -56,6 +57,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
         health,
         channelStatus: () => delivery.status(),
         renewalRefused: () => options.renewalRefused() !== null,
+        storeLoss,
         monotonic: () => performance.now(),
       }),
     },
@@ -90,6 +92,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     gallery: samples,
     certificate: options.certificate,
     renewalRefused: options.renewalRefused,
+    storeLoss,
     templateProblems: () => renderer.problems().map(problemLine),
     renderedInFull: renderer.renderedInFull,
     locales: () => renderer.locales,

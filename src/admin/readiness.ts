@@ -1,14 +1,19 @@
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
+import type { StoreLoss } from '../outbox/outbox.ts'
 import type { ServiceHealth } from './service-health.ts'
 
 /** Whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
   /**
    * `degraded`: channels whose messages are accepted, but wait for a provider that is down; `certificate` when a renewed
-   * one is refused.
+   * one is refused. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
    */
-  | { readonly ready: true; readonly degraded: readonly (Channel | 'certificate')[] }
+  | {
+      readonly ready: true
+      readonly degraded: readonly (Channel | 'certificate')[]
+      readonly lost?: Pick<StoreLoss, 'messages' | 'unsent'>
+    }
   | { readonly ready: false; readonly reason: string }
 
 export interface ReadinessSources {
@@ -18,6 +23,7 @@ export interface ReadinessSources {
   readonly health: Pick<ServiceHealth, 'providers'>
   readonly channelStatus: () => readonly ChannelStatus[]
   readonly renewalRefused: () => boolean
+  readonly storeLoss: () => StoreLoss | null
   /** ms, never set. */
   readonly monotonic: () => number
 }
@@ -77,7 +83,12 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
       }
     }
     if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }
-    return { ready: true, degraded: degraded(sources) }
+    const loss = sources.storeLoss()
+    return {
+      ready: true,
+      degraded: degraded(sources),
+      ...(loss === null ? {} : { lost: { messages: loss.messages, unsent: loss.unsent } }),
+    }
   }
 
   return () => {

@@ -1,5 +1,5 @@
 import type { Channel, NewMessage } from '../messages/message.ts'
-import type { FinalAnswer, State } from '../outbox/outbox.ts'
+import type { FinalAnswer, State, StoreLoss } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 
 /** What a callback was answered. */
@@ -140,6 +140,8 @@ type SystemEvent =
       readonly doing: 'accept' | 'claim' | 'begin' | 'settle'
       readonly error: Error
     }
+  /** At the start: the store lacks what it had stored. */
+  | ({ readonly type: 'store-loss' } & StoreLoss)
   /** A commit of the store: how long it took, and how many calls shared it. */
   | { readonly type: 'store-commit'; readonly ms: number; readonly calls: number }
   /** A bug. */

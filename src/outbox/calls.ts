@@ -8,6 +8,7 @@ import type {
   Outbox,
   Settled,
   Settlement,
+  StoreLoss,
   Summary,
 } from './outbox.ts'
 
@@ -63,7 +64,7 @@ export type MessageToWorker = readonly StoreCall[] | 'close' | { readonly backUp
 
 /** From the store's thread to the service's. */
 export type MessageFromWorker =
-  | { readonly is: 'open' }
+  | { readonly is: 'open'; readonly loss: StoreLoss | null }
   | { readonly is: 'unusable'; readonly message: string; readonly cause?: unknown }
   /**
    * The replies to calls that shared a transaction, and how long it took with its commit, ms. `batches`: how many

@@ -235,6 +235,11 @@ export interface Outbox {
   /** What people do to a message that waits. */
   readonly actions: OperatorActions
   /**
+   * What the store lost, as it noticed at its start, within the last day; null: nothing that it knows of. `messages` is 0
+   * when only ends of messages are gone. Absent in a store that refuses its start then.
+   */
+  loss?(): StoreLoss | null
+  /**
    * Copies the store into a file, which is overwritten, while it works on. Absent in a store that has tools of its own
    * for that.
    * @throws StoreUnavailable: the file is of no use.
@@ -316,6 +321,17 @@ export interface Summary {
 
 /** Octets that a probe writes, as many as a callback of some recipients: a disk with room for less is as good as full. */
 export const PROBE_BYTES = 64 * 1024
+
+/** Messages that were stored and are not on record any more, though the store can be used. */
+export interface StoreLoss {
+  readonly messages: number
+  /** How many of them may not have been sent, at most. */
+  readonly unsent: number
+  /** They were stored after the one and until the other, ms since the epoch; null: not known. */
+  readonly from: number | null
+  readonly until: number
+  readonly noticedAt: number
+}
 
 export interface AdminQueries {
   readSummary(since: number, stepMs: number): Promise<Summary>

@@ -136,6 +136,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     ...certificateSources(options),
     now: clock.now,
     channelStatus: () => delivery.status(),
+    storeLoss: () => outbox.loss?.() ?? null,
     backlog: () => outbox.queries.readSummary(clock.now(), 60_000).catch(() => null),
   }
   const metrics = createMetrics(sources, config.DDQ_HOST !== undefined)
@@ -161,6 +162,8 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     emit({ type: 'store-commit', ...commit }),
   )
   resources.push(outbox)
+  const loss = outbox.loss?.() ?? null
+  if (loss !== null) emit({ type: 'store-loss', ...loss })
 
   const channels = createChannels({
     providers,

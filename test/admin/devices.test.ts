@@ -27,6 +27,7 @@ const sources: CauseSources = {
   channels: [],
   certificate: null,
   renewalRefused: null,
+  storeLoss: null,
   templateProblems: [],
   deviceAlerts: null,
   draining: false,

@@ -111,6 +111,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   'alert-unrenderable': [{ type: 'alert-unrenderable', channel: 'email', kind: 'device-offline', error }],
   'alert-store-failed': [{ type: 'alert-store-failed', doing: 'accept', error }],
   'store-failed': [{ type: 'store-failed', doing: 'settle', error }],
+  'store-loss': [{ type: 'store-loss', messages: 12, unsent: 3, from: 0, until: 1000, noticedAt: 61_000 }],
   'store-commit': [{ type: 'store-commit', ms: 4, calls: 3 }],
   fault: [{ type: 'fault', error }],
   'admin-refused': [{ type: 'admin-refused', reason: 'wrong-token' }],
@@ -161,5 +162,6 @@ export const sources: MetricsSources = {
   build: { version: '1.2.3', commit: '0123abc' },
   certificateDays: () => 12.5,
   renewalRefused: () => true,
+  storeLoss: () => ({ messages: 12, unsent: 3, from: 0, until: 1000, noticedAt: 61_000 }),
   now: () => 61_000,
 }

@@ -9,6 +9,7 @@ const well: ReadinessSources = {
   health: { providers: () => [] },
   channelStatus: () => [],
   renewalRefused: () => false,
+  storeLoss: () => null,
   monotonic: () => 0,
 }
 

@@ -62,6 +62,13 @@ const PLAYS: readonly Play[] = [
     silent: [4],
   },
   {
+    alert: 'StoreLoss',
+    is: 'a start that finds messages missing',
+    series: { store_lost_messages: '0x5 12x9 0x9' },
+    fires: [6, 14],
+    silent: [5, 16],
+  },
+  {
     alert: 'ProviderDown',
     is: 'the first attempt ever fails',
     series: { 'provider_up{provider="smtp"}': '_x5 0x9' },

@@ -50,7 +50,7 @@ export async function openBurst(t: Test, settings: Settings): Promise<Burst> {
   }
 }
 
-export function rowsOf(sinks: Sinks) {
+export function rowsOf(sinks: Pick<Sinks, 'directory'>) {
   return readRows(join(sinks.directory, 'outbox.db'))
 }
 

@@ -220,6 +220,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       health: { providers: () => [] },
       channelStatus: () => [],
       renewalRefused: () => false,
+      storeLoss: () => null,
       monotonic: () => performance.now(),
     })
     const isReady = async () => (await ready()).ready

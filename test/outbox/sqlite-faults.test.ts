@@ -8,14 +8,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
+import { type Outbox, PROBE_BYTES, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { pause } from '../faults/stage.ts'
 import { until } from '../rigs/service.ts'
-import { lease, sample, testClock } from './samples.ts'
+import { lease, record, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
 const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url))
@@ -240,11 +240,14 @@ t.test('a full disk: 503 while it lasts, nothing half stored, and it recovers', 
   }
   t.equal(failed.length, 10, 'it is full')
   t.equal(await outbox.queries.probeCommit(), false)
+  // As large as the probe: what a commit that failed had written of the log already is room for a small one.
+  const reply = 'x'.repeat(PROBE_BYTES)
   const settle = () =>
     outbox.settle(before.message.id, before.lease ?? lease(clock), {
       to: 'final',
       state: 'sent',
       answer: null,
+      records: [record(clock, 'sent', reply)],
     })
   await t.rejects(settle(), StoreUnavailable)
   for (const id of failed) t.equal(await outbox.queries.findMessage(id), null)
@@ -322,7 +325,7 @@ async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
     import { createReadiness } from '${from('../../src/admin/readiness.ts')}'
     const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock: { now: Date.now }, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
     const ready = createReadiness({ draining: () => false, probe: () => outbox.queries.probeCommit(), health: { providers: () => [] },
-      channelStatus: () => [], renewalRefused: () => false, monotonic: () => performance.now() })
+      channelStatus: () => [], renewalRefused: () => false, storeLoss: () => null, monotonic: () => performance.now() })
     let failures = 0
     for (let n = 0; n < 100 && failures < 3; n += 1) {
       const at = await ready()

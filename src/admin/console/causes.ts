@@ -1,6 +1,6 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { Summary } from '../../outbox/outbox.ts'
+import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
 import { type DeviceAlertsStatus, deviceCauses } from './devices.ts'
 import { clockTime, describeReply, span } from './layout.ts'
@@ -23,6 +23,8 @@ export interface CauseSources {
   readonly certificate: { readonly expiresAt: number; readonly flaws: readonly string[] } | null
   /** Why the certificate's files are not what is served. */
   readonly renewalRefused: { readonly since: number; readonly reason: string } | null
+  /** What the store was found to lack at a start within the last day. */
+  readonly storeLoss: StoreLoss | null
   readonly templateProblems: readonly string[]
   /** How the data subscription does; null when there are no device alerts. */
   readonly deviceAlerts: DeviceAlertsStatus | null
@@ -41,6 +43,7 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
       ? [warn('ending', 'This process is ending: it finishes what is in flight and takes nothing new soon.')]
       : []),
     ...storeCauses(sources),
+    ...(sources.storeLoss === null ? [] : [fail('store loss', lossLine(sources.storeLoss))]),
     ...health
       .providers()
       .filter(({ up }) => !up)
@@ -84,6 +87,16 @@ function storeCauses({ now, summary, health }: CauseSources): readonly Cause[] {
       `The store could not ${doing} at ${clockTime(at)}: ${message}. Callbacks are answered 503 meanwhile.`,
     ),
   ]
+}
+
+function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): string {
+  const span =
+    from === null ? `until ${clockTime(until)}` : `between ${clockTime(from)} and ${clockTime(until)}`
+  const what =
+    messages === 0
+      ? `Ends of messages that were written ${span} are gone: what had been sent may be sent again.`
+      : `${messages} messages that were stored ${span} are gone; at most ${unsent} of them had not been sent.`
+  return `${what} The store’s WAL was damaged or deleted, or an older file was put in its place; the start at ${clockTime(noticedAt)} found it out. docs/operations.md says what to do (CallbackCourierStoreLoss). This line stays for a day.`
 }
 
 function channelCauses(channel: Channel, { now, summary, health }: CauseSources): readonly Cause[] {

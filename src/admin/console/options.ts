@@ -2,7 +2,7 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Emit } from '../../events/events.ts'
 import type { CallbackKind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { AdminQueries, OperatorActions } from '../../outbox/outbox.ts'
+import type { AdminQueries, OperatorActions, StoreLoss } from '../../outbox/outbox.ts'
 import type { ServiceHealth } from '../service-health.ts'
 import type { DeviceAlertsStatus } from './devices.ts'
 
@@ -38,6 +38,8 @@ export interface ConsoleOptions {
   } | null
   /** Why the certificate's files are not what is served. */
   readonly renewalRefused: () => { readonly since: number; readonly reason: string } | null
+  /** What the store was found to lack at a start within the last day; null: nothing. */
+  readonly storeLoss: () => StoreLoss | null
   readonly templateProblems: () => readonly string[]
   /** Templates that take longer for each mail, and what for. */
   readonly renderedInFull: () => readonly {

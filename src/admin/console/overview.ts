@@ -51,6 +51,7 @@ async function readSources(options: ConsoleOptions, period: Period): Promise<Ove
     channelStatus: options.channelStatus(),
     certificate: options.certificate(),
     renewalRefused: options.renewalRefused(),
+    storeLoss: options.storeLoss(),
     templateProblems: options.templateProblems(),
     deviceAlerts: options.deviceAlerts(),
     draining: options.draining(),

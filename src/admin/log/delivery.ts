@@ -35,6 +35,13 @@ export function logDelivery(log: Logger, { rarely, often }: LogThrottles): Event
         log.error({ event: 'store', doing, err: describeFault(error), times }, 'the store cannot take it now')
       })
     },
+    'store-loss'({ messages, unsent, from, until }) {
+      const [after, last] = [from, until].map(at => (at === null ? null : new Date(at).toISOString()))
+      log.error(
+        { event: 'store-loss', messages, unsent, after, until: last },
+        'the store lacks messages, or ends of messages, that it had stored: its WAL was damaged or deleted, or an older file was put in its place',
+      )
+    },
     fault({ error }) {
       const err = describeFault(error)
       often(`fault/${err.type}`, times => log.error({ event: 'fault', err, times }, 'an unexpected fault'))

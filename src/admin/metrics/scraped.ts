@@ -1,6 +1,6 @@
 import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import type { ChannelStatus } from '../../delivery/port.ts'
-import type { Summary } from '../../outbox/outbox.ts'
+import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { Build } from '../../runtime/build.ts'
 
 /** The figures that are read when somebody scrapes. */
@@ -13,6 +13,8 @@ export interface MetricsSources {
   certificateDays(): number | null
   /** Whether a renewed certificate is refused; null without one. */
   renewalRefused(): boolean | null
+  /** What the store was found to lack at a start; null: nothing. */
+  storeLoss(): StoreLoss | null
   /** ms since the epoch. */
   now(): number
 }
@@ -67,6 +69,12 @@ export const SCRAPED: readonly ScrapedRow[] = [
     help: 'Whether the store answered this scrape.',
     labels: [],
     read: ({ store }) => [[{}, store === null ? 0 : 1]],
+  },
+  {
+    name: 'store_lost_messages',
+    help: 'Messages that the store was found to lack at a start within the last day.',
+    labels: [],
+    read: ({ storeLoss }) => [[{}, storeLoss()?.messages ?? 0]],
   },
   {
     name: 'breaker_open',

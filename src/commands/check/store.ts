@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
-import { type CheckResult, fail, ok } from '../../runtime/check-result.ts'
+import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
 
 /** The state of a running service, as its private listener answers. */
 export type ServiceStatus =
@@ -39,7 +39,15 @@ async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
   try {
     const outbox = await open()
     try {
-      if (await outbox.queries.probeCommit()) return ok('store', 'opens and commits')
+      const commits = await outbox.queries.probeCommit()
+      const loss = outbox.loss?.() ?? null
+      if (commits && loss !== null)
+        return warn(
+          'store',
+          `opens and commits, but lacks ${loss.messages} messages that it had stored`,
+          'see docs/operations.md, CallbackCourierStoreLoss',
+        )
+      if (commits) return ok('store', 'opens and commits')
       return fail('store', 'opens, but cannot commit', 'look for a full disk or a read-only mount')
     } finally {
       await outbox.close()

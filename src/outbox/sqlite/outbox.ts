@@ -12,10 +12,18 @@ import type {
   StoreReply,
 } from '../calls.ts'
 import type { StoreKeys } from '../encryption.ts'
-import { BacklogFull, type Outbox, type Settlement, StoreUnavailable, StoreUnusable } from '../outbox.ts'
+import {
+  BacklogFull,
+  type Outbox,
+  type Settlement,
+  type StoreLoss,
+  StoreUnavailable,
+  StoreUnusable,
+} from '../outbox.ts'
 import { acceptEach, settleWithoutRefused, ValuesRefused, writeReceiptIfTaken } from '../refused-values.ts'
 import { syncDirectory } from '../store-secret.ts'
 import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
+import { LOSS_SHOWN_MS } from './watermark.ts'
 import type { StoreSettings } from './worker.ts'
 
 export interface SqliteOutboxOptions {
@@ -59,7 +67,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     workerData: settings,
     execArgv: [],
   })
-  await awaitOpen(worker)
+  const loss = await awaitOpen(worker)
   const journal = openJournal(path)
   const log = options.log ?? (() => {})
   const calls = createCalls(worker, log, options.committed)
@@ -95,6 +103,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       retryMessage: id => call('retryMessage', { now: clock.now(), id }),
       cancelMessage: id => call('cancelMessage', { now: clock.now(), id }),
     },
+    loss: () => (loss !== null && clock.now() - loss.noticedAt < LOSS_SHOWN_MS ? loss : null),
     backUp: file => calls.backUp(file),
     async close() {
       clearInterval(timer)
@@ -129,7 +138,8 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-function awaitOpen(worker: Worker): Promise<void> {
+/** @returns what the store lost. */
+function awaitOpen(worker: Worker): Promise<StoreLoss | null> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new StoreUnusable("the store's thread did not start", { cause: error }))
@@ -138,7 +148,7 @@ function awaitOpen(worker: Worker): Promise<void> {
       if (message.is !== 'open') return
       worker.off('message', onMessage)
       worker.off('error', fail)
-      resolve()
+      resolve(message.loss)
     }
     worker.on('message', onMessage)
     worker.once('error', fail)

@@ -3,24 +3,26 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
 import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
-import { PROBE_BYTES, StoreUnusable } from '../outbox.ts'
+import { PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { createClaim } from './claim.ts'
 import { correctClock } from './clock-correction.ts'
-import { createCounts } from './counts.ts'
+import { type Counts, createCounts } from './counts.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMemos } from './memos.ts'
 import { createMessageWriter } from './message-writer.ts'
 import { readMeta, writeMeta } from './open.ts'
+import { createProgressCount, noteLoss, type ProgressCount } from './progress.ts'
 import { createAdminQueries } from './queries.ts'
 import { createQuotas } from './quotas.ts'
 import { createWriteReceipt } from './receipts.ts'
 import { createSettle } from './settle.ts'
 import { createReadSummary } from './summary.ts'
+import { watermarkPath } from './watermark.ts'
 
 export interface StoreDeps {
   readonly path: string
@@ -43,6 +45,10 @@ export interface Store {
   readonly maintenance: Maintenance
   /** @throws when the store's files are not where they were: what is stored now is gone with the process. */
   checkFiles(): void
+  /** What was lost, as far as its watermark says, and not longer than a day ago. */
+  readonly loss: StoreLoss | null
+  /** Lets go of what stands beside the database. */
+  close(): void
 }
 
 type Handlers = { readonly [N in CallName]: (call: CallArguments<N>) => CallResult<N> }
@@ -57,20 +63,26 @@ const READS: ReadonlySet<CallName> = new Set<CallName>([
 
 /**
  * @param db from openStore.
- * @throws StoreUnusable when messages wait that were encrypted with another secret.
+ * @throws StoreUnusable when messages wait that were encrypted with another secret, or its watermark cannot be written.
  */
 export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const counts = createCounts(db)
   const unreported = createUnreportedEnds()
   const maintenance = createMaintenance(db, deps.retentionMs)
   checkSecret(db, deps, counts.backlog())
-  // Nobody but us can hold the file, so whoever was sending is dead: their leases are over.
-  inTransaction(db, () => endLeases(db, readAttemptJournal(journalPath(deps.path))))
+  const loss = inTransaction(db, () => {
+    const noted = noteLoss(db, deps.path, deps.now)
+    // Nobody but us can hold the file, so whoever was sending is dead: their leases are over. An attempt of which the journal
+    // says nothing may have ended in what was lost.
+    endLeases(db, noted.isNew ? null : readAttemptJournal(journalPath(deps.path)))
+    return noted.loss
+  })
   inTransaction(db, () => correctClock(db, counts, deps.now))
   counts.commit()
 
   const checkFiles = createFileCheck(deps.path)
-  const handlers = createHandlers(db, deps, counts, unreported, checkFiles)
+  const progress = openProgress(db, deps.path, counts)
+  const handlers = createHandlers(db, deps, counts, unreported, checkFiles, progress)
   let { now } = deps
   function handle<N extends CallName>(name: N, call: CallArguments<N>): CallResult<N> {
     if ('now' in call) now = call.now
@@ -81,13 +93,18 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
       db,
       run: ([, name, call]) => handle(name, call),
       reads: ([, name]) => READS.has(name),
-      beforeCommit: () => counts.write(),
+      beforeCommit() {
+        counts.write()
+        progress.write(now)
+      },
       afterCommit() {
         counts.commit()
+        progress.commit()
         unreported.commit()
       },
       afterRollback() {
         counts.rollBack()
+        progress.rollBack()
         unreported.rollBack()
       },
       damaged: deps.damaged,
@@ -98,6 +115,19 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
     },
     maintenance,
     checkFiles,
+    loss,
+    close: () => progress.close(),
+  }
+}
+
+function openProgress(db: DatabaseSync, path: string, { live }: Counts): ProgressCount {
+  try {
+    return createProgressCount(db, path, () => live('email') + live('sms'))
+  } catch (error) {
+    throw new StoreUnusable(
+      `${watermarkPath(path)} cannot be written: make it and its directory writable for the service's user`,
+      { cause: error },
+    )
   }
 }
 
@@ -132,16 +162,22 @@ function endLeases(db: DatabaseSync, begun: ReadonlyMap<string, string> | null):
 function createHandlers(
   db: DatabaseSync,
   deps: StoreDeps,
-  counts: ReturnType<typeof createCounts>,
+  counts: Counts,
   unreported: ReturnType<typeof createUnreportedEnds>,
   checkFiles: () => void,
+  progress: ProgressCount,
 ): Handlers {
   const quotas = createQuotas(db)
   const memos = createMemos(db)
   const writer = createMessageWriter({ db, payloadKeys: deps.payloadKeys, quotas, counts })
   const shared = { ...deps, db, counts, unreported, quotas, writer, memos }
+  const accept = createAccept(shared)
   return {
-    accept: createAccept(shared),
+    accept(call) {
+      const accepted = accept(call)
+      progress.addStored(accepted.filter(({ is }) => is === 'stored').length)
+      return accepted
+    },
     claim: createClaim(shared),
     settle: createSettle(db, writer),
     writeReceipt: createWriteReceipt(db, writer, unreported),
@@ -165,11 +201,12 @@ function createHandlers(
   }
 }
 
-function inTransaction(db: DatabaseSync, work: () => void): void {
+function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE')
   try {
-    work()
+    const result = work()
     db.exec('COMMIT')
+    return result
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error

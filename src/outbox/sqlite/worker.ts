@@ -77,6 +77,7 @@ function serve(settings: StoreSettings): void {
   const end = () => {
     clearInterval(timer)
     emptyWal()
+    store.close()
     closeQuietly(db)
     send({ is: 'closed' })
     port.close()
@@ -87,7 +88,7 @@ function serve(settings: StoreSettings): void {
     runInBackground('look for its files', store.checkFiles)
   }, settings.emptyWalEveryMs)
   emptyWal()
-  send({ is: 'open' })
+  send({ is: 'open', loss: store.loss })
 
   port.on('message', (first: MessageToWorker) => {
     const { calls, batches, backUpTo, close } = gatherCalls(

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import type { StoreLoss } from '../outbox.ts'
+import { readMeta, writeMeta } from './open.ts'
+import {
+  findLoss,
+  LOSS_SHOWN_MS,
+  type Mark,
+  openWatermark,
+  type Progress,
+  readWatermark,
+  watermarkPath,
+} from './watermark.ts'
+
+/**
+ * Counts commits and stored messages, in the database and after each commit in its watermark. Counting goes with the
+ * transaction: `write` before its commit, then `commit` or `rollBack`.
+ */
+export interface ProgressCount {
+  /** So many messages are stored with the open transaction. */
+  addStored(count: number): void
+  /** @param now ms since the epoch. */
+  write(now: number): void
+  commit(): void
+  rollBack(): void
+  /** Lets go of the watermark. */
+  close(): void
+}
+
+/**
+ * Compares the database with its watermark, and keeps on record what it lacks, in the open transaction.
+ * @param path of the database.
+ * @param now ms since the epoch.
+ * @returns what was lost, now or within the last day; and whether it was noticed now.
+ */
+export function noteLoss(
+  db: DatabaseSync,
+  path: string,
+  now: number,
+): { readonly loss: StoreLoss | null; readonly isNew: boolean } {
+  const here = { ...readProgress(db), store: storeName(db) }
+  const mark = readWatermark(watermarkPath(path))
+  const earlier = readLoss(db, now)
+  const found = findLoss(mark, here, now)
+  if (found === null) return { loss: earlier, isNew: false }
+  const loss = earlier === null ? found : addLosses(earlier, found)
+  writeMeta(db, 'loss', JSON.stringify(loss))
+  // In the same transaction, so that it is found once.
+  const { commits, stored } = mark?.store === here.store ? mark : here
+  writeMeta(db, 'progress', JSON.stringify({ commits: commits + 1, stored, at: now } satisfies Progress))
+  return { loss, isNew: true }
+}
+
+/** @param live counts the messages that wait or are being sent, when a transaction is committed. */
+export function createProgressCount(db: DatabaseSync, path: string, live: () => number): ProgressCount {
+  const store = storeName(db)
+  const update = db.prepare(
+    "INSERT INTO meta VALUES ('progress', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+  )
+  let committed = readProgress(db)
+  let pending = committed
+  let added = 0
+  const watermark = openWatermark(watermarkPath(path))
+  const mark = (): Mark => ({ store, ...committed, live: live() })
+  watermark.write(mark())
+  return {
+    addStored(count) {
+      added += count
+    },
+    write(at) {
+      pending = { commits: committed.commits + 1, stored: committed.stored + added, at }
+      update.run(JSON.stringify(pending))
+    },
+    commit() {
+      committed = pending
+      added = 0
+      watermark.write(mark())
+    },
+    rollBack() {
+      added = 0
+    },
+    close: () => watermark.close(),
+  }
+}
+
+/** The store's random name, given when it is asked for first. */
+function storeName(db: DatabaseSync): string {
+  const known = readMeta(db, 'store')
+  if (typeof known === 'string') return known
+  const name = randomBytes(16).toString('hex')
+  writeMeta(db, 'store', name)
+  return name
+}
+
+function readProgress(db: DatabaseSync): Progress {
+  const known = readMeta(db, 'progress')
+  return typeof known === 'string' ? (JSON.parse(known) as Progress) : { commits: 0, stored: 0, at: 0 }
+}
+
+function readLoss(db: DatabaseSync, now: number): StoreLoss | null {
+  const known = readMeta(db, 'loss')
+  if (typeof known !== 'string') return null
+  const loss = JSON.parse(known) as StoreLoss
+  return now - loss.noticedAt < LOSS_SHOWN_MS ? loss : null
+}
+
+function addLosses(earlier: StoreLoss, later: StoreLoss): StoreLoss {
+  return {
+    ...later,
+    messages: earlier.messages + later.messages,
+    unsent: earlier.unsent + later.unsent,
+    from: earlier.from,
+  }
+}

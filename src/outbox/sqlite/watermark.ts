@@ -1,0 +1,116 @@
+import { closeSync, constants, fdatasync, openSync, readFileSync, writeSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import type { StoreLoss } from '../outbox.ts'
+
+/**
+ * How far the store had come, in a small file beside the database: SQLite drops what it cannot read at the end of its WAL,
+ * and a WAL that is gone, without a word. What the watermark knows of and the opened database does not is lost.
+ *
+ * It is written after each commit and before anything of it is answered, and not synced then: it survives the death of the
+ * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
+ */
+export interface Watermark {
+  /** Never throws: a watermark that cannot be written stays behind. */
+  write(mark: Mark): void
+  close(): void
+}
+
+/** How far a store has come, as the database itself holds it. */
+export interface Progress {
+  /** Commits since the store was made. */
+  readonly commits: number
+  /** Messages stored since then. */
+  readonly stored: number
+  /** When the latest of these commits was, ms since the epoch. */
+  readonly at: number
+}
+
+/** How far which store had come. */
+export interface Mark extends Progress {
+  /** The store's random name: another database in its place has not lost anything. */
+  readonly store: string
+  /** Messages that waited or were being sent. */
+  readonly live: number
+}
+
+/** How long a loss is shown, ms: those who are away for the night see it, too. */
+export const LOSS_SHOWN_MS = 24 * 3600 * 1000
+/** Between two syncs, ms. */
+const SYNC_EVERY_MS = 1000
+/** Of the file, which is written whole: less than a sector. */
+const BYTES = 192
+const FORMAT = /^watermark 1 (\w+) (\d+) (\d+) (\d+) (\d+) (\w+)\s*$/
+
+/** The file of a database's watermark. */
+export function watermarkPath(databasePath: string): string {
+  return `${databasePath}-watermark`
+}
+
+/** @returns null: there is none, or it was not written whole. */
+export function readWatermark(path: string): Mark | null {
+  let text: string
+  try {
+    text = readFileSync(path, 'latin1')
+  } catch {
+    return null
+  }
+  const [, store = '', commits, stored, live, at, sum] = FORMAT.exec(text) ?? []
+  const mark = { store, commits: Number(commits), stored: Number(stored), live: Number(live), at: Number(at) }
+  return sum === undefined || bytesOf(mark).toString('latin1') !== text ? null : mark
+}
+
+/** Opens a watermark to write it; what it says stays until then. @throws the file system's error. */
+export function openWatermark(path: string): Watermark {
+  const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+  let timer: NodeJS.Timeout | undefined
+  /** By a thread of the pool, so that no commit waits for it. */
+  const sync = () => {
+    fdatasync(file, () => {
+      timer = undefined
+    })
+  }
+  return {
+    write(mark) {
+      try {
+        writeSync(file, bytesOf(mark), 0, BYTES, 0)
+      } catch {
+        return
+      }
+      timer ??= setTimeout(sync, SYNC_EVERY_MS).unref()
+    },
+    close() {
+      clearTimeout(timer)
+      closeSync(file)
+    },
+  }
+}
+
+/**
+ * What the opened database lacks.
+ * @param mark what its watermark says.
+ * @param here what the database holds itself.
+ * @param noticedAt ms since the epoch.
+ */
+export function findLoss(mark: Mark | null, here: Omit<Mark, 'live'>, noticedAt: number): StoreLoss | null {
+  if (mark === null) return null
+  const { at: until, live } = mark
+  // A database that was made just now stands where another one was: all that lived there is gone.
+  if (mark.store !== here.store)
+    return here.commits > 0 || live === 0
+      ? null
+      : { messages: live, unsent: live, from: null, until, noticedAt }
+  if (mark.commits <= here.commits) return null
+  const messages = Math.max(0, mark.stored - here.stored)
+  return {
+    messages,
+    unsent: Math.min(messages, live),
+    from: here.at === 0 ? null : here.at,
+    until,
+    noticedAt,
+  }
+}
+
+function bytesOf({ store, commits, stored, live, at }: Mark): Buffer {
+  const text = `watermark 1 ${store} ${commits} ${stored} ${live} ${at} `
+  return Buffer.from(`${text}${crc32(text).toString(16)}`.padEnd(BYTES - 1).concat('\n'), 'latin1')
+}

@@ -1,0 +1,268 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { backup } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import type { Acceptance } from '../../src/outbox/outbox.ts'
+import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
+import { journalPath, openAttemptJournal } from '../../src/outbox/sqlite/attempt-journal.ts'
+import { openStore } from '../../src/outbox/sqlite/open.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
+import { createStore } from '../../src/outbox/sqlite/store.ts'
+import { LOSS_SHOWN_MS, readWatermark } from '../../src/outbox/sqlite/watermark.ts'
+import { lease, sample, testClock } from './samples.ts'
+
+const clock = testClock()
+const storeKeys = createStoreKeys('a secret of the tests, long enough')
+type Call = Parameters<ReturnType<typeof createStore>['run']>[0][number]
+
+/** The store as its thread has it. */
+function openAt(path: string) {
+  const db = openStore(path)
+  const store = createStore(db, {
+    path,
+    payloadKeys: storeKeys.payloadKeys,
+    maxBacklog: 9999,
+    retentionMs: 1e9,
+    now: clock.now(),
+    damaged: 'the store is damaged',
+    newLeaseToken: () => 'lease',
+  })
+  store.maintenance.emptyWal()
+  const run = (...calls: readonly Call[]) => store.run(calls)
+  return {
+    db,
+    store,
+    run,
+    /** Stores messages, a second apart, each with a commit of its own. */
+    accept(count: number, from = 0): readonly Acceptance[] {
+      return Array.from({ length: count }, (_, n) => {
+        clock.advance(1000)
+        const given = sample(clock, { recipient: `r${from + n}@example.com`, lease: lease(clock) })
+        run([1, 'accept', { now: clock.now(), messages: [given] }])
+        return given
+      })
+    },
+    send(given: readonly Acceptance[]) {
+      for (const { message, lease: own } of given)
+        run([
+          1,
+          'settle',
+          {
+            now: clock.now(),
+            id: message.id,
+            token: own?.token ?? '',
+            settlement: { to: 'final', state: 'sent', answer: null },
+          },
+        ])
+    },
+    close() {
+      store.maintenance.emptyWal()
+      store.close()
+      db.close()
+    },
+  }
+}
+type Opened = ReturnType<typeof openAt>
+
+/**
+ * The files of a store as they are between two commits: what a process that is killed leaves, since what it had written is
+ * in the page cache. @returns the path of the database.
+ */
+async function killed(t: Test, work: (opened: Opened, path: string) => unknown): Promise<string> {
+  const directory = t.testdir({ store: {}, left: {} })
+  const path = join(directory, 'store/outbox.db')
+  const opened = openAt(path)
+  await work(opened, path)
+  cpSync(dirname(path), join(directory, 'left'), { recursive: true })
+  opened.close()
+  return join(directory, 'left/outbox.db')
+}
+
+function lossAt(path: string) {
+  const { store, db, close } = openAt(path)
+  const there = Number(db.prepare('SELECT count(*) AS n FROM messages').get()?.['n'])
+  close()
+  return { loss: store.loss, there }
+}
+
+t.test('a WAL that is deleted: noticed with the number, kept for a day, counted once', async t => {
+  const began = clock.now()
+  const path = await killed(t, ({ accept }) => accept(10))
+  await rm(`${path}-wal`)
+  const until = clock.now()
+  clock.advance(5000)
+  const noticedAt = clock.now()
+  const { loss, there } = lossAt(path)
+  t.equal(there, 0)
+  t.same(loss, { messages: 10, unsent: 10, from: null, until, noticedAt })
+  t.ok(began < until)
+  t.same(lossAt(path).loss, loss, 'the next start shows it still')
+  clock.advance(LOSS_SHOWN_MS)
+  t.same(lossAt(path).loss, null, 'after a day nobody needs it any more')
+})
+
+t.test('a WAL that is cut off: those after the cut', async t => {
+  let size = 0
+  const path = await killed(t, ({ accept }, own) => {
+    accept(5)
+    size = statSync(`${own}-wal`).size
+    accept(7, 5)
+  })
+  truncateSync(`${path}-wal`, size)
+  const from = clock.now() - 7000
+  const { loss, there } = lossAt(path)
+  t.equal(there, 5)
+  t.match(loss, { messages: 7, unsent: 7, from, until: clock.now() })
+})
+
+t.test('bytes that are wrong in the middle of a WAL: those from there on', async t => {
+  const path = await killed(t, ({ accept }) => accept(20))
+  const wal = readFileSync(`${path}-wal`)
+  wal.fill(0x5a, wal.length / 2, wal.length / 2 + 4096)
+  writeFileSync(`${path}-wal`, wal)
+  const { loss, there } = lossAt(path)
+  t.ok(there < 20, `${there} are there`)
+  t.equal(there + (loss?.messages ?? 0), 20, 'and the others are named')
+})
+
+t.test('two losses within a day are told together', async t => {
+  const path = await killed(t, ({ accept }) => accept(3))
+  await rm(`${path}-wal`)
+  lossAt(path)
+  const opened = openAt(path)
+  opened.accept(2)
+  const second = join(dirname(path), 'again')
+  mkdirSync(second)
+  for (const file of ['', '-wal', '-watermark'])
+    await copyFile(`${path}${file}`, join(second, `outbox.db${file}`))
+  opened.close()
+  await rm(join(second, 'outbox.db-wal'))
+  t.match(lossAt(join(second, 'outbox.db')).loss, { messages: 5, unsent: 5, from: null })
+})
+
+t.test('what had been sent is no message that somebody misses', async t => {
+  const path = await killed(t, ({ accept, send }) => send(accept(5).slice(1)))
+  await rm(`${path}-wal`)
+  t.match(lossAt(path).loss, { messages: 5, unsent: 1 })
+})
+
+t.test('ends that are lost are told, and an attempt that had begun then counts as ambiguous', async t => {
+  const path = await killed(t, ({ accept, send, store }, own) => {
+    const given = accept(1)
+    store.maintenance.emptyWal()
+    // Its attempt began and ended: the journal is empty again.
+    openAttemptJournal(journalPath(own)).close()
+    send(given)
+  })
+  await rm(`${path}-wal`)
+  const { store, run, close } = openAt(path)
+  t.match(store.loss, { messages: 0, unsent: 0 })
+  const claim = () => run([1, 'claim', { now: clock.now(), channel: 'email', limit: 9, leaseMs: 1000 }])
+  claim()
+  clock.advance(LOST_LEASE_PAUSE_MS)
+  t.match(claim(), [[1, { messages: [{ attempts: 2, ambiguous: 1 }] }]])
+  close()
+})
+
+t.test('a database that is deleted, with what waited in it', async t => {
+  const path = await killed(t, ({ accept, send }) => send(accept(3).slice(2)))
+  for (const file of ['', '-wal']) await rm(`${path}${file}`)
+  t.match(lossAt(path).loss, { messages: 2, unsent: 2, from: null })
+  t.match(lossAt(path).loss, { messages: 2 }, 'and once')
+})
+
+t.test('no loss is told where there is none', async t => {
+  const [mark, quiet] = [(path: string) => `${path}-watermark`, async () => {}]
+  for (const [what, harm] of [
+    ['killed', quiet],
+    ['no watermark', (path: string) => rm(mark(path))],
+    ['a watermark that is empty', async (path: string) => writeFileSync(mark(path), '')],
+    [
+      'a watermark that is torn',
+      async (path: string) => writeFileSync(mark(path), readFileSync(mark(path)).fill(0x39, 50, 60)),
+    ],
+    [
+      'a watermark of before, as after a power cut',
+      (path: string) => copyFile(join(path, '../before'), mark(path)),
+    ],
+    [
+      'a watermark of another store',
+      async (path: string) => {
+        const other = join(path, '../other.db')
+        const opened = openAt(other)
+        opened.accept(50)
+        opened.close()
+        await copyFile(mark(other), mark(path))
+      },
+    ],
+  ] as const) {
+    const path = await killed(t, async ({ accept }, own) => {
+      accept(3)
+      await copyFile(mark(own), join(own, '../before'))
+      accept(3, 3)
+    })
+    await harm(path)
+    t.same(lossAt(path), { loss: null, there: 6 }, what)
+    t.same(lossAt(path), { loss: null, there: 6 }, `${what}, and a clean stop`)
+  }
+})
+
+t.test('a backup that is restored has lost nothing that it had', async t => {
+  const directory = t.testdir({ elsewhere: {} })
+  const path = join(directory, 'outbox.db')
+  const { accept, db, close } = openAt(path)
+  const before = accept(2).length
+  const then = readFileSync(`${path}-watermark`)
+  accept(1, before)
+  await backup(db, join(directory, 'backup'))
+  accept(2, 3)
+  close()
+  const there = join(directory, 'elsewhere/outbox.db')
+  await copyFile(join(directory, 'backup'), there)
+  t.same(lossAt(there), { loss: null, there: 3 }, 'on another machine')
+  for (const file of readdirSync(directory).filter(each => each.startsWith('outbox.db')))
+    await rm(join(directory, file))
+  await copyFile(join(directory, 'backup'), path)
+  t.same(lossAt(path), { loss: null, there: 3 }, 'in its place, as the documentation says')
+  writeFileSync(`${there}-watermark`, then)
+  t.same(lossAt(there), { loss: null, there: 3 }, 'beside an older watermark')
+})
+
+t.test('a watermark that cannot be written refuses the start', t => {
+  const path = join(t.testdir({}), 'outbox.db')
+  mkdirSync(`${path}-watermark`)
+  t.throws(() => openAt(path), { name: 'StoreUnusable', message: /watermark cannot be written/ })
+  t.end()
+})
+
+t.test('a watermark counts what is stored, and not what is undone or repeated', async t => {
+  const path = await killed(t, ({ accept, run }) => {
+    accept(4)
+    const now = clock.now()
+    const [ann, bob, eve] = ['ann', 'bob', 'eve'].map(name =>
+      sample(clock, { recipient: `${name}@example.com` }),
+    )
+    if (ann === undefined || bob === undefined || eve === undefined) throw new Error('three')
+    run([1, 'accept', { now, messages: [ann, bob] }])
+    run([1, 'accept', { now, messages: [ann] }])
+    // Values that no column takes: the call is undone, and its neighbours with it at first.
+    const bad = { ...sample(clock), recipientHash: {} as never }
+    t.match(run([1, 'accept', { now, messages: [bad] }], [2, 'accept', { now, messages: [eve] }]), [
+      [1, null, {}],
+      [2, [{ is: 'stored' }]],
+    ])
+  })
+  t.match(readWatermark(`${path}-watermark`), { stored: 7, live: 7 })
+})
+
+t.test('the outbox shows a loss for a day', async t => {
+  const path = await killed(t, ({ accept }) => accept(1))
+  await rm(`${path}-wal`)
+  const outbox = await createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 9, retentionDays: 1 })
+  t.match(outbox.loss?.(), { messages: 1 })
+  clock.advance(LOSS_SHOWN_MS)
+  t.equal(outbox.loss?.(), null)
+  await outbox.close()
+})
