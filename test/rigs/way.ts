@@ -10,6 +10,8 @@ export interface Way {
   readonly url: string
   /** From now on nothing passes, and nothing breaks either. */
   cut(): void
+  /** From now on no answer comes of a connection once it has asked for a COMMIT, whether the commit happens or not. */
+  swallowCommits(): void
   /** Everything passes again, what was held back too. */
   mend(): void
 }
@@ -19,6 +21,7 @@ export async function openWay(t: Test, url: string): Promise<Way> {
   const directory = await mkdtemp(join(tmpdir(), 'way-'))
   const open = new Set<Socket>()
   let isCut = false
+  let swallows = false
   const server = createServer(client => {
     const upstream = connect(target)
     for (const [socket, other] of [
@@ -27,7 +30,10 @@ export async function openWay(t: Test, url: string): Promise<Way> {
     ] as const) {
       open.add(socket)
       if (isCut) socket.pause()
-      socket.on('data', data => other.write(data))
+      socket.on('data', data => {
+        if (swallows && socket === client && data.includes('COMMIT')) upstream.pause()
+        other.write(data)
+      })
       socket.on('error', () => {})
       socket.on('close', () => {
         open.delete(socket)
@@ -50,8 +56,12 @@ export async function openWay(t: Test, url: string): Promise<Way> {
       isCut = true
       for (const socket of open) socket.pause()
     },
+    swallowCommits() {
+      swallows = true
+    },
     mend() {
       isCut = false
+      swallows = false
       for (const socket of open) socket.resume()
     },
   }

@@ -17,6 +17,8 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
     return error instanceof TypeError || error instanceof RangeError ? null : 'again'
   }
   if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
+  // A right that was taken away, or a file system of the server's that can only be read: both have this code.
+  if (code === '42501') return 'unavailable'
   // A key that is there already, bad SQL: nobody but us.
   if (code === '23505' || code.startsWith('42')) return null
   return /^2[23]/.test(code) ? 'refused' : 'unavailable'
