@@ -1,6 +1,7 @@
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { Lease } from '../outbox/outbox.ts'
 import { type AdaptiveLifo, createAdaptiveLifo } from './adaptive-lifo.ts'
+import type { CarrierReports } from './carrier-reports.ts'
 import { type Carrier, type CarrierPool, hasPlace, poolCarriers, type Route } from './route.ts'
 
 /** A claimed message in memory, before or during its attempt. */
@@ -30,6 +31,8 @@ export interface ChannelSpec {
   /** At least one. */
   readonly carriers: readonly Carrier[]
   readonly route: Route
+  /** Says who is asked second for their delivery reports; absent: nobody is. */
+  readonly reports?: Pick<CarrierReports, 'order' | 'isSecond'>
   readonly render: (message: NewMessage) => Outgoing
 }
 
@@ -126,7 +129,8 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
       (purpose === 'code' ? queue.codes : queue.length),
     beginsAtOnce: now => queue.length === 0 && pool.inFlight + state.reserved < pool.limit(now),
     routeJob(job) {
-      const usual = spec.route(job.message)
+      const inOrder = spec.route(job.message)
+      const usual = spec.reports?.order(inOrder) ?? inOrder
       // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
       const before =
         job.ambiguous === 0 || spec.channel === 'email'

@@ -192,7 +192,8 @@ function hasPlace(state: ChannelState, isCode: boolean, now: number): boolean {
 }
 
 /** One for each carrier; what waits, and is not counted any more, is the channel's, and stands with the first. */
-function statusOf({ channel, carriers, queue, awaitingReply }: ChannelState, now: number): ChannelStatus[] {
+function statusOf(state: ChannelState, now: number): ChannelStatus[] {
+  const { channel, carriers, queue, awaitingReply, reports } = state
   return carriers.map(({ provider, limiter, breaker }, at) => {
     const { limit, reason, why } = limiter.status(now)
     const late = at === 0 ? awaitingReply : 0
@@ -207,6 +208,7 @@ function statusOf({ channel, carriers, queue, awaitingReply }: ChannelState, now
       limitWhy: why,
       breaker: breaker.state(),
       breakerUntil: breaker.openUntil(),
+      isSecond: reports?.isSecond(provider.name) ?? false,
     }
   })
 }

@@ -55,6 +55,8 @@ export interface ChannelStatus {
   readonly limitWhy: string
   readonly breaker: ReturnType<Breaker['state']>
   readonly breakerUntil: number | null
+  /** It is asked after the other carriers of a route: its delivery reports are late or bad. */
+  readonly isSecond: boolean
 }
 
 /** What a waiting callback learns of one message. */

@@ -86,6 +86,15 @@ type DeliveryEvent =
       readonly reason: string
     }
 
+  /** The delivery reports of an SMS carrier turned late or bad, so that it is asked second; or they are good again. */
+  | {
+      readonly type: 'carrier-order'
+      readonly provider: string
+      readonly isSecond: boolean
+      /** Of reports in time and good, among the latest. */
+      readonly share: number
+    }
+
 /** Device alerts, and the data subscription (DDQ) that they come by. */
 type AlertEvent =
   | { readonly type: 'ddq-message'; readonly topic: string }

@@ -1,4 +1,5 @@
 import { createBreaker } from '../delivery/breaker.ts'
+import type { CarrierReports } from '../delivery/carrier-reports.ts'
 import type { ChannelSpec } from '../delivery/channel-state.ts'
 import type { createLimiter } from '../delivery/limiter.ts'
 import { type Route, whyUnfit } from '../delivery/route.ts'
@@ -15,6 +16,7 @@ export interface ChannelsOptions {
   readonly render: Renderer['render']
   readonly random: () => number
   readonly createLimiter: typeof createLimiter
+  readonly reports: CarrierReports
 }
 
 /** The channels that have providers, each provider watched over by itself, and the routes along which messages find them. */
@@ -26,7 +28,7 @@ export function createChannels(options: ChannelsOptions): readonly ChannelSpec[]
 
 function createChannel(
   channel: Channel,
-  { providers, routes, render, random, createLimiter }: ChannelsOptions,
+  { providers, routes, render, random, createLimiter, reports }: ChannelsOptions,
 ): ChannelSpec {
   const carriers = providers
     .filter(provider => provider.channel === channel)
@@ -40,7 +42,7 @@ function createChannel(
     (routeOf(routes, countryOf(recipient)) ?? []).flatMap(name =>
       carriers.filter(({ provider }) => provider.name === name),
     )
-  return { channel, carriers, route, render }
+  return { channel, carriers, route, render, reports }
 }
 
 /**

@@ -18,6 +18,7 @@ import { createReceiver } from '../callback/receive.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { createSources } from '../callback/source-networks.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
+import { createCarrierReports } from '../delivery/carrier-reports.ts'
 import type { ChannelSpec } from '../delivery/channel-state.ts'
 import { createDelivery } from '../delivery/delivery.ts'
 import { createLimiter } from '../delivery/limiter.ts'
@@ -141,10 +142,16 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   }
   const metrics = createMetrics(sources, config.DDQ_HOST !== undefined)
   const admission = createAdmission({ monotonic: () => performance.now(), bodyLimit: BODY_LIMIT })
-  const emit = createEmitter([
+  const reports = createCarrierReports({
+    clock,
+    random: options.random,
+    changed: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
+  })
+  const emit: Emit = createEmitter([
     createEventLog(log, clock.now),
     ...metrics.sinks,
     health.handlers,
+    reports.handlers,
     { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
   ])
 
@@ -171,6 +178,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     render: renderer.render,
     random: options.random,
     createLimiter: options.createLimiter ?? createLimiter,
+    reports,
   })
   let draining = false
   const common: Common = {

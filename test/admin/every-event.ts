@@ -86,6 +86,10 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { ...final, state: 'unknown' },
   ],
   breaker: [{ type: 'breaker', channel: 'sms', provider: 'twilio', state: 'open', reason: 'ECONNREFUSED' }],
+  'carrier-order': [
+    { type: 'carrier-order', provider: 'twilio', isSecond: true, share: 0.4 },
+    { type: 'carrier-order', provider: 'twilio', isSecond: false, share: 0.95 },
+  ],
   'ddq-message': [
     { type: 'ddq-message', topic: 'alert' },
     { type: 'ddq-message', topic: 'alert' },
@@ -145,6 +149,7 @@ export const sources: MetricsSources = {
       limitWhy: 'not measured yet',
       breaker: 'open',
       breakerUntil: 5000,
+      isSecond: false,
     },
     {
       channel: 'sms',
@@ -157,6 +162,7 @@ export const sources: MetricsSources = {
       limitWhy: 'not measured yet',
       breaker: 'closed',
       breakerUntil: null,
+      isSecond: true,
     },
   ],
   build: { version: '1.2.3', commit: '0123abc' },

@@ -136,6 +136,7 @@ t.test('an open breaker is degraded, too', async t => {
     limitReason: 'start',
     limitWhy: 'not measured yet',
     breakerUntil: 5000,
+    isSecond: false,
   } as const
   const ready = createReadiness({ ...well, channelStatus: () => [{ ...lane, breaker: 'open' }] })
   t.same(await ready(), { ready: true, degraded: ['sms'] })

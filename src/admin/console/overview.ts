@@ -118,7 +118,8 @@ function channelLine(channel: ChannelStatus, now: number): string {
         : '; being tried by one message'
   const { inFlight, waiting, awaitingReply, limit, limitWhy } = channel
   const awaiting = awaitingReply === 0 ? '' : ` (${awaitingReply} wait long for their reply)`
-  return `${inFlight} in flight${awaiting}, ${waiting} in memory; ${limit} at once: ${limitWhy}${breaker}`
+  const second = channel.isSecond ? '; asked second, because its delivery reports are late or bad' : ''
+  return `${inFlight} in flight${awaiting}, ${waiting} in memory; ${limit} at once: ${limitWhy}${breaker}${second}`
 }
 
 function platform(sources: OverviewSources): Html {

@@ -30,6 +30,16 @@ export function logDelivery(log: Logger, { rarely, often }: LogThrottles): Event
         )
       else log.info({ event: 'breaker', channel, provider, state }, 'works again')
     },
+    'carrier-order'({ provider, isSecond, share }) {
+      const line = {
+        event: 'carrier-order',
+        provider,
+        second: isSecond,
+        share: Math.round(share * 100) / 100,
+      }
+      if (isSecond) log.warn(line, 'asked second: its delivery reports are late or bad')
+      else log.info(line, 'asked in its order again')
+    },
     'store-failed'({ doing, error }) {
       rarely(`store/${doing}`, times => {
         log.error({ event: 'store', doing, err: describeFault(error), times }, 'the store cannot take it now')

@@ -84,6 +84,13 @@ export const SCRAPED: readonly ScrapedRow[] = [
       channelStatus().map(({ provider, breaker }) => [{ provider }, breaker === 'closed' ? 0 : 1]),
   },
   {
+    name: 'carrier_second',
+    help: 'Whether a carrier is asked after the others, because its delivery reports are late or bad.',
+    labels: ['provider'],
+    read: ({ channelStatus }) =>
+      channelStatus().map(({ provider, isSecond }) => [{ provider }, Number(isSecond)]),
+  },
+  {
     name: 'in_flight',
     help: 'Attempts that are under way.',
     labels: ['provider'],

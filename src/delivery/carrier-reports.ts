@@ -1,0 +1,125 @@
+import type { EventHandlers } from '../events/events.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Carrier } from './route.ts'
+
+/**
+ * Whether the delivery reports of SMS carriers are good: one whose reports turn late or bad is asked second, as GOV.UK
+ * Notify does, until they are good again. In memory, of what this process sent: reports on messages of another replica count
+ * there. A carrier that sends no reports is never judged.
+ */
+export interface CarrierReports {
+  /** Takes what was sent, and what was reported of it. */
+  readonly handlers: EventHandlers
+  /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
+  order(carriers: readonly Carrier[]): readonly Carrier[]
+  isSecond(provider: string): boolean
+}
+
+/** A message counts as late from then on; GOV.UK Notify takes four minutes, too. */
+const IN_TIME_MS = 4 * 60_000
+/** So many of the latest reports are looked at, none older than that. */
+const LATEST = 50
+const WINDOW_MS = 30 * 60_000
+/** With fewer nobody is judged. */
+const FEWEST = 20
+/** Below this share of good ones a carrier is asked second; from that on it is good again, which is more, so that it does not flap. */
+const BAD_BELOW = 0.7
+const GOOD_FROM = 0.9
+/** The least between two changes of one carrier. */
+const DWELL_MS = 10 * 60_000
+/** One that is asked second for so long and has had too few messages to tell is asked first again. */
+const FORGIVEN_MS = 60 * 60_000
+/** The share of messages that go to it first all the same, or nobody would learn that it is good again. */
+const TRICKLE = 0.1
+/** Messages whose reports are waited for. At a higher rate a part of them stands for all. */
+const MOST_WAITING = 5000
+
+interface Standing {
+  /** Since when it is asked second; null: it is not. ms since the epoch. */
+  secondSince: number | null
+  changedAt: number
+  reports: { readonly at: number; readonly good: boolean }[]
+}
+
+export function createCarrierReports(options: {
+  readonly clock: Clock
+  readonly random: () => number
+  /** Told of every change. @param share of good reports among the latest. */
+  readonly changed: (provider: string, isSecond: boolean, share: number) => void
+}): CarrierReports {
+  const { clock, random, changed } = options
+  const waiting = new Map<string, { readonly provider: string; readonly sentAt: number }>()
+  const standings = new Map<string, Standing>()
+
+  function noteSent(provider: string, providerId: string): void {
+    const sentAt = clock.now()
+    for (const [id, { sentAt: at }] of waiting) {
+      if (sentAt - at <= FORGIVEN_MS) break
+      waiting.delete(id)
+    }
+    if (waiting.size < MOST_WAITING) waiting.set(providerId, { provider, sentAt })
+  }
+
+  function noteReport(providerId: string, isDelivered: boolean): void {
+    const sent = waiting.get(providerId)
+    if (sent === undefined) return
+    waiting.delete(providerId)
+    const now = clock.now()
+    const standing = standings.get(sent.provider) ?? {
+      secondSince: null,
+      changedAt: Number.NEGATIVE_INFINITY,
+      reports: [],
+    }
+    standings.set(sent.provider, standing)
+    // Of what was sent before, late reports go on coming for as long as they are late.
+    if (standing.secondSince !== null && sent.sentAt < standing.secondSince) return
+    const good = isDelivered && now - sent.sentAt <= IN_TIME_MS
+    standing.reports = [...standing.reports, { at: now, good }]
+      .slice(-LATEST)
+      .filter(({ at }) => now - at <= WINDOW_MS)
+    judge(sent.provider, standing, now)
+  }
+
+  function judge(provider: string, standing: Standing, now: number): void {
+    const { reports, secondSince, changedAt } = standing
+    if (reports.length < FEWEST || now - changedAt < DWELL_MS) return
+    const share = reports.filter(({ good }) => good).length / reports.length
+    if (secondSince === null ? share < BAD_BELOW : share >= GOOD_FROM)
+      change(provider, standing, secondSince === null ? now : null, share)
+  }
+
+  function change(provider: string, standing: Standing, secondSince: number | null, share: number): void {
+    Object.assign(standing, { secondSince, changedAt: clock.now(), reports: [] })
+    changed(provider, secondSince !== null, share)
+  }
+
+  function isSecond(provider: string): boolean {
+    const standing = standings.get(provider)
+    if (standing === undefined || standing.secondSince === null) return false
+    const now = clock.now()
+    const recent = standing.reports.filter(({ at }) => now - at <= WINDOW_MS)
+    if (recent.length < FEWEST && now - standing.secondSince > FORGIVEN_MS) change(provider, standing, null, 0)
+    return standing.secondSince !== null
+  }
+
+  return {
+    handlers: {
+      attempt({ message, provider, outcome }) {
+        if (message.channel === 'sms' && outcome.is === 'sent' && outcome.providerId !== undefined)
+          noteSent(provider, outcome.providerId)
+      },
+      receipt({ providerId, status, result }) {
+        if (result === 'forged') return
+        if (status === 'delivered' || status === 'read') noteReport(providerId, true)
+        else if (status === 'undelivered' || status === 'failed') noteReport(providerId, false)
+      },
+    },
+    isSecond,
+    order(carriers) {
+      if (carriers.length < 2) return carriers
+      const second = carriers.filter(({ provider }) => isSecond(provider.name))
+      if (second.length === 0 || random() < TRICKLE) return carriers
+      return [...carriers.filter(each => !second.includes(each)), ...second]
+    },
+  }
+}

@@ -1,0 +1,151 @@
+import t from 'tap'
+import { type CarrierReports, createCarrierReports } from '../../src/delivery/carrier-reports.ts'
+import { createChannelState } from '../../src/delivery/channel-state.ts'
+import type { Carrier } from '../../src/delivery/route.ts'
+import { fakeCarrier } from './failover-rig.ts'
+import { seededRandom } from './simulation.ts'
+
+const MINUTE = 60_000
+/** What a carrier does with a message: when it reports, and what; null: it reports nothing. */
+type Behaviour = (random: () => number) => { readonly afterMs: number; readonly status: string } | null
+
+const good: Behaviour = random => ({ afterMs: random() * 20_000, status: 'delivered' })
+const late: Behaviour = random => ({ afterMs: (8 + random() * 4) * MINUTE, status: 'delivered' })
+const bad: Behaviour = random => ({ afterMs: 5000, status: random() < 0.8 ? 'undelivered' : 'delivered' })
+const silent: Behaviour = () => null
+
+/** Two carriers, `a` before `b`, in simulated time. */
+function simulate(everyMs: number) {
+  const random = seededRandom(7)
+  let now = 0
+  const changes: { readonly provider: string; readonly isSecond: boolean; readonly at: number }[] = []
+  const reports: CarrierReports = createCarrierReports({
+    clock: { now: () => now },
+    random,
+    changed: (provider, isSecond) => changes.push({ provider, isSecond, at: now }),
+  })
+  const carriers = ['a', 'b'].map(name => ({ provider: { name } }) as Carrier)
+  const due: { readonly at: number; readonly providerId: string; readonly status: string }[] = []
+  let count = 0
+
+  /** @returns the share of messages that went to `a` first. */
+  function run(forMs: number, behaviours: Readonly<Record<string, Behaviour>>): number {
+    const end = now + forMs
+    let [all, first] = [0, 0]
+    for (; now < end; now += everyMs) {
+      for (const each of due.filter(({ at }) => at <= now)) {
+        due.splice(due.indexOf(each), 1)
+        reports.handlers.receipt?.({ type: 'receipt', ...each, errorCode: null, result: 'recorded' })
+      }
+      const [{ provider } = {}] = reports.order(carriers)
+      const name = provider?.name ?? ''
+      all += 1
+      if (name === 'a') first += 1
+      const providerId = `${name}${(count += 1)}`
+      const message = { id: providerId, channel: 'sms', kind: 'login-code', masked: '' } as const
+      const outcome = { is: 'sent', reply: '', providerId } as const
+      reports.handlers.attempt?.({
+        type: 'attempt',
+        message,
+        provider: name,
+        outcome,
+        attempts: 1,
+        tookMs: 1,
+      })
+      const report = behaviours[name]?.(random)
+      if (report) due.push({ at: now + report.afterMs, providerId, status: report.status })
+    }
+    return first / all
+  }
+  return { run, changes, reports, carriers, now: () => now }
+}
+
+for (const [how, behaviour] of Object.entries({ late, bad }))
+  t.test(`a carrier whose reports turn ${how} is asked second until they are good again`, t => {
+    const { run, changes } = simulate(2000)
+    t.equal(run(60 * MINUTE, { a: good, b: good }), 1)
+    run(20 * MINUTE, { a: behaviour, b: good })
+    t.match(changes, [{ provider: 'a', isSecond: true }])
+    const trickle = run(60 * MINUTE, { a: behaviour, b: good })
+    t.ok(trickle > 0.04 && trickle < 0.2, `a trickle goes on: ${trickle}`)
+    run(30 * MINUTE, { a: good, b: good })
+    t.match(changes.at(-1), { provider: 'a', isSecond: false })
+    t.equal(run(60 * MINUTE, { a: good, b: good }), 1)
+    t.equal(changes.length, 2)
+    t.end()
+  })
+
+t.test('without reports nobody is judged, nor of few', t => {
+  const { run, changes } = simulate(2000)
+  t.equal(run(120 * MINUTE, { a: silent, b: silent }), 1)
+  const few = simulate(5 * MINUTE)
+  t.equal(few.run(600 * MINUTE, { a: bad, b: good }), 1, 'never 20 in half an hour')
+  t.same([...changes, ...few.changes], [])
+  t.end()
+})
+
+t.test('one on the edge does not flap, and when all are bad the order stays', t => {
+  const edge: Behaviour = random => ({ afterMs: 5000, status: random() < 0.72 ? 'delivered' : 'failed' })
+  const { run, changes } = simulate(2000)
+  run(24 * 60 * MINUTE, { a: edge, b: good })
+  for (const [at, { at: moment }] of changes.entries())
+    t.ok(at === 0 || moment - (changes[at - 1]?.at ?? 0) >= 10 * MINUTE)
+  t.ok(changes.length <= 12, `${changes.length} changes in a day`)
+  const both = simulate(2000)
+  both.run(120 * MINUTE, { a: bad, b: bad })
+  t.same(
+    ['a', 'b'].map(name => both.reports.isSecond(name)),
+    [true, true],
+  )
+  t.same(both.reports.order(both.carriers), both.carriers)
+  t.end()
+})
+
+t.test('with too few messages to tell, it is asked first again after an hour', t => {
+  const { run, changes, reports } = simulate(2000)
+  run(10 * MINUTE, { a: bad, b: good })
+  t.ok(reports.isSecond('a'))
+  run(70 * MINUTE, { a: silent, b: good })
+  t.notOk(reports.isSecond('a'))
+  t.equal(changes.length, 2)
+  t.end()
+})
+
+t.test('a forged report and one of nobody’s message count for nothing', t => {
+  const { run, reports, changes } = simulate(2000)
+  run(5 * MINUTE, { a: silent, b: silent })
+  for (let id = 1; id < 200; id += 1)
+    for (const [providerId, result] of [
+      [`a${id}`, 'forged'],
+      [`x${id}`, 'unknown'],
+    ] as const)
+      reports.handlers.receipt?.({ type: 'receipt', providerId, status: 'failed', errorCode: null, result })
+  t.same(changes, [])
+  t.end()
+})
+
+t.test('an attempt goes by that order, and a message that a carrier may have stays with it', t => {
+  const carriers = [fakeCarrier({ is: 'sent', reply: '' }), fakeCarrier({ is: 'sent', reply: '' })].map(
+    (_carrier, at) => ({ provider: { name: at === 0 ? 'a' : 'b' } }) as Carrier,
+  )
+  const state = createChannelState({
+    channel: 'sms',
+    carriers,
+    route: () => carriers,
+    reports: { order: given => given.toReversed(), isSecond: name => name === 'a' },
+    render: () => t.fail('nothing is rendered') as never,
+  })
+  const names = (ambiguousAt?: string) =>
+    state
+      .routeJob({
+        message: {} as never,
+        lease: {} as never,
+        attempts: 1,
+        ambiguous: ambiguousAt === undefined ? 0 : 1,
+        ...(ambiguousAt !== undefined && { ambiguousAt }),
+      })
+      .carriers.map(({ provider }) => provider.name)
+  t.same(names(), ['b', 'a'])
+  t.same(names('a'), ['a', 'b'])
+  t.end()
+})
