@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { domainToUnicode } from 'node:url'
 import { LinkifyIt } from 'linkify-it'
 import tlds from 'tlds' with { type: 'json' }
@@ -19,9 +20,12 @@ const PERHAPS = /[.\u3002\uff0e\uff61\u2024][^\s]|\/\//
 const LONGEST = 512
 /** Reserved names (RFC 2606, RFC 6761) that no registry has, but a network may. */
 const RESERVED = ['example', 'test', 'invalid', 'local', 'internal', 'onion']
-/** What linkify-it does not know: an app's own scheme, `www.` in front of whatever, and a bare name with a port. */
+/**
+ * What linkify-it does not know: an app's own scheme, `www.` in front of whatever, and a bare name that has a port, or stands
+ * behind a sign (`Site:evil.com`) or in front of one (`evil.com|`). Neither half of a person's address is one.
+ */
 const OTHERS =
-  /(?<![a-z\d])(?:[a-z][a-z\d+.-]{1,30}:\/\/[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}|www\.[^\s<>"/.]{1,63}\.[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}|(?<![\p{L}\p{N}])(?:[\p{L}\p{N}-]{1,63}\.){1,5}([\p{L}-]{2,63}):\d{2,5}(?!\d)(?:\/[^\s<>"]{0,512})?)/giu
+  /(?<![a-z\d])(?:[a-z][a-z\d+.-]{1,30}:\/\/[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}|www\.[^\s<>"/.]{1,63}\.[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}|(?<![\p{L}\p{N}]|[\w.+%-]@[\p{L}\p{N}.-]{0,253})((?:[\p{L}\p{N}-]{1,63}\.)+[\p{L}\p{N}-]{1,63})(?![\w.+%-]{0,64}@[\p{L}\p{N}])(?::\d{2,5}(?!\d))?(?:\/[^\s<>"]{0,512})?)/giu
 const IDEOGRAPHIC_DOT = /[\u3002\uff61]/
 /** Scripts that are written without blanks, or whose particles follow a word at once: a name of another script may stand in them. */
 const UNSPACED =
@@ -138,10 +142,13 @@ function mapCharacter(character: string, next: string): string {
 
 function read({ text, places }: Mapped): readonly FoundLink[] {
   const place = (at: number) => (places === null ? at : (places[at] ?? at))
+  /** What linkify-it made something of, in its order, which is the text's. */
+  const seen: { readonly from: number; readonly to: number }[] = []
   const links: FoundLink[] = []
   // No registry has names with an underscore, but many a network, and clients do not mind it.
   const readable = text.replaceAll('_', '-')
   for (const { schema, index, lastIndex, raw } of openLinkify().match(readable) ?? []) {
+    seen.push({ from: index, to: lastIndex })
     // An address of a person, unless a path follows it.
     if (schema === 'mailto:' && !/^[/:?#]\S/.test(text.slice(lastIndex, lastIndex + 2))) continue
     const hasScheme = schema !== '' && schema !== '//' && schema !== 'mailto:'
@@ -153,14 +160,22 @@ function read({ text, places }: Mapped): readonly FoundLink[] {
       hasScheme,
     })
   }
-  for (const { 0: raw, 1: topLevel, index } of text.matchAll(OTHERS)) {
-    if (topLevel !== undefined && !isTopLevel(topLevel)) continue
-    const [from, to] = [place(index), place(index + raw.length)]
-    if (links.some(link => link.from < to && from < link.to)) continue
-    const hasScheme = raw.includes('://') && topLevel === undefined && !/^www\./i.test(raw)
-    links.push({ from, to, url: hasScheme ? raw : `http://${raw}`, hasScheme })
+  let next = 0
+  for (const { 0: raw, 1: bareName, index } of text.matchAll(OTHERS)) {
+    if (bareName !== undefined && !isHost(bareName)) continue
+    while ((seen[next]?.to ?? text.length) <= index) next += 1
+    if ((seen[next]?.from ?? text.length) < index + raw.length) continue
+    const hasScheme = raw.includes('://') && bareName === undefined && !/^www\./i.test(raw)
+    const url = hasScheme ? raw : `http://${raw}`
+    links.push({ from: place(index), to: place(index + raw.length), url, hasScheme })
   }
   return links
+}
+
+/** Whether a bare name is a host's, without the dashes behind it. */
+function isHost(name: string): boolean {
+  const [topLevel = ''] = /[^.]*$/.exec(name.replace(/-+$/, '')) ?? []
+  return isTopLevel(topLevel) || isIPv4(name)
 }
 
 /**
