@@ -13,6 +13,11 @@ const MAX_ADDRESS = 254
 const DOT_ATOM = dotAtom("#$&'*+/=?^_`{|}~-")
 /** What an operator may open, who knows that no server on the way routes by it. */
 const ROUTED = dotAtom("%!#$&'*+/=?^_`{|}~-")
+/**
+ * The beginning of an encoded word (RFC 2047), which is no word in an address; but some libraries decode it there, so that
+ * `=?utf-8?q?victim=40example.com=3e?=@…` may end at another mailbox behind them.
+ */
+const ENCODED_WORD = /=\?[^?]*\?[bq]\?/i
 /** RFC 5321 4.1.2, quoted-string, printable ASCII without quoted pairs, brackets and the comma that splits a list. */
 const QUOTED = /^"[ !#-+\--;=?-[\]-~]*"$/
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -46,6 +51,7 @@ export function parseAddress(text: string, routed = false): string | null {
 
 function isLocalPart(local: string, routed: boolean): boolean {
   if (INVISIBLE.test(local)) return false
+  if (!routed && ENCODED_WORD.test(local)) return false
   return DOT_ATOM.test(local) || (routed && (ROUTED.test(local) || QUOTED.test(local)))
 }
 
@@ -72,6 +78,10 @@ const PROVIDERS = new Map([
   ...providerOf(['gmail.com', 'googlemail.com'], local => local.replaceAll('.', '')),
   // https://proton.me/support/addresses-and-aliases
   ...providerOf(['proton.me', 'protonmail.com', 'pm.me'], local => local.replace(/[._-]/g, '')),
+  // https://yandex.com/support/id/authorization/email.html; a dot and a hyphen in a user name are the same.
+  ...providerOf(['yandex.ru', 'ya.ru', 'yandex.com', 'yandex.by', 'yandex.kz', 'yandex.ua'], local =>
+    local.replaceAll('.', '-'),
+  ),
   // https://support.apple.com/en-us/102540
   ...providerOf(['icloud.com', 'me.com', 'mac.com'], local => local),
 ])
@@ -100,6 +110,8 @@ export function mailboxOf(address: string): string {
     .slice(0, at)
     .normalize('NFKC')
     .toLowerCase()
+    // What stands in quotes is the same without them (RFC 5321, 4.1.2).
+    .replace(/^"(.*)"$/, '$1')
     .replace(/(?<=.)\+.*$/, '')
   const provider = PROVIDERS.get(domain)
   return provider === undefined ? `${local}@${domain}` : `${provider.canonical(local)}@${provider.domain}`

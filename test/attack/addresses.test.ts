@@ -27,6 +27,8 @@ const SMUGGLED = [
   '%@g.test',
   '"a b"@g.test',
   '"a\\"b"@g.test',
+  '=?utf-8?q?e=40evil.test=3e?=@g.test',
+  '=?utf-7?q?e&AEA-evil.test&ACA-?=@g.test',
   'a(c)@g.test',
   'a@g.test(c)',
   'a@(c)g.test',
