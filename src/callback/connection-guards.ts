@@ -70,11 +70,18 @@ export function rejectPipelining(
   }
 }
 
-/** Answers a request with two Host headers, or none, by a bare status, and closes. HTTP/1.0 needs none. */
-export function rejectOtherThanOneHost(handler: RequestListener, onRejected: () => void): RequestListener {
+/**
+ * Answers a request that a proxy in front may have understood otherwise by a bare status, and closes: one with two Host
+ * headers, or none (HTTP/1.0 needs none), and a body in another coding than `chunked` alone, which Node would take as it is
+ * (RFC 9112, 3.2 and 6.1).
+ */
+export function rejectAmbiguous(handler: RequestListener, onRejected: () => void): RequestListener {
   return (request: IncomingMessage, response: ServerResponse) => {
     const hosts = countHosts(request.rawHeaders)
-    if (hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')) return handler(request, response)
+    const isOld = request.httpVersion === '1.0'
+    const coding = request.headers['transfer-encoding']
+    const isPlain = coding === undefined || (!isOld && coding.trim().toLowerCase() === 'chunked')
+    if (isPlain && (hosts === 1 || (hosts === 0 && isOld))) return handler(request, response)
     onRejected()
     response.writeHead(400, { connection: 'close', 'content-length': 0 }).end()
   }

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import http, { type RequestListener, type Server } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
+import type { Server as TlsServer } from 'node:tls'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { answer, bodyOf } from './answers.ts'
-import { attributeToCaller, endIdle, rejectOtherThanOneHost, rejectPipelining } from './connection-guards.ts'
+import { attributeToCaller, endIdle, rejectAmbiguous, rejectPipelining } from './connection-guards.ts'
 import { delayHandshake } from './delayed-handshake.ts'
 import type { Sources } from './source-networks.ts'
 import {
@@ -19,6 +21,8 @@ const CHECK_MS = 1000
 const KEEP_ALIVE_MS = 75_000
 /** From a connection's last request on: Node's own limit, which counts from its answer, must always come first. */
 const IDLE_LIMIT_MS = 2 * KEEP_ALIVE_MS
+/** A key of session tickets is used for so long, ms. */
+const TICKET_KEY_MS = 60 * 60_000
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
 const MAX_HEAD = 8 * 1024
 /** Connections that have not shown the key, and all connections. The former have shares by where they come from. */
@@ -47,7 +51,7 @@ export function createPublicListener(options: PublicListenerOptions): {
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
     serverFactory: (handler: RequestListener) => {
-      const guarded = rejectPipelining(rejectOtherThanOneHost(handler, onNotHttp), unauthenticated, onNotHttp)
+      const guarded = rejectPipelining(rejectAmbiguous(handler, onNotHttp), unauthenticated, onNotHttp)
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
       return createServer(tls, endIdle(listener, idleLimitMs), unauthenticated)
@@ -108,7 +112,17 @@ function createServer(
 function createTlsServer(options: object, handler: RequestListener): Server {
   const server = https.createServer({ handshakeTimeout: READ_LIMIT_MS, ...options }, handler)
   delayHandshake(server, READ_LIMIT_MS)
+  renewTicketKeys(server, TICKET_KEY_MS)
   return server
+}
+
+/**
+ * Replaces the key of session tickets again and again. OpenSSL would use one as long as the process lives, and whoever got
+ * hold of it could read every TLS 1.2 connection that was recorded and had a ticket, forward secrecy or not.
+ */
+export function renewTicketKeys(server: TlsServer, everyMs: number): void {
+  const timer = setInterval(() => server.setTicketKeys(randomBytes(48)), everyMs).unref()
+  server.once('close', () => clearInterval(timer))
 }
 
 const HEAD_TOO_LARGE = answer('head', `the head of the request is larger than ${MAX_HEAD} octets`)

@@ -52,6 +52,7 @@ t.test('what is not HTTP, or two things at once, is answered by a bare status', 
   const rig = await startRig(t)
   const path = rig.path('sms')
   const body = JSON.stringify(smsBody())
+  const chunked = head('POST', path, 'Transfer-Encoding: chunked')
   const wrong: Readonly<Record<string, readonly [string | Buffer, RegExp]>> = {
     garbage: ['\0\x01\x02GARBAGE\r\n\r\n', /^HTTP\/1\.1 400 /],
     'no host': [`POST ${path} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 400 /],
@@ -68,6 +69,30 @@ t.test('what is not HTTP, or two things at once, is answered by a bare status', 
     'the same host twice': [head('POST', path, 'hOST: x', 'Content-Length: 0'), /^HTTP\/1\.1 400 /],
     'two hosts, outside the callbacks': [head('GET', '/', 'Host: y'), /^HTTP\/1\.1 400 /],
     'HTTP/2 without a word before': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1\.1 400 /],
+    'a length twice': [head('POST', path, 'Content-Length: 5', 'Content-Length: 5'), /^HTTP\/1\.1 400 /],
+    'a list of lengths': [head('POST', path, 'Content-Length: 5, 5'), /^HTTP\/1\.1 400 /],
+    'a length with a sign': [head('POST', path, 'Content-Length: +5'), /^HTTP\/1\.1 400 /],
+    'a hexadecimal length': [head('POST', path, 'Content-Length: 0x5'), /^HTTP\/1\.1 400 /],
+    'a length beyond counting': [head('POST', path, `Content-Length: ${'9'.repeat(20)}`), /^HTTP\/1\.1 400 /],
+    'packed chunks': [head('POST', path, 'Transfer-Encoding: gzip, chunked'), /^HTTP\/1\.1 400 /],
+    'chunks twice': [
+      head('POST', path, 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'),
+      /^HTTP\/1\.1 400 /,
+    ],
+    'chunks that are not last': [
+      head('POST', path, 'Transfer-Encoding: chunked, identity'),
+      /^HTTP\/1\.1 400 /,
+    ],
+    'chunks in HTTP/1.0': [
+      `POST ${path} HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      /^HTTP\/1\.1 400 /,
+    ],
+    'a chunk whose size is none': [`${chunked}0x2\r\n{}\r\n0\r\n\r\n`, /^HTTP\/1\.1 400 /],
+    'a chunk beyond counting': [`${chunked}${'1'.repeat(20)}\r\n{}`, /^HTTP\/1\.1 400 /],
+    'a chunk extension with a bare line feed': [`${chunked}2;\n{}\r\n0\r\n\r\n`, /^HTTP\/1\.1 400 /],
+    'a chunk that is longer than it says': [`${chunked}1\r\n{}\r\n0\r\n\r\n`, /^HTTP\/1\.1 400 /],
+    'a carriage return in a header': [head('POST', path, 'X-A: b\rc'), /^HTTP\/1\.1 400 /],
+    'a zero octet in a header': [head('POST', path, 'X-A: b\0c'), /^HTTP\/1\.1 400 /],
     'a negative length': [head('POST', path, 'Content-Length: -1'), /^HTTP\/1\.1 400 /],
   }
   for (const [name, [bytes, status]] of Object.entries(wrong)) {

@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net'
+import tls from 'node:tls'
 import t from 'tap'
-import { createPublicListener } from '../../src/callback/listener.ts'
+import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
 import { openRaw } from '../rigs/raw.ts'
 
 t.test('a connection is kept from request to request, but not by empty lines', async t => {
@@ -23,4 +25,25 @@ t.test('a connection is kept from request to request, but not by empty lines', a
   t.teardown(() => clearInterval(dripping))
   await raw.ended()
   t.ok(performance.now() - began > 2 * idleLimitMs, 'requests keep it')
+})
+
+t.test('the key of session tickets is replaced, and an old ticket opens nothing', async t => {
+  const server = tls.createServer(await createTestCertificate(), socket => socket.on('error', () => {}).end())
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const connect = (session?: Buffer) =>
+    new Promise<{ readonly session: Buffer; readonly isReused: boolean }>((resolve, reject) => {
+      const options = { port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' as const }
+      const socket = tls.connect({ ...options, ...(session && { session }) }, () => {
+        resolve({ session: socket.getSession() as Buffer, isReused: socket.isSessionReused() })
+        socket.destroy()
+      })
+      socket.once('error', reject)
+    })
+  const first = await connect()
+  t.ok((await connect(first.session)).isReused)
+  renewTicketKeys(server, 20)
+  await new Promise(resolve => setTimeout(resolve, 200))
+  t.notOk((await connect(first.session)).isReused)
 })
