@@ -43,6 +43,9 @@ export interface HttpClient {
  */
 const IDLE_MS = 25_000
 
+/** Interim answers (1xx) in front of one: each counts as a sign of life, and a stream of them would be read for ever. */
+const MOST_INTERIM = 10
+
 /** More than an answer of an API ever is: a gateway that sends a film is not read to its end. */
 const MAX_BODY_BYTES = 256 * 1024
 
@@ -103,6 +106,7 @@ async function dispatch(
     let running: Dispatcher.DispatchController | undefined
     let response: Omit<HttpResponse, 'body'> | undefined
     const chunks: Buffer[] = []
+    let interim = 0
     const failed = (error: Error): void => {
       signal.removeEventListener('abort', abort)
       reject(error)
@@ -121,8 +125,12 @@ async function dispatch(
         running = controller
         exchange.written = true
       },
-      onResponseStart(_controller, statusCode, headers) {
-        if (statusCode < 200) return
+      onResponseStart(controller, statusCode, headers) {
+        if (statusCode < 200) {
+          interim += 1
+          if (interim > MOST_INTERIM) controller.abort(new errors.ResponseExceededMaxSizeError())
+          return
+        }
         response = { statusCode, headers }
         const retryAfter = headers['retry-after']
         exchange.answer = {

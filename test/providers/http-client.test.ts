@@ -1,5 +1,5 @@
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import t from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import { createHttpClient } from '../../src/providers/http-client.ts'
@@ -31,4 +31,41 @@ t.test('a certificate that nobody vouches for gets no request', async t => {
   t.notMatch(JSON.stringify(outcome), 'secret')
   t.equal(requests, 0)
   t.match(await ask({ ca: certificate.cert }), { value: { statusCode: 200 } })
+})
+
+t.test('an API that only ever says that it is still there is not listened to', async t => {
+  let said = 0
+  const server = net.createServer(socket => {
+    const interim = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)
+    socket.on('error', () => {})
+    const write = (): void => {
+      while (socket.writable && !socket.writableNeedDrain) {
+        socket.write(interim)
+        said += interim.length
+      }
+    }
+    socket.once('data', write).on('drain', write)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const client = createHttpClient({
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: 1,
+    limits: LIMITS,
+  })
+  t.teardown(async () => {
+    await client.close()
+    server.close()
+  })
+  const exchanges = createExchanges(LIMITS, { now: Date.now })
+  const ended = await exchanges.run(
+    one => client.request(one, REQUEST),
+    new AbortController().signal,
+    Infinity,
+  )
+  if ('value' in ended) return t.fail('it was no answer')
+  t.match(outcomeWithoutAnswer(ended, 'a carrier'), {
+    is: 'ambiguous',
+    code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  })
+  t.ok(said < 16 * 1024 * 1024, `${said} octets`)
 })

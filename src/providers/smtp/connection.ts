@@ -15,6 +15,7 @@ import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
 import { logIn } from './log-in.ts'
 import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
+import { boundUnreadReplies } from './reply-guard.ts'
 import type { TokenFailure } from './token-answer.ts'
 import type { SmtpAddress } from './url.ts'
 import {
@@ -82,6 +83,7 @@ interface Connection extends SmtpConnectionOptions {
  */
 export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
   const { address, limits, signMessage } = options
+  boundUnreadReplies()
   const connection: Connection = {
     ...options,
     attempt: undefined,
