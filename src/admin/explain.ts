@@ -1,11 +1,12 @@
+import { type Sentence, say, sentences, translated } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { clockTime, describeReply, span } from './console/layout.ts'
 import type { Refusals, Validation } from './service-health.ts'
 
 /** What became of something, and what to do about it. */
 export interface Explanation {
-  readonly what: string
-  readonly next: string
+  readonly what: Sentence
+  readonly next: Sentence
 }
 
 /** What the platform's calls of a channel looked like lately. */
@@ -23,8 +24,8 @@ export function explainMessage(row: MessageView, now: number): Explanation {
       return explainWaiting(row, now)
     case 'sending':
       return {
-        what: 'It is being sent at this moment.',
-        next: 'Look again in a few seconds. A mail server may take minutes for its last reply.',
+        what: say('It is being sent at this moment.'),
+        next: say('Look again in a few seconds. A mail server may take minutes for its last reply.'),
       }
     case 'sent':
       return explainSent(row)
@@ -32,103 +33,152 @@ export function explainMessage(row: MessageView, now: number): Explanation {
       return REFUSED[row.answer ?? 'content']
     case 'expired':
       return {
-        what: `No provider took it before its life ended at ${clockTime(row.expiresAt)}. ${lastReply(row)}`.trimEnd(),
-        next: 'The person has to ask for a new one. What the reply names may need repair first.',
+        what: sentences(
+          say('No provider took it before its life ended at {at}.', { at: clockTime(row.expiresAt) }),
+          lastReply(row),
+        ),
+        next: say('The person has to ask for a new one. What the reply names may need repair first.'),
       }
     case 'superseded':
       return row.timeline.at(-1)?.outcome === 'cancelled'
-        ? { what: 'An operator cancelled it here.', next: 'The log says who: event “operator”.' }
+        ? { what: say('An operator cancelled it here.'), next: say('The log says who: event “operator”.') }
         : {
-            what: 'A newer code for the same person came before this one left; only the newest counts.',
-            next: 'Look at the newer message of the same recipient.',
+            what: say('A newer code for the same person came before this one left; only the newest counts.'),
+            next: say('Look at the newer message of the same recipient.'),
           }
     case 'unknown':
       return {
-        what: 'It may have arrived: every copy that may go out was written, and no reply came.',
-        next: 'Ask the provider by the id, or the mail server by the Message-ID, which begins with the id.',
+        what: say('It may have arrived: every copy that may go out was written, and no reply came.'),
+        next: say(
+          'Ask the provider by the id, or the mail server by the Message-ID, which begins with the id.',
+        ),
       }
   }
 }
 
 function explainWaiting(row: MessageView, now: number): Explanation {
-  const due = row.dueAt === null || row.dueAt <= now ? 'now' : `in ${span(row.dueAt - now)}`
+  const due =
+    row.dueAt === null || row.dueAt <= now ? say('now') : say('in {time}', { time: span(row.dueAt - now) })
   if (row.attempts === 0)
     return {
-      what: `It waits for its first attempt, due ${due}.`,
-      next: 'The first lines of the overview say whether its provider fails, or how many wait before it.',
+      what: say('It waits for its first attempt, due {due}.', { due }),
+      next: say(
+        'The first lines of the overview say whether its provider fails, or how many wait before it.',
+      ),
     }
+  const until = clockTime(row.expiresAt)
   return {
-    what: `It has not been taken yet, and is tried again ${due}, until ${clockTime(row.expiresAt)}. ${lastReply(row)}`.trimEnd(),
-    next: 'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.',
+    what: sentences(
+      say('It has not been taken yet, and is tried again {due}, until {until}.', { due, until }),
+      lastReply(row),
+    ),
+    next: say('Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.'),
   }
 }
 
 function explainSent({ channel, finalAt, arrivedAt, timeline, receipt }: MessageView): Explanation {
-  const took = finalAt === null ? '' : ` ${span(finalAt - arrivedAt)} after it came`
-  const by = timeline.findLast(({ outcome }) => outcome === 'sent')?.provider ?? 'the provider'
-  const taken = `${by} took it${took}${finalAt === null ? '' : `, at ${clockTime(finalAt)}`}.`
+  const by = timeline.findLast(({ outcome }) => outcome === 'sent')?.provider ?? say('the provider')
+  const taken =
+    finalAt === null
+      ? say('{by} took it.', { by })
+      : say('{by} took it {time} after it came, at {at}.', {
+          by,
+          time: span(finalAt - arrivedAt),
+          at: clockTime(finalAt),
+        })
   if (channel === 'email')
     return {
       what: taken,
-      next: 'From here on it is the mail server’s: find the queue id of its reply in its log, then look into the junk folder.',
+      next: say(
+        'From here on it is the mail server’s: find the queue id of its reply in its log, then look into the junk folder.',
+      ),
     }
   if (receipt === null)
     return {
-      what: `${taken} There is no delivery report.`,
-      next: '“check” says whether reports come, and why not. Look for the provider’s id in its console.',
+      what: sentences(taken, say('There is no delivery report.')),
+      next: say('“check” says whether reports come, and why not. Look for the provider’s id in its console.'),
     }
-  if (receipt.status === 'delivered' || receipt.status === 'read')
+  const { what, next } = explainReport(receipt)
+  return { what: sentences(taken, what), next }
+}
+
+function explainReport({
+  status,
+  errorCode,
+  at: reportedAt,
+}: NonNullable<MessageView['receipt']>): Explanation {
+  const at = clockTime(reportedAt)
+  if (status === 'delivered' || status === 'read')
     return {
-      what: `${taken} The phone has it, since ${clockTime(receipt.at)}.`,
-      next: 'Let the person look among blocked and filtered messages, and compare the number.',
+      what: say('The phone has it, since {at}.', { at }),
+      next: say('Let the person look among blocked and filtered messages, and compare the number.'),
     }
-  if (receipt.errorCode === null && receipt.status !== 'undelivered' && receipt.status !== 'failed')
+  if (errorCode === null && status !== 'undelivered' && status !== 'failed')
     return {
-      what: `${taken} Its last report, at ${clockTime(receipt.at)}: ${receipt.status}.`,
-      next: 'The carrier has it, and the phone not yet: it may be off or without a network.',
+      what: say('Its last report, at {at}: {status}.', { at, status: translated(status) }),
+      next: say('The carrier has it, and the phone not yet: it may be off or without a network.'),
     }
   return {
-    what:
-      `${taken} The carrier did not deliver it: ${receipt.status} ${receipt.errorCode ?? ''}`.trimEnd() + '.',
-    next: 'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
+    what: say('The carrier did not deliver it: {status}.', {
+      status: sentences(translated(status), errorCode === null ? null : translated(errorCode)),
+    }),
+    next: say(
+      'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
+    ),
   }
 }
 
 const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Explanation>> = {
   recipient: {
-    what: 'The provider refuses this recipient for good, and the platform was told.',
-    next: 'Compare address or number with what the person says. The reply in the timeline has the reason.',
+    what: say('The provider refuses this recipient for good, and the platform was told.'),
+    next: say(
+      'Compare address or number with what the person says. The reply in the timeline has the reason.',
+    ),
   },
   content: {
-    what: 'The provider refuses the content for good, and the platform was told.',
-    next: 'The reply in the timeline has the reason: reputation, links, SPF or DKIM (“check” looks at them), or a template.',
+    what: say('The provider refuses the content for good, and the platform was told.'),
+    next: say(
+      'The reply in the timeline has the reason: reputation, links, SPF or DKIM (“check” looks at them), or a template.',
+    ),
   },
   country: {
-    what: 'The provider does not send to this country, and the platform was told.',
-    next: 'Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).',
+    what: say('The provider does not send to this country, and the platform was told.'),
+    next: say('Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).'),
   },
   limit: {
-    what: 'The number may have no more messages for now, and the platform was told.',
-    next: 'Raise the carrier’s limit for a number, or wait: docs/sms.md has the limits.',
+    what: say('The number may have no more messages for now, and the platform was told.'),
+    next: say('Raise the carrier’s limit for a number, or wait: docs/sms.md has the limits.'),
   },
 }
 
-function lastReply({ timeline }: MessageView): string {
+function lastReply({ timeline }: MessageView): Sentence | null {
   const last = timeline.at(-1)
-  return last === undefined ? '' : `The last reply, of ${last.provider}: ${describeReply(last).slice(0, 200)}`
+  if (last === undefined) return null
+  const reply = translated(describeReply(last).slice(0, 200))
+  return say('The last reply, of {provider}: {reply}', { provider: last.provider, reply })
 }
 
 /** Answers the same question when there is no message to a recipient at all: what is known of the platform's calls. */
-export function explainAbsence({ newestAt, refusals, validation }: ChannelCalls): readonly string[] {
+export function explainAbsence({ newestAt, refusals, validation }: ChannelCalls): readonly Sentence[] {
+  const { count, last } = refusals
   return [
     newestAt === null
-      ? 'No message of anybody is stored.'
-      : `The newest message to anybody came at ${clockTime(newestAt)}.`,
-    refusals.last === null
-      ? 'No caller was refused since the start.'
-      : `Callers refused since the start: ${refusals.count}, the last at ${clockTime(refusals.last.at)}: ${refusals.last.reason}.`,
+      ? say('No message of anybody is stored.')
+      : say('The newest message to anybody came at {at}.', { at: clockTime(newestAt) }),
+    last === null
+      ? say('No caller was refused since the start.')
+      : say('Callers refused since the start: {count}, the last at {at}: {reason}.', {
+          count,
+          at: clockTime(last.at),
+          reason: last.reason,
+        }),
     ...(validation === null || validation.ok
       ? []
-      : [`The last validation of the URL failed at ${clockTime(validation.at)}: ${validation.reason}.`]),
+      : [
+          say('The last validation of the URL failed at {at}: {reason}.', {
+            at: clockTime(validation.at),
+            reason: validation.reason,
+          }),
+        ]),
   ]
 }

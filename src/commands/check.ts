@@ -2,6 +2,7 @@ import { getCACertificates } from 'node:tls'
 import { pino } from 'pino'
 import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
+import { languageOfTerminal } from '../language/choose.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'
 import { modulesOf } from '../providers/list.ts'
 import { type CheckResult, fail } from '../runtime/check-result.ts'
@@ -33,12 +34,15 @@ export const check: Command = {
   validate, and the login for device alerts if they are on. Each line is ok, warn or fail, and says what to do. Exit code
   1 when something failed.
 
-  --json  as JSON
+  In the language of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese.
+
+  --json  as JSON, in English
 `,
   async run(argv, io) {
     const { values } = readArguments(argv, { json: { type: 'boolean' } })
     const results = await runChecks(io)
-    io.stdout.write(values.json === true ? formatAsJson(results) : formatAsText(results))
+    const text = () => formatAsText(results, languageOfTerminal(io.env))
+    io.stdout.write(values.json === true ? formatAsJson(results) : text())
     return results.some(({ is }) => is === 'fail') ? 1 : 0
   },
 }
@@ -102,7 +106,8 @@ type Check = () => readonly CheckResult[] | Promise<readonly CheckResult[]>
 const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'])
 
 function failOf({ name, problem }: SettingFault): CheckResult {
-  const [what = problem, next = 'see .env.example'] = problem.split(/: (.*)/)
+  // A colon behind a quotation mark is one of JSON.
+  const [what = problem, next = 'see .env.example'] = problem.split(/(?<!"): (.*)/)
   return fail(name, what, next)
 }
 

@@ -4,6 +4,8 @@ import { explainAbsence, explainMessage } from '../admin/explain.ts'
 import type { Found } from '../admin/find.ts'
 import { adminAddress } from '../config/admin-address.ts'
 import { ConfigError, loadSome } from '../config/config.ts'
+import { languageOfTerminal } from '../language/choose.ts'
+import { type Language, say, translated } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
 
@@ -11,7 +13,8 @@ export const find: Command = {
   usage: `callback-courier find RECIPIENT
 
   Says what became of the newest messages to a recipient (a mail address, or a number such as +86…): what the provider
-  said at each attempt, what that means, and what to do. Asks the running service. Exit code 1 when there is no message.
+  said at each attempt, what that means, and what to do. Asks the running service, and answers in the language
+  of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese. Exit code 1 when there is no message.
 `,
   async run(argv, io) {
     const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
@@ -46,29 +49,36 @@ async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
     return 1
   }
   const found = (await response.json()) as Found
-  io.stdout.write(formatFound(found, Date.now()))
+  io.stdout.write(formatFound(found, Date.now(), languageOfTerminal(io.env)))
   return found.messages.length === 0 ? 1 : 0
 }
 
 /** @param now ms since the epoch. */
-function formatFound({ messages, calls }: Found, now: number): string {
-  if (messages.length > 0) return messages.map(row => formatMessage(row, now)).join('\n')
+function formatFound({ messages, calls }: Found, now: number, language: Language): string {
+  if (messages.length > 0) return messages.map(row => formatMessage(row, now, language)).join('\n')
   const lines = Object.entries(calls).flatMap(([channel, seen]) => [
     `  ${channel}`,
-    ...explainAbsence(seen).map(line => `    ${line}`),
+    ...explainAbsence(seen).map(line => `    ${line.in(language)}`),
   ])
-  return `No message to this recipient: the platform did not ask for one, or the callback was refused.\n${lines.join('\n')}\n  → The log has each callback that was refused, with its reason: events callback, stray, over-quota.\n`
+  const none = say(
+    'No message to this recipient: the platform did not ask for one, or the callback was refused.',
+  )
+  const next = say(
+    'The log has each callback that was refused, with its reason: events callback, stray, over-quota.',
+  )
+  return `${none.in(language)}\n${lines.join('\n')}\n  → ${next.in(language)}\n`
 }
 
-function formatMessage(row: MessageView, now: number): string {
+function formatMessage(row: MessageView, now: number, language: Language): string {
   const { what, next } = explainMessage(row, now)
   const attempts = row.timeline.map(
     each =>
-      `    ${clockTime(each.at)}  ${each.provider}  ${each.outcome}  ${describeReply(each)}  (${span(each.tookMs)})\n`,
+      `    ${clockTime(each.at)}  ${each.provider}  ${translated(each.outcome).in(language)}  ${translated(describeReply(each)).in(language)}  (${span(each.tookMs).in(language)})\n`,
   )
-  return `${clockTime(row.arrivedAt)} UTC  ${row.channel} ${row.kind}  ${row.maskedRecipient}  ${STATE_WORDS[row.state]}
-  ${what}
-  → ${next}
-  id ${row.id}
+  const { arrivedAt, channel, kind, maskedRecipient, state, id } = row
+  return `${clockTime(arrivedAt)} UTC  ${channel} ${kind}  ${maskedRecipient}  ${STATE_WORDS[state].in(language)}
+  ${what.in(language)}
+  → ${next.in(language)}
+  id ${id}
 ${attempts.join('')}`
 }

@@ -46,7 +46,7 @@ export const preview: Command = {
         if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
       }
       const results = [...checkTemplates(config, renderer), ...(lint ? checkMessages(config, renderer) : [])]
-      if (lint || results.some(({ is }) => is !== 'ok')) io.stdout.write(formatAsText(results))
+      if (lint || results.some(({ is }) => is !== 'ok')) io.stdout.write(formatAsText(results, 'en'))
       return results.some(({ is }) => is === 'fail') ? 1 : 0
     } finally {
       renderer.close()

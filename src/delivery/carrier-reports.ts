@@ -98,7 +98,8 @@ export function createCarrierReports(options: {
     if (standing === undefined || standing.secondSince === null) return false
     const now = clock.now()
     const recent = standing.reports.filter(({ at }) => now - at <= WINDOW_MS)
-    if (recent.length < FEWEST && now - standing.secondSince > FORGIVEN_MS) change(provider, standing, null, 0)
+    if (recent.length < FEWEST && now - standing.secondSince > FORGIVEN_MS)
+      change(provider, standing, null, 0)
     return standing.secondSince !== null
   }
 

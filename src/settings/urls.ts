@@ -5,7 +5,7 @@ export type Database =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
 
-const ENCODE = 'write # / ? @ : % in a user name or password as %23 %2F %3F %40 %3A %25'
+const ENCODE = 'write #/?@:% in a user name or password as %23 %2F %3F %40 %3A %25'
 
 function parsed(text: string, ...protocols: readonly string[]): URL | null {
   const url = URL.parse(text.trim())

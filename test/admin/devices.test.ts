@@ -33,7 +33,7 @@ const sources: CauseSources = {
   draining: false,
 }
 const lines = (devices: DeviceAlertsStatus | null) =>
-  causesOf({ ...sources, deviceAlerts: devices }).map(({ level, text }) => `${level}: ${text}`)
+  causesOf({ ...sources, deviceAlerts: devices }).map(({ level, text }) => `${level}: ${String(text)}`)
 
 t.test('a subscription that is away is worth a line once it is away for longer than a minute', t => {
   const lost = { is: 'unreachable', why: 'ECONNREFUSED' }
@@ -63,7 +63,7 @@ t.test('a topic that is refused is worth a line at once', t => {
 })
 
 t.test('the card says how it does, and escapes what the platform said', t => {
-  const text = (devices: Partial<DeviceAlertsStatus>) => devicesCard({ ...subscribed, ...devices }).html
+  const text = (devices: Partial<DeviceAlertsStatus>) => devicesCard({ ...subscribed, ...devices }).in('en')
   t.match(text({}), /subscribed<\/span> <span class="soft">for 1 h 0 min/)
   t.match(text({}), '42 messages, 1 that cannot be used')
   t.match(text({ leads: false }), 'Another replica watches the devices.')

@@ -24,8 +24,8 @@ const row: MessageView = {
     { at: NOW - MINUTE, tookMs: 200, provider: 'twilio', outcome: 'sent', code: '201', reply: 'queued' },
   ],
 }
-const what = (more: Partial<MessageView>) => explainMessage({ ...row, ...more }, NOW).what
-const next = (more: Partial<MessageView>) => explainMessage({ ...row, ...more }, NOW).next
+const what = (more: Partial<MessageView>) => String(explainMessage({ ...row, ...more }, NOW).what)
+const next = (more: Partial<MessageView>) => String(explainMessage({ ...row, ...more }, NOW).next)
 const failed = (reply: string): MessageView['timeline'] => [
   { at: NOW, tookMs: 5, provider: 'smtp', outcome: 'retry', code: '535', reply },
 ]
@@ -82,14 +82,19 @@ t.test('what an operator cancelled is not taken for a newer code', t => {
 
 t.test('where there is no message, the platform’s own calls are what is known', t => {
   const refusals = { count: 3, last: { at: NOW, reason: 'signature invalid' } }
-  t.same(explainAbsence({ newestAt: NOW, refusals, validation: { at: NOW, ok: false, reason: 'key' } }), [
-    'The newest message to anybody came at 2026-11-21 02:04:00.',
-    'Callers refused since the start: 3, the last at 2026-11-21 02:04:00: signature invalid.',
-    'The last validation of the URL failed at 2026-11-21 02:04:00: key.',
-  ])
-  t.same(explainAbsence({ newestAt: null, refusals: { count: 0, last: null }, validation: null }), [
-    'No message of anybody is stored.',
-    'No caller was refused since the start.',
-  ])
+  t.same(
+    explainAbsence({ newestAt: NOW, refusals, validation: { at: NOW, ok: false, reason: 'key' } }).map(
+      String,
+    ),
+    [
+      'The newest message to anybody came at 2026-11-21 02:04:00.',
+      'Callers refused since the start: 3, the last at 2026-11-21 02:04:00: signature invalid.',
+      'The last validation of the URL failed at 2026-11-21 02:04:00: key.',
+    ],
+  )
+  t.same(
+    explainAbsence({ newestAt: null, refusals: { count: 0, last: null }, validation: null }).map(String),
+    ['No message of anybody is stored.', 'No caller was refused since the start.'],
+  )
   t.end()
 })

@@ -58,7 +58,7 @@ t.test('the drawing shows the imports between the rooms, and no others', async t
     const room = file.split('/')[1] ?? ''
     for (const [, path = ''] of read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)) {
       const other = relative(ROOT, resolve(ROOT, dirname(file), path)).split('/')[1] ?? ''
-      if (other !== room && other !== 'runtime') imports.add(`${room} → ${other}`)
+      if (other !== room && other !== 'runtime' && other !== 'language') imports.add(`${room} → ${other}`)
     }
   }
   const between = [...imports].filter(arrow => !/^(?:service|commands|main\.ts) /.test(arrow))

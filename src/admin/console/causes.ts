@@ -1,4 +1,5 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
+import { type Sentence, say, sentences, translated } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
@@ -10,7 +11,7 @@ export interface Cause {
   readonly level: 'fail' | 'warn' | 'ok'
   /** What it is about: the same as long as it lasts. */
   readonly about: string
-  readonly text: string
+  readonly text: Sentence
 }
 
 export interface CauseSources {
@@ -40,7 +41,12 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
   const { now, health, channelStatus, channels, deviceAlerts } = sources
   const causes = [
     ...(sources.draining
-      ? [warn('ending', 'This process is ending: it finishes what is in flight and takes nothing new soon.')]
+      ? [
+          warn(
+            'ending',
+            say('This process is ending: it finishes what is in flight and takes nothing new soon.'),
+          ),
+        ]
       : []),
     ...storeCauses(sources),
     ...(sources.storeLoss === null ? [] : [fail('store loss', lossLine(sources.storeLoss))]),
@@ -55,18 +61,18 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
       about: 'device alerts',
     })),
     ...sources.templateProblems.map(problem =>
-      warn('words', `Words: ${problem}; the last good ones are used.`),
+      warn('words', say('Words: {problem}; the last good ones are used.', { problem: translated(problem) })),
     ),
   ]
-  if (causes.length === 0) return [{ level: 'ok', about: 'all', text: 'All is well.' }]
+  if (causes.length === 0) return [{ level: 'ok', about: 'all', text: say('All is well.') }]
   return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
 }
 
-function fail(about: string, text: string): Cause {
+function fail(about: string, text: Sentence): Cause {
   return { level: 'fail', about, text }
 }
 
-function warn(about: string, text: string): Cause {
+function warn(about: string, text: Sentence): Cause {
   return { level: 'warn', about, text }
 }
 
@@ -76,7 +82,9 @@ function storeCauses({ now, summary, health }: CauseSources): readonly Cause[] {
     return [
       fail(
         'store',
-        'The store does not answer. Callbacks are answered 503 until it does: look at its disk (space, permissions) or at the database, then at the log.',
+        say(
+          'The store does not answer. Callbacks are answered 503 until it does: look at its disk (space, permissions) or at the database, then at the log.',
+        ),
       ),
     ]
   if (failure === null || now - failure.at >= OLD_MS) return []
@@ -84,19 +92,38 @@ function storeCauses({ now, summary, health }: CauseSources): readonly Cause[] {
   return [
     fail(
       'store',
-      `The store could not ${doing} at ${clockTime(at)}: ${message}. Callbacks are answered 503 meanwhile.`,
+      say('The store could not {doing} at {at}: {message}. Callbacks are answered 503 meanwhile.', {
+        doing,
+        at: clockTime(at),
+        message: translated(message),
+      }),
     ),
   ]
 }
 
-function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): string {
-  const span =
-    from === null ? `until ${clockTime(until)}` : `between ${clockTime(from)} and ${clockTime(until)}`
-  const what =
+function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): Sentence {
+  const when =
+    from === null
+      ? say('until {until}', { until: clockTime(until) })
+      : say('between {from} and {until}', { from: clockTime(from), until: clockTime(until) })
+  return sentences(
     messages === 0
-      ? `Ends of messages that were written ${span} are gone: what had been sent may be sent again.`
-      : `${messages} messages that were stored ${span} are gone; at most ${unsent} of them had not been sent.`
-  return `${what} The store’s WAL was damaged or deleted, or an older file was put in its place; the start at ${clockTime(noticedAt)} found it out. docs/operations.md says what to do (CallbackCourierStoreLoss). This line stays for a day.`
+      ? say('Ends of messages that were written {when} are gone: what had been sent may be sent again.', {
+          when,
+        })
+      : say(
+          '{messages} messages that were stored {when} are gone; at most {unsent} of them had not been sent.',
+          {
+            messages,
+            unsent,
+            when,
+          },
+        ),
+    say(
+      'The store’s WAL was damaged or deleted, or an older file was put in its place; the start at {at} found it out. docs/operations.md says what to do (CallbackCourierStoreLoss). This line stays for a day.',
+      { at: clockTime(noticedAt) },
+    ),
+  )
 }
 
 function channelCauses(channel: Channel, { now, summary, health }: CauseSources): readonly Cause[] {
@@ -106,7 +133,12 @@ function channelCauses(channel: Channel, { now, summary, health }: CauseSources)
     causes.push(
       warn(
         `${channel} waits`,
-        `${summary?.backlog[channel] ?? 0} ${channel === 'email' ? 'mails wait' : 'SMS wait'}, the oldest for ${span(now - oldest)}.`,
+        say(
+          channel === 'email'
+            ? '{count} mails wait, the oldest for {time}.'
+            : '{count} SMS wait, the oldest for {time}.',
+          { count: summary?.backlog[channel] ?? 0, time: span(now - oldest) },
+        ),
       ),
     )
   const validation = health.validation(channel)
@@ -114,7 +146,10 @@ function channelCauses(channel: Channel, { now, summary, health }: CauseSources)
     causes.push(
       warn(
         `${channel} URL`,
-        `The last validation of the ${channel} URL failed at ${clockTime(validation.at)}: ${validation.reason}. Paste URL and Token again (URLs), and validate once more.`,
+        say(
+          'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.',
+          { channel: say(channel), at: clockTime(validation.at), reason: validation.reason },
+        ),
       ),
     )
   return causes
@@ -125,19 +160,28 @@ function certificateCauses({ now, certificate, renewalRefused }: CauseSources): 
   const { expiresAt, flaws } = certificate
   const causes: Cause[] = []
   const days = Math.floor((expiresAt - now) / DAY)
-  const renew = 'it is picked up without a restart.'
   if (days < 0)
     causes.push(
       fail(
         'certificate',
-        `The certificate expired on ${clockTime(expiresAt)}: the platform refuses it. Renew it; ${renew}`,
+        say(
+          'The certificate expired on {at}: the platform refuses it. Renew it; it is picked up without a restart.',
+          {
+            at: clockTime(expiresAt),
+          },
+        ),
       ),
     )
   else if (days < 14)
-    causes.push(warn('certificate', `The certificate expires in ${days} days. Renew it; ${renew}`))
+    causes.push(
+      warn(
+        'certificate',
+        say('The certificate expires in {days} days. Renew it; it is picked up without a restart.', { days }),
+      ),
+    )
   if (renewalRefused !== null) causes.push(warn('renewal', refusedLine(renewalRefused, expiresAt, now)))
   for (const flaw of flaws)
-    causes.push(warn('certificate', flaw.startsWith('the ') ? `T${flaw.slice(1)}` : `Certificate: ${flaw}`))
+    causes.push(warn('certificate', say('Certificate: {flaw}', { flaw: translated(flaw) })))
   return causes
 }
 
@@ -145,20 +189,34 @@ function refusedLine(
   { since, reason }: { readonly since: number; readonly reason: string },
   expiresAt: number,
   now: number,
-): string {
-  return `The certificate’s files changed and have been refused for ${span(now - since)}, since ${clockTime(since)}: ${reason}. The one before is served on${expiresAt > now ? `, and is valid until ${clockTime(expiresAt)}` : ', and has expired'}. Put a certificate and its key into both files: they are taken within half a minute, without a restart.`
+): Sentence {
+  return sentences(
+    say('The certificate’s files changed and have been refused for {time}, since {at}: {reason}.', {
+      time: span(now - since),
+      at: clockTime(since),
+      reason: translated(reason),
+    }),
+    expiresAt > now
+      ? say('The one before is served on, and is valid until {at}.', { at: clockTime(expiresAt) })
+      : say('The one before is served on, and has expired.'),
+    say(
+      'Put a certificate and its key into both files: they are taken within half a minute, without a restart.',
+    ),
+  )
 }
 
 function downLine(
   { provider, channel, since, lastError }: ProviderStatus,
   channelStatus: readonly ChannelStatus[],
   now: number,
-): string {
+): Sentence {
   const circuitOpen = channelStatus.some(each => each.channel === channel && each.breaker !== 'closed')
-  const what = lastError === null ? 'does not answer' : describeReply(lastError)
-  const whose =
+  const what = lastError === null ? say('it does not answer') : translated(describeReply(lastError))
+  return sentences(
+    say('{provider} has failed for {time}: {what}.', { provider, time: span(now - since), what }),
     lastError?.whose === 'ours'
-      ? 'This is ours to mend: look at its settings and account.'
-      : 'Messages wait and are tried until they expire.'
-  return `${provider} has failed for ${span(now - since)}: ${what}. ${whose}${circuitOpen ? ' It is tried by one message at a time.' : ''}`
+      ? say('This is ours to mend: look at its settings and account.')
+      : say('Messages wait and are tried until they expire.'),
+    circuitOpen ? say('It is tried by one message at a time.') : null,
+  )
 }

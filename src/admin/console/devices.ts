@@ -1,3 +1,4 @@
+import { type Sentence, say, translated } from '../../language/sentence.ts'
 import { type Html, html } from './html.ts'
 import { span } from './layout.ts'
 
@@ -22,12 +23,16 @@ const LONG_MS = 60_000
 /** What is wrong with it, a sentence each. */
 export function deviceCauses(
   devices: DeviceAlertsStatus,
-): readonly { readonly level: 'fail' | 'warn'; readonly text: string }[] {
+): readonly { readonly level: 'fail' | 'warn'; readonly text: Sentence }[] {
   const { leads, subscribed, forMs, lastEnd, refused } = devices
   if (!leads) return []
   const away = {
     level: 'fail',
-    text: `No device alert has come for ${span(forMs)}: ${lastEnd === null ? 'the platform has not answered yet' : ended(lastEnd)}. ${whatToDo(lastEnd)}`,
+    text: say('No device alert has come for {time}: {why}. {next}', {
+      time: span(forMs),
+      why: lastEnd === null ? say('the platform has not answered yet') : ended(lastEnd),
+      next: whatToDo(lastEnd),
+    }),
   } as const
   return [
     ...(!subscribed && forMs > LONG_MS ? [away] : []),
@@ -35,7 +40,10 @@ export function deviceCauses(
       ({ topic, why }) =>
         ({
           level: 'warn',
-          text: `The platform refuses the topic ${topic} (${why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.`,
+          text: say(
+            'The platform refuses the topic {topic} ({why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.',
+            { topic, why: translated(why) },
+          ),
         }) as const,
     ),
   ]
@@ -44,23 +52,25 @@ export function deviceCauses(
 /** The part of the first page that is about it. */
 export function devicesCard(devices: DeviceAlertsStatus): Html {
   const { leads, subscribed, forMs, lastEnd, refused, received, malformed } = devices
-  const word = subscribed ? 'subscribed' : 'not subscribed'
-  return html`<section class="card"><h2>Device alerts</h2>${
+  const word = say(subscribed ? 'subscribed' : 'not subscribed')
+  return html`<section class="card"><h2>${say('Device alerts')}</h2>${
     leads
-      ? html`<p><span class="state ${subscribed ? 's-sent' : 's-unknown'}">${word}</span> <span class="soft">for ${span(forMs)}</span></p>`
-      : html`<p>Another replica watches the devices.</p>`
+      ? html`<p><span class="state ${subscribed ? 's-sent' : 's-unknown'}">${word}</span> <span class="soft">${say('for {time}', { time: span(forMs) })}</span></p>`
+      : html`<p>${say('Another replica watches the devices.')}</p>`
   }
-<dl><dt>Last end</dt><dd>${lastEnd === null ? 'none' : ended(lastEnd)}</dd>
-<dt>Topics refused</dt><dd>${refused.length === 0 ? 'none' : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span>: ${why}<br>`)}</dd>
-<dt>Since the start</dt><dd>${received} messages, ${malformed} that cannot be used</dd></dl></section>`
+<dl><dt>${say('Last end')}</dt><dd>${lastEnd === null ? say('none') : ended(lastEnd)}</dd>
+<dt>${say('Topics refused')}</dt><dd>${refused.length === 0 ? say('none') : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span>: ${translated(why)}<br>`)}</dd>
+<dt>${say('Since the start')}</dt><dd>${say('{received} messages, {malformed} that cannot be used', { received, malformed })}</dd></dl></section>`
 }
 
-function ended({ is, why }: { readonly is: string; readonly why: string }): string {
-  return `${is}, ${why}`
+function ended({ is, why }: { readonly is: string; readonly why: string }): Sentence {
+  return say('{is}, {why}', { is: translated(is), why: translated(why) })
 }
 
-function whatToDo(lastEnd: DeviceAlertsStatus['lastEnd']): string {
+function whatToDo(lastEnd: DeviceAlertsStatus['lastEnd']): Sentence {
   return lastEnd?.is === 'refused'
-    ? 'This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET and the topics in ALERTS; “check” tries the login.'
-    : 'It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.'
+    ? say(
+        'This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET and the topics in ALERTS; “check” tries the login.',
+      )
+    : say('It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.')
 }

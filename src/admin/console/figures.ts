@@ -1,22 +1,23 @@
+import { type Sentence, say } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
 import { type Html, html } from './html.ts'
 import { plot } from './plot.ts'
 
 const HOUR = 3_600_000
-export const CHANNEL_NAMES: Readonly<Record<Channel, string>> = { email: 'E-mail', sms: 'SMS' }
+export const CHANNEL_NAMES: Readonly<Record<Channel, Sentence>> = { email: say('E-mail'), sms: say('SMS') }
 
 /** How far back the figures reach, and how long one bar of their plot is, ms. */
 export interface Period {
   readonly name: 'hour' | 'day'
-  readonly title: string
+  readonly title: Sentence
   readonly lengthMs: number
   readonly stepMs: number
 }
 
 const PERIODS: readonly [Period, ...Period[]] = [
-  { name: 'hour', title: 'Last hour', lengthMs: HOUR, stepMs: 60_000 },
-  { name: 'day', title: 'Last day', lengthMs: 24 * HOUR, stepMs: 15 * 60_000 },
+  { name: 'hour', title: say('Last hour'), lengthMs: HOUR, stepMs: 60_000 },
+  { name: 'day', title: say('Last day'), lengthMs: 24 * HOUR, stepMs: 15 * 60_000 },
 ]
 
 /** The period that an address names; the hour when it names none. */
@@ -24,13 +25,13 @@ export function periodOf(name: string | undefined): Period {
   return PERIODS.find(period => period.name === name) ?? PERIODS[0]
 }
 
-const COLUMNS: readonly { readonly name: string; readonly states: readonly State[] }[] = [
-  { name: 'Sent', states: ['sent'] },
-  { name: 'Waiting', states: LIVE_STATES },
-  { name: 'Refused', states: ['refused'] },
-  { name: 'Expired', states: ['expired'] },
-  { name: 'Unknown', states: ['unknown'] },
-  { name: 'Superseded', states: ['superseded'] },
+const COLUMNS: readonly { readonly name: Sentence; readonly states: readonly State[] }[] = [
+  { name: say('Sent'), states: ['sent'] },
+  { name: say('Waiting'), states: LIVE_STATES },
+  { name: say('Refused'), states: ['refused'] },
+  { name: say('Expired'), states: ['expired'] },
+  { name: say('Unknown'), states: ['unknown'] },
+  { name: say('Superseded'), states: ['superseded'] },
 ]
 
 /** What became of the messages of a period, and the switch to the other one. @param summary null: the store does not answer. */
@@ -42,17 +43,17 @@ export function figures(
 ): Html {
   const { title, lengthMs, stepMs } = period
   return html`<section class="card" id="figures"><div class="head"><h2>${title}</h2>
-<nav aria-label="Period"><ul class="chips">${PERIODS.map(each => html`<li><a href="/console?period=${each.name}#figures"${each === period ? html` aria-current="true"` : ''}>${each.title}</a></li>`)}</ul></nav></div>
+<nav aria-label="${say('Period')}"><ul class="chips">${PERIODS.map(each => html`<li><a href="/console?period=${each.name}#figures"${each === period ? html` aria-current="true"` : ''}>${each.title}</a></li>`)}</ul></nav></div>
 ${
   summary === null
-    ? html`<p>The store does not answer.</p>`
+    ? html`<p>${say('The store does not answer.')}</p>`
     : html`${plot(summary.series, now - lengthMs, now, stepMs, title)}
 ${countsTable(title, summary, channels)}`
 }</section>`
 }
 
 /** Each figure leads to its messages. */
-function countsTable(title: string, { counts }: Summary, channels: readonly Channel[]): Html {
+function countsTable(title: Sentence, { counts }: Summary, channels: readonly Channel[]): Html {
   const rows = channels.flatMap(channel => {
     const own = counts.filter(each => each.channel === channel)
     const kinds = [...new Set(own.map(({ kind }) => kind))].sort()
@@ -65,7 +66,7 @@ function countsTable(title: string, { counts }: Summary, channels: readonly Chan
     ]
   })
   return html`<table class="stack figures"><caption class="unseen">${title}</caption>
-<thead><tr><th scope="col">Channel and kind</th>${COLUMNS.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
+<thead><tr><th scope="col">${say('Channel and kind')}</th>${COLUMNS.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
 <tbody>${rows}</tbody></table>`
 }
 

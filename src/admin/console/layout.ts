@@ -1,22 +1,22 @@
+import { type Language, type Sentence, say } from '../../language/sentence.ts'
 import { build, formatBuild } from '../../runtime/build.ts'
 import { type Html, html } from './html.ts'
 
 export interface Page {
-  readonly title: string
+  readonly title: Sentence | string
   /** Path of the place in the menu that this page belongs to. */
   readonly place: string
   readonly content: Html
   /** ms since the epoch. */
   readonly now: number
-  readonly menu: readonly { readonly path: string; readonly name: string }[]
+  readonly menu: readonly { readonly path: string; readonly name: Sentence }[]
   /** How often a browser with JavaScript loads the page again, ms; absent: never. */
   readonly liveMs?: number
 }
 
-/** A whole page. */
-export function frame({ title, place, content, now, menu, liveMs }: Page): string {
-  return `<!doctype html>${
-    html`<html lang="en" data-live="${liveMs ?? 0}">
+/** A whole page in a reader's language. */
+export function frame({ title, place, content, now, menu, liveMs }: Page, language: Language): string {
+  return `<!doctype html>${html`<html lang="${language}" data-live="${liveMs ?? 0}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -27,18 +27,17 @@ export function frame({ title, place, content, now, menu, liveMs }: Page): strin
 <script src="/console/copy.js" defer></script>
 </head>
 <body>
-<a class="skip" href="#content">To the content</a>
+<a class="skip" href="#content">${say('To the content')}</a>
 <header><div class="in"><strong>callback-courier</strong>
-<nav aria-label="Console">${menu.map(({ path, name }) => html`<a href="${path}"${path === place ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>
-<time id="clock">${clockTime(now)} UTC</time></div></header>
+<nav aria-label="${say('Console')}">${menu.map(({ path, name }) => html`<a href="${path}"${path === place ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>
+<time id="clock" data-lost="${say('no answer; trying again')}">${clockTime(now)} UTC</time></div></header>
 <p id="news" class="unseen" role="status"></p>
 <main id="content" tabindex="-1"><h1>${title}</h1>
 ${content}
 </main>
 <footer>callback-courier ${formatBuild(build)}</footer>
 </body>
-</html>`.html
-  }`
+</html>`.in(language)}`
 }
 
 /** `2026-11-21 02:04:01`, UTC. */
@@ -57,11 +56,13 @@ export function describeReply({ code, reply }: { readonly code: string; readonly
 }
 
 /** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
-export function span(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+export function span(ms: number): Sentence {
+  if (ms < 1000) return say('{n} ms', { n: Math.round(ms) })
+  if (ms < 60_000) return say('{n} s', { n: (ms / 1000).toFixed(1) })
   const minutes = Math.floor(ms / 60_000)
-  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
+  if (minutes < 60) return say('{m} min {s} s', { m: minutes, s: Math.floor((ms % 60_000) / 1000) })
   const hours = Math.floor(minutes / 60)
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
+  return hours < 48
+    ? say('{h} h {m} min', { h: hours, m: minutes % 60 })
+    : say('{n} days', { n: Math.floor(hours / 24) })
 }

@@ -30,7 +30,7 @@
       replace(document.getElementById('content'), fresh.getElementById('content'))
       clock?.replaceChildren(...(fresh.getElementById('clock')?.childNodes ?? []))
     } catch {
-      clock?.replaceChildren('no answer; trying again')
+      clock?.replaceChildren(clock.dataset.lost)
     }
   }
   setInterval(refresh, every)

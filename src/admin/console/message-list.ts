@@ -1,3 +1,4 @@
+import { type Sentence, say, sentences, translated } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import {
   type AdminQueries,
@@ -32,7 +33,7 @@ const MOST_AT_ONCE = 1001
 const PLACE = '/console/messages'
 
 export const messageListPages: readonly ConsolePage[] = [
-  { method: 'GET', path: PLACE, place: PLACE, menu: 'Messages', handle: listMessages },
+  { method: 'GET', path: PLACE, place: PLACE, menu: say('Messages'), handle: listMessages },
   // The recipient is typed into a POST, so that it stands in no address bar, history or log; what follows is its hash.
   { method: 'POST', path: PLACE, place: PLACE, handle: chooseFilter },
 ]
@@ -43,7 +44,12 @@ async function listMessages({ query }: PageRequest, options: ConsoleOptions): Pr
   const { rows, more } = await pageOf(queries, filter)
   const nobody = filter.recipientHash !== undefined && rows.length === 0
   const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(options)) : ''}${messageList(rows, more, filter, kindNames, now())}`
-  return { is: 'page', title: 'Messages', content, liveMs: filter.before === undefined ? LIVE_MS : undefined }
+  return {
+    is: 'page',
+    title: say('Messages'),
+    content,
+    liveMs: filter.before === undefined ? LIVE_MS : undefined,
+  }
 }
 
 function chooseFilter({ fields }: PageRequest, { kindNames, recipientHash }: ConsoleOptions): PageResponse {
@@ -51,7 +57,7 @@ function chooseFilter({ fields }: PageRequest, { kindNames, recipientHash }: Con
   const typed = recipient.trim()
   const hash = typed === '' ? undefined : recipientHash(typed)
   if (hash === null)
-    return notFound('That is neither a mail address nor a phone number in full (+86…).', PLACE)
+    return notFound(say('That is neither a mail address nor a phone number in full (+86…).'), PLACE)
   return {
     is: 'redirect',
     to: `${PLACE}?${queryOf({ ...filterOf(rest, kindNames), recipientHash: hash }).toString()}`,
@@ -96,14 +102,14 @@ function unknownFilters(query: Fields, filter: ListFilter): Html | string {
   )
   const unknown = Object.keys(query).filter(name => query[name] !== '' && !known.has(name))
   if (unknown.length === 0) return ''
-  return html`<ul class="causes"><li class="warn"><strong>Look:</strong> This list is not filtered by ${unknown.join(', ')}: the address has no value there that is known.</li></ul>`
+  return html`<ul class="causes"><li class="warn"><strong>${say('Look:')}</strong> ${say('This list is not filtered by {names}: the address has no value there that is known.', { names: unknown.join(', ') })}</li></ul>`
 }
 
 /** What is known when there is no message to a recipient. */
 function absence(calls: Found['calls']): Html {
-  return html`<section class="card"><h2>No message to this recipient</h2>
-<p>The platform did not ask for one, or the callback was refused. The log has each refusal with its reason: events callback, stray, over-quota.</p>
-<dl>${Object.entries(calls).map(([channel, seen]) => html`<dt>${CHANNEL_NAMES[channel as Channel]}</dt><dd>${explainAbsence(seen).join(' ')}</dd>`)}</dl></section>`
+  return html`<section class="card"><h2>${say('No message to this recipient')}</h2>
+<p>${say('The platform did not ask for one, or the callback was refused. The log has each refusal with its reason: events callback, stray, over-quota.')}</p>
+<dl>${Object.entries(calls).map(([channel, seen]) => html`<dt>${CHANNEL_NAMES[channel as Channel]}</dt><dd>${sentences(...explainAbsence(seen))}</dd>`)}</dl></section>`
 }
 
 /**
@@ -133,42 +139,47 @@ function messageList(
   kinds: readonly string[],
   now: number,
 ): Html {
-  const option = (value: string, name: string, current: string | undefined) =>
+  const option = (value: string, name: Sentence | string, current: string | undefined) =>
     html`<option value="${value}"${value === (current ?? '') ? html` selected` : ''}>${name}</option>`
   const last = rows.at(-1)
   const query = queryOf(filter)
   const newest = query.toString()
   if (last !== undefined) query.set('before', String(last.arrivedAt))
-  return html`<section class="card"><h2>Filter</h2>
+  return html`<section class="card"><h2>${say('Filter')}</h2>
 <form class="row" method="post" action="/console/messages">
-<label>Channel<select name="channel">${option('', 'all', filter.channel)}${option('email', 'E-mail', filter.channel)}${option('sms', 'SMS', filter.channel)}</select></label>
-<label>State<select name="state">${option('', 'all', filter.state)}${STATES.map(state => option(state, STATE_WORDS[state], filter.state))}</select></label>
-<label>Kind<select name="kind">${option('', 'all', filter.kind)}${kinds.map(kind => option(kind, kind, filter.kind))}</select></label>
-<label>Recipient, in full<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? 'name@example.com or +86…' : 'one recipient chosen'}"></label>
-<button class="main">Show</button> <a href="/console/messages">All</a>
+<label>${say('Channel')}<select name="channel">${option('', say('all'), filter.channel)}${option('email', CHANNEL_NAMES.email, filter.channel)}${option('sms', CHANNEL_NAMES.sms, filter.channel)}</select></label>
+<label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, STATE_WORDS[state], filter.state))}</select></label>
+<label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${kinds.map(kind => option(kind, kind, filter.kind))}</select></label>
+<label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
+<button class="main">${say('Show')}</button> <a href="/console/messages">${say('All')}</a>
 </form></section>
-<section class="card"><table class="stack"><caption>${rows.length === 0 ? 'No message' : `${rows.length} message${rows.length === 1 ? '' : 's'}, newest first`}</caption>
-<thead><tr><th scope="col">Arrived, UTC</th><th scope="col">Kind</th><th scope="col">Recipient</th><th scope="col">State</th><th scope="col" class="n">Attempts</th><th scope="col">Last reply</th><th scope="col" class="n">Took</th></tr></thead>
+<section class="card"><table class="stack"><caption>${countLine(rows.length)}</caption>
+<thead><tr><th scope="col">${say('Arrived, UTC')}</th><th scope="col">${say('Kind')}</th><th scope="col">${say('Recipient')}</th><th scope="col">${say('State')}</th><th scope="col" class="n">${say('Attempts')}</th><th scope="col">${say('Last reply')}</th><th scope="col" class="n">${say('Took')}</th></tr></thead>
 <tbody>${rows.map(
     row => html`<tr>
-<td data-l="Arrived" class="when"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
-<td data-l="Kind">${row.channel === 'email' ? 'E-mail' : 'SMS'}: ${row.kind}</td>
-<td data-l="Recipient" class="mono">${row.maskedRecipient}</td>
-<td data-l="State">${stateBadge(row.state)}${receiptWord(row)}</td>
-<td data-l="Attempts" class="n">${row.attempts}</td>
-<td data-l="Last reply" class="small">${lastReply(row)}</td>
-<td data-l="Took" class="n">${row.finalAt === null ? html`<span class="soft">${span(now - row.arrivedAt)} so far</span>` : span(row.finalAt - row.arrivedAt)}</td></tr>`,
+<td data-l="${say('Arrived')}" class="when"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
+<td data-l="${say('Kind')}">${CHANNEL_NAMES[row.channel]}: ${row.kind}</td>
+<td data-l="${say('Recipient')}" class="mono">${row.maskedRecipient}</td>
+<td data-l="${say('State')}">${stateBadge(row.state)}${receiptWord(row)}</td>
+<td data-l="${say('Attempts')}" class="n">${row.attempts}</td>
+<td data-l="${say('Last reply')}" class="small">${lastReply(row)}</td>
+<td data-l="${say('Took')}" class="n">${row.finalAt === null ? html`<span class="soft">${say('{time} so far', { time: span(now - row.arrivedAt) })}</span>` : span(row.finalAt - row.arrivedAt)}</td></tr>`,
   )}</tbody></table>
-<div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">Newest</a>`}${more ? html`<a href="/console/messages?${query.toString()}">Older</a>` : ''}</div></section>`
+<div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${more ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
+}
+
+function countLine(count: number): Sentence {
+  if (count === 0) return say('No message')
+  return count === 1 ? say('1 message') : say('{n} messages, newest first', { n: count })
 }
 
 function receiptWord({ receipt }: MessageView): Html | string {
   return receipt === null
     ? ''
-    : html` <span class="small soft">${receipt.status}${receipt.errorCode === null ? '' : ` ${receipt.errorCode}`}</span>`
+    : html` <span class="small soft">${translated(receipt.status)}${receipt.errorCode === null ? '' : ` ${receipt.errorCode}`}</span>`
 }
 
-function lastReply({ timeline }: MessageView): string {
+function lastReply({ timeline }: MessageView): Sentence | string {
   const last = timeline.at(-1)
-  return last === undefined ? '' : describeReply(last).slice(0, 120)
+  return last === undefined ? '' : translated(describeReply(last).slice(0, 120))
 }

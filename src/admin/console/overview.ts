@@ -1,4 +1,5 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
+import { type Sentence, say, translated } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { type AdminQueries, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { Refusals, ServiceHealth } from '../service-health.ts'
@@ -6,7 +7,7 @@ import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
 import { CHANNEL_NAMES, figures, type Period, periodOf } from './figures.ts'
 import { type Html, html } from './html.ts'
-import { describeReply, moment, span } from './layout.ts'
+import { clockTime, describeReply, moment, span } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
 import { type ConsolePage, LIVE_MS } from './page.ts'
 
@@ -31,10 +32,10 @@ export const overviewPages: readonly ConsolePage[] = [
     method: 'GET',
     path: '/console',
     place: '/console',
-    menu: 'Overview',
+    menu: say('Overview'),
     handle: async ({ query }, options) => ({
       is: 'page',
-      title: 'Overview',
+      title: say('Overview'),
       content: overview(await readSources(options, periodOf(query['period']))),
       liveMs: LIVE_MS,
     }),
@@ -73,7 +74,7 @@ function overview(sources: OverviewSources): Html {
   const { summary, period, now, channels } = sources
   const causes = causesOf(sources)
   const about = causes.map(cause => `${cause.level} ${cause.about}`).join(', ')
-  return html`<ul class="causes" aria-label="Condition" data-causes="${about}">${causes.map(causeLine)}</ul>
+  return html`<ul class="causes" aria-label="${say('Condition')}" data-causes="${about}">${causes.map(causeLine)}</ul>
 ${recipientSearch}
 <div class="cards">
 <section class="card">${providers(sources)}</section>
@@ -85,46 +86,47 @@ ${figures(summary, period, channels, now)}`
 }
 
 /** The question that is asked most, where every visit begins. */
-const recipientSearch = html`<form class="row find" method="post" action="/console/messages"><label>A customer did not get the code? Recipient, in full<input name="recipient" required autocomplete="off" spellcheck="false" placeholder="name@example.com or +86…"></label><button class="main">Find</button></form>`
+const recipientSearch = html`<form class="row find" method="post" action="/console/messages"><label>${say('A customer did not get the code? Recipient, in full')}<input name="recipient" required autocomplete="off" spellcheck="false" placeholder="${say('name@example.com or +86…')}"></label><button class="main">${say('Find')}</button></form>`
 
 function causeLine({ level, text }: Cause): Html {
-  return html`<li class="${level}">${level === 'fail' ? html`<strong>Failing:</strong> ` : level === 'warn' ? html`<strong>Look:</strong> ` : ''}${text}</li>`
+  return html`<li class="${level}">${level === 'fail' ? html`<strong>${say('Failing:')}</strong> ` : level === 'warn' ? html`<strong>${say('Look:')}</strong> ` : ''}${text}</li>`
 }
 
 function providers({ health, channelStatus, now }: OverviewSources): Html {
   const known = health.providers()
-  return html`<h2>Providers</h2>${channelStatus.map(channel => {
+  return html`<h2>${say('Providers')}</h2>${channelStatus.map(channel => {
     const seen = known.filter(each => each.channel === channel.channel)
     return html`${
       seen.length === 0
-        ? html`<p>${channel.provider}: nothing sent yet.</p>`
+        ? html`<p>${say('{provider}: nothing sent yet.', { provider: channel.provider })}</p>`
         : seen.map(
-            each => html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${each.up ? 'works' : 'fails'}</span> <strong>${each.provider}</strong> <span class="soft">for ${span(now - each.since)}</span></p>
-<dl class="small"><dt>Last accepted</dt><dd>${moment(each.lastSentAt)}</dd>
-<dt>Last error</dt><dd>${each.lastError === null ? 'none' : html`${moment(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`,
+            each => html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${say(each.up ? 'works' : 'fails')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: span(now - each.since) })}</span></p>
+<dl class="small"><dt>${say('Last accepted')}</dt><dd>${moment(each.lastSentAt)}</dd>
+<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${moment(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`,
           )
     }
 <p class="small soft">${channelLine(channel, now)}</p>`
   })}`
 }
 
-function channelLine(channel: ChannelStatus, now: number): string {
+function channelLine(channel: ChannelStatus, now: number): Html {
   const rest = (channel.breakerUntil ?? now) - now
   const breaker =
     channel.breaker === 'closed'
       ? ''
       : rest > 0
-        ? `; left alone for ${span(rest)}`
-        : '; being tried by one message'
+        ? say('; left alone for {time}', { time: span(rest) })
+        : say('; being tried by one message')
   const { inFlight, waiting, awaitingReply, limit, limitWhy } = channel
-  const awaiting = awaitingReply === 0 ? '' : ` (${awaitingReply} wait long for their reply)`
-  const second = channel.isSecond ? '; asked second, because its delivery reports are late or bad' : ''
-  return `${inFlight} in flight${awaiting}, ${waiting} in memory; ${limit} at once: ${limitWhy}${breaker}${second}`
+  const awaiting = awaitingReply === 0 ? '' : say(' ({n} wait long for their reply)', { n: awaitingReply })
+  const why = translated(limitWhy)
+  const second = channel.isSecond ? say('; asked second, because its delivery reports are late or bad') : ''
+  return html`${say('{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}', { inFlight, awaiting, waiting, limit, why })}${breaker}${second}`
 }
 
 function platform(sources: OverviewSources): Html {
-  return html`<h2>The platform</h2>${sources.channels.map(channel => callers(channel, sources))}
-<p class="small soft">POST_SIGNATURE is ${sources.postSignature}.</p>`
+  return html`<h2>${say('The platform')}</h2>${sources.channels.map(channel => callers(channel, sources))}
+<p class="small soft">${say('POST_SIGNATURE is {value}.', { value: sources.postSignature })}</p>`
 }
 
 function callers(channel: Channel, { health, requiredIsSafe, rotating }: OverviewSources): Html {
@@ -133,26 +135,30 @@ function callers(channel: Channel, { health, requiredIsSafe, rotating }: Overvie
   const safe = requiredIsSafe.includes(channel)
   const outdatedAt = health.outdatedAt(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
-<dl><dt>Last validation</dt><dd>${validation === null ? 'none since the start' : html`${moment(validation.at)}: ${validation.ok ? 'right' : validation.reason}`}</dd>
-<dt>Callers refused</dt><dd>${refusedLine(health.refusals(channel))}</dd>
-<dt>POSTs signed</dt><dd>${right} right, ${wrong} wrong, ${absent} unsigned${safe ? html`. <strong>POST_SIGNATURE=required would be safe.</strong>` : ''}</dd>
-${rotating.includes(channel) ? html`<dt>Previous URL last used</dt><dd>${outdatedAt === null ? 'not since the start' : moment(outdatedAt)}</dd>` : ''}</dl>`
+<dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : html`${moment(validation.at)}: ${validation.ok ? say('right') : validation.reason}`}</dd>
+<dt>${say('Callers refused')}</dt><dd>${refusedLine(health.refusals(channel))}</dd>
+<dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', { right, wrong, absent })}${safe ? html`. <strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
+${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : moment(outdatedAt)}</dd>` : ''}</dl>`
 }
 
-function refusedLine({ count, last }: Refusals): Html | string {
-  return last === null
-    ? 'none since the start'
-    : html`${count}, the last at ${moment(last.at)}: ${last.reason}`
+function refusedLine({ count, last }: Refusals): Html | Sentence {
+  if (last === null) return say('none since the start')
+  const { at, reason } = last
+  return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason })}`
 }
 
 function house({ summary, certificate, now, startedAt }: OverviewSources): Html {
-  return html`<h2>This service</h2><dl>
-<dt>Started</dt><dd>${moment(startedAt)} <span class="soft">(${span(now - startedAt)})</span></dd>
-<dt>Waiting</dt><dd>${summary === null ? '–' : `${summary.backlog.email} mails, ${summary.backlog.sms} SMS`}</dd>
-<dt>Store</dt><dd>${summary?.bytes === null || summary === null ? '–' : `${(summary.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
-<dt>Certificate</dt><dd>${
+  return html`<h2>${say('This service')}</h2><dl>
+<dt>${say('Started')}</dt><dd>${moment(startedAt)} <span class="soft">(${span(now - startedAt)})</span></dd>
+<dt>${say('Waiting')}</dt><dd>${summary === null ? '–' : say('{mails} mails, {sms} SMS', { mails: summary.backlog.email, sms: summary.backlog.sms })}</dd>
+<dt>${say('Store')}</dt><dd>${summary?.bytes === null || summary === null ? '–' : `${(summary.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
+<dt>${say('Certificate')}</dt><dd>${
     certificate === null
-      ? 'none: TLS ends in front of this service'
-      : html`${certificate.names.join(', ')}; until ${moment(certificate.expiresAt)}; chain ${certificate.chain}`
+      ? say('none: TLS ends in front of this service')
+      : say('{names}; until {at}; chain {chain}', {
+          names: certificate.names.join(', '),
+          at: clockTime(certificate.expiresAt),
+          chain: translated(certificate.chain),
+        })
   }</dd></dl>`
 }

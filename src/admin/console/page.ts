@@ -1,3 +1,4 @@
+import { type Sentence, say } from '../../language/sentence.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions } from './options.ts'
 
@@ -21,7 +22,7 @@ export type PageResponse =
       readonly is: 'page'
       /** 200 unless given. */
       readonly status?: number
-      readonly title: string
+      readonly title: Sentence | string
       readonly content: Html
       /** Absent: the page is not loaded again. */
       readonly liveMs?: number
@@ -39,16 +40,16 @@ export interface ConsolePage {
   /** Path of the page in the menu that this one belongs to. */
   readonly place: string
   /** The page's name in the menu; absent: it has no entry. */
-  readonly menu?: string
+  readonly menu?: Sentence
   readonly handle: (request: PageRequest, options: ConsoleOptions) => PageResponse | Promise<PageResponse>
 }
 
 /** A 404 that leads back to the page in the menu. */
-export function notFound(reason: string, place: string): PageResponse {
+export function notFound(reason: Sentence, place: string): PageResponse {
   return {
     is: 'page',
     status: 404,
-    title: 'Not here',
-    content: html`<section class="card"><p>${reason}</p><p><a href="${place}">Back</a></p></section>`,
+    title: say('Not here'),
+    content: html`<section class="card"><p>${reason}</p><p><a href="${place}">${say('Back')}</a></p></section>`,
   }
 }

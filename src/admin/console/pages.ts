@@ -1,3 +1,4 @@
+import { say } from '../../language/sentence.ts'
 import { layoutFiles } from './layout-files.ts'
 import { messagePages } from './message.ts'
 import { messageListPages } from './message-list.ts'
@@ -18,7 +19,7 @@ const elsewhere: readonly ConsolePage[] = [
     method: 'GET',
     path: '/console/*',
     place: '/console',
-    handle: () => notFound('There is no such page.', '/console'),
+    handle: () => notFound(say('There is no such page.'), '/console'),
   },
 ]
 

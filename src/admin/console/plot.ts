@@ -1,4 +1,5 @@
-import type { Summary } from '../../outbox/outbox.ts'
+import { type Sentence, say } from '../../language/sentence.ts'
+import type { State, Summary } from '../../outbox/outbox.ts'
 import { type Html, html } from './html.ts'
 import { clockTime } from './layout.ts'
 
@@ -8,11 +9,15 @@ const FOOT = 1
 
 /** What is drawn together, from the bottom up. */
 const BANDS = [
-  { name: 'sent', css: 'p-good', states: ['sent'] },
-  { name: 'waiting', css: 'p-wait', states: ['queued', 'sending'] },
-  { name: 'expired', css: 'p-warn', states: ['expired'] },
-  { name: 'refused or unknown', css: 'p-bad', states: ['refused', 'unknown'] },
-] as const
+  { name: say('sent'), css: 'p-good', states: ['sent'] },
+  { name: say('waiting'), css: 'p-wait', states: ['queued', 'sending'] },
+  { name: say('expired'), css: 'p-warn', states: ['expired'] },
+  { name: say('refused or unknown'), css: 'p-bad', states: ['refused', 'unknown'] },
+] as const satisfies readonly {
+  readonly name: Sentence
+  readonly css: string
+  readonly states: readonly State[]
+}[]
 
 /** `02:04`. */
 function edge(at: number): string {
@@ -28,7 +33,7 @@ export function plot(
   since: number,
   until: number,
   stepMs: number,
-  title: string,
+  title: Sentence,
 ): Html {
   const first = Math.floor(since / stepMs) * stepMs
   const steps = Math.max(1, Math.ceil((until - first) / stepMs))
@@ -54,10 +59,10 @@ export function plot(
     ...band,
     total: bars.reduce((sum, bar) => sum + (bar[at] ?? 0), 0),
   }))
-  const words = totals.map(({ name, total }) => `${total} ${name}`).join(', ')
+  const words = totals.map(({ name, total }, at) => html`${at === 0 ? '' : ', '}${name} ${total}`)
   return html`<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${words}">
 <line class="p-line" x1="0" x2="${WIDTH}" y1="${HEIGHT - FOOT}" y2="${HEIGHT - FOOT}"/>${rects}
 </svg>
 <p class="axis"><span>${edge(first)}</span><span>${edge((first + until) / 2)}</span><span>${edge(until)} UTC</span></p>
-<ul class="key"><li>highest bar ${most}</li>${totals.map(({ name, css, total }) => html`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${css}" width="10" height="10"/></svg>${name} ${total}</li>`)}</ul>`
+<ul class="key"><li>${say('highest bar {n}', { n: most })}</li>${totals.map(({ name, css, total }) => html`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${css}" width="10" height="10"/></svg>${name} ${total}</li>`)}</ul>`
 }

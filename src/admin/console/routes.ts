@@ -1,5 +1,7 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { languageOfBrowser } from '../../language/choose.ts'
+import { say } from '../../language/sentence.ts'
 import { StoreUnavailable } from '../../outbox/outbox.ts'
 import { CONSOLE_POLICY } from '../auth.ts'
 import { html } from './html.ts'
@@ -20,13 +22,19 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
     reply.headers({
       'content-security-policy': CONSOLE_POLICY,
       'cache-control': 'no-store',
+      vary: 'accept-language',
       'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
     })
     next()
   })
-  const sendPage = (reply: FastifyReply, page: Pick<Page, 'title' | 'place' | 'content' | 'liveMs'>) =>
-    reply.type('text/html; charset=utf-8').send(frame({ ...page, menu: MENU, now: options.now() }))
+  const sendPage = (reply: FastifyReply, page: Pick<Page, 'title' | 'place' | 'content' | 'liveMs'>) => {
+    const language = languageOfBrowser(reply.request.headers['accept-language'])
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-language', language)
+      .send(frame({ ...page, menu: MENU, now: options.now() }, language))
+  }
   const send = (reply: FastifyReply, place: string, response: PageResponse) => {
     if (response.is === 'redirect') return reply.redirect(response.to, response.status ?? 303)
     if (response.is === 'page') return sendPage(reply.code(response.status ?? 200), { ...response, place })
@@ -55,13 +63,15 @@ function faultPage(error: Error & { statusCode?: number }) {
   if (error instanceof StoreUnavailable)
     return {
       status: 503,
-      title: 'The store does not answer',
-      text: 'Look at its disk (space, permissions) or at the database, then at the log. This page works again when the store does.',
+      title: say('The store does not answer'),
+      text: say(
+        'Look at its disk (space, permissions) or at the database, then at the log. This page works again when the store does.',
+      ),
     }
   const status = error.statusCode ?? 500
   return status < 500
-    ? { status, title: 'That cannot be read', text: 'The form was not one of this page’s.' }
-    : { status, title: 'An unexpected fault', text: 'The log says more.' }
+    ? { status, title: say('That cannot be read'), text: say('The form was not one of this page’s.') }
+    : { status, title: say('An unexpected fault'), text: say('The log says more.') }
 }
 
 /** Those of a parsed form, query or path that are one string each. */

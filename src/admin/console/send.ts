@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto'
+import { type Sentence, say } from '../../language/sentence.ts'
 import type { CallbackKind } from '../../messages/kind.ts'
+import { CHANNEL_NAMES } from './figures.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions } from './options.ts'
 import type { ConsolePage, PageRequest, PageResponse } from './page.ts'
@@ -19,7 +21,7 @@ export const sendPages: readonly ConsolePage[] = [
     method: 'GET',
     path: PLACE,
     place: PLACE,
-    menu: 'Test send',
+    menu: say('Test send'),
     handle: (_request, options) => sendPage(options),
   },
   { method: 'POST', path: PLACE, place: PLACE, handle: sendTest },
@@ -30,13 +32,13 @@ function sendPage(
   {
     result = null,
     problem = null,
-  }: { readonly result?: TestResult | null; readonly problem?: string | null } = {},
+  }: { readonly result?: TestResult | null; readonly problem?: Sentence | null } = {},
 ): PageResponse {
   const status = problem === null ? 200 : 400
   return {
     is: 'page',
     status,
-    title: 'Test send',
+    title: say('Test send'),
     content: sendForm(sendableKinds(options), result, problem),
   }
 }
@@ -49,7 +51,7 @@ async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptio
   const { kind: chosen, to = '' } = fields
   const kind = sendableKinds(options).find(each => `${each.channel}/${each.name}` === chosen)
   if (kind === undefined || to.trim() === '' || to.includes(',')) {
-    return sendPage(options, { problem: 'Choose a kind and type one recipient.' })
+    return sendPage(options, { problem: say('Choose a kind and type one recipient.') })
   }
   const { channel, name } = kind
   const answer = await options.testSend(channel, testBody(kind, to.trim(), options.now()))
@@ -82,16 +84,16 @@ export function testBody(
 }
 
 /** The form of a test send, and the answer to the last one. */
-function sendForm(kinds: readonly CallbackKind[], result: TestResult | null, problem: string | null): Html {
+function sendForm(kinds: readonly CallbackKind[], result: TestResult | null, problem: Sentence | null): Html {
   return html`${problem === null ? '' : html`<ul class="causes"><li class="warn">${problem}</li></ul>`}${result === null ? '' : resultLine(result)}
-<section class="card"><p>Sends one real message by the road of every other: words, store, provider. An SMS costs money; quotas count it.</p>
+<section class="card"><p>${say('Sends one real message by the road of every other: words, store, provider. An SMS costs money; quotas count it.')}</p>
 <form class="row" method="post" action="/console/send">
-<label>Kind<select name="kind" required>${kinds.map(kind => html`<option value="${kind.channel}/${kind.name}">${kind.channel === 'email' ? 'E-mail' : 'SMS'}: ${kind.name}</option>`)}</select></label>
-<label>To<input name="to" required autocomplete="off" spellcheck="false" placeholder="name@example.com or +86…" size="34"></label>
-<button class="main">Send it</button></form></section>`
+<label>${say('Kind')}<select name="kind" required>${kinds.map(kind => html`<option value="${kind.channel}/${kind.name}">${CHANNEL_NAMES[kind.channel]}: ${kind.name}</option>`)}</select></label>
+<label>${say('To')}<input name="to" required autocomplete="off" spellcheck="false" placeholder="${say('name@example.com or +86…')}" size="34"></label>
+<button class="main">${say('Send it')}</button></form></section>`
 }
 
 function resultLine({ kind, err_code, err_msg, ids }: TestResult): Html {
   const good = err_code === 0
-  return html`<ul class="causes" aria-live="polite"><li class="${good ? 'ok' : 'fail'}">${kind}: ${good ? 'accepted' : `err_code ${err_code}`}${err_msg === '' ? '' : `, ${err_msg}`}. ${ids.map(id => html`<a href="/console/messages/${id}">See what became of it</a> `)}</li></ul>`
+  return html`<ul class="causes" aria-live="polite"><li class="${good ? 'ok' : 'fail'}">${kind}: ${good ? say('accepted') : `err_code ${err_code}`}${err_msg === '' ? '' : `, ${err_msg}`}. ${ids.map(id => html`<a href="/console/messages/${id}">${say('See what became of it')}</a> `)}</li></ul>`
 }

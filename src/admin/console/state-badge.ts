@@ -1,15 +1,16 @@
+import { type Sentence, say } from '../../language/sentence.ts'
 import type { State } from '../../outbox/outbox.ts'
 import { type Html, html } from './html.ts'
 
 /** The console's word for each state. */
-export const STATE_WORDS: Readonly<Record<State, string>> = {
-  queued: 'waiting',
-  sending: 'being sent',
-  sent: 'sent',
-  refused: 'refused',
-  expired: 'expired',
-  superseded: 'superseded',
-  unknown: 'unknown',
+export const STATE_WORDS: Readonly<Record<State, Sentence>> = {
+  queued: say('waiting'),
+  sending: say('being sent'),
+  sent: say('sent'),
+  refused: say('refused'),
+  expired: say('expired'),
+  superseded: say('superseded'),
+  unknown: say('unknown'),
 }
 
 export function stateBadge(state: State): Html {

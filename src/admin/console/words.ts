@@ -1,3 +1,4 @@
+import { say, translated } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions, WordsPreview } from './options.ts'
@@ -15,10 +16,10 @@ export const wordsPages: readonly ConsolePage[] = [
     method: 'GET',
     path: PLACE,
     place: PLACE,
-    menu: 'Words',
+    menu: say('Words'),
     handle: (_request, { gallery, locales, templateProblems, renderedInFull }) => ({
       is: 'page',
-      title: 'Words',
+      title: say('Words'),
       content: wordsList(gallery, locales(), templateProblems(), renderedInFull()),
     }),
   },
@@ -28,7 +29,7 @@ export const wordsPages: readonly ConsolePage[] = [
     place: PLACE,
     handle(request, options) {
       const preview = previewOf(request, options)
-      if (preview === null) return notFound('There are no such words.', PLACE)
+      if (preview === null) return notFound(say('There are no such words.'), PLACE)
       const { kind, locale } = preview
       return { is: 'page', title: `${kind}, ${locale}`, content: wordsDetail(preview, options.locales()) }
     },
@@ -39,7 +40,7 @@ export const wordsPages: readonly ConsolePage[] = [
     place: PLACE,
     handle(request, options) {
       const body = previewOf(request, options)?.html
-      if (body === undefined) return notFound('There is no such mail.', PLACE)
+      if (body === undefined) return notFound(say('There is no such mail.'), PLACE)
       return { is: 'file', type: 'text/html; charset=utf-8', body, policy: MAIL_POLICY }
     },
   },
@@ -52,8 +53,8 @@ function previewOf({ params }: PageRequest, options: ConsoleOptions): WordsPrevi
 }
 
 const CHANNELS = [
-  ['email', 'Mails'],
-  ['sms', 'SMS'],
+  ['email', say('Mails')],
+  ['sms', say('SMS')],
 ] as const
 
 /** Every kind in every language, to be looked at. @param kinds each channel's, in the order of the gallery. */
@@ -63,9 +64,9 @@ function wordsList(
   problems: readonly string[],
   inFull: ReturnType<ConsoleOptions['renderedInFull']>,
 ): Html {
-  return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${problem}; the last good one is used.</li>`)}</ul>`}
-${inFull.map(({ file, line, because }) => html`<p class="soft">${file}, line ${line}: rendered in full for every mail, which takes longer, because of <code>${because}</code>.</p>`)}
-<p class="soft">Each as a reader gets it, with your name and colour, and with invented codes and links.</p>
+  return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${say('{problem}; the last good one is used.', { problem: translated(problem) })}</li>`)}</ul>`}
+${inFull.map(({ file, line, because }) => html`<p class="soft">${say('{file}, line {line}: rendered in full for every mail, which takes longer, because of {because}.', { file, line, because })}</p>`)}
+<p class="soft">${say('Each as a reader gets it, with your name and colour, and with invented codes and links.')}</p>
 <div class="cards">${CHANNELS.map(
     ([channel, title]) => html`<section class="card"><table class="stack"><caption>${title}</caption>
 <tbody>${kinds
@@ -80,21 +81,21 @@ ${inFull.map(({ file, line, because }) => html`<p class="soft">${file}, line ${l
 /** One message, and the way to its other languages. */
 function wordsDetail(preview: WordsPreview, locales: readonly string[]): Html {
   const { channel, kind, locale, text } = preview
-  const others = html`<nav aria-label="Languages">${languages(channel, kind, locales, locale)}</nav>`
+  const others = html`<nav aria-label="${say('Languages')}">${languages(channel, kind, locales, locale)}</nav>`
   if (preview.html === undefined) {
     const segments = preview.segments ?? 1
     return html`<section class="card">${others}</section>
-<section class="card sms"><h2>SMS</h2><p class="bubble" lang="${locale}" dir="auto">${text}</p><p class="soft small">billed as ${segments} segment${segments === 1 ? '' : 's'}</p></section>`
+<section class="card sms"><h2>${say('SMS')}</h2><p class="bubble" lang="${locale}" dir="auto">${text}</p><p class="soft small">${segments === 1 ? say('billed as 1 segment') : say('billed as {n} segments', { n: segments })}</p></section>`
   }
   const src = `/console/templates/${channel}/${kind}/${locale}/mail`
   return html`<section class="card">${others}</section>
-<section class="card"><h2 dir="auto" lang="${locale}">${preview.subject ?? ''}</h2><iframe src="${src}" sandbox="" title="The mail as a reader sees it"></iframe></section>
-<section class="card"><h2>The same as text</h2><pre class="mono" dir="auto" lang="${locale}">${text}</pre></section>`
+<section class="card"><h2 dir="auto" lang="${locale}">${preview.subject ?? ''}</h2><iframe src="${src}" sandbox="" title="${say('The mail as a reader sees it')}"></iframe></section>
+<section class="card"><h2>${say('The same as text')}</h2><pre class="mono" dir="auto" lang="${locale}">${text}</pre></section>`
 }
 
 function languages(channel: Channel, kind: string, locales: readonly string[], current?: string): Html {
   return html`<ul class="chips">${locales.map(
     locale =>
-      html`<li><a href="/console/templates/${channel}/${kind}/${locale}"${locale === current ? html` aria-current="page"` : ''} aria-label="${kind} in ${locale}">${locale}</a></li>`,
+      html`<li><a href="/console/templates/${channel}/${kind}/${locale}"${locale === current ? html` aria-current="page"` : ''} aria-label="${say('{kind} in {locale}', { kind, locale })}">${locale}</a></li>`,
   )}</ul>`
 }

@@ -10,7 +10,7 @@ export interface SmtpAddress {
   readonly auth?: { readonly user: string; readonly pass: string }
 }
 
-const ENCODE = 'write # / ? @ : % in user or password as %23 %2F %3F %40 %3A %25'
+const ENCODE = 'write #/?@:% in user or password as %23 %2F %3F %40 %3A %25'
 
 /**
  * Reads `smtp[s]://[user[:password]@]host[:port][?requireTLS=false|ignoreTLS=true]`; user and password are

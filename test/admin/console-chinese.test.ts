@@ -1,0 +1,142 @@
+import t from 'tap'
+import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
+import { devicesCard } from '../../src/admin/console/devices.ts'
+import { createServiceHealth } from '../../src/admin/service-health.ts'
+import { callbackKinds } from '../../src/messages/registry.ts'
+import { englishIn, readableText } from '../language/english.ts'
+import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
+
+const KINDS = callbackKinds.map(({ name }) => name)
+
+t.test('every page is in the language that the browser asks for', async t => {
+  const rig = await startRig(t, { EMAIL_TOKEN_PREVIOUS: 'anOldTokenOfGoodLength', POST_SIGNATURE: 'observe' })
+  rig.smtp.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '535 5.7.8' } : undefined)
+  await rig.post('email', mailBody())
+  await rig.post('sms', smsBody())
+  await rig.validate('sms')
+  await rig.ask(rig.path('email').replace('/email', 'x/email'))
+  await until(() => rig.events().some(each => each['event'] === 'final'), 'an end')
+  const ask = (path: string, init: RequestInit = {}, language = 'zh-CN,zh;q=0.9,en;q=0.5') =>
+    fetch(`${rig.service().adminUrl}${path}`, { ...init, headers: { 'accept-language': language } })
+  const list = await (await ask('/console/messages')).text()
+  const ids = [...list.matchAll(/\/console\/messages\/([0-9a-f]{32})/g)].map(([path]) => path)
+  t.equal(ids.length, 2)
+  const form = (fields: Record<string, string>): RequestInit => ({
+    method: 'POST',
+    body: new URLSearchParams(fields),
+  })
+  const pages: readonly (readonly [string, RequestInit?])[] = [
+    ['/console'],
+    ['/console?period=day'],
+    ['/console/messages?state=none&kind=file'],
+    ['/console/messages?state=expired'],
+    ['/console/messages', form({ recipient: 'nobody' })],
+    ['/console/messages', form({ recipient: 'nobody@example.com' })],
+    ...ids.map(path => [path] as const),
+    ['/console/messages/none'],
+    ['/console/templates'],
+    ['/console/templates/email/file/zh-CN'],
+    ['/console/templates/sms/login-code/zh-CN'],
+    ['/console/templates/sms/login-code/xx'],
+    ['/console/send'],
+    ['/console/send', form({ kind: 'none' })],
+    ['/console/send', form({ kind: 'sms/login-code', to: '+8613800138000' })],
+    ['/console/urls'],
+    ['/console/nowhere'],
+  ]
+  // Answers to callers are English everywhere, and so stand here as they were given.
+  const given = [...KINDS, 'the key in the URL is wrong', 'state', 'OK: kept as']
+  for (const [path, init] of pages) {
+    const response = await ask(path, init)
+    const page = await response.text()
+    const at = `${path} ${JSON.stringify(init?.body ?? '')}`
+    t.match(page, '<html lang="zh-CN"', at)
+    t.equal(response.headers.get('content-language'), 'zh-CN')
+    t.match(response.headers.get('vary') ?? '', 'accept-language')
+    t.same(englishIn(readableText(page), given), [], at)
+  }
+  const english = await (await ask('/console', {}, 'de')).text()
+  t.match(english, '<html lang="en"')
+  t.notMatch(english, /\p{Script=Han}/u)
+})
+
+t.test('every line about what is wrong is in Chinese', async t => {
+  const now = Date.parse('2026-11-21T02:04:00Z')
+  const health = createServiceHealth(() => now)
+  const down = {
+    provider: 'smtp',
+    channel: 'email',
+    up: false,
+    since: now - 90_000,
+    lastSentAt: null,
+  } as const
+  const base: CauseSources = {
+    now,
+    summary: null,
+    health: {
+      ...health,
+      providers: () => [
+        { ...down, lastError: { at: now, code: '535', reply: '535 5.7.8', whose: 'ours' } },
+        { ...down, provider: 'twilio', lastError: null },
+      ],
+      validation: () => ({ at: now, ok: false, reason: '4031001' }),
+      storeFailure: () => ({ at: now, doing: 'accept', message: '28' }),
+    },
+    storeLoss: { messages: 3, unsent: 1, from: now - 1000, until: now, noticedAt: now },
+    channelStatus: [],
+    channels: ['email', 'sms'],
+    certificate: {
+      expiresAt: now - 1,
+      flaws: ['the certificate is self-signed: only whoever is told to trust it will'],
+    },
+    renewalRefused: { since: now - 1000, reason: 'TLS_KEY_FILE has a passphrase: give a key without one' },
+    templateProblems: ['layout.html, line 3: cannot be read: EACCES'],
+    deviceAlerts: {
+      leads: true,
+      subscribed: false,
+      forMs: 100_000,
+      lastEnd: { is: 'refused', why: 'log in: refused: HTTP 401, code none' },
+      refused: [{ topic: '/device/alert', why: 'refused: HTTP 404, code 4041001' }],
+      received: 1,
+      malformed: 0,
+    },
+    draining: true,
+  }
+  const counts = {
+    backlog: { email: 2, sms: 3 },
+    oldest: { email: 0, sms: 0 },
+    counts: [],
+    series: [],
+    bytes: 0,
+  }
+  const lines = [
+    base,
+    {
+      ...base,
+      summary: counts,
+      storeLoss: { ...base.storeLoss!, messages: 0, from: null },
+      certificate: { expiresAt: now + 864e5, flaws: [] },
+      renewalRefused: null,
+    },
+    {
+      ...base,
+      certificate: { expiresAt: now + 864e5, flaws: [] },
+      deviceAlerts: { ...base.deviceAlerts!, lastEnd: null },
+    },
+    {
+      ...base,
+      summary: counts,
+      health,
+      certificate: null,
+      renewalRefused: null,
+      templateProblems: [],
+      deviceAlerts: null,
+      draining: false,
+      channels: [],
+    },
+  ].flatMap(sources => causesOf(sources).map(({ text }) => text.in('zh-CN')))
+  t.ok(lines.length > 25, `${lines.length} lines`)
+  for (const line of lines) t.same(englishIn(line, ['accept', 'layout.html']), [], line)
+  for (const subscribed of [true, false])
+    t.same(englishIn(readableText(devicesCard({ ...base.deviceAlerts!, subscribed }).in('zh-CN'))), [])
+})

@@ -1,0 +1,99 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { languageOfBrowser, languageOfTerminal } from '../../src/language/choose.ts'
+import { recognize } from '../../src/language/recognize.ts'
+import { say, sentences, translated } from '../../src/language/sentence.ts'
+import { zhCN, zhCNOfOthers } from '../../src/language/zh-CN.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const placesOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort()
+
+t.test('Chinese has the places of the English sentence, and no English punctuation at its end', async t => {
+  for (const [english, chinese] of Object.entries({ ...zhCN, ...zhCNOfOthers })) {
+    t.same(placesOf(chinese), placesOf(english), english)
+    t.equal(/[.]$/.test(english), chinese.endsWith('。'), `${english}: a sentence, or a part of one`)
+  }
+})
+
+t.test('what nobody says is not in the words', async t => {
+  const code = globSync('src/**/*.ts', { cwd: ROOT })
+    .filter(file => !file.startsWith('src/language/'))
+    .map(file => readFileSync(join(ROOT, file), 'utf8').replaceAll("\\'", "'"))
+    .join('\n')
+  for (const english of Object.keys(zhCN))
+    t.ok(
+      [`'${english}'`, `"${english}"`].some(literal => code.includes(literal)),
+      english,
+    )
+})
+
+t.test('a browser says its languages, and how much it wants each', async t => {
+  const cases: readonly (readonly [string | undefined, string])[] = [
+    [undefined, 'en'],
+    ['', 'en'],
+    ['zh-CN,zh;q=0.9,en;q=0.8', 'zh-CN'],
+    ['en-US,en;q=0.9,zh-CN;q=0.8', 'en'],
+    ['de-DE,de;q=0.9,zh;q=0.2', 'zh-CN'],
+    ['de,fr', 'en'],
+    ['zh-TW', 'zh-CN'],
+    ['en;q=0.1, ZH-hans;q=0.7', 'zh-CN'],
+    ['zh;q=0, en;q=0.1', 'en'],
+    ['zh;q=x', 'en'],
+    ['*', 'en'],
+    [`${'zh,'.repeat(5000)}<script>`, 'zh-CN'],
+  ]
+  for (const [header, language] of cases)
+    t.equal(languageOfBrowser(header), language, (header ?? 'none').slice(0, 40))
+})
+
+t.test('a terminal says its language by the first variable that is set', async t => {
+  t.equal(languageOfTerminal({}), 'en')
+  t.equal(languageOfTerminal({ LANG: 'zh_CN.UTF-8' }), 'zh-CN')
+  t.equal(languageOfTerminal({ LANG: 'zh_CN.UTF-8', LC_MESSAGES: 'en_US.UTF-8' }), 'en')
+  t.equal(languageOfTerminal({ LANG: 'zh_CN.UTF-8', LC_ALL: 'C' }), 'en')
+  t.equal(languageOfTerminal({ LANG: 'en_US', LC_ALL: '', LC_MESSAGES: 'zh' }), 'zh-CN')
+})
+
+t.test(
+  'a sentence is English as a string and in JSON, and whatever stands in its places follows its language',
+  async t => {
+    const sentence = say('{provider} has failed for {time}: {what}.', {
+      provider: 'smtp',
+      time: say('{n} s', { n: 5 }),
+      what: translated('535 no {time} $& such user'),
+    })
+    t.equal(String(sentence), 'smtp has failed for 5 s: 535 no {time} $& such user.')
+    t.equal(JSON.stringify({ sentence }), JSON.stringify({ sentence: String(sentence) }))
+    t.equal(sentence.in('zh-CN'), 'smtp 故障已持续 5 秒：535 no {time} $& such user。')
+    const two = sentences(say('All is well.'), null, say('No attempt yet.'))
+    t.equal(String(two), 'All is well. No attempt yet.')
+    t.equal(two.in('zh-CN'), '一切正常。尚未尝试。')
+  },
+)
+
+t.test(
+  'what other rooms say is recognized, with what stands in its places, and what servers say is left alone',
+  async t => {
+    t.equal(
+      recognize('the provider refused more than 3 connections; one more is tried in 8 s'),
+      '服务商最多接受 3 个连接；8 秒后再多试一个',
+    )
+    for (const text of [
+      '',
+      '535 5.7.8 refused',
+      'constructor',
+      '__proto__',
+      'a: b; c. d',
+      'x'.repeat(10_000),
+    ])
+      t.equal(recognize(text), text, text.slice(0, 30))
+  },
+)
+
+t.test('no text of a server keeps the console busy', async t => {
+  const began = performance.now()
+  for (const text of ['a: b; c. d (', 'x, y: (', 'names a, which ', 'the ', ' '])
+    for (const end of ['', ')', '))))']) recognize(text.repeat(600).slice(0, 590) + end)
+  t.ok(performance.now() - began < 5000, `${performance.now() - began} ms`)
+})
