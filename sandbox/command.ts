@@ -112,7 +112,7 @@ async function runOnce(modules: Modules, options: SandboxCommandOptions, io: Com
   try {
     const rows = await modules.sendEachKindOnce(sandbox, ONCE_WITHIN_MS)
     io.stdout.write(formatResults(rows, await saveFiles(rows, options.save)))
-    const faults = listFaults(rows, modules.countExpected(sandbox.peers))
+    const faults = listFaults(rows, modules.countExpected(sandbox.standIns))
     if (faults.length === 0) {
       const sent = rows.filter(row => row.arrived !== null).length
       io.stdout.write(`\nAll ${sent} messages arrived exactly once, as they should.\n`)

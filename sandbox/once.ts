@@ -3,8 +3,8 @@ import type { Channel } from '../src/messages/message.ts'
 import { SAMPLE_KINDS, type SampleKind } from '../src/platform/sample-callbacks.ts'
 import { type ArrivalResult, answerFaults, checkMailArrival, checkSmsArrival } from './arrivals.ts'
 import type { SentCallback } from './callback-sender.ts'
-import type { Peers, SmsCarrier } from './peers.ts'
 import type { Sandbox } from './sandbox.ts'
+import type { SmsCarrier, StandIns } from './stand-ins.ts'
 
 /** A callback that was sent once, and what became of it. */
 export interface KindResult {
@@ -43,7 +43,7 @@ function playsOf(carriers: readonly SmsCarrier[]): readonly Play[] {
 }
 
 /** How many results there are when all was sent in time. */
-export function countExpected({ carriers }: Pick<Peers, 'carriers'>): number {
+export function countExpected({ carriers }: Pick<StandIns, 'carriers'>): number {
   return 2 + playsOf(carriers).length
 }
 
@@ -57,7 +57,7 @@ const QUIET_MS = 400
  * @param withinMs when to stop waiting, from now. What was not sent by then is missing from the results.
  */
 export async function sendEachKindOnce(
-  { callbackSender, peers }: Pick<Sandbox, 'callbackSender' | 'peers'>,
+  { callbackSender, standIns }: Pick<Sandbox, 'callbackSender' | 'standIns'>,
   withinMs: number,
 ): Promise<readonly KindResult[]> {
   const deadline = performance.now() + withinMs
@@ -77,11 +77,11 @@ export async function sendEachKindOnce(
   }
 
   const sent = []
-  for (const play of playsOf(peers.carriers)) {
+  for (const play of playsOf(standIns.carriers)) {
     if (performance.now() > deadline) break
     sent.push({ ...play, ...(await callbackSender.send(play.kind, play.to)) })
   }
-  const countArrived = () => peers.mails().length + peers.sms().length
+  const countArrived = () => standIns.mails().length + standIns.sms().length
   const expected = sent.filter(({ callback }) => answerFaults(callback.answer).length === 0).length
   while (countArrived() < expected && performance.now() < deadline) await sleep(20)
   // A second copy of a message would come late, so this waits until nothing has arrived for a while.
@@ -93,8 +93,8 @@ export async function sendEachKindOnce(
     ...sent.map(({ kind, to, carrier, callback, sample }): KindResult => {
       const result =
         carrier === null
-          ? checkMailArrival(peers.mails(), to, sample)
-          : checkSmsArrival(peers.sms(), to, sample, carrier.title)
+          ? checkMailArrival(standIns.mails(), to, sample)
+          : checkSmsArrival(standIns.sms(), to, sample, carrier.title)
       const faults = [...answerFaults(callback.answer), ...result.faults]
       const { channel } = kind
       return { channel, kind: kind.kind, carrier: carrier?.title ?? null, callback, ...result, faults }

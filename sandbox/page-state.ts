@@ -2,7 +2,7 @@ import type { Channel } from '../src/messages/message.ts'
 import { countSegments } from '../src/messages/sms-segments.ts'
 import type { CallbackSender } from './callback-sender.ts'
 import type { ReceivedMail } from './carriers/smtp/inbox.ts'
-import type { Peers } from './peers.ts'
+import type { StandIns } from './stand-ins.ts'
 
 /** Where everything is that a client or a person may want to reach. */
 export interface ConnectionDetails {
@@ -15,13 +15,13 @@ export interface ConnectionDetails {
   readonly adminUrl: string
   /** Null when the service has none. */
   readonly consoleUrl: string | null
-  readonly carriers: Peers['addresses']
+  readonly carriers: StandIns['addresses']
   /** The page of the emulated platform's devices; null without one. */
   readonly devicesUrl: string | null
 }
 
 export interface PageStateOptions {
-  readonly peers: Pick<Peers, 'mails' | 'sms'>
+  readonly standIns: Pick<StandIns, 'mails' | 'sms'>
   readonly callbackSender: CallbackSender
   readonly about: ConnectionDetails
   /** Lines of the service's log, newest last. */
@@ -30,17 +30,17 @@ export interface PageStateOptions {
 
 /** Gives the state that the page shows. A mail's parts are not in it: the page asks for each mail that it opens. */
 export function createPageState(options: PageStateOptions) {
-  const { peers, callbackSender, about } = options
+  const { standIns, callbackSender, about } = options
   return () => ({
     about,
-    mails: peers.mails().map(({ id, at, subject, to, text }) => ({
+    mails: standIns.mails().map(({ id, at, subject, to, text }) => ({
       id,
       at,
       subject,
       to,
       preview: text.replace(/\s+/g, ' ').trim().slice(0, 140),
     })),
-    sms: peers
+    sms: standIns
       .sms()
       .slice(-200)
       .map(sms => ({ ...sms, ...countSegments(sms.body) })),

@@ -3,16 +3,16 @@ import type { Channel } from '../src/messages/message.ts'
 import { findSampleKind, SAMPLE_KINDS, SAMPLE_RECIPIENT } from '../src/platform/sample-callbacks.ts'
 import { prepareMailForFrame } from './mail-frame.ts'
 import { createPageState, mailDetails, type PageStateOptions } from './page-state.ts'
-import type { Peers } from './peers.ts'
+import type { StandIns } from './stand-ins.ts'
 import { createPageServer, type Page, replyNotFound } from './web/page-server.ts'
 
 export interface SandboxPageOptions extends PageStateOptions {
-  readonly peers: Pick<Peers, 'mails' | 'sms' | 'faults' | 'setFault' | 'clear'>
+  readonly standIns: Pick<StandIns, 'mails' | 'sms' | 'faults' | 'setFault' | 'clear'>
 }
 
 /** The page that shows what arrived and plays the platform, each thing that it can do a button. */
 export function createSandboxPage(options: SandboxPageOptions): Page {
-  const { peers, callbackSender } = options
+  const { standIns, callbackSender } = options
   const state = createPageState(options)
   const faults: Record<Channel, string> = { email: 'none', sms: 'none' }
   const { app, ...page } = createPageServer({
@@ -24,13 +24,13 @@ export function createSandboxPage(options: SandboxPageOptions): Page {
       kinds: SAMPLE_KINDS.map(({ channel, kind, type, title }) => ({ channel, kind, type, title })),
       recipients: SAMPLE_RECIPIENT,
       faults: {
-        email: { now: faults.email, all: peers.faults('email') },
-        sms: { now: faults.sms, all: peers.faults('sms') },
+        email: { now: faults.email, all: standIns.faults('email') },
+        sms: { now: faults.sms, all: standIns.faults('sms') },
       },
     }),
   })
 
-  mailRoutes(app, peers)
+  mailRoutes(app, standIns)
 
   app.post('/play', { schema: PLAY }, async (request, reply) => {
     const { channel, action, kind: name = '', to } = request.body as Play
@@ -42,13 +42,13 @@ export function createSandboxPage(options: SandboxPageOptions): Page {
   })
   app.post('/fault', { schema: FAULT }, async (request, reply) => {
     const { channel, name } = request.body as { channel: Channel; name: string }
-    if (!peers.setFault(channel, name)) return replyNotFound(reply)
+    if (!standIns.setFault(channel, name)) return replyNotFound(reply)
     faults[channel] = name
     page.changed()
     return { channel, name }
   })
   app.post('/clear', async () => {
-    peers.clear()
+    standIns.clear()
     callbackSender.clear()
     page.changed()
     return {}
@@ -85,7 +85,7 @@ const FAULT = {
   },
 } as const
 
-function mailRoutes(app: FastifyInstance, { mails }: Pick<Peers, 'mails'>): void {
+function mailRoutes(app: FastifyInstance, { mails }: Pick<StandIns, 'mails'>): void {
   const found = (params: unknown) => mails().find(({ id }) => id === Number((params as { id: string }).id))
   app.get('/mail/:id', async (request, reply) => {
     const mail = found(request.params)

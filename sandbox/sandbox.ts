@@ -13,13 +13,13 @@ import { createEmulator } from './emulator/emulator.ts'
 import { createEmulatorPage } from './emulator/page.ts'
 import type { SandboxCommandOptions } from './options.ts'
 import type { ConnectionDetails } from './page-state.ts'
-import { type Ends, type Peers, startPeers } from './peers.ts'
 import { usualOrFreePort } from './ports.ts'
+import { type StandIns, startStandIns } from './stand-ins.ts'
 
 /** The service, and everybody it talks to, running on this machine. */
 export interface Sandbox {
   readonly about: ConnectionDetails
-  readonly peers: Peers
+  readonly standIns: StandIns
   readonly callbackSender: CallbackSender
   /** Gives the page of the devices a link to the sandbox's page. */
   linkDevicesTo(url: string): void
@@ -46,13 +46,11 @@ export async function startSandbox(
   options: SandboxOptions,
   changed: () => void = () => {},
 ): Promise<Sandbox> {
-  const ends: Ends = []
   // The service was started last and ends first: it closes its connections before the servers go away.
-  const close = async () => {
-    for (const end of ends.splice(0).reverse()) await end()
-  }
+  const cleanup = new AsyncDisposableStack()
+  const close = () => cleanup.disposeAsync()
   try {
-    return { ...(await startParts(options, ends, changed)), close }
+    return { ...(await startParts(options, cleanup, changed)), close }
   } catch (error) {
     await close()
     throw error
@@ -61,22 +59,22 @@ export async function startSandbox(
 
 async function startParts(
   options: SandboxOptions,
-  ends: Ends,
+  cleanup: AsyncDisposableStack,
   changed: () => void,
 ): Promise<Omit<Sandbox, 'close'>> {
   const clock = createClock()
   const directory = await mkdtemp(join(tmpdir(), 'callback-courier-'))
-  ends.push(() => rm(directory, { recursive: true, force: true }))
-  const peers = await startPeers(clock, directory, ends, changed)
-  const devices = options.devices === false ? null : await startDevices(options.devices ?? 0, ends)
+  cleanup.defer(() => rm(directory, { recursive: true, force: true }))
+  const standIns = await startStandIns(clock, directory, cleanup, changed)
+  const devices = options.devices === false ? null : await startDevices(options.devices ?? 0, cleanup)
 
   const own = Object.keys(options.settings).filter(
-    name => name in peers.settings || (CHANNELS.has(name) && options.settings[name] === ''),
+    name => name in standIns.settings || (CHANNELS.has(name) && options.settings[name] === ''),
   )
   if (own.length > 0) throw new Error(`--set ${own.join(', ')}: the sandbox needs its own there`)
   const settings = {
     ...(await serviceSettings(directory, options.ports)),
-    ...peers.settings,
+    ...standIns.settings,
     ...devices?.settings,
     ...options.settings,
   }
@@ -90,10 +88,10 @@ async function startParts(
       },
     },
   })
-  ends.push(() => service.close())
+  cleanup.defer(() => service.close())
 
-  const platform = createCallbackClient({ ca: peers.cert, now: () => clock.now() })
-  ends.push(() => platform.close())
+  const platform = createCallbackClient({ ca: standIns.cert, now: () => clock.now() })
+  cleanup.defer(() => platform.close())
   const { CORP_ID: corpId, EMAIL_TOKEN: email, SMS_TOKEN: sms } = settings
   const urls = { email: service.urls.email ?? '', sms: service.urls.sms ?? '' }
   const callbackSender = createCallbackSender({
@@ -109,24 +107,24 @@ async function startParts(
     corpId,
     urls,
     tokens: { email, sms },
-    certFile: peers.certFile,
+    certFile: standIns.certFile,
     adminUrl: service.adminUrl,
     consoleUrl: await findConsole(service.adminUrl),
-    carriers: peers.addresses,
+    carriers: standIns.addresses,
     devicesUrl: devices?.url ?? null,
   }
-  return { about, peers, callbackSender, linkDevicesTo: url => devices?.linkTo(url), log: () => log }
+  return { about, standIns, callbackSender, linkDevicesTo: url => devices?.linkTo(url), log: () => log }
 }
 
 /** Starts the emulated platform and its page. The settings send every alert of a device to one recipient. */
-async function startDevices(port: number, ends: Ends) {
+async function startDevices(port: number, cleanup: AsyncDisposableStack) {
   let changed = () => {}
   let sandboxUrl: string | undefined
   const emulator = await createEmulator({ corpId: CORP_ID, changed: () => changed() })
-  ends.push(() => emulator.close())
+  cleanup.defer(() => emulator.close())
   const page = createEmulatorPage({ emulator, sandboxUrl: () => sandboxUrl })
   changed = () => page.changed()
-  ends.push(() => page.close())
+  cleanup.defer(() => page.close())
   const url = await page.listen(port)
   const recipients = `${SAMPLE_RECIPIENT.email}, ${SAMPLE_RECIPIENT.sms}`
   return {

@@ -1,4 +1,5 @@
-import type { DdqServer, Publication } from './ddq-server.ts'
+import type { Publication } from './ddq-broker.ts'
+import type { DdqServer } from './ddq-server.ts'
 import { createReporter, DEVICES, type Device, RULES } from './devices.ts'
 
 /** The state of a device. */

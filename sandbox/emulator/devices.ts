@@ -1,5 +1,5 @@
 import type { Int } from '../../src/platform/exact-json.ts'
-import type { Publication } from './ddq-server.ts'
+import type { Publication } from './ddq-broker.ts'
 
 /** A device that the emulated platform has. */
 export interface Device {

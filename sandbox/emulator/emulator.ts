@@ -1,9 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { type CallbackAnswer, createCallbackClient } from '../../src/platform/callback-client.ts'
-import { createSampleBody, findSampleKind } from '../../src/platform/sample-callbacks.ts'
 import { type Accounts, createTokens, type Tokens } from './accounts.ts'
 import { type Api, createApi, type Exchange } from './api.ts'
 import { createApiServer } from './api-server.ts'
+import { type CallbackCalls, createCallbackCalls } from './callback-calls.ts'
 import { type Contract, createContract } from './contract/contract.ts'
 import { createDdqServer, type DdqServer } from './ddq-server.ts'
 import { createDeviceSimulator, type DeviceSimulator } from './device-simulator.ts'
@@ -22,23 +21,6 @@ export interface EmulatorOptions {
   readonly changed?: () => void
 }
 
-/** A URL of the customer's, as it would be entered in the console. */
-export interface CallbackTarget {
-  readonly url: string
-  readonly corpId: string
-  readonly token: string
-}
-
-/** A call of a callback URL, and its answer. */
-export interface CallbackCall {
-  /** ms since the epoch. */
-  readonly at: number
-  readonly title: string
-  readonly answer: CallbackAnswer
-  /** How the answer violates the contract; null: it does not. */
-  readonly fault: string | null
-}
-
 /** The emulated platform: its API, its data subscription, its devices and its callbacks. */
 export interface Emulator {
   /** {base_url} */
@@ -55,11 +37,9 @@ export interface Emulator {
   readonly contract: Contract
   /** Newest last, at most 100. */
   exchanges(): readonly Exchange[]
-  callbackCalls(): readonly CallbackCall[]
-  /** Validates the URL as the platform's console does. */
-  validateUrl(target: CallbackTarget): Promise<CallbackCall>
-  /** Sends an e-mail or an SMS of a kind; null: no such kind. */
-  sendCallback(target: CallbackTarget, channel: 'email' | 'sms', kind: string): Promise<CallbackCall | null>
+  readonly callbackCalls: CallbackCalls['list']
+  readonly validateUrl: CallbackCalls['validateUrl']
+  readonly sendCallback: CallbackCalls['send']
   clear(): void
   close(): Promise<void>
 }
@@ -77,7 +57,6 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   const { lifeMs, unit } = options.credentials ?? { lifeMs: 7_200_000, unit: 'seconds' }
   const tokens = createTokens({ lifeMs, unit, now, random })
   let exchanges: readonly Exchange[] = []
-  let callbackCalls: readonly CallbackCall[] = []
 
   const api = createApi({
     accounts,
@@ -112,67 +91,50 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   const apiServer = createApiServer(api)
   const baseUrl = await apiServer.listen(ports.api ?? 0)
   const ddqPort = await ddq.listen(ports.ddq ?? 0)
-  // Any certificate is accepted here: the service's `check` looks at certificates.
-  const platform = createCallbackClient({ insecure: true, now })
-
-  function remember(title: string, answer: CallbackAnswer): CallbackCall {
-    const fault = answer.is === 'answered' && answer.body !== '' ? findAnswerFault(answer.body) : null
-    const call = { at: now(), title, answer, fault }
-    callbackCalls = [...callbackCalls, call].slice(-100)
-    changed()
-    return call
-  }
-
-  function findAnswerFault(body: string): string | null {
-    let value: unknown
-    try {
-      value = JSON.parse(body)
-    } catch {
-      value = undefined
-    }
-    return contract.validate('client', 'callback answer', value ?? null)?.fault ?? null
-  }
+  const callbacks = createCallbackCalls(contract, now, changed)
 
   return {
     baseUrl,
     ddqPort,
     accounts,
-    settings: {
-      DDQ_HOST: '127.0.0.1',
-      DDQ_PORT: String(ddqPort),
-      DDQ_AUTH_URL: baseUrl,
-      DDQ_APP_ID: accounts.app.appId,
-      DDQ_APP_SECRET: accounts.app.appSecret,
-      DDQ_AUTH_PATH: paths.authenticate,
-      DDQ_SUBSCRIBE_PATH: paths.subscribe,
-      DDQ_ANY_PRODUCT: ANY_PRODUCT,
-    },
+    settings: settingsOf(accounts, baseUrl, ddqPort, paths),
     api,
     tokens,
     ddq,
     devices,
     contract,
     exchanges: () => exchanges,
-    callbackCalls: () => callbackCalls,
-    validateUrl: async ({ url, corpId, token }) =>
-      remember('Validate URL', await platform.validate(url, { corpId, token })),
-    async sendCallback({ url }, channel, kind) {
-      const found = findSampleKind(channel, kind)
-      const body = createSampleBody(channel, kind, { mark: String(randomInt(100_000, 1_000_000)) })
-      if (found === undefined || body === undefined) return null
-      contract.validate('emulator', channel === 'email' ? 'e-mail callback' : 'SMS callback', body)
-      return remember(found.title, await platform.post(url, body))
-    },
+    callbackCalls: callbacks.list,
+    validateUrl: callbacks.validateUrl,
+    sendCallback: callbacks.send,
     clear() {
       exchanges = []
-      callbackCalls = []
+      callbacks.clear()
       devices.clear()
       contract.clear()
       changed()
     },
     async close() {
-      await Promise.all([ddq.close(), apiServer.close(), platform.close()])
+      await Promise.all([ddq.close(), apiServer.close(), callbacks.close()])
     },
+  }
+}
+
+function settingsOf(
+  { app }: Accounts,
+  baseUrl: string,
+  ddqPort: number,
+  paths: typeof DEFAULT_PATHS,
+): Emulator['settings'] {
+  return {
+    DDQ_HOST: '127.0.0.1',
+    DDQ_PORT: String(ddqPort),
+    DDQ_AUTH_URL: baseUrl,
+    DDQ_APP_ID: app.appId,
+    DDQ_APP_SECRET: app.appSecret,
+    DDQ_AUTH_PATH: paths.authenticate,
+    DDQ_SUBSCRIBE_PATH: paths.subscribe,
+    DDQ_ANY_PRODUCT: ANY_PRODUCT,
   }
 }
 

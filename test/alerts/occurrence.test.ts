@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Publication } from '../../sandbox/emulator/ddq-server.ts'
+import type { Publication } from '../../sandbox/emulator/ddq-broker.ts'
 import { createReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
 import { type Occurrence, occurrencesOf } from '../../src/alerts/occurrence.ts'
 import { parseMessage } from '../../src/ddq/message.ts'

@@ -40,7 +40,7 @@ async function press(card: typeof freezer, name: string): Promise<void> {
   expected += 1
   for (
     let tries = 0;
-    stage.peers.mails().length < expected || stage.peers.sms().length < expected;
+    stage.standIns.mails().length < expected || stage.standIns.sms().length < expected;
     tries += 1
   ) {
     if (tries > 500) throw new Error(`nothing came of "${name}"`)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
-import { type Ends, startPeers } from '../../sandbox/peers.ts'
+import { startStandIns } from '../../sandbox/stand-ins.ts'
 import { createClock } from '../../src/runtime/clock.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startProgram } from '../rigs/process.ts'
@@ -23,17 +23,15 @@ async function until(condition: () => boolean, what: string, withinMs = 20_000):
 
 /** Replicas as an operator runs them, processes of their own on one Postgres. */
 async function replicas(t: Test) {
-  const ends: Ends = []
-  t.teardown(async () => {
-    for (const end of ends.reverse()) await end()
-  })
+  const cleanup = new AsyncDisposableStack()
+  t.teardown(() => cleanup.disposeAsync())
   const postgres = await startPostgres()
-  ends.push(() => postgres.close())
+  cleanup.defer(() => postgres.close())
   const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
-  ends.push(() => rm(directory, { recursive: true, force: true }))
-  const peers = await startPeers(createClock(), directory, ends, () => {})
+  cleanup.defer(() => rm(directory, { recursive: true, force: true }))
+  const standIns = await startStandIns(createClock(), directory, cleanup, () => {})
   const emulator = await createEmulator()
-  ends.push(() => emulator.close())
+  cleanup.defer(() => emulator.close())
   const env = {
     CORP_ID: '100fa4b2c3d4e5f6',
     EMAIL_TOKEN: secret(),
@@ -46,17 +44,17 @@ async function replicas(t: Test) {
     SMS_COUNTRIES: '*',
     BRAND_NAME: 'Example IoT',
     DRAIN_SECONDS: '0',
-    NODE_EXTRA_CA_CERTS: peers.certFile,
-    ...peers.settings,
+    NODE_EXTRA_CA_CERTS: standIns.certFile,
+    ...standIns.settings,
     ...emulator.settings,
     ALERTS: 'alert * 0 - ann@example.com; state * 0 - ann@example.com',
   }
   return {
-    peers,
+    standIns,
     emulator,
     async replica() {
       const { child, exited, started, stdout } = startProgram(['serve'], env, { cwd: directory })
-      ends.push(async () => {
+      cleanup.defer(async () => {
         child.kill('SIGKILL')
         await exited
       })
@@ -70,9 +68,9 @@ t.test(
   'one of several replicas watches; another takes over within 15 s when it dies',
   { skip: noPostgres },
   async t => {
-    const { peers, emulator, replica } = await replicas(t)
+    const { standIns, emulator, replica } = await replicas(t)
     const { devices, ddq } = emulator
-    const mails = () => peers.mails().length
+    const mails = () => standIns.mails().length
     const all = [await replica(), await replica(), await replica()]
     await until(() => ddq.statistics().topics.length === 2, 'the subscription')
     await new Promise(resolve => setTimeout(resolve, 4000))

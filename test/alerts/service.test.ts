@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator, type Emulator } from '../../sandbox/emulator/emulator.ts'
-import { type Ends, startPeers } from '../../sandbox/peers.ts'
+import { startStandIns } from '../../sandbox/stand-ins.ts'
 import { ConfigError } from '../../src/config/config.ts'
 import { createClock } from '../../src/runtime/clock.ts'
 import { type Service, startService } from '../../src/service/service.ts'
@@ -14,15 +14,13 @@ const secret = () => `t${randomBytes(16).toString('hex')}x`
 
 /** The service with device alerts on, between the emulated platform and recording ends. */
 async function serving(t: Test, alerts: string, more: Readonly<Record<string, string>> = {}) {
-  const ends: Ends = []
-  t.teardown(async () => {
-    for (const end of ends.reverse()) await end()
-  })
+  const cleanup = new AsyncDisposableStack()
+  t.teardown(() => cleanup.disposeAsync())
   const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
-  ends.push(() => rm(directory, { recursive: true, force: true }))
-  const peers = await startPeers(createClock(), directory, ends, () => {})
+  cleanup.defer(() => rm(directory, { recursive: true, force: true }))
+  const standIns = await startStandIns(createClock(), directory, cleanup, () => {})
   const emulator = await createEmulator()
-  ends.push(() => emulator.close())
+  cleanup.defer(() => emulator.close())
   await writeFile(join(directory, 'alerts'), alerts)
   const settings = {
     CORP_ID: '100fa4b2c3d4e5f6',
@@ -36,7 +34,7 @@ async function serving(t: Test, alerts: string, more: Readonly<Record<string, st
     SMS_COUNTRIES: '*',
     BRAND_NAME: 'Example IoT',
     DRAIN_SECONDS: '0',
-    ...peers.settings,
+    ...standIns.settings,
     ...emulator.settings,
     ALERTS_FILE: join(directory, 'alerts'),
     ...more,
@@ -46,10 +44,10 @@ async function serving(t: Test, alerts: string, more: Readonly<Record<string, st
     const service = await startService(settings, {
       log: { write: line => void log.push(JSON.parse(line) as Record<string, unknown>) },
     })
-    ends.push(() => service.close())
+    cleanup.defer(() => service.close())
     return service
   }
-  return { peers, emulator, start, log, directory, settings }
+  return { standIns, emulator, start, log, directory, settings }
 }
 
 async function until(condition: () => boolean, what: string, withinMs = 15_000): Promise<void> {
@@ -71,28 +69,28 @@ alert * 0 - ann@example.com, +8613800138000
 state * 0 zh-CN ann@example.com, +8613800138000
 event * 0 - ann@example.com
 `
-    const { peers, emulator, start, log } = await serving(t, table)
+    const { standIns, emulator, start, log } = await serving(t, table)
     await start()
     await subscribed(emulator, 3)
     const { devices, ddq } = emulator
-    const mails = () => peers.mails().map(({ subject }) => subject)
+    const mails = () => standIns.mails().map(({ subject }) => subject)
 
     devices.perform(FREEZER, 'online')
     devices.perform(FREEZER, 'recover', 'rule-door')
     devices.perform(FREEZER, 'attributes')
     devices.perform(FREEZER, 'offline')
-    await until(() => mails().length === 1 && peers.sms().length === 1, 'offline')
+    await until(() => mails().length === 1 && standIns.sms().length === 1, 'offline')
     ddq.setFault('duplicate', true)
     ddq.setFault('garbage', true)
     ddq.setFault('chunks', true)
     devices.perform(FREEZER, 'alarm', 'rule-temperature')
-    await until(() => mails().length === 2 && peers.sms().length === 2, 'the alarm')
+    await until(() => mails().length === 2 && standIns.sms().length === 2, 'the alarm')
     devices.perform(FREEZER, 'handle', 'rule-temperature')
     devices.perform(FREEZER, 'recover', 'rule-temperature')
-    await until(() => mails().length === 3 && peers.sms().length === 3, 'the recovery')
+    await until(() => mails().length === 3 && standIns.sms().length === 3, 'the recovery')
     devices.perform(FREEZER, 'event')
     devices.perform(FREEZER, 'online')
-    await until(() => mails().length === 5 && peers.sms().length === 4, 'event and online')
+    await until(() => mails().length === 5 && standIns.sms().length === 4, 'event and online')
     await new Promise(resolve => setTimeout(resolve, 300))
 
     t.same(
@@ -105,9 +103,9 @@ event * 0 - ann@example.com
         `设备 ${FREEZER} 已离线`,
       ],
     )
-    const [, alarm] = peers.sms()
+    const [, alarm] = standIns.sms()
     t.match(alarm?.body, /^Example IoT: alarm of device 1144502133: Temperature above -15/)
-    const mail = peers.mails().find(({ subject }) => subject.startsWith('Alarm'))
+    const mail = standIns.mails().find(({ subject }) => subject.startsWith('Alarm'))
     t.match(mail?.text, /Freezer too warm: check the door and the compressor/)
     t.match(mail?.text, /Condition: Temperature above -15 °C for 5 minutes/)
     t.same(emulator.contract.violations(), [], 'nobody left the contract')
@@ -117,12 +115,12 @@ event * 0 - ann@example.com
 )
 
 t.test('after a cut connection, a restart and a redelivery, no alert is sent twice', async t => {
-  const { peers, emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
+  const { standIns, emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
   const first = await start()
   await subscribed(emulator, 1)
   emulator.ddq.setRedelivery(true)
   emulator.devices.perform(FREEZER, 'alarm', 'rule-door')
-  await until(() => peers.mails().length === 1, 'the alarm')
+  await until(() => standIns.mails().length === 1, 'the alarm')
   emulator.ddq.proxy.cut()
   await until(() => emulator.ddq.statistics().topics.length === 0, 'the end')
   await subscribed(emulator, 1)
@@ -134,20 +132,20 @@ t.test('after a cut connection, a restart and a redelivery, no alert is sent twi
   await until(() => emulator.ddq.statistics().topics.length === 0, 'the end')
   await subscribed(emulator, 1)
   emulator.devices.perform(FREEZER, 'recover', 'rule-door')
-  await until(() => peers.mails().length === 2, 'the recovery')
+  await until(() => standIns.mails().length === 2, 'the recovery')
   await new Promise(resolve => setTimeout(resolve, 300))
   t.same(
-    peers.mails().map(({ subject }) => subject),
+    standIns.mails().map(({ subject }) => subject),
     [`Over: alarm of device ${FREEZER}`, `Alarm: device ${FREEZER}`],
   )
 })
 
 t.test('the metrics count messages and alerts', async t => {
-  const { emulator, start, peers } = await serving(t, 'alert * 0 - ann@example.com')
+  const { emulator, start, standIns } = await serving(t, 'alert * 0 - ann@example.com')
   const service = await start()
   await subscribed(emulator, 1)
   emulator.devices.perform(FREEZER, 'alarm', 'rule-door')
-  await until(() => peers.mails().length === 1, 'the alarm')
+  await until(() => standIns.mails().length === 1, 'the alarm')
   const scrape = await (await fetch(`${service.adminUrl}/metrics`)).text()
   t.match(scrape, /callback_courier_ddq_subscribed 1\n/)
   t.match(scrape, /callback_courier_ddq_messages_total\{topic="alert"\} 1\n/)

@@ -6,8 +6,8 @@ import { until } from '../rigs/service.ts'
 import { command, running } from './rig.ts'
 
 t.test('a backup of a running service, restored on another machine, sends what waited', async t => {
-  const { env, peers, close } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
-  peers.setFault('email', 'later')
+  const { env, standIns, close } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
+  standIns.setFault('email', 'later')
   const sent = await command(['send', 'email', '--to', 'ann@example.com', '--type', '5', '--local'], env)
   t.equal(sent.code, 0, sent.out)
   const file = join(t.testdirName, 'backup.db')
@@ -33,8 +33,8 @@ t.test('a backup of a running service, restored on another machine, sends what w
   mkdirSync(dirname(restored))
   cpSync(file, restored)
   cpSync(join(dirname(store), 'store.secret'), join(dirname(restored), 'store.secret'))
-  peers.setFault('email', 'none')
-  peers.clear()
+  standIns.setFault('email', 'none')
+  standIns.clear()
   const service = await startService({ ...env, PORT: '0', ADMIN_PORT: '0', DATABASE_URL: `file:${restored}` })
   t.teardown(() => service.close())
   const listed = await fetch(`${service.adminUrl}/console/messages`, {
@@ -46,7 +46,7 @@ t.test('a backup of a running service, restored on another machine, sends what w
     PORT: new URL(service.publicUrl).port,
   })
   t.equal(retried.code, 0, 'and it works on')
-  await until(() => peers.mails().length === 2, 'the message that waited goes out', 20_000)
+  await until(() => standIns.mails().length === 2, 'the message that waited goes out', 20_000)
 })
 
 t.test('a Postgres has tools of its own, and a store that takes no copy says why', async t => {

@@ -10,7 +10,7 @@ import { type CheckDependencies, runChecks } from '../../src/commands/check.ts'
 import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { makeChain } from '../tls/authority.ts'
-import { command, type Env, peersFor, running } from './rig.ts'
+import { command, type Env, running, standInsFor } from './rig.ts'
 
 /** Plenty of everything. */
 const machine: MachineLimits = {
@@ -42,12 +42,12 @@ async function found(env: Env, world: CheckDependencies = {}): Promise<readonly 
 const only = (lines: readonly string[], is: CheckResult['is']) => lines.filter(line => line.startsWith(is))
 
 async function stage(t: Test): Promise<{ env: Record<string, string> }> {
-  const { env } = await peersFor(t)
+  const { env } = await standInsFor(t)
   return { env: { ...env, PORT: '8443', ADMIN_PORT: '9' } }
 }
 
 t.test('a running service is well from end to end', async t => {
-  const { peers, env } = await running(t, { MAIL_FROM: 'Example <no-reply@courier.example.com>' })
+  const { standIns, env } = await running(t, { MAIL_FROM: 'Example <no-reply@courier.example.com>' })
   const lines = await found(env)
   t.same(only(lines, 'fail'), [])
   t.match(only(lines, 'warn'), [/certificate.*self-signed/])
@@ -71,7 +71,7 @@ t.test('a running service is well from end to end', async t => {
       lines.some(line => line.startsWith(good)),
       good,
     )
-  t.equal(peers.mails().length + peers.sms().length, 0, 'nothing was sent')
+  t.equal(standIns.mails().length + standIns.sms().length, 0, 'nothing was sent')
   t.notMatch(lines.join('\n'), env['EMAIL_TOKEN'] ?? '')
 
   // A sender under a name for examples is not looked up.

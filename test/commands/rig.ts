@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type Ends, type Peers, startPeers } from '../../sandbox/peers.ts'
+import { type StandIns, startStandIns } from '../../sandbox/stand-ins.ts'
 import type { Io } from '../../src/commands/command.ts'
 import { run } from '../../src/commands/run.ts'
 import { createClock } from '../../src/runtime/clock.ts'
@@ -25,22 +25,20 @@ export async function command(argv: readonly string[], env: Env = {}) {
 }
 
 export interface Running {
-  readonly peers: Peers
+  readonly standIns: StandIns
   /** Settings of the running service, with the ports that it got. */
   readonly env: Record<string, string>
   close(): Promise<void>
 }
 
 /** A mail server, a Twilio and settings that point at them; nothing else runs. */
-export async function peersFor(t: Test): Promise<{ peers: Peers; env: Record<string, string> }> {
-  const ends: Ends = []
-  t.teardown(async () => {
-    for (const end of ends.splice(0).reverse()) await end()
-  })
+export async function standInsFor(t: Test): Promise<{ standIns: StandIns; env: Record<string, string> }> {
+  const cleanup = new AsyncDisposableStack()
+  t.teardown(() => cleanup.disposeAsync())
   const directory = t.testdir()
-  const peers = await startPeers(createClock(), directory, ends, () => {})
+  const standIns = await startStandIns(createClock(), directory, cleanup, () => {})
   const env = {
-    ...peers.settings,
+    ...standIns.settings,
     CORP_ID: '100fa4',
     EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
     SMS_TOKEN: 'tGmZwHcYsBxKrVjNdQpF',
@@ -53,18 +51,18 @@ export async function peersFor(t: Test): Promise<{ peers: Peers; env: Record<str
     QUOTA_EMAIL_PER_DAY: '1000',
     LOG_LEVEL: 'silent',
   }
-  return { peers, env }
+  return { standIns, env }
 }
 
 /** The whole service, as it would run. */
 export async function running(t: Test, settings: Record<string, string> = {}): Promise<Running> {
-  const { peers, env } = await peersFor(t)
+  const { standIns, env } = await standInsFor(t)
   const service = await startService({ ...env, ...settings })
-  // Before the teardown of its peers, which was registered earlier.
+  // Before the teardown of its stand-ins, which was registered earlier.
   t.teardown(() => service.close())
   const port = (url: string) => new URL(url).port
   return {
-    peers,
+    standIns,
     env: {
       ...env,
       ...settings,

@@ -1,16 +1,16 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { command, peersFor, running } from './rig.ts'
+import { command, running, standInsFor } from './rig.ts'
 
 t.test('plays the platform: validates, then sends a real mail', async t => {
-  const { peers, env } = await running(t, { POST_SIGNATURE: 'required' })
+  const { standIns, env } = await running(t, { POST_SIGNATURE: 'required' })
   const argv = ['send', 'email', '--to', 'lin@example.com', '--type', '3', '--param', 'code=778899']
   const { code, out, err } = await command(argv, env)
   t.equal(err, '')
   t.match(out, /^validate {2}HTTP 200 {2}err_code 0 {2}\d+ ms\nsend {6}HTTP 200 {2}err_code 0 {2}\d+ ms\n$/)
   t.equal(code, 0)
-  const [mail] = peers.mails()
+  const [mail] = standIns.mails()
   t.match(mail?.raw.toString(), '778899')
   t.match(mail?.raw.toString(), /^To: lin@example\.com/m)
 
@@ -20,7 +20,7 @@ t.test('plays the platform: validates, then sends a real mail', async t => {
 })
 
 t.test('sends an SMS, by the name of its type, and plain text of a type that nobody knows', async t => {
-  const { peers, env } = await running(t)
+  const { standIns, env } = await running(t)
   const named = await command(['send', 'sms', '--to', '+8613800138000', '--type', 'login-code'], env)
   t.equal(named.code, 0, named.out)
   const argv = [
@@ -37,18 +37,18 @@ t.test('sends an SMS, by the name of its type, and plain text of a type that nob
   ]
   t.equal((await command(argv, env)).code, 0)
   t.same(
-    peers.sms().map(({ to }) => to),
+    standIns.sms().map(({ to }) => to),
     ['+8613800138000', '+8613800138001'],
   )
-  t.match(peers.sms()[1]?.body, 'Good day')
+  t.match(standIns.sms()[1]?.body, 'Good day')
 })
 
 t.test('only validates, here on this machine', async t => {
-  const { peers, env } = await running(t)
+  const { standIns, env } = await running(t)
   const { code, out } = await command(['send', 'email', '--validate-only', '--local'], env)
   t.equal(code, 0)
   t.match(out, /^validate {2}HTTP 200 {2}err_code 0 {2}\d+ ms\n$/)
-  t.equal(peers.mails().length, 0)
+  t.equal(standIns.mails().length, 0)
 })
 
 t.test('says what went wrong', async t => {
@@ -76,7 +76,7 @@ t.test('says what went wrong', async t => {
 })
 
 t.test('err_code 0 with another status than 200 is no success', async t => {
-  const { env } = await peersFor(t)
+  const { env } = await standInsFor(t)
   const server = createServer((_request, response) => {
     response.writeHead(500, { 'content-type': 'application/json' }).end('{"err_code":0,"err_msg":""}')
   })

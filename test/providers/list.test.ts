@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { loadStandIn } from '../../sandbox/peers.ts'
+import { loadStandIn } from '../../sandbox/stand-ins.ts'
 import { envExample } from '../../src/config/example.ts'
 import { settings } from '../../src/config/settings.ts'
 import { longestAttemptMs, openProviders, providerModules } from '../../src/providers/list.ts'

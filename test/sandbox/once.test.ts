@@ -5,9 +5,9 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { countExpected, sendEachKindOnce } from '../../sandbox/once.ts'
-import { loadStandIn } from '../../sandbox/peers.ts'
 import { formatResults, listFaults } from '../../sandbox/result-table.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
+import { loadStandIn } from '../../sandbox/stand-ins.ts'
 import { callbackKinds } from '../../src/messages/registry.ts'
 import { providerModules } from '../../src/providers/list.ts'
 
@@ -54,9 +54,9 @@ t.test('one run plays every kind, finds each once and leaves only what it was to
 t.test('what does not arrive as it should is said, and how', async t => {
   const stage = await startSandbox({ ports, settings: {} })
   t.teardown(() => stage.close())
-  t.ok(stage.peers.setFault('email', 'recipient'))
+  t.ok(stage.standIns.setFault('email', 'recipient'))
   const rows = await sendEachKindOnce(stage, 2000)
-  const wrong = listFaults(rows, countExpected(stage.peers))
+  const wrong = listFaults(rows, countExpected(stage.standIns))
   const mails = callbackKinds.filter(kind => kind.channel === 'email').length + 1
   t.equal(wrong.filter(line => /^email .*: answered HTTP 400, err_code 4002012/.test(line)).length, mails)
   t.equal(wrong.filter(line => /^email .*: no mail arrived$/.test(line)).length, mails)
@@ -67,14 +67,14 @@ t.test('what does not arrive as it should is said, and how', async t => {
 t.test('what the service is told to insist on, the platform does', async t => {
   const stage = await startSandbox({ ports, settings: { POST_SIGNATURE: 'required', LOCALE: 'zh-CN' } })
   t.teardown(() => stage.close())
-  t.same(listFaults(await sendEachKindOnce(stage, 20_000), countExpected(stage.peers)), [])
-  t.match(stage.peers.sms()[0]?.body, /验证码/)
+  t.same(listFaults(await sendEachKindOnce(stage, 20_000), countExpected(stage.standIns)), [])
+  t.match(stage.standIns.sms()[0]?.body, /验证码/)
 })
 
 t.test('without time nothing is sent, and that is no success', async t => {
   const stage = await startSandbox({ ports, settings: {} })
   t.teardown(() => stage.close())
-  const expected = countExpected(stage.peers)
+  const expected = countExpected(stage.standIns)
   t.match(listFaults(await sendEachKindOnce(stage, -1), expected), [
     `${expected - 2} of ${expected} were not sent in time`,
   ])
@@ -85,14 +85,14 @@ t.test(
   async t => {
     const stage = await startSandbox({ ports, settings: {} })
     t.teardown(() => stage.close())
-    t.ok(stage.peers.setFault('sms', 'limit'))
+    t.ok(stage.standIns.setFault('sms', 'limit'))
     const rows = await sendEachKindOnce(stage, 20_000)
-    const wrong = listFaults(rows, countExpected(stage.peers))
+    const wrong = listFaults(rows, countExpected(stage.standIns))
     const limited = rows.filter(({ carrier }) => carrier === 'Aliyun' || carrier === 'Tencent')
     t.equal(wrong.length, limited.length)
     t.ok(wrong.length >= 8)
     for (const line of wrong) t.match(line, /^sms [a-z-]+ by (?:Aliyun|Tencent): went by Twilio$/)
-    t.ok(stage.peers.sms().every(({ carrier }) => carrier === 'Twilio' || carrier === 'Gateway'))
+    t.ok(stage.standIns.sms().every(({ carrier }) => carrier === 'Twilio' || carrier === 'Gateway'))
   },
 )
 

@@ -7,7 +7,7 @@ inBrowser('a mail is shown as its reader gets it, and in every other form', asyn
   await inbox(tab)
     .getByRole('option', { name: /Change your phone number/ })
     .waitFor()
-  const [mail] = stage.peers.mails()
+  const [mail] = stage.standIns.mails()
   const code = /\d{6}/.exec(mail?.text ?? '')?.[0] ?? 'none'
   const frame = tab.frameLocator('iframe')
   await frame.getByText(code, { exact: true }).waitFor()
@@ -27,7 +27,7 @@ inBrowser('an SMS is shown as a phone shows it, with its segments counted', asyn
   await press(tab, 'SMS', 'Login code')
   const bubble = tab.locator('.bubble')
   await bubble.waitFor()
-  const [sms] = stage.peers.sms()
+  const [sms] = stage.standIns.sms()
   t.equal(await bubble.innerText(), sms?.body)
   t.match(await tab.locator('.cost').innerText(), /^1 segment UCS-2, \d+ of 70, by Aliyun$/)
   t.match(await tab.locator('.thread').innerText(), 'to +8613800138000')
@@ -61,7 +61,7 @@ inBrowser('play all plays each kind once, and the newest is followed', async (t,
   await press(tab, 'E-mail', 'Play all')
   await tab.locator('.chip.good').nth(9).waitFor()
   await tab.locator('#mails li').nth(8).waitFor()
-  t.equal(stage.peers.mails().length, 9)
+  t.equal(stage.standIns.mails().length, 9)
   await tab.locator('#mails li[aria-selected=true]', { hasText: 'Maintenance' }).waitFor()
 })
 
@@ -96,7 +96,7 @@ inBrowser('a mail runs no script, fetches nothing and does not leave its frame',
     <meta http-equiv="refresh" content="0; url=https://attacker.example/"><p>the end</p>`
   const mailer = nodemailer.createTransport({
     host: '127.0.0.1',
-    port: Number(new URL(stage.peers.addresses[0]?.url ?? '').port),
+    port: Number(new URL(stage.standIns.addresses[0]?.url ?? '').port),
     ignoreTLS: true,
   })
   await mailer.sendMail({

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createEmulator } from '../../../sandbox/emulator/emulator.ts'
-import { type Ends, startPeers } from '../../../sandbox/peers.ts'
+import { startStandIns } from '../../../sandbox/stand-ins.ts'
 import { SAMPLE_KINDS } from '../../../src/platform/sample-callbacks.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
 import { startService } from '../../../src/service/service.ts'
@@ -14,13 +14,11 @@ import { startService } from '../../../src/service/service.ts'
 t.test(
   'the console’s validate and every kind, against the service: all is answered as the contract says',
   async t => {
-    const ends: Ends = []
-    t.teardown(async () => {
-      for (const end of ends.reverse()) await end()
-    })
+    const cleanup = new AsyncDisposableStack()
+    t.teardown(() => cleanup.disposeAsync())
     const directory = await mkdtemp(join(tmpdir(), 'emulator-'))
-    ends.push(() => rm(directory, { recursive: true, force: true }))
-    const peers = await startPeers(createClock(), directory, ends, () => {})
+    cleanup.defer(() => rm(directory, { recursive: true, force: true }))
+    const standIns = await startStandIns(createClock(), directory, cleanup, () => {})
     const secret = () => `t${randomBytes(16).toString('hex')}x`
     const settings = {
       CORP_ID: '100fa4b2c3d4e5f6',
@@ -34,12 +32,12 @@ t.test(
       SMS_COUNTRIES: '*',
       BRAND_NAME: 'Example IoT',
       QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
-      ...peers.settings,
+      ...standIns.settings,
     }
     const service = await startService(settings, { log: { write: () => {} } })
-    ends.push(() => service.close())
+    cleanup.defer(() => service.close())
     const emulator = await createEmulator()
-    ends.push(() => emulator.close())
+    cleanup.defer(() => emulator.close())
 
     for (const [channel, token] of [
       ['email', settings.EMAIL_TOKEN],

@@ -9,7 +9,7 @@ import type { ReceivedSms, SandboxRoute, StandIn, StandInModule } from './carrie
 import { createCertificate } from './certificate.ts'
 
 /** Everybody the service depends on, on this machine, and the settings that point it at them. */
-export interface Peers {
+export interface StandIns {
   /** PEM of the certificate that the service and the mail server use, and its file. */
   readonly cert: string
   readonly certFile: string
@@ -42,33 +42,30 @@ export interface SmsCarrier extends SandboxRoute {
 
 export const ENVELOPE_SENDER = 'bounces@courier.example'
 
-/** Of what was started, how to end it; the last one first. */
-export type Ends = (() => unknown)[]
-
 /**
  * Starts the stand-in of every provider.
  * @param directory where the certificate and its key are written.
- * @param ends gets what must be called at the end, also when a later step throws.
+ * @param cleanup gets what must be undone at the end, also when a later step throws.
  * @param changed called when something arrived.
  */
-export async function startPeers(
+export async function startStandIns(
   clock: Clock,
   directory: string,
-  ends: Ends,
+  cleanup: AsyncDisposableStack,
   changed: () => void,
-): Promise<Peers> {
+): Promise<StandIns> {
   const certificate = await createCertificate(clock.now())
   const certFile = join(directory, 'certificate.pem')
   const keyFile = join(directory, 'key.pem')
   await writeFile(certFile, certificate.cert)
   await writeFile(keyFile, certificate.key, { mode: 0o600 })
-  ends.push(trust(certificate.cert))
+  cleanup.defer(trust(certificate.cert))
 
   const running: Running[] = []
   for (const { name } of providerModules) {
     const module = await loadStandIn(name)
     const standIn = await module.start({ certificate, clock, changed })
-    ends.push(() => standIn.close())
+    cleanup.defer(() => standIn.close())
     running.push({ name, module, standIn })
   }
   const of = (channel: Channel) => running.filter(({ standIn }) => standIn.channel === channel)
