@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 import http, { type RequestListener, type Server } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
+
 import type { Server as TlsServer } from 'node:tls'
+import { Ajv, type AnySchemaObject } from 'ajv'
+
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { answer, bodyOf } from './answers.ts'
 import { attributeToCaller, endIdle, rejectAmbiguous, rejectPipelining } from './connection-guards.ts'
@@ -28,6 +31,12 @@ const MAX_HEAD = 8 * 1024
 /** Connections that have not shown the key, and all connections. The former have shares by where they come from. */
 const MOST_UNAUTHENTICATED = 1000
 const MOST_CONNECTIONS = 10_000
+
+/**
+ * For the shapes of bodies. Fastify's own would coerce types and drop what it does not know, and each listener would
+ * make another one. That the shapes are schemas is proven by a test, not at each start.
+ */
+const ajv = new Ajv({ allowUnionTypes: true, validateSchema: false })
 
 export interface PublicListenerOptions {
   /** The options of Node's HTTPS server; undefined: plain HTTP, behind a proxy that ends TLS. */
@@ -73,16 +82,8 @@ export function createPublicListener(options: PublicListenerOptions): {
       // The signature is checked on the raw query: how a `+` is decoded is its own question.
       querystringParser: () => ({}),
     },
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-        allowUnionTypes: true,
-      },
-    },
   } as object)
+  app.setValidatorCompiler(({ schema }) => ajv.compile(schema as AnySchemaObject))
   return { app, unauthenticated }
 }
 

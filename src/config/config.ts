@@ -1,4 +1,4 @@
-import type { Ajv, ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject } from 'ajv'
 import { type EnvSchemaOpt, envSchema } from 'env-schema'
 import type { SettingFault } from '../settings/setting.ts'
 import { advice } from './advice.ts'
@@ -97,7 +97,18 @@ function without<T extends object>(from: T, names: ReadonlySet<string>): T {
 }
 
 const schema = jsonSchema(new Set())
-let prepared: Ajv | undefined
+/** As env-schema makes its own, but that each start need not prove again that the schema is one: a test does. */
+const ajv = withReaders(
+  new Ajv({
+    allErrors: true,
+    removeAdditional: true,
+    useDefaults: true,
+    coerceTypes: true,
+    allowUnionTypes: true,
+    addUsedSchema: false,
+    validateSchema: false,
+  }),
+)
 
 function options(given: Readonly<Record<string, string>>, absent: ReadonlySet<string>) {
   return {
@@ -106,7 +117,7 @@ function options(given: Readonly<Record<string, string>>, absent: ReadonlySet<st
     env: false,
     dotenv: false,
     // The same instance and the same schema each time: compiled once, for the plugin too.
-    ajv: { customOptions: (ajv: Ajv) => (prepared ??= withReaders(ajv)) },
+    ajv,
   }
 }
 

@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs'
 import fastifyEnv from '@fastify/env'
+import { Ajv } from 'ajv'
 import fastify from 'fastify'
 import t from 'tap'
 import { type Config, ConfigError, envSchemaOptions, loadConfig } from '../../src/config/config.ts'
 import { envExample } from '../../src/config/example.ts'
+import { jsonSchema } from '../../src/config/schema.ts'
 import { settingNames, settings } from '../../src/config/settings.ts'
 import { enough, faultsIn, load, sourcesOf } from './settings.ts'
 
 const READ_ME = new URL('../../.env.example', import.meta.url)
+
+t.test('the schema of the settings is a schema, which no start proves again', async t => {
+  t.equal(new Ajv().validateSchema(jsonSchema(new Set())), true)
+})
 
 t.test('the least that is needed gives every other setting its default, in its own type', t => {
   const config = load(enough)

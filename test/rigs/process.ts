@@ -38,14 +38,19 @@ export interface ProgramOptions {
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-/** Starts `node src/main.ts` with these arguments and nothing in its environment but `env`; whoever starts it ends it. */
+/** An environment that keeps the compiled program, as the image's does: else a start strips the types of its first file. */
+export const COMPILED: Settings = {
+  NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/callback-courier', import.meta.url)),
+}
+
+/** Starts `node src/main.ts` with these arguments and nothing else in its environment but `env`; whoever starts it ends it. */
 export function startProgram(
   argv: readonly string[],
   env: Settings,
   { imports = [], cwd, ipc = false, onEvent }: ProgramOptions = {},
 ): Program {
   const child = spawn(process.execPath, [...imports.flatMap(url => ['--import', url]), MAIN, ...argv], {
-    env: { ...env },
+    env: { ...COMPILED, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     cwd,
   })

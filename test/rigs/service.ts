@@ -74,11 +74,14 @@ export interface ServiceRig extends Sinks {
   restart(settings?: Settings, options?: ServiceOptions): Promise<void>
 }
 
+/** One serves all services of a process: to make it takes longer than all else of the sinks. */
+let certificate: ReturnType<typeof createTestCertificate> | undefined
+
 /** Starts a recording SMTP server and Twilio on loopback, and makes a certificate; all of it ends with the test. */
 export async function startSinks(t: Test): Promise<Sinks> {
   const directory = await mkdtemp(join(tmpdir(), 'courier-rig-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
-  const { key, cert } = await createTestCertificate()
+  const { key, cert } = await (certificate ??= createTestCertificate())
   await writeFile(join(directory, 'cert.pem'), cert)
   await writeFile(join(directory, 'key.pem'), key)
   const smtp = createSmtpServer({ login: { user: SMTP_USER, pass: SMTP_PASSWORD } })

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import t from 'tap'
 import { unitsOf } from './units.ts'
@@ -34,7 +34,7 @@ const env = {
   ...process.env,
   TAP_TIMEOUT: String(TIMEOUT_SECONDS),
   // Types are stripped and code is compiled once for all of them.
-  NODE_COMPILE_CACHE: join('node_modules', '.cache', 'tests'),
+  NODE_COMPILE_CACHE: resolve('node_modules', '.cache', 'tests'),
 }
 // tap puts hooks for coverage in front of whatever it starts, which costs each process half a second.
 const nodeOptions = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`

@@ -10,6 +10,7 @@ import { startSandbox } from '../../sandbox/sandbox.ts'
 import { loadStandIn } from '../../sandbox/stand-ins.ts'
 import { callbackKinds } from '../../src/messages/registry.ts'
 import { providerModules } from '../../src/providers/list.ts'
+import { COMPILED } from '../rigs/process.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const ports = { callbacks: 0, admin: 0, page: 0 }
@@ -18,7 +19,7 @@ const ports = { callbacks: 0, admin: 0, page: 0 }
 async function run(directory: string, main: string, argv: readonly string[]) {
   const child = spawn(process.execPath, [main, ...argv], {
     cwd: directory,
-    env: { PATH: process.env['PATH'], TMPDIR: directory },
+    env: { ...COMPILED, PATH: process.env['PATH'], TMPDIR: directory },
   })
   const ended = new Promise<number | null>(end => child.once('close', end))
   const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])

@@ -5,9 +5,11 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { runSandboxCommand } from '../../sandbox/command.ts'
+import { COMPILED } from '../rigs/process.ts'
 
+const PORTS = ['--port', '--admin-port', '--page-port', '--devices-port']
 const main = resolve(import.meta.dirname, '../../sandbox/main.ts')
 
 /** The command in a process of its own, with a temporary directory of its own. */
@@ -15,7 +17,7 @@ async function start(t: Test, ...argv: readonly string[]) {
   const directory = await mkdtemp(join(tmpdir(), 'callback-courier-test-'))
   const child = spawn(process.execPath, [main, ...argv], {
     cwd: directory,
-    env: { PATH: process.env['PATH'], TMPDIR: directory },
+    env: { ...COMPILED, PATH: process.env['PATH'], TMPDIR: directory },
   })
   const ended = once(child, 'close').then(([code]) => code as number | null)
   t.teardown(async () => {
@@ -28,7 +30,7 @@ async function start(t: Test, ...argv: readonly string[]) {
 
 t.test('it says where everything is, serves it, and leaves nothing behind when told to end', async t => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    const { child, directory, ended } = await start(t, '--port', '0', '--admin-port', '0', '--page-port', '0')
+    const { child, directory, ended } = await start(t, ...PORTS.flatMap(flag => [flag, '0']))
     const said = new Map<string, string>()
     for await (const line of createInterface({ input: child.stdout })) {
       const [, name, value] = /^ {2}(\S.*?) {2,}(\S+)/.exec(line) ?? []
@@ -51,13 +53,25 @@ t.test('it says where everything is, serves it, and leaves nothing behind when t
 t.test('a port that is asked for and taken is said, and nothing stays behind', async t => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
-  t.teardown(() => taken.close())
+  const { TMPDIR } = process.env
+  t.teardown(() => {
+    taken.close()
+    if (TMPDIR === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = TMPDIR
+  })
+  const directory = t.testdir({})
+  process.env['TMPDIR'] = directory
   const port = String((taken.address() as AddressInfo).port)
-  for (const flag of ['--port', '--admin-port', '--page-port']) {
-    const others = ['--port', '--admin-port', '--page-port'].filter(other => other !== flag)
-    const { child, directory, ended } = await start(t, flag, port, ...others.flatMap(other => [other, '0']))
-    t.match(await text(child.stderr), new RegExp(`^The sandbox could not go on: .*EADDRINUSE.*${port}\n$`))
-    t.equal(await ended, 1)
+  for (const flag of PORTS) {
+    let err = ''
+    const io = {
+      stdout: { write: () => {} },
+      stderr: { write: (text: string) => (err += text) },
+      signal: new AbortController().signal,
+    }
+    const argv = PORTS.flatMap(each => [each, each === flag ? port : '0'])
+    t.equal(await runSandboxCommand(argv, io), 1)
+    t.match(err, new RegExp(`^The sandbox could not go on: .*EADDRINUSE.*${port}\n$`))
     t.same(await readdir(directory), [])
   }
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { COMPILED } from '../rigs/process.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -26,6 +27,7 @@ async function startServe(t: Test, stdout: 'pipe' | number, level: string) {
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     stdio: ['ignore', stdout, stdout],
     env: {
+      ...COMPILED,
       CORP_ID: 'c1',
       EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
       TLS: 'off',
