@@ -2,10 +2,8 @@ import { randomBytes } from 'node:crypto'
 import http, { type RequestListener, type Server } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
-
 import type { Server as TlsServer } from 'node:tls'
 import { Ajv, type AnySchemaObject } from 'ajv'
-
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { answer, bodyOf } from './answers.ts'
 import { attributeToCaller, endIdle, rejectAmbiguous, rejectPipelining } from './connection-guards.ts'

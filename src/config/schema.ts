@@ -10,16 +10,16 @@ interface ObjectSchema {
 
 /**
  * The JSON schema of all settings, for env-schema and @fastify/env.
- * @param absent names of settings that are not required.
+ * @param form `partial` requires none of them.
  */
-export function jsonSchema(absent: ReadonlySet<string>): ObjectSchema {
+export function jsonSchema(form: 'complete' | 'partial'): ObjectSchema {
   const properties = settingNames.map(name => {
     const { schema, ...about } = settings[name] as (typeof settings)[SettingName] & {
       default?: string | number
     }
     return [name, about.default === undefined ? schema : { ...schema, default: about.default }] as const
   })
-  const required = settingNames.filter(name => 'required' in settings[name] && !absent.has(name))
+  const required = form === 'partial' ? [] : settingNames.filter(name => 'required' in settings[name])
   return { type: 'object', required, properties: Object.fromEntries(properties) }
 }
 
