@@ -1,6 +1,6 @@
 import t from 'tap'
 import { englishIn } from '../../language/english.ts'
-import { command, peersFor, running } from '../rig.ts'
+import { command, running, standInsFor } from '../rig.ts'
 
 const CHINESE = { LANG: 'zh_CN.UTF-8' }
 
@@ -11,7 +11,7 @@ async function linesOf(env: Readonly<Record<string, string | undefined>>): Promi
 }
 
 t.test('check says in Chinese what works, for a service that runs', async t => {
-  const { env, peers } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
+  const { env, standIns } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
   const lines = await linesOf(env)
   t.ok(lines.length > 15, lines.join('\n'))
   for (const line of lines) t.same(englishIn(line, ['ECONNREFUSED', 'example.com']), [], line)
@@ -20,7 +20,7 @@ t.test('check says in Chinese what works, for a service that runs', async t => {
     lines.find(line => line.includes('已连接')),
     /^正常 {2}smtp {11}/,
   )
-  peers.setFault('email', 'later')
+  standIns.setFault('email', 'later')
   const { out } = await command(['check', '--json'], { ...env, ...CHINESE })
   t.notMatch(out.replaceAll('示例科技', ''), /\p{Script=Han}/u, 'a program reads English')
   const { out: english } = await command(['check'], { ...env, LANG: 'de_DE.UTF-8' })
@@ -28,7 +28,7 @@ t.test('check says in Chinese what works, for a service that runs', async t => {
 })
 
 t.test('check says in Chinese what is wrong', async t => {
-  const { env } = await peersFor(t)
+  const { env } = await standInsFor(t)
   const broken: readonly Readonly<Record<string, string | undefined>>[] = [
     {},
     { ...env, EMAIL_TOKEN: undefined, SMS_TOKEN: undefined },
