@@ -16,11 +16,13 @@ import type { TemplateProblem } from '../words/template-files.ts'
 import { backupRoute } from './backup.ts'
 import type { ConsoleOptions, WordsPreview } from './console/options.ts'
 import { consoleRoutes } from './console/routes.ts'
-import { findRoute } from './find.ts'
+import { findRoute, readCalls } from './find.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
 import type { ServiceHealth } from './service-health.ts'
+import { statusRoutes } from './status/routes.ts'
+import { createStatus } from './status/status.ts'
 
 export interface AdminOptions {
   readonly config: Config
@@ -69,6 +71,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
           ...(config.ADMIN_TOKENS ?? []),
         ]),
         metrics: config.METRICS_TOKEN,
+        status: config.STATUS_TOKEN,
       },
       names: config.ADMIN_NAMES,
       now: options.now,
@@ -80,9 +83,14 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
   const channels = [...new Set(delivery.status().map(({ channel }) => channel))]
   const recipientHash = (typed: string) => hashOf(typed, options.recipientHash, config.DEFAULT_AREA_CODE)
-  findRoute(app, { queries: outbox.queries, health, channels, recipientHash })
+  const calls = { queries: outbox.queries, health, channels }
+  findRoute(app, { ...calls, recipientHash })
+  const { now } = options
+  const status = createStatus({ ...outbox, health, channelStatus: () => delivery.status() })
+  await app.register(statusRoutes, { status, recipientHash, now })
   await app.register(consoleRoutes, {
-    queries: outbox.queries,
+    status,
+    calls: () => readCalls(calls),
     actions: outbox.actions,
     health,
     channelStatus: () => delivery.status(),

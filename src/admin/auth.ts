@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { countHosts } from '../callback/host-header.ts'
 import { isLoopback, UNNAMED } from '../config/config.ts'
 import type { AdminRefusal } from '../events/events.ts'
+import { isApi, sendFailure } from './failure.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
 declare module 'fastify' {
@@ -24,6 +25,8 @@ export interface AdminTokens {
   readonly operators: ReadonlyMap<string, string>
   /** METRICS_TOKEN, which opens /metrics alone. */
   readonly metrics?: string | undefined
+  /** STATUS_TOKEN, which opens the status API alone. */
+  readonly status?: string | undefined
 }
 
 export interface AdminAuthOptions {
@@ -71,8 +74,11 @@ const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 }
 
-/** What METRICS_TOKEN opens. */
-const METRICS = '/metrics'
+/** What a token opens that does not open everything. */
+const OPENED: Readonly<Record<'metrics' | 'status', (request: FastifyRequest) => boolean>> = {
+  metrics: request => request.routeOptions.url === '/metrics',
+  status: isApi,
+}
 
 /** Open to everybody who reaches the listener, by whatever name: probes send none, and these say nothing. */
 const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
@@ -107,7 +113,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     if (given === null) return { reason: 'no-token' }
     const holder = holderOf(given)
     if (holder !== null && 'operator' in holder) request.operator = holder.operator
-    else if (holder !== null && request.routeOptions.url !== METRICS) return { reason: 'metrics-token' }
+    else if (holder !== null && !OPENED[holder.machine](request)) return { reason: `${holder.machine}-token` }
     if (holder !== null) {
       onAuthenticated?.(request.raw.socket)
       return null
@@ -118,12 +124,12 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
 
   function refuse(request: FastifyRequest, reply: FastifyReply, { reason, waitMs = 0 }: Refusal): void {
     onRefused?.(reason)
-    const { status, text } = REFUSALS[reason]
+    const { status, text, inApi = status } = REFUSALS[reason]
     if (status === 401) reply.header('www-authenticate', 'Basic realm="callback-courier", charset="UTF-8"')
     if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
     // What may follow in the request is not read.
     if (request.method !== 'GET' || status === 429) reply.header('connection', 'close')
-    reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`)
+    sendFailure(request, reply, { status: isApi(request) ? inApi : status, error: reason, message: text })
   }
 
   app.decorateRequest('operator', '')
@@ -144,13 +150,17 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
 }
 
 const PASSWORD = 'The password is ADMIN_TOKEN, or your own of ADMIN_TOKENS; any user name will do.'
-const REFUSALS: Readonly<Record<AdminRefusal, { readonly status: number; readonly text: string }>> = {
+/** `inApi`: the status of a program's request, when it is another one: a browser is to ask for the right password. */
+const REFUSALS: Readonly<
+  Record<AdminRefusal, { readonly status: number; readonly text: string; readonly inApi?: number }>
+> = {
   host: { status: 421, text: 'This name is not served here. ADMIN_NAMES says which are.' },
   'two-hosts': { status: 400, text: 'The request names two hosts.' },
   'cross-site': { status: 403, text: 'Only pages of this service may ask for this.' },
   'no-token': { status: 401, text: PASSWORD },
   'wrong-token': { status: 401, text: PASSWORD },
-  'metrics-token': { status: 401, text: `METRICS_TOKEN opens /metrics alone. ${PASSWORD}` },
+  'metrics-token': { status: 401, text: `METRICS_TOKEN opens /metrics alone. ${PASSWORD}`, inApi: 403 },
+  'status-token': { status: 401, text: `STATUS_TOKEN opens /api alone. ${PASSWORD}` },
   'too-many-tries': { status: 429, text: `Too many wrong tries. ${PASSWORD}` },
 }
 
@@ -199,13 +209,16 @@ function tokenIn(header: string | undefined): string | null {
   return colon < 0 ? null : pair.slice(colon + 1)
 }
 
-type TokenHolder = { readonly operator: string } | { readonly metrics: true }
+type TokenHolder = { readonly operator: string } | { readonly machine: keyof typeof OPENED }
 
 /** Makes a function that says whose a token is; null: nobody's. */
-function createTokenCheck({ operators, metrics }: AdminTokens): (given: string) => TokenHolder | null {
+function createTokenCheck({ operators, ...machines }: AdminTokens): (given: string) => TokenHolder | null {
   const known: { readonly holder: TokenHolder; readonly digest: Buffer }[] = []
   for (const [operator, token] of operators) known.push({ holder: { operator }, digest: digestOf(token) })
-  if (metrics !== undefined) known.push({ holder: { metrics: true }, digest: digestOf(metrics) })
+  for (const machine of ['metrics', 'status'] as const) {
+    const token = machines[machine]
+    if (token !== undefined) known.push({ holder: { machine }, digest: digestOf(token) })
+  }
   return given => {
     const digest = digestOf(given)
     // No early exit: the time must not tell whose token was nearly right.

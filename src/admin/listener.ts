@@ -1,5 +1,5 @@
 import http, { type RequestListener, type Server } from 'node:http'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { endIdle, rejectPipelining } from '../callback/connection-guards.ts'
 import {
   createUnauthenticatedConnections,
@@ -7,6 +7,7 @@ import {
 } from '../callback/unauthenticated-connections.ts'
 import { build } from '../runtime/build.ts'
 import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
+import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
 import type { Readiness } from './readiness.ts'
 
 /** What the open health routes ask. */
@@ -40,19 +41,15 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
     routerOptions: { ignoreTrailingSlash: true },
+    // A field that there is not is a mistake to name, not to pass over.
+    ajv: { customOptions: { removeAdditional: false } },
     // Fastify's own answers repeat the URL.
-    frameworkErrors: (_error: Error, _request: unknown, reply: FastifyReply) => noSuchPage(reply),
+    frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      sendFailure(request, reply, NO_SUCH_PAGE),
   } as object)
   requireAdminAuth(app, { ...guard, onAuthenticated: unauthenticated.markAuthenticated })
-  app.setNotFoundHandler((_request, reply) => noSuchPage(reply))
-  app.setErrorHandler((error, _request, reply) => {
-    const status = (error as { readonly statusCode?: number }).statusCode ?? 500
-    const known = status >= 400 && status < 500
-    return reply
-      .code(known ? status : 500)
-      .type('text/plain')
-      .send(known ? 'this cannot be read\n' : 'an unexpected fault\n')
-  })
+  app.setNotFoundHandler((request, reply) => sendFailure(request, reply, NO_SUCH_PAGE))
+  app.setErrorHandler((error: Error, request, reply) => sendFailure(request, reply, failureOf(error)))
   app.get('/healthz', (_request, reply) => reply.send({ status: 'ok', ...build }))
   app.get('/readyz', async (_request, reply) => {
     const { ready, ...detail } = await health.ready()
@@ -79,8 +76,4 @@ function createServer(handler: RequestListener, unauthenticated: Unauthenticated
   // Node would answer 417 to each without asking anybody, pipelined or not.
   server.on('checkExpectation', guarded)
   return server
-}
-
-function noSuchPage(reply: FastifyReply): FastifyReply {
-  return reply.code(404).type('text/plain').send('no such page\n')
 }

@@ -186,7 +186,8 @@ function listenerFaults(s: Partly): SettingFault[] {
 
 /** Of the passwords of the private listener: there is one where it is needed, and each is its own and hard to guess. */
 function adminTokenFaults(s: Partly): SettingFault[] {
-  const { ADMIN_HOST: host, ADMIN_TOKEN: admin, ADMIN_TOKENS: operators, METRICS_TOKEN: metrics } = s
+  const { ADMIN_HOST: host, ADMIN_TOKEN: admin, ADMIN_TOKENS: operators } = s
+  const { METRICS_TOKEN: metrics, STATUS_TOKEN: status } = s
   const faults: SettingFault[] = []
   if (admin === undefined && operators === undefined) {
     if (host !== undefined && !isLoopback(host))
@@ -200,10 +201,15 @@ function adminTokenFaults(s: Partly): SettingFault[] {
       faults.push(
         missing('ADMIN_TOKEN', 'the metrics have a password (METRICS_TOKEN), so the console needs one, too'),
       )
+    else if (status !== undefined)
+      faults.push(
+        missing('ADMIN_TOKEN', 'the status API has a password (STATUS_TOKEN), so the console needs one, too'),
+      )
   }
   const all = [
     { name: 'ADMIN_TOKEN', tokens: admin === undefined ? [] : [admin] },
     { name: 'METRICS_TOKEN', tokens: metrics === undefined ? [] : [metrics] },
+    { name: 'STATUS_TOKEN', tokens: status === undefined ? [] : [status] },
     { name: 'ADMIN_TOKENS', tokens: [...(operators?.values() ?? [])] },
   ] as const
   const seen = new Set<string>()

@@ -164,6 +164,7 @@ export const ADMIN_REFUSALS = [
   'no-token',
   'wrong-token',
   'metrics-token',
+  'status-token',
   'too-many-tries',
 ] as const
 export type AdminRefusal = (typeof ADMIN_REFUSALS)[number]

@@ -537,6 +537,8 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
     '请设置 16 个以上字符的密码（或 ADMIN_TOKENS，每人一个），或设置 ADMIN_HOST=127.0.0.1',
   'the metrics have a password (METRICS_TOKEN), so the console needs one, too':
     '指标有密码（METRICS_TOKEN），控制台也需要一个',
+  'the status API has a password (STATUS_TOKEN), so the console needs one, too':
+    '状态接口有密码（STATUS_TOKEN），控制台也需要一个',
   'repeats a few characters, or is one that guessers try': '只重复几个字符，或是常被尝试的那种',
   'make one with `callback-courier token`, which also serves here':
     '请用 `callback-courier token` 生成，这里也可以用',

@@ -136,7 +136,7 @@ t.test(
     const page = messagePages.find(({ method }) => method === 'POST')
     const events: unknown[] = []
     const options = {
-      queries: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) },
+      status: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) },
       actions: { retryMessage: async () => true },
       wake: (channel: string) => events.push(`wake ${channel}`),
       emit: ({ type }: { readonly type: string }) => events.push(type),

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { filterOf, pageOf } from '../../src/admin/console/message-list.ts'
+import { filterOf } from '../../src/admin/console/message-list.ts'
+import { createStatus } from '../../src/admin/status/status.ts'
 import type { ListFilter, MessageView } from '../../src/outbox/outbox.ts'
 
 /** A store with so many messages of each callback, the newest callback first; each arrived a second after the last. */
@@ -17,12 +18,14 @@ function desk(recipients: readonly number[]) {
 /** Ids of each page, as somebody sees them who presses "Older" until there is none. */
 async function walk(recipients: readonly number[]): Promise<readonly (readonly string[])[]> {
   const pages: (readonly string[])[] = []
+  const queries = { ...desk(recipients), findMessage: t.fail, readSummary: t.fail }
+  const status = createStatus({ queries: queries as never, health: t as never, channelStatus: () => [] })
   let query = {}
   for (let more = true; more; ) {
-    const page = await pageOf(desk(recipients), filterOf(query, []))
-    pages.push(page.rows.map(row => row.id))
-    more = page.more
-    query = { before: String(page.rows.at(-1)?.arrivedAt) }
+    const page = await status.listMessages(filterOf(query, []))
+    pages.push(page.messages.map(row => row.id))
+    more = page.before !== null
+    query = { before: String(page.before) }
   }
   return pages
 }

@@ -115,6 +115,9 @@ t.test('operators and Prometheus have passwords of their own', t => {
   t.match(faultsIn({ ...enough, METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the metrics have/])
   t.match(faultsIn({ ...enough, ADMIN_HOST: '::', METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: console/])
   t.same(faultsIn({ ...both, METRICS_TOKEN: 'of-Prometheus-8fVq2xKw' }), [])
+  t.match(faultsIn({ ...both, STATUS_TOKEN: bob }), [/^ADMIN_TOKENS repeats another/])
+  t.match(faultsIn({ ...enough, STATUS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the status API has/])
+  t.same(faultsIn({ ...both, STATUS_TOKEN: 'of-a-program-8fVq2xKw' }), [])
   t.notMatch(faultsIn({ ...enough, ADMIN_TOKENS: `ann:${ann}!ö` }).join(''), ann)
   t.end()
 })
@@ -127,6 +130,9 @@ t.test('a password that guessers try stops the start, wherever it stands', t => 
   t.match(faultsIn({ ...enough, ADMIN_TOKENS: `ann:${weak}` }), [/^ADMIN_TOKENS repeats a few/])
   t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'Yv7gQm2sLp9rTzKx', METRICS_TOKEN: weak }), [
     /^METRICS_TOKEN repeats/,
+  ])
+  t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'Yv7gQm2sLp9rTzKx', STATUS_TOKEN: weak }), [
+    /^STATUS_TOKEN repeats/,
   ])
   t.match(faultsIn({ ...enough, EMAIL_TOKEN: weak }), [/^EMAIL_TOKEN is one that guessers try/])
   t.same(faultsIn({ ...enough, EMAIL_TOKEN: weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])

@@ -1,7 +1,6 @@
 import { type Sentence, say, sentences, translated } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import {
-  type AdminQueries,
   FINAL_STATES,
   LIVE_STATES,
   type ListFilter,
@@ -9,7 +8,8 @@ import {
   type State,
 } from '../../outbox/outbox.ts'
 import { explainAbsence } from '../explain.ts'
-import { type Found, readCalls } from '../find.ts'
+import type { Found } from '../find.ts'
+import type { MessagePage } from '../status/status.ts'
 import { CHANNEL_NAMES } from './figures.ts'
 import { type Html, html } from './html.ts'
 import { clockTime, describeReply, span } from './layout.ts'
@@ -25,12 +25,10 @@ import {
 import { STATE_WORDS, stateBadge } from './state-badge.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
-/** Rows of one page. */
-const PAGE_ROWS = 50
-/** More recipients than a callback may have (MAX_RECIPIENTS), and one row more. */
-const MOST_AT_ONCE = 1001
 
 const PLACE = '/console/messages'
+
+type Filter = Omit<ListFilter, 'limit'>
 
 export const messageListPages: readonly ConsolePage[] = [
   { method: 'GET', path: PLACE, place: PLACE, menu: say('Messages'), handle: listMessages },
@@ -39,11 +37,11 @@ export const messageListPages: readonly ConsolePage[] = [
 ]
 
 async function listMessages({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const { queries, kindNames, now } = options
+  const { status, calls, kindNames, now } = options
   const filter = filterOf(query, kindNames)
-  const { rows, more } = await pageOf(queries, filter)
-  const nobody = filter.recipientHash !== undefined && rows.length === 0
-  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(options)) : ''}${messageList(rows, more, filter, kindNames, now())}`
+  const page = await status.listMessages(filter)
+  const nobody = filter.recipientHash !== undefined && page.messages.length === 0
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await calls()) : ''}${messageList(page, filter, kindNames, now())}`
   return {
     is: 'page',
     title: say('Messages'),
@@ -64,7 +62,7 @@ function chooseFilter({ fields }: PageRequest, { kindNames, recipientHash }: Con
   }
 }
 
-function queryOf({ channel, state, kind, recipientHash }: Omit<ListFilter, 'limit'>): URLSearchParams {
+function queryOf({ channel, state, kind, recipientHash }: Filter): URLSearchParams {
   const query = new URLSearchParams()
   if (channel !== undefined) query.set('channel', channel)
   if (state !== undefined) query.set('state', state)
@@ -74,10 +72,9 @@ function queryOf({ channel, state, kind, recipientHash }: Omit<ListFilter, 'limi
 }
 
 /** Reads a list's query; what is not one of the choices is left out. */
-export function filterOf(query: Fields, kinds: readonly string[]): ListFilter {
+export function filterOf(query: Fields, kinds: readonly string[]): Filter {
   const { channel, state, kind, who, before } = query
   return {
-    limit: PAGE_ROWS,
     ...(channel === 'email' || channel === 'sms' ? { channel } : {}),
     ...(STATES.includes(state as State) ? { state: state as State } : {}),
     ...(kind !== undefined && kinds.includes(kind) ? { kind } : {}),
@@ -96,7 +93,7 @@ const FILTERS = {
 } as const
 
 /** Says which filters of an address are none, and so were left out: the list would look like an answer to them. */
-function unknownFilters(query: Fields, filter: ListFilter): Html | string {
+function unknownFilters(query: Fields, filter: Filter): Html | string {
   const known = new Set<string>(
     Object.entries(FILTERS).flatMap(([field, name]) => (field in filter ? [name] : [])),
   )
@@ -112,39 +109,18 @@ function absence(calls: Found['calls']): Html {
 <dl>${Object.entries(calls).map(([channel, seen]) => html`<dt>${CHANNEL_NAMES[channel as Channel]}</dt><dd>${sentences(...explainAbsence(seen))}</dd>`)}</dl></section>`
 }
 
-/**
- * A page of messages, and whether there are older ones. The next page begins before the last row's arrival, and all
- * messages of one callback arrived at once: so a page ends between two callbacks, never within one.
- */
-export async function pageOf(
-  queries: Pick<AdminQueries, 'listMessages'>,
-  filter: ListFilter,
-): Promise<{ readonly rows: readonly MessageView[]; readonly more: boolean }> {
-  const found = await queries.listMessages({ ...filter, limit: PAGE_ROWS + 1 })
-  if (found.length <= PAGE_ROWS) return { rows: found, more: false }
-  const edge = found[PAGE_ROWS]?.arrivedAt
-  const rows = found.filter(row => row.arrivedAt !== edge)
-  if (rows.length > 0) return { rows, more: true }
-  // One callback fills the page: it is shown whole.
-  const all = await queries.listMessages({ ...filter, limit: MOST_AT_ONCE })
-  const last = all.findIndex(row => row.arrivedAt !== edge)
-  return { rows: last < 0 ? all : all.slice(0, last), more: last >= 0 }
-}
-
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
 function messageList(
-  rows: readonly MessageView[],
-  more: boolean,
-  filter: ListFilter,
+  { messages: rows, before }: MessagePage,
+  filter: Filter,
   kinds: readonly string[],
   now: number,
 ): Html {
   const option = (value: string, name: Sentence | string, current: string | undefined) =>
     html`<option value="${value}"${value === (current ?? '') ? html` selected` : ''}>${name}</option>`
-  const last = rows.at(-1)
   const query = queryOf(filter)
   const newest = query.toString()
-  if (last !== undefined) query.set('before', String(last.arrivedAt))
+  if (before !== null) query.set('before', String(before))
   return html`<section class="card"><h2>${say('Filter')}</h2>
 <form class="row" method="post" action="/console/messages">
 <label>${say('Channel')}<select name="channel">${option('', say('all'), filter.channel)}${option('email', CHANNEL_NAMES.email, filter.channel)}${option('sms', CHANNEL_NAMES.sms, filter.channel)}</select></label>
@@ -165,7 +141,7 @@ function messageList(
 <td data-l="${say('Last reply')}" class="small">${lastReply(row)}</td>
 <td data-l="${say('Took')}" class="n">${row.finalAt === null ? html`<span class="soft">${say('{time} so far', { time: span(now - row.arrivedAt) })}</span>` : span(row.finalAt - row.arrivedAt)}</td></tr>`,
   )}</tbody></table>
-<div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${more ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
+<div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
 }
 
 function countLine(count: number): Sentence {

@@ -18,7 +18,7 @@ export const messagePages: readonly ConsolePage[] = [
 ]
 
 async function showMessage({ params }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const row = await options.queries.findMessage(params['id'] ?? '')
+  const row = await options.status.findMessage(params['id'] ?? '')
   if (row === null) return NOT_FOUND
   const liveMs = row.finalAt === null ? LIVE_MS : undefined
   return { is: 'page', title: say('Message'), content: messageDetail(row, options.now()), liveMs }
@@ -26,9 +26,9 @@ async function showMessage({ params }: PageRequest, options: ConsoleOptions): Pr
 
 async function actOnMessage(
   { operator, params, fields }: PageRequest,
-  { queries, actions, emit, wake }: ConsoleOptions,
+  { status, actions, emit, wake }: ConsoleOptions,
 ): Promise<PageResponse> {
-  const row = await queries.findMessage(params['id'] ?? '')
+  const row = await status.findMessage(params['id'] ?? '')
   if (row === null) return NOT_FOUND
   const { id, channel, kind } = row
   const action = fields['do']

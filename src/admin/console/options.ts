@@ -2,8 +2,10 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Emit } from '../../events/events.ts'
 import type { CallbackKind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { AdminQueries, OperatorActions, StoreLoss } from '../../outbox/outbox.ts'
+import type { OperatorActions, StoreLoss } from '../../outbox/outbox.ts'
+import type { Found } from '../find.ts'
 import type { ServiceHealth } from '../service-health.ts'
+import type { Status } from '../status/status.ts'
 import type { DeviceAlertsStatus } from './devices.ts'
 
 /** One message of the gallery, in one language. */
@@ -21,7 +23,9 @@ export interface WordsPreview {
 
 /** What the console's pages show and do. */
 export interface ConsoleOptions {
-  readonly queries: AdminQueries
+  readonly status: Status
+  /** How the platform's calls of each channel looked lately. */
+  readonly calls: () => Promise<Found['calls']>
   readonly actions: OperatorActions
   readonly health: ServiceHealth
   readonly channelStatus: () => readonly ChannelStatus[]

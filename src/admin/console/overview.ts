@@ -1,8 +1,8 @@
-import type { ChannelStatus } from '../../delivery/port.ts'
 import { type Sentence, say, translated } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
-import { type AdminQueries, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
+import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { Refusals, ServiceHealth } from '../service-health.ts'
+import type { ProviderView, Status } from '../status/status.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
 import { CHANNEL_NAMES, figures, type Period, periodOf } from './figures.ts'
@@ -14,6 +14,7 @@ import { type ConsolePage, LIVE_MS } from './page.ts'
 export interface OverviewSources extends CauseSources {
   readonly health: ServiceHealth
   readonly period: Period
+  readonly providers: readonly ProviderView[]
   readonly certificate: {
     readonly expiresAt: number
     readonly flaws: readonly string[]
@@ -48,7 +49,8 @@ async function readSources(options: ConsoleOptions, period: Period): Promise<Ove
     ...options,
     now,
     period,
-    summary: await readSummary(options.queries, now - period.lengthMs, period.stepMs),
+    summary: await readSummary(options.status, now - period.lengthMs, period.stepMs),
+    providers: options.status.providers(),
     channelStatus: options.channelStatus(),
     certificate: options.certificate(),
     renewalRefused: options.renewalRefused(),
@@ -60,9 +62,9 @@ async function readSources(options: ConsoleOptions, period: Period): Promise<Ove
   }
 }
 
-async function readSummary(queries: AdminQueries, since: number, stepMs: number): Promise<Summary | null> {
+async function readSummary(status: Status, since: number, stepMs: number): Promise<Summary | null> {
   try {
-    return await queries.readSummary(since, stepMs)
+    return await status.readSummary(since, stepMs)
   } catch (error) {
     if (error instanceof StoreUnavailable) return null
     throw error
@@ -77,7 +79,7 @@ function overview(sources: OverviewSources): Html {
   return html`<ul class="causes" aria-label="${say('Condition')}" data-causes="${about}">${causes.map(causeLine)}</ul>
 ${recipientSearch}
 <div class="cards">
-<section class="card">${providers(sources)}</section>
+<section class="card">${providerList(sources)}</section>
 <section class="card">${platform(sources)}</section>
 <section class="card">${house(sources)}</section>
 ${sources.deviceAlerts === null ? '' : devicesCard(sources.deviceAlerts)}
@@ -92,35 +94,31 @@ function causeLine({ level, text }: Cause): Html {
   return html`<li class="${level}">${level === 'fail' ? html`<strong>${say('Failing:')}</strong> ` : level === 'warn' ? html`<strong>${say('Look:')}</strong> ` : ''}${text}</li>`
 }
 
-function providers({ health, channelStatus, now }: OverviewSources): Html {
-  const known = health.providers()
-  return html`<h2>${say('Providers')}</h2>${channelStatus.map(channel => {
-    const seen = known.filter(each => each.channel === channel.channel)
-    return html`${
-      seen.length === 0
-        ? html`<p>${say('{provider}: nothing sent yet.', { provider: channel.provider })}</p>`
-        : seen.map(
-            each => html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${say(each.up ? 'works' : 'fails')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: span(now - each.since) })}</span></p>
+function providerList({ providers, now }: OverviewSources): Html {
+  return html`<h2>${say('Providers')}</h2>${providers.map(
+    each => html`${
+      each.since === null
+        ? html`<p>${say('{provider}: nothing sent yet.', { provider: each.provider })}</p>`
+        : html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${say(each.up ? 'works' : 'fails')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: span(now - each.since) })}</span></p>
 <dl class="small"><dt>${say('Last accepted')}</dt><dd>${moment(each.lastSentAt)}</dd>
-<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${moment(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`,
-          )
+<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${moment(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
     }
-<p class="small soft">${channelLine(channel, now)}</p>`
-  })}`
+<p class="small soft">${concurrencyLine(each, now)}</p>`,
+  )}`
 }
 
-function channelLine(channel: ChannelStatus, now: number): Html {
-  const rest = (channel.breakerUntil ?? now) - now
+function concurrencyLine(provider: ProviderView, now: number): Html {
+  const rest = (provider.breakerUntil ?? now) - now
   const breaker =
-    channel.breaker === 'closed'
+    provider.breaker === 'closed'
       ? ''
       : rest > 0
         ? say('; left alone for {time}', { time: span(rest) })
         : say('; being tried by one message')
-  const { inFlight, waiting, awaitingReply, limit, limitWhy } = channel
+  const { inFlight, waiting, awaitingReply, limit, limitWhy } = provider
   const awaiting = awaitingReply === 0 ? '' : say(' ({n} wait long for their reply)', { n: awaitingReply })
   const why = translated(limitWhy)
-  const second = channel.isSecond ? say('; asked second, because its delivery reports are late or bad') : ''
+  const second = provider.isSecond ? say('; asked second, because its delivery reports are late or bad') : ''
   return html`${say('{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}', { inFlight, awaiting, waiting, limit, why })}${breaker}${second}`
 }
 

@@ -70,6 +70,13 @@ const settings = {
     meaning: 'What Prometheus sends as bearer token: it opens /metrics and nothing else.',
     example: 'another-long-random-password',
   }),
+  STATUS_TOKEN: text({
+    ...ADMIN_TOKEN,
+    secret: true,
+    meaning:
+      'What a program of yours sends as bearer token to ask what became of messages: it opens /api and nothing else.',
+    example: 'one-more-long-random-password',
+  }),
   ADMIN_NAMES: read(readHosts, {
     default: '',
     meaning:

@@ -1,0 +1,65 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { StoreUnavailable } from '../outbox/outbox.ts'
+
+/** What is below this path is asked by programs: they are answered JSON, and everybody else text. */
+const API = '/api/'
+
+/** Why a request to the private listener is not answered. */
+export interface Failure {
+  readonly status: number
+  /** For programs. */
+  readonly error: string
+  /** For people; it never holds a value of the request. */
+  readonly message: string
+}
+
+/** Thrown by a route: the request cannot be answered, and why. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused'
+  readonly failure: Failure
+
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+export const NO_SUCH_PAGE: Failure = { status: 404, error: 'not-found', message: 'no such page' }
+
+const UNREADABLE: Readonly<Record<number, Failure>> = {
+  413: { status: 413, error: 'too-large', message: 'this is too large' },
+  415: { status: 415, error: 'media-type', message: 'the body must be application/json' },
+}
+
+export function isApi({ url }: Pick<FastifyRequest, 'url'>): boolean {
+  return url.startsWith(API)
+}
+
+export function sendFailure(
+  request: Pick<FastifyRequest, 'url'>,
+  reply: FastifyReply,
+  { status, error, message }: Failure,
+): FastifyReply {
+  reply.code(status)
+  return isApi(request)
+    ? reply.send({ error, message })
+    : reply.type('text/plain; charset=utf-8').send(`${message}\n`)
+}
+
+/** What a request is answered whose route, or whose parsing, threw this. */
+export function failureOf(error: Error & Partial<FastifyError>): Failure {
+  if (error instanceof RequestRefused) return error.failure
+  if (error instanceof StoreUnavailable) return { status: 503, error: 'unavailable', message: error.message }
+  if (error.validation !== undefined)
+    return { status: 400, error: 'invalid', message: describeInvalid(error) }
+  const status = error.statusCode ?? 500
+  if (status < 400 || status >= 500) return { status: 500, error: 'fault', message: 'an unexpected fault' }
+  return UNREADABLE[status] ?? { status, error: 'invalid', message: 'this cannot be read' }
+}
+
+/** Names the field that is wrong, as ajv has it; never its value, nor the name of a field that there is not. */
+function describeInvalid({ validation, validationContext }: Partial<FastifyError>): string {
+  const [first] = validation ?? []
+  const field = first?.instancePath.replaceAll('/', '.') ?? ''
+  return `${validationContext ?? 'request'}${field} ${first?.message ?? 'is wrong'}`
+}

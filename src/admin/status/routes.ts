@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Channel } from '../../messages/message.ts'
+import type { State } from '../../outbox/outbox.ts'
+import { type Failure, RequestRefused } from '../failure.ts'
+import { openApi } from './openapi.ts'
+import { API, OPENAPI_PATH, OPERATIONS, type Operation, type OperationId } from './operations.ts'
+import type { Status } from './status.ts'
+
+export interface StatusRoutesOptions {
+  readonly status: Status
+  /** Finds the hash of a recipient; null: it is neither an address nor a number. */
+  readonly recipientHash: (typed: string) => string | null
+  /** ms since the epoch. */
+  readonly now: () => number
+}
+
+/** Octets of a search. */
+const BODY_LIMIT = 4096
+
+const NO_SUCH_MESSAGE: Failure = {
+  status: 404,
+  error: 'not-found',
+  message: 'no such message; it may have been pruned',
+}
+const NO_RECIPIENT: Failure = {
+  status: 400,
+  error: 'invalid',
+  message: 'body.recipient is neither a mail address nor a phone number in full (+86…)',
+}
+
+interface Search {
+  readonly recipient?: string
+  readonly channel?: Channel
+  readonly state?: State
+  readonly kind?: string
+  readonly cursor?: string
+}
+
+/** The status API: read-only JSON, as operations.ts has it. Who may ask is decided before. */
+export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOptions): Promise<void> {
+  const handlers = createHandlers(options)
+  app.removeContentTypeParser('text/plain')
+  for (const [name, operation] of Object.entries<Operation>(OPERATIONS)) {
+    const { method, path, params, query, body } = operation
+    app.route({
+      method,
+      url: `${API}${path.replace(/\{(\w+)\}/g, ':$1')}`,
+      bodyLimit: BODY_LIMIT,
+      schema: {
+        ...(params === undefined ? {} : { params: { type: 'object', properties: params } }),
+        ...(query === undefined
+          ? {}
+          : { querystring: { type: 'object', properties: query, additionalProperties: false } }),
+        ...(body === undefined ? {} : { body }),
+      },
+      handler: request => handlers[name as OperationId](request),
+    })
+  }
+  app.get(OPENAPI_PATH, () => openApi())
+}
+
+function createHandlers({
+  status,
+  recipientHash,
+  now,
+}: StatusRoutesOptions): Readonly<Record<OperationId, (request: FastifyRequest) => Promise<object>>> {
+  return {
+    async findMessage({ params }) {
+      const found = await status.findMessage((params as { readonly id: string }).id)
+      if (found === null) throw new RequestRefused(NO_SUCH_MESSAGE)
+      return found
+    },
+    async searchMessages({ body }) {
+      const { recipient, cursor, ...filter } = body as Search
+      const hash = recipient === undefined ? undefined : recipientHash(recipient.trim())
+      if (hash === null) throw new RequestRefused(NO_RECIPIENT)
+      const { messages, before } = await status.listMessages({
+        ...filter,
+        ...(hash === undefined ? {} : { recipientHash: hash }),
+        ...(cursor === undefined ? {} : { before: Number(cursor) }),
+      })
+      return { messages, cursor: before === null ? null : String(before) }
+    },
+    async readCounts({ query }) {
+      const { minutes } = query as { readonly minutes: number }
+      const since = Math.floor(now() / 60_000 - minutes) * 60_000
+      const { backlog, oldest, bytes, counts } = await status.readSummary(since, minutes * 60_000)
+      return { since, backlog, oldest, bytes, outcomes: counts }
+    },
+    async listProviders() {
+      return { providers: status.providers() }
+    },
+  }
+}

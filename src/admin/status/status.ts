@@ -1,0 +1,78 @@
+import type { ChannelStatus } from '../../delivery/port.ts'
+import type { AdminQueries, ListFilter, MessageView, Summary } from '../../outbox/outbox.ts'
+import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
+
+/** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
+export interface ProviderView extends ChannelStatus {
+  /** Whether its last attempt got an answer from it; null: there was none since the start. */
+  readonly up: boolean | null
+  /** Since when it is up or down, ms since the epoch. */
+  readonly since: number | null
+  readonly lastError: ProviderStatus['lastError']
+  readonly lastSentAt: number | null
+}
+
+/** Messages, the newest first, and where the next page begins. */
+export interface MessagePage {
+  readonly messages: readonly MessageView[]
+  /** `ListFilter.before` of the next page; null: this is the last one. */
+  readonly before: number | null
+}
+
+/** What became of messages, and how providers do: what the console shows, and the status API tells other machines. */
+export interface Status {
+  /** @throws StoreUnavailable, as do all that read the store. */
+  findMessage(id: string): Promise<MessageView | null>
+  listMessages(filter: Omit<ListFilter, 'limit'>): Promise<MessagePage>
+  readSummary(since: number, stepMs: number): Promise<Summary>
+  providers(): readonly ProviderView[]
+}
+
+export interface StatusSources {
+  readonly queries: Pick<AdminQueries, 'findMessage' | 'listMessages' | 'readSummary'>
+  readonly health: Pick<ServiceHealth, 'providers'>
+  readonly channelStatus: () => readonly ChannelStatus[]
+}
+
+export function createStatus({ queries, health, channelStatus }: StatusSources): Status {
+  return {
+    findMessage: id => queries.findMessage(id),
+    listMessages: filter => readPage(queries, filter),
+    readSummary: (since, stepMs) => queries.readSummary(since, stepMs),
+    providers: () => channelStatus().map(status => ({ ...status, ...healthOf(status, health) })),
+  }
+}
+
+function healthOf(
+  { provider }: ChannelStatus,
+  health: StatusSources['health'],
+): Pick<ProviderView, 'up' | 'since' | 'lastError' | 'lastSentAt'> {
+  const seen = health.providers().find(each => each.provider === provider)
+  const { up = null, since = null, lastError = null, lastSentAt = null } = seen ?? {}
+  return { up, since, lastError, lastSentAt }
+}
+
+/** Messages of one page. */
+const PAGE_ROWS = 50
+/** More recipients than a callback may have (MAX_RECIPIENTS), and one row more. */
+const MOST_AT_ONCE = 1001
+
+/**
+ * The next page begins before the last row's arrival, and all messages of one callback arrived at once: so a page ends
+ * between two callbacks, never within one.
+ */
+async function readPage(
+  queries: Pick<AdminQueries, 'listMessages'>,
+  filter: Omit<ListFilter, 'limit'>,
+): Promise<MessagePage> {
+  const found = await queries.listMessages({ ...filter, limit: PAGE_ROWS + 1 })
+  if (found.length <= PAGE_ROWS) return { messages: found, before: null }
+  const edge = found[PAGE_ROWS]?.arrivedAt
+  const messages = found.filter(row => row.arrivedAt !== edge)
+  const last = messages.at(-1)
+  if (last !== undefined) return { messages, before: last.arrivedAt }
+  // One callback fills the page: it is shown whole.
+  const all = await queries.listMessages({ ...filter, limit: MOST_AT_ONCE })
+  const end = all.findIndex(row => row.arrivedAt !== edge)
+  return end < 0 ? { messages: all, before: null } : { messages: all.slice(0, end), before: edge ?? null }
+}

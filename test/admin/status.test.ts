@@ -1,0 +1,275 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { parse } from 'yaml'
+import { createAdminListener } from '../../src/admin/listener.ts'
+import { openApi } from '../../src/admin/status/openapi.ts'
+import { statusRoutes } from '../../src/admin/status/routes.ts'
+import { createStatus } from '../../src/admin/status/status.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { EMAIL_TOKEN, mailBody, SMS_TOKEN, smsBody, startRig, until } from '../rigs/service.ts'
+
+const ADMIN_TOKEN = 'of-the-operator-Yv7gQm2sLp9r'
+const STATUS_TOKEN = 'of-a-program-8fVq2xKwTz3m'
+const METRICS_TOKEN = 'of-Prometheus-8fVq2xKw'
+const SECRETS = ['ann@example.com', '13800138000', '104729', 'code=abc', EMAIL_TOKEN, SMS_TOKEN]
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' }[]
+  readonly requestBody?: unknown
+  readonly responses: Readonly<Record<string, object>>
+}
+
+/** The document as a client gets it. */
+const document = parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.yaml'), 'utf8')) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+ajv.addSchema(document, 'openapi')
+
+interface Call {
+  readonly token?: string | null
+  readonly params?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+/** A client that knows the API by its document alone, and holds every answer against it. */
+function createClient(adminUrl: string) {
+  const called = new Set<string>()
+  async function call(
+    name: string,
+    { token = STATUS_TOKEN, params = {}, body, headers }: Call = {},
+  ): Promise<Answer> {
+    const [found] = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([, { operationId }]) => operationId === name)
+        .map(([method, operation]) => ({ path, method, operation })),
+    )
+    if (found === undefined) throw new Error(`no operation ${name}`)
+    const { path, method, operation } = found
+    const url = new URL(
+      `${adminUrl}/api/v1${path.replace(/\{(\w+)\}/g, (_, each: string) => params[each] ?? '')}`,
+    )
+    for (const each of operation.parameters)
+      if (each.in === 'query' && params[each.name] !== undefined)
+        url.searchParams.set(each.name, params[each.name] ?? '')
+    const response = await fetch(url, {
+      method: method.toUpperCase(),
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const answer = { status: response.status, body: (await response.json()) as Record<string, unknown> }
+    t.match(response.headers.get('content-type'), 'application/json', `${name}: JSON`)
+    const schema = schemaOf(operation, response.status)
+    const check = ajv.getSchema(`openapi${schema}`)
+    if (check?.(answer.body) !== true)
+      t.fail(`${name} ${response.status} is not ${schema}: ${JSON.stringify(check?.errors)}`)
+    const told = SECRETS.filter(secret => JSON.stringify(answer.body).includes(secret))
+    if (told.length > 0) t.fail(`${name} tells a secret: ${told.join()}`)
+    called.add(`${name} ${response.status}`)
+    return answer
+  }
+  return { call, called }
+}
+
+/** Where in the document the schema of an answer is. */
+function schemaOf({ responses }: Operation, status: number): string {
+  const { $ref: pointer } = (responses[String(status)] ?? {}) as { readonly $ref?: string }
+  const response = (pointer === undefined ? responses[String(status)] : at(pointer)) as {
+    readonly content: { readonly 'application/json': { readonly schema: { readonly $ref: string } } }
+  }
+  return response.content['application/json'].schema.$ref
+}
+
+function at(pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((within, key) => (within as Record<string, unknown>)[key], document)
+}
+
+t.test('the document is the one that the routes are made of', async t => {
+  t.same(document, JSON.parse(JSON.stringify(openApi())), '`npm run openapi` writes it')
+})
+
+t.test('a client that is driven by the document gets what it describes, from every operation', async t => {
+  const rig = await startRig(t, { ADMIN_TOKEN, STATUS_TOKEN, METRICS_TOKEN })
+  const { adminUrl } = rig.service()
+  const { call, called } = createClient(adminUrl)
+  rig.smtp.act = ({ step, line }) =>
+    step === 'RCPT' && line.includes('bob') ? { is: 'say', reply: '550 5.1.1 no such user' } : undefined
+
+  t.same((await call('searchMessages', { body: {} })).body, { messages: [], cursor: null }, 'nothing yet')
+  t.match((await call('listProviders')).body, {
+    providers: [{ provider: 'smtp', up: null, lastError: null }, { provider: 'twilio' }],
+  })
+
+  await rig.post(
+    'email',
+    mailBody(
+      { to: 'ann@example.com', subject: 'Your code' },
+      { type: 5, url: undefined, code: '104729', hour: '0.5' },
+    ),
+  )
+  await rig.post('email', mailBody({ to: 'bob@example.org' }))
+  await rig.post('sms', smsBody())
+  const ended = () => rig.events().filter(each => each['event'] === 'final').length
+  await until(() => ended() >= 3, 'three ends')
+
+  const found = await call('searchMessages', { body: { recipient: 'ann@example.com' } })
+  const [ann] = found.body['messages'] as readonly Record<string, unknown>[]
+  t.match(found.body, {
+    messages: [{ maskedRecipient: 'a***@example.com', state: 'sent', channel: 'email' }],
+    cursor: null,
+  })
+  t.equal((found.body['messages'] as readonly unknown[]).length, 1)
+  const one = await call('findMessage', { params: { id: String(ann?.['id']) } })
+  t.same(one.body, ann, 'the same message by its id')
+  t.match(one.body, { timeline: [{ outcome: 'sent', provider: 'smtp' }] })
+  const states = async (body: object) =>
+    ((await call('searchMessages', { body })).body['messages'] as readonly { readonly state: string }[]).map(
+      ({ state }) => state,
+    )
+  t.same(await states({ recipient: '+8613800138000' }), ['sent'])
+  t.same(await states({ state: 'refused', channel: 'email' }), ['refused'])
+  t.same(await states({ state: 'refused', channel: 'sms' }), [])
+  t.same(await states({ kind: 'no-such-kind' }), [])
+
+  t.match((await call('readCounts')).body, { backlog: { email: 0, sms: 0 }, oldest: { email: null } })
+  const counts = (await call('readCounts', { params: { minutes: '5' } })).body
+  t.same(
+    (
+      counts['outcomes'] as readonly {
+        readonly channel: string
+        readonly state: string
+        readonly count: number
+      }[]
+    )
+      .map(({ channel, state, count }) => `${channel} ${state} ${count}`)
+      .sort(),
+    ['email refused 1', 'email sent 1', 'sms sent 1'],
+  )
+  t.match((await call('listProviders')).body, {
+    providers: [
+      { provider: 'smtp', up: true, breaker: 'closed' },
+      { provider: 'twilio', up: true },
+    ],
+  })
+  t.match((await call('listProviders', { token: ADMIN_TOKEN })).status, 200, 'an operator may ask, too')
+
+  for (const [body, message] of [
+    [{ recipient: 'nobody' }, /^body.recipient is neither/],
+    [{ recipient: '' }, /^body.recipient/],
+    [{ recipient: 7 }, /./],
+    [{ to: 'ann@example.com' }, /^body must NOT have additional properties$/],
+    [{ state: 'lost' }, /^body.state must be equal to one of/],
+    [{ cursor: '-1' }, /^body.cursor must match/],
+    [[], /^body must be object$/],
+    ['{"recipient":', /cannot be read/],
+  ] as const)
+    t.match(
+      await call('searchMessages', { body }),
+      { status: 400, body: { error: 'invalid', message } },
+      JSON.stringify(body),
+    )
+  t.match(await call('searchMessages', { body: { kind: 'x'.repeat(5000) } }), {
+    status: 413,
+    body: { error: 'too-large' },
+  })
+  t.match(await call('searchMessages', { body: 'a=b', headers: { 'content-type': 'text/plain' } }), {
+    status: 415,
+  })
+  t.match(await call('findMessage', { params: { id: 'canary' } }), {
+    status: 400,
+    body: { message: /^params.id/ },
+  })
+  t.match(await call('findMessage', { params: { id: '0'.repeat(32) } }), {
+    status: 404,
+    body: { error: 'not-found' },
+  })
+  for (const minutes of ['0', '-1', 'x', '1e9', '1.5'])
+    t.equal((await call('readCounts', { params: { minutes } })).status, 400, minutes)
+
+  t.match(await call('readCounts', { token: null }), { status: 401, body: { error: 'no-token' } })
+  t.match(await call('readCounts', { token: 'wrong-canary-wrong' }), {
+    status: 401,
+    body: { error: 'wrong-token' },
+  })
+  t.match(await call('readCounts', { token: METRICS_TOKEN }), {
+    status: 403,
+    body: { error: 'metrics-token' },
+  })
+  t.match(await call('readCounts', { headers: { 'sec-fetch-site': 'cross-site' } }), {
+    status: 403,
+    body: { error: 'cross-site' },
+  })
+  for (let n = 0; n < 10; n += 1) await call('readCounts', { token: 'wrong-canary-wrong' })
+  t.match(await call('readCounts', { token: 'wrong-canary-wrong' }), {
+    status: 429,
+    body: { error: 'too-many-tries' },
+  })
+  t.match(await call('readCounts'), { status: 200 }, 'the right one opens all the same')
+
+  for (const operations of Object.values(document.paths))
+    for (const { operationId } of Object.values(operations))
+      t.ok(called.has(`${operationId} 200`), operationId)
+
+  const bearer = { headers: { authorization: `Bearer ${STATUS_TOKEN}` } }
+  t.same(await (await fetch(`${adminUrl}/api/v1/openapi.json`, bearer)).json(), document, 'it is served, too')
+  const nowhere = await fetch(`${adminUrl}/api/v1/secret-canary`, bearer)
+  t.equal(nowhere.status, 404)
+  t.same(await nowhere.json(), { error: 'not-found', message: 'no such page' })
+  for (const path of ['/console', '/metrics', '/console/messages', '/find', '/backup', '/apicanary'])
+    t.equal((await fetch(`${adminUrl}${path}`, bearer)).status, 401, `STATUS_TOKEN does not open ${path}`)
+})
+
+t.test('pages follow each other by the cursor, and each message is on one', async t => {
+  const rig = await startRig(t)
+  const { call } = createClient(rig.service().adminUrl)
+  const to = Array.from({ length: 40 }, (_, n) => `p${n}@example.com`)
+  for (let n = 0; n < 3; n += 1) {
+    await rig.post('email', mailBody({ to: to.join(), subject: `Subject ${n}` }))
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  const ids: string[] = []
+  const sizes: number[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await call('searchMessages', { token: null, body: cursor === '' ? {} : { cursor } })
+    const messages = body['messages'] as readonly { readonly id: string }[]
+    sizes.push(messages.length)
+    ids.push(...messages.map(({ id }) => id))
+    cursor = body['cursor'] as string | null
+  }
+  t.same(sizes, [40, 40, 40], 'a page ends between two callbacks')
+  t.equal(new Set(ids).size, 120)
+})
+
+t.test('a store that does not answer is a 503, and a bug a 500, in JSON', async t => {
+  const failures = [new StoreUnavailable('the store cannot commit now'), new TypeError('a canary bug')]
+  const app = createAdminListener(
+    { ready: async () => ({ ready: true, degraded: [] }) },
+    { host: '127.0.0.1', tokens: { operators: new Map(), status: STATUS_TOKEN }, names: [], now: () => 0 },
+  )
+  const readSummary = () => Promise.reject(failures.shift() ?? new Error('no more'))
+  const status = {
+    ...createStatus({ queries: {}, health: {}, channelStatus: () => [] } as never),
+    readSummary,
+  }
+  await app.register(statusRoutes, { status, recipientHash: () => null, now: () => 0 })
+  t.teardown(() => app.close())
+  const { call } = createClient(await app.listen({ host: '127.0.0.1', port: 0 }))
+  t.match(await call('readCounts'), { status: 503, body: { error: 'unavailable' } })
+  t.same(await call('readCounts'), { status: 500, body: { error: 'fault', message: 'an unexpected fault' } })
+})
