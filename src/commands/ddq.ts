@@ -102,6 +102,14 @@ async function tail(
   return 0
 }
 
+/** What a terminal obeys or hides and JSON leaves as it is: U+009B begins a sequence as ESC does, marks turn the reading direction. */
+const FOR_TERMINALS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
 function formatMessage({ topic, kind, id, payload }: DdqMessage, at: Date): string {
-  return stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
+  const text = stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
+  return text.replace(FOR_TERMINALS, character => character.replace(/[^]/g, escapeUnit))
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -76,14 +76,31 @@ export function parseMessage(text: string): ParsedMessage {
   return { is: 'message', message }
 }
 
-/** A payload may come as JSON text within the JSON. */
+/** As deep as the splitter lets a message be, which sees nothing of a text's brackets. */
+const MOST_DEPTH = 64
+
+/**
+ * A payload may come as JSON text within the JSON. One too deep stays the text that it is: to keep its digits it is read
+ * recursively, and a few thousand levels would be more than the stack holds.
+ */
 function unpackPayload(payload: unknown, parse: (text: string) => unknown): unknown {
-  if (typeof payload !== 'string' || !payload.startsWith('{')) return payload
+  if (typeof payload !== 'string' || !payload.startsWith('{') || depthOf(payload) > MOST_DEPTH) return payload
   try {
     return parse(payload)
   } catch {
     return payload
   }
+}
+
+/** How deep a JSON text is at most: what looks like a bracket within a string counts as one. */
+function depthOf(json: string): number {
+  let depth = 0
+  let deepest = 0
+  for (const [bracket] of json.matchAll(/[[\]{}]/g)) {
+    depth += bracket === '{' || bracket === '[' ? 1 : -1
+    if (depth > deepest) deepest = depth
+  }
+  return deepest
 }
 
 function idOf(value: unknown): string | null {

@@ -48,6 +48,20 @@ t.test('tail prints each message on a line, with every digit, and needs no other
   t.match(err(), /malformed: an object that is not JSON/)
 })
 
+t.test('what a device says does not reach the terminal as a command', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { code, out, err } = await tailing(t, ['--topic', 'thing/any', '--count', '1'], {
+    ...emulator.settings,
+  })
+  await until(() => err().includes('subscribed to 1 topics'))
+  const said = '\u001b[2J \u009b31m \u009d0;title\u009c \u202egpj.exe \u2028 \u{e0041}'
+  emulator.ddq.publish({ topic: 'thing/any', id: '1', payload: { said } })
+  t.equal(await code, 0)
+  t.notMatch(out().trimEnd(), /[\p{Cc}\p{Cf}\u2028\u2029]/u)
+  t.match(JSON.parse(out()), { payload: { said } }, 'and is whole all the same')
+})
+
 t.test('it follows the topics it is told, until it is ended', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())

@@ -113,6 +113,18 @@ t.test('a payload that is JSON text within the JSON is parsed', async t => {
   })
 })
 
+t.test(
+  'a payload that is JSON text thousands of levels deep is malformed, and its digits are not looked for',
+  async t => {
+    for (const levels of [70, 20_000]) {
+      const payload = `{"device":{"id":1},"alert":{"exception":true,"time":"2026-11-20T14:32:05.123Z"},"corp_id":"c","product_id":"p","x":${'['.repeat(levels)}12345678901234567${']'.repeat(levels)}}`
+      const whole = JSON.stringify({ topic: '/device/alert/product/p', payload })
+      t.match(parseMessage(whole), { is: 'malformed', topic: 'alert', fault: '/payload must be object' })
+      t.match(parseMessage(whole.replace('/device/', '/devices/')), { is: 'message', message: { payload } })
+    }
+  },
+)
+
 t.test('fields that the contract calls optional may be null or missing', async t => {
   const read = parseMessage(
     JSON.stringify({
