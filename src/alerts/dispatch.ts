@@ -25,7 +25,11 @@ export interface DispatchOptions {
     memoName(fields: readonly string[]): string
     recipientHash(channel: Channel, recipient: string): string
   }
-  readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
+  readonly charges: (
+    message: NewMessage,
+    country: string | undefined,
+    outgoing: Outgoing,
+  ) => readonly Charge[]
   /** Throws when there are no words for it. */
   readonly render: (message: NewMessage) => Outgoing
   /** A message was stored for the channel, and is due. */
@@ -133,8 +137,9 @@ function prepare(
     arrivedAt: now,
     expiresAt: now + LIFETIME_MS,
   }
+  let outgoing: Outgoing
   try {
-    render(message)
+    outgoing = render(message)
   } catch (error) {
     emit({
       type: 'alert-unrenderable',
@@ -149,7 +154,7 @@ function prepare(
     message,
     dedupeKey: keys.dedupeKey(['ddq', channel, to, ...identity]),
     recipientHash: keys.recipientHash(channel, to),
-    charges: charges(message, country),
+    charges: charges(message, country, outgoing),
     dedupeWindowMs: DEDUPE_WINDOW_MS,
     memo: { name: memoName, value: serializeMemory(updated.memory), expiresAt: updated.expiresAt },
   }

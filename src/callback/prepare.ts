@@ -19,7 +19,11 @@ export interface Prepared {
 export interface PrepareOptions {
   readonly render: (message: NewMessage) => Outgoing
   readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
-  readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
+  readonly charges: (
+    message: NewMessage,
+    country: string | undefined,
+    outgoing: Outgoing,
+  ) => readonly Charge[]
   readonly delivery: Pick<Delivery, 'reserve'>
   readonly emit: Emit
 }
@@ -74,7 +78,7 @@ export function prepareMessages(
       groupKey:
         purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
       recipientHash: keys.recipientHash(channel, recipient),
-      charges: charges(message, country),
+      charges: charges(message, country, outgoing),
       lease: delivery.reserve(channel, purpose),
     }
     return { acceptance, outgoing }

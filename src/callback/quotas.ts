@@ -13,7 +13,15 @@ const PER_RECIPIENT = ['recipient-10m', 'recipient-day', 'alarm-recipient-hour']
 /** The quotas of each channel, by the names in answers, metrics and the log. */
 export const QUOTA_NAMES = {
   email: [...PER_RECIPIENT, 'email-minute', 'email-day'],
-  sms: [...PER_RECIPIENT, 'sms-prefix-10m', 'sms-country-day', 'sms-minute', 'sms-day'],
+  sms: [
+    ...PER_RECIPIENT,
+    'sms-prefix-10m',
+    'sms-country-day',
+    'sms-minute',
+    'sms-day',
+    'sms-carrier-day',
+    'sms-cost-day',
+  ],
 } as const
 type QuotaName = (typeof QUOTA_NAMES)[keyof typeof QUOTA_NAMES][number]
 
@@ -24,6 +32,10 @@ export interface QuotaLimits {
   readonly alarmRecipientPerHour: number
   readonly smsPrefixPer10Minutes: number
   readonly smsCountryPerDay: number
+  /** By carrier. */
+  readonly smsCarrierPerDay?: ReadonlyMap<string, number> | undefined
+  /** In the units of `cost`. */
+  readonly smsCostPerDay?: number
   readonly channel: Readonly<Record<'email' | 'sms', { readonly perMinute: number; readonly perDay: number }>>
 }
 
@@ -33,14 +45,19 @@ export interface QuotaLimits {
  * Per recipient and kind: codes and links, so that nobody is flooded with them; alarms have a brake of their own, wide
  * enough for any device but one that has gone mad. Of an address its mailbox counts, however it is written. Per number prefix
  * (less its last four digits): ranges that are called to be paid for it. Per country and per channel: brakes for the
- * whole account; a channel's warns from half of it on, while there is time to look.
+ * whole account; a channel's warns from half of it on, while there is time to look. Per carrier and by cost: of whom a
+ * message goes to first.
  *
  * @param keys make a counter's name, so that no number or address stands in it.
  */
 export function createQuotas(
   limits: QuotaLimits,
   keys: Pick<KeyedHashes, 'bucketHash'>,
-): (message: NewMessage, country: string | undefined) => readonly Charge[] {
+): (
+  message: NewMessage,
+  country: string | undefined,
+  use?: { readonly carrier: string; readonly cost: number },
+) => readonly Charge[] {
   const {
     recipientPer10Minutes,
     recipientPerDay,
@@ -48,7 +65,7 @@ export function createQuotas(
     smsPrefixPer10Minutes,
     smsCountryPerDay,
   } = limits
-  return ({ channel, kind, purpose, recipient }, country) => {
+  return ({ channel, kind, purpose, recipient }, country, use) => {
     const charges: (Charge & { readonly quota: QuotaName })[] = []
     const person = () =>
       keys.bucketHash('recipient', channel, channel === 'email' ? mailboxOf(recipient) : recipient, kind)
@@ -87,6 +104,15 @@ export function createQuotas(
       },
       { quota: `${channel}-day`, bucket, windowMs: DAY, limit: perDay, warnAt: Math.ceil(perDay / 2) },
     )
-    return charges.filter(({ limit }) => limit > 0)
+    if (use !== undefined) {
+      const { carrier, cost } = use
+      const ofCarrier = limits.smsCarrierPerDay?.get(carrier) ?? 0
+      for (const [quota, name, limit, amount] of [
+        ['sms-carrier-day', `carrier:${carrier}`, ofCarrier, 1],
+        ['sms-cost-day', 'cost', limits.smsCostPerDay ?? 0, cost],
+      ] as const)
+        charges.push({ quota, bucket: name, windowMs: DAY, limit, amount, warnAt: Math.ceil(limit / 2) })
+    }
+    return charges.filter(({ limit, amount = 1 }) => limit > 0 && amount > 0)
   }
 }

@@ -60,7 +60,12 @@ function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
 }
 
 function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const faults = [...providerFaults('sms', s, wrong), ...nameFaults(s), ...routeFaults(s, wrong)]
+  const faults = [
+    ...providerFaults('sms', s, wrong),
+    ...nameFaults(s),
+    ...routeFaults(s, wrong),
+    ...costFaults(s),
+  ]
   if (s.DEFAULT_AREA_CODE === undefined && s.SMS_COUNTRIES === undefined)
     faults.push(
       missing(
@@ -103,11 +108,32 @@ function nameFaults(s: Partly): SettingFault[] {
   )
 }
 
+/** Prices and quotas of carriers that there are not, and a brake on costs that nobody knows. */
+function costFaults(s: Partly): SettingFault[] {
+  const known = carrierNames(s)
+  const named = { SMS_COSTS: s.SMS_COSTS, QUOTA_SMS_CARRIER_PER_DAY: s.QUOTA_SMS_CARRIER_PER_DAY }
+  const faults = Object.entries(named).flatMap(([name, map]) =>
+    [...(map?.keys() ?? [])].some(carrier => !known.includes(carrier))
+      ? [{ name, problem: `names a carrier that there is not: choose from ${known.join(', ')}` }]
+      : [],
+  )
+  if ((s.QUOTA_SMS_COST_PER_DAY ?? 0) > 0 && s.SMS_COSTS === undefined)
+    faults.push(missing('SMS_COSTS', 'QUOTA_SMS_COST_PER_DAY counts by these prices'))
+  return faults
+}
+
+function carrierNames(s: Partly): readonly string[] {
+  return providerModules.filter(({ channel }) => channel === 'sms').flatMap(module => namesOf(module, s))
+}
+
+/** The names of a module's carriers. */
+function namesOf(module: (typeof providerModules)[number], s: Partly): readonly string[] {
+  return 'members' in module ? module.members(s).map(({ name }) => name) : [module.name]
+}
+
 /** Carriers that no route leads to, and routes that lead to no carrier. */
 function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const namesOf = (module: (typeof providerModules)[number]) =>
-    'members' in module ? module.members(s).map(({ name }) => name) : [module.name]
-  const configured = configuredProviders('sms', s, wrong).flatMap(namesOf)
+  const configured = configuredProviders('sms', s, wrong).flatMap(module => namesOf(module, s))
   if (routes === undefined) {
     if (configured.length < 2) return []
     const line = `SMS_ROUTES=*=${configured.join(',')}`
@@ -115,7 +141,7 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
       missing('SMS_ROUTES', `there are several SMS carriers, so say which of them is asked first: ${line}`),
     ]
   }
-  const known = providerModules.filter(each => each.channel === 'sms').flatMap(namesOf)
+  const known = carrierNames(s)
   const faults = [...new Set([...routes.values()].flat())]
     .filter(name => !configured.includes(name))
     .map(name =>

@@ -86,6 +86,8 @@ type DeliveryEvent =
       readonly reason: string
     }
 
+  /** What an SMS cost by SMS_COSTS that a carrier took, or may have taken. */
+  | { readonly type: 'sms-cost'; readonly provider: string; readonly country: string; readonly cost: number }
   /** The delivery reports of an SMS carrier turned late or bad, so that it is asked second; or they are good again. */
   | {
       readonly type: 'carrier-order'

@@ -52,8 +52,10 @@ export interface Charge {
   readonly windowMs: number
   /** From this many on, whoever stores is told that the limit is coming near. */
   readonly warnAt?: number
-  /** At most this many in any window of `windowMs` (a sliding estimate over two fixed windows). */
+  /** At most so much in any window of `windowMs` (a sliding estimate over two fixed windows). */
   readonly limit: number
+  /** How much of it is used, a whole number; 1 unless given. */
+  readonly amount?: number
 }
 
 export interface Acceptance {

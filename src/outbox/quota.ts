@@ -18,8 +18,11 @@ export interface QuotaCounter {
   readonly expiresAt: number
 }
 
-/** Where a message was counted: the counter's name and the start of the window. Kept in its row, for the refund. */
-export type ChargedWindows = readonly (readonly [counter: string, windowStart: number])[]
+/**
+ * Where a message was counted: the counter's name, the start of the window and, when it is not 1, how much. Kept in its
+ * row, for the refund.
+ */
+export type ChargedWindows = readonly (readonly [counter: string, windowStart: number, amount?: number])[]
 
 /** A message that fits into all of its quotas, counted. */
 export interface Charged {
@@ -53,7 +56,14 @@ export function chargeQuotas(
   })
   let longest = { quota: '', waitMs: 0 }
   for (const { charge, counter } of used) {
-    const waitMs = msUntilRoom(counter.previous, counter.current, charge.limit, charge.windowMs, now)
+    const waitMs = msUntilRoom(
+      counter.previous,
+      counter.current,
+      charge.limit,
+      charge.windowMs,
+      now,
+      charge.amount,
+    )
     if (waitMs > longest.waitMs) longest = { quota: charge.quota, waitMs }
   }
   if (longest.waitMs > 0) {
@@ -64,15 +74,22 @@ export function chargeQuotas(
       retryAfterSeconds: Math.ceil(longest.waitMs / 1000),
     }
   }
-  const nearing = used.flatMap(({ charge: { quota, warnAt, windowMs }, counter }) =>
-    warnAt !== undefined && estimateUse(counter.previous, counter.current + 1, windowMs, now) >= warnAt
+  const nearing = used.flatMap(({ charge: { quota, warnAt, windowMs, amount = 1 }, counter }) =>
+    warnAt !== undefined && estimateUse(counter.previous, counter.current + amount, windowMs, now) >= warnAt
       ? [quota]
       : [],
   )
   return {
     is: 'charged',
-    counters: new Map(used.map(({ name, counter }) => [name, { ...counter, current: counter.current + 1 }])),
-    windows: used.map(({ name, counter }) => [name, counter.windowStart]),
+    counters: new Map(
+      used.map(({ charge: { amount = 1 }, name, counter }) => [
+        name,
+        { ...counter, current: counter.current + amount },
+      ]),
+    ),
+    windows: used.map(({ charge: { amount = 1 }, name, counter }) =>
+      amount === 1 ? [name, counter.windowStart] : [name, counter.windowStart, amount],
+    ),
     nearing,
   }
 }
@@ -95,13 +112,14 @@ export function rotateCounter(stored: QuotaCounter | undefined, windowMs: number
 /**
  * Takes a message out of the window that it was counted in, if that still weighs.
  * @param windowStart of that window, ms since the epoch.
+ * @param amount that was counted.
  */
-export function refundCounter(counter: QuotaCounter, windowStart: number): QuotaCounter {
+export function refundCounter(counter: QuotaCounter, windowStart: number, amount = 1): QuotaCounter {
   const { current, previous } = counter
   const windowMs = (counter.expiresAt - counter.windowStart) / 2
-  if (counter.windowStart === windowStart) return { ...counter, current: Math.max(0, current - 1) }
+  if (counter.windowStart === windowStart) return { ...counter, current: Math.max(0, current - amount) }
   if (counter.windowStart === windowStart + windowMs)
-    return { ...counter, previous: Math.max(0, previous - 1) }
+    return { ...counter, previous: Math.max(0, previous - amount) }
   return counter
 }
 
@@ -116,7 +134,7 @@ export function estimateUse(previous: number, current: number, windowMs: number,
 }
 
 /**
- * Whether one more fits.
+ * Whether a charge fits.
  *
  * @param previous counted in the window before the current one.
  * @param current counted in the current window.
@@ -128,13 +146,14 @@ export function msUntilRoom(
   limit: number,
   windowMs: number,
   now: number,
+  amount = 1,
 ): number {
   const elapsed = now - startOfWindow(now, windowMs)
   // In counts times milliseconds, so that no rounding makes room where there is none.
-  const room = (limit - 1 - current) * windowMs
+  const room = (limit - amount - current) * windowMs
   if (previous * (windowMs - elapsed) <= room) return 0
-  if (limit < 1) return windowMs
+  if (limit < amount) return windowMs
   // Either enough of the previous window slides out within this one, or the current one must do so as the previous.
   if (room >= 0) return windowMs - Math.floor(room / previous) - elapsed
-  return windowMs - elapsed + windowMs - Math.floor(((limit - 1) * windowMs) / current)
+  return windowMs - elapsed + windowMs - Math.floor(((limit - amount) * windowMs) / current)
 }

@@ -109,7 +109,11 @@ export interface DeviceAlertsDeps {
   readonly random: () => number
   readonly outbox: Outbox
   readonly storeKeys: StoreKeys
-  readonly charges: (message: NewMessage, country: string | undefined) => readonly Charge[]
+  readonly charges: (
+    message: NewMessage,
+    country: string | undefined,
+    outgoing: Outgoing,
+  ) => readonly Charge[]
   readonly render: (message: NewMessage) => Outgoing
   readonly wake: (channel: Channel) => void
   readonly emit: Emit

@@ -28,10 +28,11 @@ import { createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
+import type { NewMessage, Outgoing } from '../messages/message.ts'
 import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
-import type { Outbox } from '../outbox/outbox.ts'
+import type { Charge, Outbox } from '../outbox/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -48,6 +49,7 @@ import {
   openStoreKeys,
   quotaLimits,
 } from './factories.ts'
+import { createExpectedUse, withCosts } from './sms-costs.ts'
 
 export interface WiringOptions {
   readonly config: Config
@@ -106,7 +108,11 @@ interface Common extends WiringOptions {
   readonly render: Renderer['render']
   readonly outbox: Outbox
   readonly verdicts: Verdicts
-  readonly charges: ReturnType<typeof createQuotas>
+  readonly charges: (
+    message: NewMessage,
+    country: string | undefined,
+    outgoing: Outgoing,
+  ) => readonly Charge[]
   /** Headers of every answer of the public listener. */
   readonly headers: Readonly<Record<string, string>>
   readonly isDraining: () => boolean
@@ -163,7 +169,9 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const rows = alerting?.readAlerts(config, renderer.locales) ?? []
   const templates = await openSmsTemplates(config, log.child({ event: 'templates' }))
   resources.push(templates)
-  const providers = await openProviders(config, { clock, templates, limits })
+  const { SMS_COSTS: costs = new Map() } = config
+  const opened = await openProviders(config, { clock, templates, limits })
+  const providers = opened.map(provider => withCosts(provider, costs, emit))
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   const outbox = await openOutbox(config, clock, storeKeys, log, commit =>
     emit({ type: 'store-commit', ...commit }),
@@ -180,6 +188,11 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     createLimiter: options.createLimiter ?? createLimiter,
     reports,
   })
+  const charge = createQuotas(quotaLimits(config), storeKeys)
+  const expectUse =
+    costs.size > 0 || config.QUOTA_SMS_CARRIER_PER_DAY !== undefined
+      ? createExpectedUse(channels, costs)
+      : () => undefined
   let draining = false
   const common: Common = {
     ...options,
@@ -190,7 +203,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     render: renderForRoute(channels, renderer.render),
     outbox,
     verdicts: createVerdicts(),
-    charges: createQuotas(quotaLimits(config), storeKeys),
+    charges: (message, country, outgoing) => charge(message, country, expectUse(message, outgoing)),
     headers: answerHeaders(options.tls !== undefined),
     isDraining: () => draining,
   }

@@ -86,6 +86,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { ...final, state: 'unknown' },
   ],
   breaker: [{ type: 'breaker', channel: 'sms', provider: 'twilio', state: 'open', reason: 'ECONNREFUSED' }],
+  'sms-cost': [{ type: 'sms-cost', provider: 'twilio', country: 'US', cost: 0.0158 }],
   'carrier-order': [
     { type: 'carrier-order', provider: 'twilio', isSecond: true, share: 0.4 },
     { type: 'carrier-order', provider: 'twilio', isSecond: false, share: 0.95 },

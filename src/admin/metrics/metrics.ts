@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { EventHandlers, EventType, ServiceEvent } from '../../events/events.ts'
 import { type MetricsSources, SCRAPED } from './scraped.ts'
-import { ALERT_COUNTERS, ALERT_GAUGES, COUNTERS, GAUGES, HISTOGRAMS } from './table.ts'
+import { ALERT_COUNTERS, ALERT_GAUGES, COUNTERS, GAUGES, HISTOGRAMS, type Labels } from './table.ts'
 
 export interface Metrics {
   /** One for each metric that events feed. */
@@ -32,7 +32,10 @@ export function createMetrics(sources: MetricsSources, deviceAlerts: boolean): M
   const counters = [...COUNTERS, ...(deviceAlerts ? ALERT_COUNTERS : [])].map(row => {
     const counter = new Counter(settings(row))
     for (const labels of row.initial ?? []) counter.inc(labels, 0)
-    return sinkOf(row.count, labels => counter.inc(labels))
+    return sinkOf(row.count, sample => {
+      if (isAmount(sample)) counter.inc(...sample)
+      else counter.inc(sample)
+    })
   })
   const gauges = [...GAUGES, ...(deviceAlerts ? ALERT_GAUGES : [])].map(row => {
     const gauge = new Gauge(settings(row))
@@ -59,6 +62,10 @@ export function createMetrics(sources: MetricsSources, deviceAlerts: boolean): M
     },
     contentType: registry.contentType,
   }
+}
+
+function isAmount(sample: Labels | readonly [Labels, number]): sample is readonly [Labels, number] {
+  return Array.isArray(sample)
 }
 
 /** Handlers that give each event's sample, if it has one, to `take`. */

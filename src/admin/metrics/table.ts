@@ -8,7 +8,7 @@ import { isProviderDown } from '../../providers/provider.ts'
 /** The values of the label `is` in `twins_total`, and in the log line that goes with it. */
 export const DUPLICATE_LABELS = { 'in-progress': 'joined', finished: 'repeated' } as const
 
-type Labels = Readonly<Record<string, string>>
+export type Labels = Readonly<Record<string, string>>
 /** What each event gives to a metric; null: nothing. */
 type Feed<Sample> = {
   readonly [T in EventType]?: (event: EventOf<T>, bounded: (value: string) => string) => Sample | null
@@ -26,9 +26,9 @@ interface Metric {
    */
   readonly initial?: readonly Labels[]
 }
-/** Counts one for each event that gives labels. */
+/** Counts one for each event that gives labels, or as much as it says. */
 export interface CounterRow extends Metric {
-  readonly count: Feed<Labels>
+  readonly count: Feed<Labels | readonly [Labels, number]>
 }
 /** Is set to the value that an event gives. */
 export interface GaugeRow extends Metric {
@@ -137,6 +137,12 @@ export const COUNTERS: readonly CounterRow[] = [
     count: { duplicate: ({ channel, is }) => ({ channel, is: DUPLICATE_LABELS[is] }) },
   },
   {
+    name: 'sms_cost_total',
+    help: 'What SMS cost, by the prices of SMS_COSTS.',
+    labels: ['provider', 'country'],
+    count: { 'sms-cost': ({ provider, country, cost }) => [{ provider, country }, cost] },
+  },
+  {
     name: 'over_quota_total',
     help: 'Messages that a quota held back.',
     labels: ['channel', 'quota'],
@@ -147,9 +153,12 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'near_quota_total',
     help: 'Messages beyond half of a brake for a whole channel.',
     labels: ['channel', 'quota'],
-    initial: CHANNELS.flatMap(channel =>
-      combine({ channel: [channel], quota: [`${channel}-minute`, `${channel}-day`] }),
-    ),
+    initial: [
+      ...CHANNELS.flatMap(channel =>
+        combine({ channel: [channel], quota: [`${channel}-minute`, `${channel}-day`] }),
+      ),
+      ...combine({ channel: ['sms'], quota: ['sms-carrier-day', 'sms-cost-day'] }),
+    ],
     count: { 'near-quota': ({ channel, quota }) => ({ channel, quota }) },
   },
   {

@@ -1,5 +1,6 @@
+import { readCarrierQuotas } from '../../settings/costs.ts'
 import { readQuota } from '../../settings/readers.ts'
-import { type Group, read } from '../../settings/setting.ts'
+import { type Group, integer, read } from '../../settings/setting.ts'
 
 const settings = {
   QUOTA_RECIPIENT_PER_10_MINUTES: read(readQuota, {
@@ -36,6 +37,17 @@ const settings = {
     default: '20000',
     meaning: 'All SMS in a day. Name a figure that you are willing to pay.',
     example: '10000',
+  }),
+  QUOTA_SMS_CARRIER_PER_DAY: read(readCarrierQuotas, {
+    meaning: 'SMS in a day by carrier: of those that go to it first. Left out: no limit.',
+    example: 'aliyun=5000, twilio=500',
+  }),
+  QUOTA_SMS_COST_PER_DAY: integer({
+    minimum: 0,
+    maximum: 100_000,
+    default: 0,
+    meaning: 'What all SMS of a day may cost, by the prices of SMS_COSTS and in their currency. 0: no limit.',
+    example: '200',
   }),
   QUOTA_EMAIL_PER_MINUTE: read(readQuota, {
     default: '6000',

@@ -52,9 +52,9 @@ export function createQuotas(client: Client, now: number): Quotas {
       return charged
     },
     refund(windows) {
-      for (const [name, windowStart] of windows) {
+      for (const [name, windowStart, amount] of windows) {
         const counter = locked.get(name)
-        if (counter !== undefined) change(name, refundCounter(counter, windowStart))
+        if (counter !== undefined) change(name, refundCounter(counter, windowStart, amount))
       }
     },
     write() {

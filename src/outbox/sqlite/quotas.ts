@@ -43,9 +43,9 @@ export function createQuotas(db: DatabaseSync): Quotas {
       return charged
     },
     refund(windows) {
-      for (const [name, windowStart] of windows) {
+      for (const [name, windowStart, amount] of windows) {
         const counter = readCounter(name)
-        if (counter !== undefined) writeCounter(name, refundCounter(counter, windowStart))
+        if (counter !== undefined) writeCounter(name, refundCounter(counter, windowStart, amount))
       }
     },
   }

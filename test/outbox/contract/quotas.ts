@@ -115,6 +115,20 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     )
   })
 
+  await t.test('a charge of several is counted, and given back whole', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const ask = (code: string, lifeMs = 60_000) =>
+      outbox.accept([
+        sample(clock, { code, purpose: 'link', charges: [{ ...charge(5), amount: 3 }], lifeMs }),
+      ])
+    t.same(kinds(await ask('1', 1000)), ['stored'])
+    t.same(kinds(await ask('2')), ['over-quota'])
+    clock.advance(1000)
+    await outbox.claim('email', 1, 1000)
+    t.same(kinds(await ask('3')), ['stored'], 'after one that expired')
+    t.same(kinds(await ask('4')), ['over-quota'])
+  })
+
   await t.test('a superseded code gives back what it took', async t => {
     const { outbox, clock } = await fresh(t, create)
     const ask = (code: string) => outbox.accept([sample(clock, { code, charges: [charge(2)] })])
