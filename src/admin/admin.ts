@@ -31,6 +31,8 @@ export interface AdminOptions {
   readonly health: ServiceHealth
   readonly metrics: Metrics
   readonly renderer: Renderer
+  /** What is wrong with SMS_TEMPLATES_FILE as it is now. */
+  readonly smsTemplateProblems: () => readonly string[]
   readonly certificate: () => Certificate | null
   readonly renewalRefused: () => RefusedRenewal | null
   /** Whether POST_SIGNATURE=required would have let every recent POST of a channel in. */
@@ -101,7 +103,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     certificate: options.certificate,
     renewalRefused: options.renewalRefused,
     storeLoss,
-    templateProblems: () => renderer.problems().map(problemLine),
+    templateProblems: () => [...renderer.problems().map(problemLine), ...options.smsTemplateProblems()],
     renderedInFull: renderer.renderedInFull,
     locales: () => renderer.locales,
     previewWords: (channel, kind, locale) => previewWords(renderer, channel, kind, locale),

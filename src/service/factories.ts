@@ -14,6 +14,7 @@ import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
 import { modulesOf } from '../providers/list.ts'
+import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { NO_TEMPLATES, type SmsTemplates } from '../providers/sms-templates.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { COST_UNITS } from '../settings/costs.ts'
@@ -80,9 +81,10 @@ function routedCountries(
 export async function openSmsTemplates(
   config: Config,
   log: Logger,
-): Promise<SmsTemplates & { close(): void }> {
+): Promise<Pick<SmsTemplateFile, keyof SmsTemplates | 'faults' | 'close'>> {
   const { SMS_TEMPLATES_FILE: path, PLUGIN_SENDERS: pluginSenders } = config
-  if (path === undefined || config.SMS_TOKEN === undefined) return { ...NO_TEMPLATES, close: () => {} }
+  if (path === undefined || config.SMS_TOKEN === undefined)
+    return { ...NO_TEMPLATES, faults: () => [], close: () => {} }
   const { openSmsTemplateFile } = await import('../providers/sms-template-file.ts')
   const kinds = messageKinds
     .filter(({ channel }) => channel === 'sms')

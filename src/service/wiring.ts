@@ -218,6 +218,8 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
       delivery,
       health,
       metrics,
+      smsTemplateProblems: () =>
+        templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
       deviceAlerts: () => alerts?.status() ?? null,
       startedAt,
     }),
@@ -314,7 +316,10 @@ async function wireAdminListener(
   common: Common,
   authentication: Authentication,
   receive: Receive,
-  parts: Pick<AdminOptions, 'delivery' | 'health' | 'metrics' | 'deviceAlerts' | 'startedAt'>,
+  parts: Pick<
+    AdminOptions,
+    'delivery' | 'health' | 'metrics' | 'smsTemplateProblems' | 'deviceAlerts' | 'startedAt'
+  >,
 ): Promise<FastifyInstance> {
   const { certificate = () => null, renewalRefused = () => null } = common
   return openAdmin({
