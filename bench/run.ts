@@ -3,6 +3,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Figure, formatFigures } from './figures.ts'
 import { measureBacklog } from './measures/backlog.ts'
+import { measureCarriers } from './measures/carriers.ts'
 import { measureLimit } from './measures/limit.ts'
 import { measureEmail, measureSms } from './measures/rates.ts'
 import { measureReplicas } from './measures/replicas.ts'
@@ -10,7 +11,7 @@ import { measureStart } from './measures/start.ts'
 import { measureValidation } from './measures/validation.ts'
 import { openSession, type Session } from './session.ts'
 
-const USAGE = `npm run bench -- [email limit sms get start backlog replicas] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
+const USAGE = `npm run bench -- [email limit sms carriers get start backlog replicas] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds; \`--only email,sms\` is the same as the names alone. Ends with 1 when a message was lost, doubled or wrongly answered.`
@@ -21,6 +22,7 @@ const MEASURES: Readonly<
   email: measureEmail,
   limit: measureLimit,
   sms: measureSms,
+  carriers: measureCarriers,
   get: measureValidation,
   start: measureStart,
   backlog: measureBacklog,
