@@ -1,7 +1,6 @@
+import { flushCompileCache } from 'node:module'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { lease, sample } from './samples.ts'
 
 /**
@@ -13,9 +12,14 @@ import { lease, sample } from './samples.ts'
 const [path = '', secret = '', calls = '1000000'] = process.argv.slice(2)
 const clock = { now: Date.now }
 const settings = { clock, storeKeys: createStoreKeys(secret), maxBacklog: 1_000_000, retentionDays: 30 }
-const outbox = await (path.startsWith('postgres:')
-  ? createPostgresOutbox({ ...settings, url: path })
-  : createSqliteOutbox({ ...settings, path }))
+const outbox = path.startsWith('postgres:')
+  ? await (await import('../../src/outbox/postgres/outbox.ts')).createPostgresOutbox({
+      ...settings,
+      url: path,
+    })
+  : await (await import('../../src/outbox/sqlite/outbox.ts')).createSqliteOutbox({ ...settings, path })
+// Who is killed keeps nothing of what it compiled.
+flushCompileCache()
 process.stdout.write('open\n')
 
 let made = 0

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { sample } from './samples.ts'
@@ -20,5 +21,7 @@ const outbox = await createPostgresOutbox({
 const token = outbox.sharedLeases?.newLeaseToken() ?? ''
 const given = sample(clock, { lease: { token, until: Date.now() + 3_600_000, begins: true } })
 await outbox.accept([given])
+// Who is killed keeps nothing of what it compiled.
+flushCompileCache()
 process.stdout.write(`${given.message.id}\n`)
 setInterval(() => {}, 1000)

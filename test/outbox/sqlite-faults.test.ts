@@ -320,6 +320,7 @@ async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
   const path = pathIn(t)
   const from = (module: string) => new URL(module, import.meta.url).href
   const script = `
+    import { flushCompileCache } from 'node:module'
     import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
     import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
     import { createReadiness } from '${from('../../src/admin/readiness.ts')}'
@@ -333,6 +334,7 @@ async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
       console.log(at.ready ? 'ready' : at.reason)
       await new Promise(resolve => setTimeout(resolve, 20))
     }
+    flushCompileCache()
     process.kill(process.pid, 'SIGKILL')`
   const node = [process.execPath, '--input-type=module-typescript', '-e', script]
   const trace = ['-f', '-o', '/dev/null', '-e', `trace=${fault.split(':')[0] ?? ''}`, '-e', `inject=${fault}`]
@@ -426,12 +428,14 @@ t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => 
   // One after the other, so that no two share a commit.
   const from = (module: string) => new URL(module, import.meta.url).href
   const script = `
+    import { flushCompileCache } from 'node:module'
     import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
     import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
     import { sample } from '${from('./samples.ts')}'
     const clock = { now: Date.now }
     const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
     for (let n = 0; n < ${calls}; n += 1) await outbox.accept([sample(clock, { code: String(n), purpose: 'link' })])
+    flushCompileCache()
     process.kill(process.pid, 'SIGKILL')`
   const args = [
     '-f',

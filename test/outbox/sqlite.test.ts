@@ -1,49 +1,11 @@
-import { copyFile, readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
-import { type Create, outboxContract, type StoreOptions } from './contract.ts'
+import { outboxContract } from './contract.ts'
 import { lease, record, sample } from './samples.ts'
-
-const storeKeys = createStoreKeys('a secret of the tests, long enough')
-let stores = 0
-
-const create: Create = async options => {
-  stores += 1
-  const path = join(t.testdirName, `${stores}`, 'outbox.db')
-  const defaults = { path, storeKeys, maxBacklog: 1_000_000, retentionDays: 30, emptyWalEveryMs: 20 }
-  const open = (changed: Partial<StoreOptions> = {}) =>
-    createSqliteOutbox({ ...defaults, ...options, ...changed })
-  let outbox = await open()
-  return {
-    outbox,
-    peer: () => Promise.resolve(outbox),
-    async reopen(changed) {
-      await outbox.close()
-      outbox = await open(changed)
-      return outbox
-    },
-    async bytes() {
-      // The WAL is emptied every 20 ms here, every minute in the service.
-      await new Promise(resolve => setTimeout(resolve, 80))
-      const files = [path, `${path}-wal`].map(file => readFile(file).catch(() => Buffer.alloc(0)))
-      return Buffer.concat(await Promise.all(files))
-    },
-    async payloads() {
-      // The store holds its file, so a copy is read; its log first, which a checkpoint may empty into the file.
-      const copy = `${path}-copy`
-      await copyFile(`${path}-wal`, `${copy}-wal`)
-      await copyFile(path, copy)
-      const db = new DatabaseSync(copy)
-      const rows = db.prepare('SELECT payload FROM messages ORDER BY seq').all()
-      db.close()
-      return rows.map(row => row['payload'] as Uint8Array | null)
-    },
-    close: () => outbox.close(),
-  }
-}
+import { createStores, serveHere, storeKeys } from './sqlite-stores.ts'
 
 t.testdir({})
 
@@ -105,4 +67,4 @@ t.test('a row that the file’s own rules refuse is settled without what they re
   t.match(lines, [/^settle: the message \w{32} was settled without its lines for the timeline: .*picky/])
 })
 
-await outboxContract(t, 'sqlite', create)
+await outboxContract(t, 'sqlite', createStores(t.testdirName, serveHere))

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -8,6 +9,7 @@ import type {
   CallName,
   CallResult,
   MessageFromWorker,
+  MessageToWorker,
   StoreCall,
   StoreReply,
 } from '../calls.ts'
@@ -23,8 +25,8 @@ import {
 import { acceptEach, settleWithoutRefused, ValuesRefused, writeReceiptIfTaken } from '../refused-values.ts'
 import { syncDirectory } from '../store-secret.ts'
 import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
+import type { StoreSettings } from './serve-store.ts'
 import { LOSS_SHOWN_MS } from './watermark.ts'
-import type { StoreSettings } from './worker.ts'
 
 export interface SqliteOutboxOptions {
   /** The database file; its directory is made when it does not exist. */
@@ -41,6 +43,17 @@ export interface SqliteOutboxOptions {
   readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
   /** How often the WAL is emptied, ms; a minute unless given. */
   readonly emptyWalEveryMs?: number
+  /** Starts what serves the store; a thread unless given. */
+  readonly startThread?: (settings: StoreSettings) => StoreThread
+}
+
+/** Who serves the store, as its caller sees it: see serve-store.ts. */
+export type StoreThread = Pick<EventEmitter, 'on' | 'once' | 'off'> & {
+  postMessage(message: MessageToWorker, transfer: readonly []): void
+}
+
+function startWorker(settings: StoreSettings): StoreThread {
+  return new Worker(new URL('./worker.ts', import.meta.url), { workerData: settings, execArgv: [] })
 }
 
 /** How often the store is asked to prune when no other call comes, ms. */
@@ -53,7 +66,8 @@ const PRUNE_EVERY_MS = 60_000
  *   secret; its message says what to do.
  */
 export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<Outbox> {
-  const { path, clock, storeKeys, maxBacklog, retentionDays, emptyWalEveryMs = 60_000 } = options
+  const { path, clock, storeKeys, maxBacklog, retentionDays } = options
+  const { emptyWalEveryMs = 60_000, startThread = startWorker } = options
   await makeDirectory(dirname(path))
   const settings: StoreSettings = {
     path,
@@ -63,10 +77,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     now: clock.now(),
     emptyWalEveryMs,
   }
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-    workerData: settings,
-    execArgv: [],
-  })
+  const worker = startThread(settings)
   const loss = await awaitOpen(worker)
   const journal = openJournal(path)
   const log = options.log ?? (() => {})
@@ -139,7 +150,7 @@ async function makeDirectory(path: string): Promise<void> {
 }
 
 /** @returns what the store lost. */
-function awaitOpen(worker: Worker): Promise<StoreLoss | null> {
+function awaitOpen(worker: StoreThread): Promise<StoreLoss | null> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new StoreUnusable("the store's thread did not start", { cause: error }))
@@ -168,7 +179,7 @@ const MAX_BATCHES_IN_FLIGHT = 2
  * to do, more of them gather here, since each batch wakes a thread and that costs more than a call.
  */
 function createCalls(
-  worker: Worker,
+  worker: StoreThread,
   log: NonNullable<SqliteOutboxOptions['log']>,
   committed: SqliteOutboxOptions['committed'],
 ) {

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import { backup, type DatabaseSync } from 'node:sqlite'
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { MessageFromWorker, MessageToWorker, StoreCall } from '../calls.ts'
+import type { PayloadKeys } from '../encryption.ts'
+import { createLeaseTokens } from '../lease-tokens.ts'
+import { StoreUnusable } from '../outbox.ts'
+import { closeQuietly, corrupt, openStore } from './open.ts'
+import { createStore, type Store } from './store.ts'
+
+/** The settings that a store is opened with. */
+export interface StoreSettings {
+  readonly path: string
+  readonly payloadKeys: PayloadKeys
+  readonly maxBacklog: number
+  readonly retentionDays: number
+  /** ms since the epoch, by the service's clock, at the start. */
+  readonly now: number
+  /** Between two times that the WAL is emptied, ms. */
+  readonly emptyWalEveryMs: number
+}
+
+/** Messages in one transaction, so that those who came first do not wait for all who came after. */
+const MOST_TOGETHER = 1000
+
+/** Pages of a backup that are copied while calls wait: about a millisecond. */
+const PAGES_A_STEP = 100
+
+/** Opens the store, or says to the port why that cannot be, and closes it. */
+function open(
+  port: MessagePort,
+  settings: StoreSettings,
+): { readonly db: DatabaseSync; readonly store: Store } | null {
+  const thread = randomBytes(8).toString('hex')
+  let db: DatabaseSync | undefined
+  try {
+    db = openStore(settings.path)
+    const store = createStore(db, {
+      ...settings,
+      retentionMs: settings.retentionDays * 24 * 3600 * 1000,
+      damaged: corrupt(settings.path),
+      newLeaseToken: createLeaseTokens(() => thread),
+    })
+    return { db, store }
+  } catch (error) {
+    if (db !== undefined) closeQuietly(db)
+    const message =
+      error instanceof StoreUnusable ? error.message : `the store ${settings.path} cannot be opened`
+    send(port, { is: 'unusable', message, cause: (error as Error).cause ?? error })
+    port.close()
+    return null
+  }
+}
+
+/**
+ * Opens the store and answers the calls that come by the port. Who is called from here alone touches the file: in a
+ * thread of its own, so that an fsync never holds up the service's event loop. While a commit runs, calls gather in the
+ * port; the next transaction takes all of them.
+ */
+export function serveStore(port: MessagePort, settings: StoreSettings): void {
+  const opened = open(port, settings)
+  if (opened === null) return
+  const { db, store } = opened
+
+  const runInBackground = (doing: string, work: () => void) => {
+    try {
+      work()
+    } catch (error) {
+      send(port, { is: 'background-failure', doing, message: messageOf(error) })
+    }
+  }
+  let backingUp = Promise.resolve()
+  const emptyWal = () => runInBackground('checkpoint', () => store.maintenance.emptyWal())
+  const timer = setInterval(() => {
+    emptyWal()
+    runInBackground('look for its files', store.checkFiles)
+  }, settings.emptyWalEveryMs)
+  const end = () => {
+    clearInterval(timer)
+    emptyWal()
+    store.close()
+    closeQuietly(db)
+    send(port, { is: 'closed' })
+    port.close()
+  }
+  emptyWal()
+  send(port, { is: 'open', loss: store.loss })
+
+  port.on('message', (first: MessageToWorker) => {
+    const { calls, batches, backUpTo, close } = gatherCalls(
+      first,
+      () => receiveMessageOnPort(port)?.message as MessageToWorker | undefined,
+    )
+    for (let at = 0; at < calls.length; at += MOST_TOGETHER) {
+      const started = performance.now()
+      const replies = store.run(calls.slice(at, at + MOST_TOGETHER))
+      const last = at + MOST_TOGETHER >= calls.length
+      send(port, { is: 'replies', replies, ms: performance.now() - started, batches: last ? batches : 0 })
+      // On a full disk the log may be what fills it.
+      if (replies.some(([, , failure]) => failure?.is === 'unavailable')) emptyWal()
+    }
+    runInBackground('prune', () => store.maintain())
+    if (backUpTo !== null) backingUp = backUp(port, db, backUpTo)
+    if (close) void backingUp.then(end)
+  })
+}
+
+function send(port: MessagePort, message: MessageFromWorker): void {
+  port.postMessage(message)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown fault'
+}
+
+/** Page by page, between the commits: what is committed meanwhile is in the copy, too. */
+async function backUp(port: MessagePort, db: DatabaseSync, path: string): Promise<void> {
+  try {
+    await backup(db, path, { rate: PAGES_A_STEP })
+    send(port, { is: 'backed-up' })
+  } catch (error) {
+    send(port, { is: 'backed-up', failure: messageOf(error) })
+  }
+}
+
+/** All that has arrived by now. */
+function gatherCalls(
+  first: MessageToWorker,
+  next: () => MessageToWorker | undefined,
+): {
+  calls: StoreCall[]
+  batches: number
+  backUpTo: string | null
+  close: boolean
+} {
+  const calls: StoreCall[] = []
+  let batches = 0
+  let backUpTo: string | null = null
+  let close = false
+  for (let message: MessageToWorker | undefined = first; message !== undefined; message = next()) {
+    if (message === 'close') close = true
+    else if ('backUpTo' in message) backUpTo = message.backUpTo
+    else {
+      calls.push(...message)
+      batches += 1
+    }
+  }
+  return { calls, batches, backUpTo, close }
+}

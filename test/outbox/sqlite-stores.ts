@@ -1,0 +1,71 @@
+import { EventEmitter } from 'node:events'
+import { copyFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { MessageChannel } from 'node:worker_threads'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import {
+  createSqliteOutbox,
+  type SqliteOutboxOptions,
+  type StoreThread,
+} from '../../src/outbox/sqlite/outbox.ts'
+import { type StoreSettings, serveStore } from '../../src/outbox/sqlite/serve-store.ts'
+import type { Create, StoreOptions } from './contract.ts'
+
+export const storeKeys = createStoreKeys('a secret of the tests, long enough')
+
+/** The store's end of the port, in this thread: to start one takes ten times as long as most tests of the store. */
+export function serveHere(settings: StoreSettings): StoreThread {
+  const { port1, port2 } = new MessageChannel()
+  const thread = new EventEmitter()
+  port1.on('message', message => thread.emit('message', message))
+  port1.once('close', () => thread.emit('exit', 0))
+  serveStore(port2, settings)
+  return Object.assign(thread, { postMessage: port1.postMessage.bind(port1) })
+}
+
+/** Opens stores in folders of `directory`. @param startThread a thread each unless given. */
+export function createStores(directory: string, startThread?: SqliteOutboxOptions['startThread']): Create {
+  let stores = 0
+  return async options => {
+    stores += 1
+    const path = join(directory, `${stores}`, 'outbox.db')
+    const defaults = {
+      path,
+      storeKeys,
+      maxBacklog: 1_000_000,
+      retentionDays: 30,
+      emptyWalEveryMs: 20,
+      startThread,
+    }
+    const open = (changed: Partial<StoreOptions> = {}) =>
+      createSqliteOutbox({ ...defaults, ...options, ...changed })
+    let outbox = await open()
+    return {
+      outbox,
+      peer: () => Promise.resolve(outbox),
+      async reopen(changed) {
+        await outbox.close()
+        outbox = await open(changed)
+        return outbox
+      },
+      async bytes() {
+        // The WAL is emptied every 20 ms here, every minute in the service.
+        await new Promise(resolve => setTimeout(resolve, 80))
+        const files = [path, `${path}-wal`].map(file => readFile(file).catch(() => Buffer.alloc(0)))
+        return Buffer.concat(await Promise.all(files))
+      },
+      async payloads() {
+        // The store holds its file, so a copy is read; its log first, which a checkpoint may empty into the file.
+        const copy = `${path}-copy`
+        await copyFile(`${path}-wal`, `${copy}-wal`)
+        await copyFile(path, copy)
+        const db = new DatabaseSync(copy)
+        const rows = db.prepare('SELECT payload FROM messages ORDER BY seq').all()
+        db.close()
+        return rows.map(row => row['payload'] as Uint8Array | null)
+      },
+      close: () => outbox.close(),
+    }
+  }
+}
