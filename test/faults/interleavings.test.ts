@@ -3,6 +3,9 @@ import { openStage, pause, QUICK, type Stage } from './stage.ts'
 
 const say = (reply: string) => ({ is: 'say', reply }) as const
 
+/** Nothing that the service waits for is as short as this. */
+const AT_ONCE_MS = 150
+
 /** A stage whose clock the test moves. */
 async function openAt(t: Test, settings: Readonly<Record<string, string>> = {}) {
   let offset = 0
@@ -32,9 +35,14 @@ t.test('code A waits, B supersedes it, the platform says A again: only B comes',
   stage.smtp.act = ({ step }) => (step === 'RCPT' ? say('450 4.2.0 later') : undefined)
   t.equal((await driver.post(a)).errCode, 0)
   t.equal((await driver.post(b)).errCode, 0)
-  const again = await driver.post(a)
-  t.equal(again.errCode, 0, 'said again, answered again')
-  t.ok(again.answeredAt - again.askedAt < 2500, 'at once: what became of it is known')
+  // The fastest of some: whoever waits for anything waits each time, and a busy machine holds up only some.
+  let fastest = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < 20 && fastest >= AT_ONCE_MS; tries += 1) {
+    const again = await driver.post(a)
+    t.equal(again.errCode, 0, 'said again, answered again')
+    fastest = Math.min(fastest, again.answeredAt - again.askedAt)
+  }
+  t.ok(fastest < AT_ONCE_MS, `at once: what became of it is known; ${Math.round(fastest)} ms`)
   stage.smtp.act = undefined
   t.same(await codesThatCame(stage), [b.code])
   const { breaches, ...found } = await stage.finish()
