@@ -16,6 +16,7 @@ import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 import { createRenderer } from '../../src/words/render.ts'
 import { testClock } from '../outbox/samples.ts'
+import { serveHere } from '../outbox/sqlite-stores.ts'
 
 export const MINUTE = 60_000
 export const ann = { channel: 'email', to: 'ann@example.com', masked: 'a***@example.com' } as const
@@ -43,7 +44,15 @@ export async function rig(t: Test, options: RigOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
   const path = join(directory, 'outbox.db')
   const clock = testClock()
-  const open = () => createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 10_000, retentionDays: 30 })
+  const open = () =>
+    createSqliteOutbox({
+      path,
+      clock,
+      storeKeys,
+      maxBacklog: 10_000,
+      retentionDays: 30,
+      startThread: serveHere,
+    })
   let outbox = await open()
   const renderer = createRenderer({
     brand: { name: 'Example IoT' },

@@ -10,6 +10,7 @@ import type { Outbox } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import type { LookUp, Outcome, Provider } from '../../src/providers/provider.ts'
 import { type Sample, sample, type TestClock } from '../outbox/samples.ts'
+import { serveHere } from '../outbox/sqlite-stores.ts'
 import { outgoingSms } from '../providers/sms.ts'
 
 /** A carrier that does what a test says. */
@@ -50,7 +51,14 @@ function providerOf(name: string, carrier: FakeCarrier): Provider {
 
 export async function openStore(path: string, clock: TestClock): Promise<Outbox> {
   const storeKeys = createStoreKeys('a secret of the tests, long enough')
-  return createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 100_000, retentionDays: 30 })
+  return createSqliteOutbox({
+    path,
+    clock,
+    storeKeys,
+    maxBacklog: 100_000,
+    retentionDays: 30,
+    startThread: serveHere,
+  })
 }
 
 let numbers = 0

@@ -12,6 +12,7 @@ import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { type Sample, sample, type TestClock, testClock } from '../outbox/samples.ts'
+import { serveHere } from '../outbox/sqlite-stores.ts'
 
 export const SENT: Outcome = { is: 'sent', reply: '250 ok' }
 export const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: 'no reply' }
@@ -129,6 +130,7 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
     storeKeys: createStoreKeys('a secret of the tests, long enough'),
     maxBacklog: 100_000,
     retentionDays: 30,
+    startThread: serveHere,
   })
   const ends: (() => Promise<void>)[] = []
   t.teardown(async () => {

@@ -36,6 +36,25 @@ const ALONE: readonly string[] = [
   'test/alerts/service.test.ts',
 ]
 
+/** What takes longest, longest first: it begins early, for alone at the end it would leave the other processors idle. */
+const LONGEST: readonly string[] = [
+  'test/attack',
+  'test/outbox',
+  'test/faults',
+  'test/outbox/heartbeats.test.ts',
+  'test/delivery',
+  'test/commands',
+  'test/sandbox',
+  'test/service/process.test.ts',
+  'test/providers/twilio',
+  'test/outbox/postgres-faults.test.ts',
+  'test/words',
+  'test/admin',
+  'test/outbox/postgres.test.ts',
+  'test/alerts',
+  'test/faults/swallowed-replies.test.ts',
+]
+
 /** Folders of so few short tests share a process with each other: to start one costs more than they take. */
 const FEW = 4
 
@@ -56,11 +75,24 @@ export function unitsOf(paths: readonly string[], form: Form): readonly Unit[] {
     const files = globSync(join(path, '**/*.test.ts')).sort()
     if (form !== 'short') return files.filter(file => formOf(file) === form).map(file => ({ file }))
     const alone = files.filter(file => ALONE.includes(file)).map(file => ({ file }))
-    return alternate(shareProcesses(files), alone)
+    const units = alternate(shareProcesses(files), alone)
+    return [
+      ...units.filter(isLong).toSorted((a, b) => placeOf(a) - placeOf(b)),
+      ...units.filter(unit => !isLong(unit)),
+    ]
   })
 }
 
-/** One that takes long begins early: alone at the end it would leave the other processors idle. */
+/** A place among the longest; -1 for the others. */
+function placeOf(unit: Unit): number {
+  return LONGEST.indexOf('file' in unit ? unit.file : unit.folders.join(' '))
+}
+
+function isLong(unit: Unit): boolean {
+  return placeOf(unit) >= 0
+}
+
+/** Those with the most tests come first. */
 function shareProcesses(files: readonly string[]): readonly Unit[] {
   const counted = [...new Set(files.map(file => dirname(file)))]
     .map(folder => ({ folder, count: testsOf(folder).length }))
