@@ -3,9 +3,10 @@ import type { LookUp } from '../provider.ts'
 /** What a look-up reads of a message resource (https://www.twilio.com/docs/messaging/api/message-resource). */
 export interface ListedMessage {
   readonly sid: string
-  readonly body: string
+  /** Null for a message without text; what else may stand there is no text either. */
+  readonly body: string | null
   readonly status: string
-  readonly dateCreated: Date
+  readonly dateCreated: Date | null
 }
 
 /**
@@ -27,15 +28,29 @@ const CLOCK_SKEW_MS = 30_000
  */
 export function findInList(listed: readonly ListedMessage[], body: string, since: number): LookUp {
   const ours = comparable(body)
-  const recent = listed.filter(each => each.dateCreated.getTime() >= since - CLOCK_SKEW_MS)
-  const found = recent.find(each => comparable(each.body).endsWith(ours))
+  // One without a date may be as recent as any.
+  const recent = listed.filter(({ dateCreated }) => !(Number(dateCreated ?? since) < since - CLOCK_SKEW_MS))
+  const found = recent.find(each => comparable(textOf(each)).endsWith(ours))
   if (found !== undefined)
-    return { is: 'accepted', reply: `found in the list of messages, ${found.status}`, providerId: found.sid }
+    return {
+      is: 'accepted',
+      reply: `found in the list of messages, ${wordOf(found.status) ?? 'of no known status'}`,
+      providerId: wordOf(found.sid),
+    }
   // An account may redact what its messages say: then one of them may be ours.
-  if (recent.some(each => each.body.trim() === '' || /redacted/i.test(each.body)))
+  if (recent.some(each => textOf(each).trim() === '' || /redacted/i.test(textOf(each))))
     return { is: 'not-known', reply: 'the account redacts its messages, so the list does not tell' }
   if (listed.length >= LOOK_UP_PAGE) return { is: 'not-known', reply: 'too many messages to this number' }
   return { is: 'absent', reply: 'not in the list of messages: it was never taken' }
+}
+
+function textOf({ body }: ListedMessage): string {
+  return typeof body === 'string' ? body : ''
+}
+
+/** A short word of printable ASCII, as Twilio's ids and statuses are; undefined: it is something else. */
+export function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value) ? value : undefined
 }
 
 /** Twilio may replace characters beyond GSM-7 by their plain forms ("smart encoding"), and spaces with them. */

@@ -1,6 +1,7 @@
 import { validateRequest } from 'twilio/lib/webhooks/webhooks.js'
 import type { ReceiptSource } from '../../callback/receipt-routes.ts'
 import { receiptPath } from '../module.ts'
+import { wordOf } from './look-up.ts'
 
 /**
  * Reads Twilio's status callbacks (https://www.twilio.com/docs/usage/webhooks/messaging-webhooks#status-callback),
@@ -26,17 +27,12 @@ export function createTwilioReceipts({
       const called = query === '' ? url : `${url}?${query}`
       if (typeof signature !== 'string' || !validateRequest(authToken, signature, called, fields))
         return 'forged'
-      const providerId = textOf(fields['MessageSid'])
-      const status = textOf(fields['MessageStatus'])
-      if (providerId === null || status === null || !/^[a-z_]{1,32}$/.test(status)) return []
-      const code = textOf(fields['ErrorCode'])
-      const errorCode = code !== null && /^\d{1,6}$/.test(code) ? code : null
+      const providerId = wordOf(fields['MessageSid'])
+      const status = wordOf(fields['MessageStatus'])
+      if (providerId === undefined || status === undefined || !/^[a-z_]{1,32}$/.test(status)) return []
+      const code = wordOf(fields['ErrorCode'])
+      const errorCode = code !== undefined && /^\d{1,6}$/.test(code) ? code : null
       return [{ providerId, id: /^id=([0-9a-f]{32})$/.exec(query)?.[1], status, errorCode }]
     },
   }
-}
-
-/** A short word of printable ASCII, as all of Twilio's are. */
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value) ? value : null
 }

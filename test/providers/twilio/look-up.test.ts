@@ -41,6 +41,16 @@ t.test('a message that is not in the list was never taken', async t => {
 t.test('where the list does not tell, nobody claims to know', async t => {
   t.match(findInList([listed({ body: '' })], BODY, SINCE), { is: 'not-known' }, 'redacted')
   t.match(findInList([listed({ body: '**REDACTED**' })], BODY, SINCE), { is: 'not-known' })
+  for (const body of [null, undefined, 5, {}])
+    t.match(findInList([listed({ body: body as null })], BODY, SINCE), { is: 'not-known' }, 'no text')
+  for (const dateCreated of [null, new Date(Number.NaN)])
+    t.match(findInList([listed({ dateCreated })], BODY, SINCE), { is: 'accepted' }, 'no date')
+  const odd = listed({ sid: '\u009b31m', status: '\u202equeued' })
+  t.same(findInList([odd], BODY, SINCE), {
+    is: 'accepted',
+    reply: 'found in the list of messages, of no known status',
+    providerId: undefined,
+  })
   const many = Array.from({ length: LOOK_UP_PAGE }, (_, n) => listed({ body: `another ${n}` }))
   t.match(findInList(many, BODY, SINCE), { is: 'not-known' }, 'more than one page')
   t.match(findInList([listed({ body: '', dateCreated: new Date(SINCE - 60_000) })], BODY, SINCE), {
