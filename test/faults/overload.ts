@@ -1,7 +1,9 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { watchUsage } from '../../bench/child.ts'
+import { type Child, startChild, watchUsage } from '../../bench/child.ts'
+import type { FloodAnswer, FloodQuestion } from '../../bench/flood-driver.ts'
 import {
   buildPost,
   type Client,
@@ -9,7 +11,7 @@ import {
   expectErrCodeZero,
   openClient,
 } from '../../bench/https-client.ts'
-import { type LoopResult, summarize } from '../../bench/loop.ts'
+import type { LoopResult } from '../../bench/loop.ts'
 import { emailCallback, smsCallback } from '../../bench/numbered-callbacks.ts'
 import { PATHS } from '../../bench/service.ts'
 import type { Channel, Session } from '../../bench/session.ts'
@@ -46,7 +48,7 @@ export interface OverloadReport {
   readonly others: readonly string[]
   /** Connections that broke before there was an answer. */
   readonly unanswered: number
-  /** What the platform's own thread was late by: 99 of 100 times less than this, ms. */
+  /** What the platform's process was late by: 99 of 100 times less than this, ms. */
   readonly lateMs: number
   /** Callbacks at half the sustainable rate, after the recovery; all of them answered 0. */
   readonly after: LoopResult
@@ -58,7 +60,11 @@ export interface OverloadReport {
   readonly kills: number | null
 }
 
-/** Floods a fresh service with ten times what it can take, within the memory of its container. */
+/**
+ * Floods a fresh service with ten times what it can take, within the memory of its container from its beginning. The
+ * service has one core, where there are two, and the platform and the providers the other: so the platform's own
+ * slowness is nobody's answer.
+ */
 export async function flood(
   session: Session,
   channel: Channel,
@@ -67,79 +73,73 @@ export async function flood(
 ): Promise<OverloadReport> {
   const limit = createMemoryLimit(MEMORY_BYTES)
   const start = () => session.startService({ env })
+  const driver = await startChild('./flood-driver.ts')
   const service = await (limit === null ? start() : limit.during(start))
   const usage = watchUsage(service.pid)
-  const open = (connections: number): Promise<Client> =>
-    openClient({ port: service.port, ca: session.certificate.cert, connections })
-  const [usual, many] = [await open(USUAL), await open(size.connections)]
+  pin(service.pid, 0)
+  for (const { pid } of [driver, ...Object.values(session.sinks)]) pin(pid, 1)
+  const usual = await openClient({
+    port: service.port,
+    ca: session.certificate.cert,
+    connections: USUAL,
+  })
   try {
-    const report = await floodService(session, channel, size, usual, many)
+    const report = await floodService(session, channel, size, usual, driver, service.port)
     return { ...report, peakMb: usage.read().peakMb, kills: limit?.kills() ?? null }
   } finally {
     usage.stop()
     usual.close()
-    many.close()
-    await service.stop()
+    await Promise.all([service.stop(), driver.stop()])
     limit?.remove()
   }
+}
+
+/** Keeps a process with all its threads on one core, where that can be had. */
+function pin(pid: number, core: number): void {
+  if (availableParallelism() > 1) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
 }
 
 async function floodService(
   session: Session,
   channel: Channel,
-  { measureSeconds, floodSeconds, recoverSeconds }: OverloadSize,
+  { connections, measureSeconds, floodSeconds, recoverSeconds }: OverloadSize,
   usual: Client,
-  many: Client,
+  driver: Child,
+  port: number,
 ): Promise<Omit<OverloadReport, 'peakMb' | 'kills'>> {
   const make = channel === 'email' ? emailCallback : smsCallback
   const promised: [number, number][] = []
-  const timesOf: Record<'accepted' | 'refused', number[]> = { accepted: [], refused: [] }
-  const others: string[] = []
   const plain = (): Exchange => {
     const { number, body } = make(session.numbers.next())
     promised.push([number, number])
     return { request: buildPost(PATHS[channel], body), check: expectErrCodeZero }
   }
-  const flooding = (): Exchange => {
-    const { number, body } = make(session.numbers.next())
-    const at = performance.now()
-    return {
-      request: buildPost(PATHS[channel], body),
-      check(status, answer, head) {
-        const tookMs = performance.now() - at
-        if (status === 200 && answer.includes('"err_code":0,')) {
-          timesOf.accepted.push(tookMs)
-          promised.push([number, number])
-        } else if (
-          status === 503 &&
-          answer.includes('"err_code":5031002,') &&
-          /\r\nretry-after: \d/i.test(head)
-        )
-          timesOf.refused.push(tookMs)
-        else others.push(`HTTP ${status} ${answer}`)
-      },
-    }
-  }
   await usual.sendAtRate(100, 1, plain)
   const { perSecond: sustainable } = await usual.saturate(measureSeconds, plain)
-  const late = monitorEventLoopDelay({ resolution: 1 })
-  late.enable()
-  const began = performance.now()
-  const { due, unanswered } = await many.flood(sustainable * 10, floodSeconds, flooding)
-  const floodMs = performance.now() - began
-  late.disable()
+  const from = session.numbers.next()
+  const asked: FloodQuestion = {
+    is: 'flood',
+    port,
+    ca: session.certificate.cert,
+    path: PATHS[channel],
+    channel,
+    connections,
+    perSecond: sustainable * 10,
+    seconds: floodSeconds,
+    from,
+  }
+  const found = await driver.ask<FloodAnswer>(asked)
+  while (session.numbers.taken() < from + found.sent) session.numbers.next()
+  for (const number of found.promised) promised.push([number, number])
   await sleep(recoverSeconds * 1000)
   const after = await usual.sendAtRate(sustainable / 2, recoverSeconds, plain)
   const received = await awaitArrival(session, channel, promised)
+  const answered = found.accepted.done + found.refused.done + found.others.length
   return {
+    ...found,
     sustainable,
-    offered: due / floodSeconds,
-    sent: (timesOf.accepted.length + timesOf.refused.length + others.length) / (floodMs / 1000),
-    accepted: summarize(timesOf.accepted, floodMs),
-    refused: summarize(timesOf.refused, floodMs),
-    others,
-    unanswered,
-    lateMs: late.percentile(99) / 1e6,
+    offered: found.due / floodSeconds,
+    sent: answered / floodSeconds,
     after,
     received,
   }

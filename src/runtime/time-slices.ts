@@ -1,0 +1,42 @@
+/**
+ * Makes a function that runs a task at once while this turn of the event loop has spent less than a slice on such tasks, and
+ * else in one of the next turns, in the order in which they came; the tasks must not throw.
+ *
+ * So many long tasks that come together do not hold up what is short and comes meanwhile: between two slices the event
+ * loop looks at all connections.
+ * @param sliceMs more than one turn spends only when a single task takes longer.
+ * @param monotonic ms, never set.
+ */
+export function createTimeSlices(sliceMs: number, monotonic: () => number): (task: () => void) => void {
+  let waiting: (() => void)[] = []
+  let spentMs = 0
+  let begun = false
+
+  function run(task: () => void): void {
+    const began = monotonic()
+    task()
+    spentMs += monotonic() - began
+  }
+
+  function beginSlice(): void {
+    begun = waiting.length > 0
+    spentMs = 0
+    if (!begun) return
+    setImmediate(beginSlice)
+    const all = waiting
+    waiting = []
+    let done = 0
+    for (; done < all.length && spentMs < sliceMs; done += 1) run(all[done] as () => void)
+    // What the tasks themselves have brought comes after those that waited before.
+    waiting = [...all.slice(done), ...waiting]
+  }
+
+  return task => {
+    if (!begun) {
+      begun = true
+      setImmediate(beginSlice)
+    }
+    if (waiting.length === 0 && spentMs < sliceMs) run(task)
+    else waiting.push(task)
+  }
+}
