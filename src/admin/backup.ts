@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
+import type { Emit } from '../events/events.ts'
 import { StoreUnavailable } from '../outbox/outbox.ts'
 
 /**
@@ -13,13 +14,15 @@ export function backupRoute(
   app: FastifyInstance,
   backUp: (file: string) => Promise<void>,
   storePath: string,
+  emit: Emit,
 ): void {
-  app.post('/backup', async (_request, reply) => {
+  app.post('/backup', async ({ operator }, reply) => {
     const copy = `${storePath}-backup-${randomBytes(4).toString('hex')}`
     // Made before SQLite would, for the service's user only.
     closeSync(openSync(copy, 'wx', 0o600))
     try {
       await backUp(copy)
+      emit({ type: 'operator-backup', operator })
       const handle = await open(copy)
       const { size } = await handle.stat()
       return await reply

@@ -178,6 +178,11 @@ type AdminEvent =
       readonly type: 'admin-refused'
       readonly reason: AdminRefusal
     }
+  /** An operator took a copy of the store. */
+  | {
+      readonly type: 'operator-backup'
+      readonly operator: string
+    }
   /** An operator did something in the console. */
   | {
       readonly type: 'operator-action'

@@ -246,3 +246,15 @@ t.test('words are shown as readers see them, without leave to do anything', asyn
   t.match(urls, /<code>https:[^<]+<\/code> <button type="button" data-copied="Copied" hidden>Copy</)
   t.equal((await fetch(`${rig.service().adminUrl}/console/copy.js`)).status, 200)
 })
+
+t.test('the log says who took a copy of the store', async t => {
+  const rig = await startRig(t, { ADMIN_TOKENS: 'ann:a-password-of-this-test-1' })
+  const authorization = 'Bearer a-password-of-this-test-1'
+  const copy = await fetch(`${rig.service().adminUrl}/backup`, { method: 'POST', headers: { authorization } })
+  t.equal(copy.status, 200)
+  await copy.arrayBuffer()
+  t.match(
+    rig.events().filter(each => each['event'] === 'operator'),
+    [{ operator: 'ann', did: 'backup' }],
+  )
+})

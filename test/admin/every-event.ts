@@ -120,6 +120,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   'store-commit': [{ type: 'store-commit', ms: 4, calls: 3 }],
   fault: [{ type: 'fault', error }],
   'admin-refused': [{ type: 'admin-refused', reason: 'wrong-token' }],
+  'operator-backup': [{ type: 'operator-backup', operator: 'ann' }],
   'operator-action': [
     {
       type: 'operator-action',

@@ -15,6 +15,9 @@ export function logAdmin(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>):
         ),
       )
     },
+    'operator-backup'({ operator }) {
+      log.info({ event: 'operator', operator, did: 'backup' }, 'a copy of the store was taken')
+    },
     'operator-action'({ operator, action, channel, kind, ids }) {
       log.info({ event: 'operator', operator, did: action, channel, kind, ids }, `${action} in the console`)
     },
