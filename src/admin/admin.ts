@@ -16,7 +16,6 @@ import type { TemplateProblem } from '../words/template-files.ts'
 import { backupRoute } from './backup.ts'
 import type { ConsoleOptions, WordsPreview } from './console/options.ts'
 import { consoleRoutes } from './console/routes.ts'
-import { findRoute, readCalls } from './find.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
@@ -81,18 +80,16 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     },
   )
   const { DATABASE_URL: store } = config
-  if (store.kind === 'file' && outbox.backUp !== undefined) backupRoute(app, outbox.backUp, store.path)
+  if (store.kind === 'file' && outbox.backUp !== undefined)
+    backupRoute(app, outbox.backUp, store.path, options.emit)
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
   const channels = [...new Set(delivery.status().map(({ channel }) => channel))]
   const recipientHash = (typed: string) => hashOf(typed, options.recipientHash, config.DEFAULT_AREA_CODE)
-  const calls = { queries: outbox.queries, health, channels }
-  findRoute(app, { ...calls, recipientHash })
   const { now } = options
-  const status = createStatus({ ...outbox, health, channelStatus: () => delivery.status() })
+  const status = createStatus({ ...outbox, health, channels, channelStatus: () => delivery.status() })
   await app.register(statusRoutes, { status, recipientHash, now })
   await app.register(consoleRoutes, {
     status,
-    calls: () => readCalls(calls),
     actions: outbox.actions,
     health,
     channelStatus: () => delivery.status(),

@@ -1,20 +1,12 @@
 import { type Sentence, say, sentences, translated } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { clockTime, describeReply, span } from './console/layout.ts'
-import type { Refusals, Validation } from './service-health.ts'
+import type { ChannelCalls } from './status/status.ts'
 
 /** What became of something, and what to do about it. */
 export interface Explanation {
   readonly what: Sentence
   readonly next: Sentence
-}
-
-/** What the platform's calls of a channel looked like lately. */
-export interface ChannelCalls {
-  /** When its newest message to anybody came, ms since the epoch; null: there is none in the store. */
-  readonly newestAt: number | null
-  readonly refusals: Refusals
-  readonly validation: Validation | null
 }
 
 /** Answers "why did this person not get it?" from a message. @param now ms since the epoch. */
@@ -159,7 +151,11 @@ function lastReply({ timeline }: MessageView): Sentence | null {
 }
 
 /** Answers the same question when there is no message to a recipient at all: what is known of the platform's calls. */
-export function explainAbsence({ newestAt, refusals, validation }: ChannelCalls): readonly Sentence[] {
+export function explainAbsence({
+  newestAt,
+  refusals,
+  validation,
+}: Omit<ChannelCalls, 'channel'>): readonly Sentence[] {
   const { count, last } = refusals
   return [
     newestAt === null

@@ -1,7 +1,8 @@
 import { clockTime, describeReply, span } from '../admin/console/layout.ts'
 import { STATE_WORDS } from '../admin/console/state-badge.ts'
 import { explainAbsence, explainMessage } from '../admin/explain.ts'
-import type { Found } from '../admin/find.ts'
+import { API } from '../admin/status/operations.ts'
+import type { ChannelCalls } from '../admin/status/status.ts'
 import { adminAddress } from '../config/admin-address.ts'
 import { ConfigError, loadSome } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
@@ -28,36 +29,62 @@ export const find: Command = {
   },
 }
 
+/** As many as a screen has. */
+const MOST = 10
+
 async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
-  const { ADMIN_TOKEN, ADMIN_TOKENS } = loadSome(io, ['ADMIN_TOKEN', 'ADMIN_TOKENS'])
-  const token = ADMIN_TOKEN ?? [...(ADMIN_TOKENS ?? [])][0]?.[1]
-  const url = `${adminAddress(io)}/find`
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ recipient }),
-  }).catch(() => null)
-  if (response?.status !== 200) {
-    const why =
-      response === null
-        ? `nobody answers at ${url}: start the service`
-        : `${url} says ${response.status}: ${(await response.text()).trim()}`
-    io.stderr.write(`${why}\n`)
-    return 1
+  const language = languageOfTerminal(io.env)
+  const ask = askService(io)
+  const found = await ask('/messages/search', { recipient })
+  if ('why' in found) return fail(found.why, io)
+  const { messages } = found.answer as { readonly messages: readonly MessageView[] }
+  if (messages.length > 0) {
+    const texts = messages.slice(0, MOST).map(row => formatMessage(row, Date.now(), language))
+    io.stdout.write(texts.join('\n'))
+    return 0
   }
-  const found = (await response.json()) as Found
-  io.stdout.write(formatFound(found, Date.now(), languageOfTerminal(io.env)))
-  return found.messages.length === 0 ? 1 : 0
+  const calls = await ask('/calls')
+  if ('why' in calls) return fail(calls.why, io)
+  const { channels } = calls.answer as { readonly channels: readonly ChannelCalls[] }
+  io.stdout.write(formatAbsence(channels, language))
+  return 1
 }
 
-/** @param now ms since the epoch. */
-function formatFound({ messages, calls }: Found, now: number, language: Language): string {
-  if (messages.length > 0) return messages.map(row => formatMessage(row, now, language)).join('\n')
-  const lines = Object.entries(calls).flatMap(([channel, seen]) => [
-    `  ${channel}`,
+function fail(why: string, io: Io): ExitCode {
+  io.stderr.write(`${why}\n`)
+  return 1
+}
+
+/** Asks the status API of the running service: with a body by POST, else by GET. @throws ConfigError */
+function askService(io: Io) {
+  const settings = loadSome(io, ['ADMIN_TOKEN', 'ADMIN_TOKENS', 'STATUS_TOKEN'])
+  const { ADMIN_TOKEN, ADMIN_TOKENS, STATUS_TOKEN } = settings
+  const token = ADMIN_TOKEN ?? [...(ADMIN_TOKENS ?? [])][0]?.[1] ?? STATUS_TOKEN
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return async (
+    path: string,
+    body?: object,
+  ): Promise<{ readonly answer: unknown } | { readonly why: string }> => {
+    const url = `${adminAddress(io)}${API}${path}`
+    const posted =
+      body === undefined
+        ? { headers: authorization }
+        : {
+            method: 'POST',
+            headers: { ...authorization, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          }
+    const response = await fetch(url, posted).catch(() => null)
+    if (response === null) return { why: `nobody answers at ${url}: start the service` }
+    if (response.status !== 200)
+      return { why: `${url} says ${response.status}: ${(await response.text()).trim()}` }
+    return { answer: await response.json() }
+  }
+}
+
+function formatAbsence(calls: readonly ChannelCalls[], language: Language): string {
+  const lines = calls.flatMap(seen => [
+    `  ${seen.channel}`,
     ...explainAbsence(seen).map(line => `    ${line.in(language)}`),
   ])
   const none = say(

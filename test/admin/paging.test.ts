@@ -19,7 +19,12 @@ function desk(recipients: readonly number[]) {
 async function walk(recipients: readonly number[]): Promise<readonly (readonly string[])[]> {
   const pages: (readonly string[])[] = []
   const queries = { ...desk(recipients), findMessage: t.fail, readSummary: t.fail }
-  const status = createStatus({ queries: queries as never, health: t as never, channelStatus: () => [] })
+  const status = createStatus({
+    queries: queries as never,
+    health: t as never,
+    channels: [],
+    channelStatus: () => [],
+  })
   let query = {}
   for (let more = true; more; ) {
     const page = await status.listMessages(filterOf(query, []))

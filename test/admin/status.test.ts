@@ -112,6 +112,12 @@ t.test('a client that is driven by the document gets what it describes, from eve
     step === 'RCPT' && line.includes('bob') ? { is: 'say', reply: '550 5.1.1 no such user' } : undefined
 
   t.same((await call('searchMessages', { body: {} })).body, { messages: [], cursor: null }, 'nothing yet')
+  t.match((await call('readCalls')).body, {
+    channels: [
+      { channel: 'email', newestAt: null, refusals: { count: 0, last: null }, validation: null },
+      { channel: 'sms' },
+    ],
+  })
   t.match((await call('listProviders')).body, {
     providers: [{ provider: 'smtp', up: null, lastError: null }, { provider: 'twilio' }],
   })

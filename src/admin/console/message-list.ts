@@ -1,5 +1,4 @@
 import { type Sentence, say, sentences, translated } from '../../language/sentence.ts'
-import type { Channel } from '../../messages/message.ts'
 import {
   FINAL_STATES,
   LIVE_STATES,
@@ -8,8 +7,7 @@ import {
   type State,
 } from '../../outbox/outbox.ts'
 import { explainAbsence } from '../explain.ts'
-import type { Found } from '../find.ts'
-import type { MessagePage } from '../status/status.ts'
+import type { ChannelCalls, MessagePage } from '../status/status.ts'
 import { CHANNEL_NAMES } from './figures.ts'
 import { type Html, html } from './html.ts'
 import { clockTime, describeReply, span } from './layout.ts'
@@ -37,11 +35,11 @@ export const messageListPages: readonly ConsolePage[] = [
 ]
 
 async function listMessages({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const { status, calls, kindNames, now } = options
+  const { status, kindNames, now } = options
   const filter = filterOf(query, kindNames)
   const page = await status.listMessages(filter)
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
-  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await calls()) : ''}${messageList(page, filter, kindNames, now())}`
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await status.readCalls()) : ''}${messageList(page, filter, kindNames, now())}`
   return {
     is: 'page',
     title: say('Messages'),
@@ -103,10 +101,10 @@ function unknownFilters(query: Fields, filter: Filter): Html | string {
 }
 
 /** What is known when there is no message to a recipient. */
-function absence(calls: Found['calls']): Html {
+function absence(calls: readonly ChannelCalls[]): Html {
   return html`<section class="card"><h2>${say('No message to this recipient')}</h2>
 <p>${say('The platform did not ask for one, or the callback was refused. The log has each refusal with its reason: events callback, stray, over-quota.')}</p>
-<dl>${Object.entries(calls).map(([channel, seen]) => html`<dt>${CHANNEL_NAMES[channel as Channel]}</dt><dd>${sentences(...explainAbsence(seen))}</dd>`)}</dl></section>`
+<dl>${calls.map(seen => html`<dt>${CHANNEL_NAMES[seen.channel]}</dt><dd>${sentences(...explainAbsence(seen))}</dd>`)}</dl></section>`
 }
 
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */

@@ -3,7 +3,6 @@ import type { Emit } from '../../events/events.ts'
 import type { CallbackKind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { OperatorActions, StoreLoss } from '../../outbox/outbox.ts'
-import type { Found } from '../find.ts'
 import type { ServiceHealth } from '../service-health.ts'
 import type { Status } from '../status/status.ts'
 import type { DeviceAlertsStatus } from './devices.ts'
@@ -24,8 +23,6 @@ export interface WordsPreview {
 /** What the console's pages show and do. */
 export interface ConsoleOptions {
   readonly status: Status
-  /** How the platform's calls of each channel looked lately. */
-  readonly calls: () => Promise<Found['calls']>
   readonly actions: OperatorActions
   readonly health: ServiceHealth
   readonly channelStatus: () => readonly ChannelStatus[]

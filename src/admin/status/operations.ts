@@ -49,6 +49,13 @@ export const OPERATIONS = {
       'Each provider: whether it works, how many attempts it may be given at once, its circuit breaker',
     answer: 'Providers',
   },
+  readCalls: {
+    method: 'GET',
+    path: '/calls',
+    summary:
+      'Of each channel: when its newest message came, which callers were refused since the start, and how the last validation of its URL went',
+    answer: 'Calls',
+  },
 } as const satisfies Readonly<Record<string, Operation>>
 
 export type OperationId = keyof typeof OPERATIONS

@@ -90,5 +90,8 @@ function createHandlers({
     async listProviders() {
       return { providers: status.providers() }
     },
+    async readCalls() {
+      return { channels: await status.readCalls() }
+    },
   }
 }

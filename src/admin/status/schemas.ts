@@ -1,6 +1,6 @@
 import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import { FINAL_STATES, LIVE_STATES, type ListFilter, type MessageView } from '../../outbox/outbox.ts'
-import type { ProviderView } from './status.ts'
+import type { ChannelCalls, ProviderView } from './status.ts'
 
 /** The answers of the status API as JSON schemas (draft 2020-12, as OpenAPI 3.1 has them). */
 
@@ -112,6 +112,13 @@ const provider = object({
   breakerUntil: orNull(time),
 } satisfies Record<keyof ProviderView, JsonSchema>)
 
+const calls = object({
+  channel,
+  newestAt: { ...orNull(time), description: 'arrival of the newest message to anybody' },
+  refusals: object({ count, last: orNull(object({ at: time, reason: text })) }),
+  validation: orNull(object({ at: time, ok: { type: 'boolean' }, reason: text })),
+} satisfies Record<keyof ChannelCalls, JsonSchema>)
+
 const failure = object({
   error: { type: 'string', description: 'for programs', examples: ['not-found', 'invalid', 'wrong-token'] },
   message: { type: 'string', description: 'for people' },
@@ -143,5 +150,6 @@ export const ANSWERS = {
   Counts: counts,
   Provider: provider,
   Providers: object({ providers: list(ref('Provider')) }),
+  Calls: object({ channels: list(calls) }),
   Failure: failure,
 } as const

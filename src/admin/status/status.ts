@@ -1,6 +1,7 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
+import type { Channel } from '../../messages/message.ts'
 import type { AdminQueries, ListFilter, MessageView, Summary } from '../../outbox/outbox.ts'
-import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
+import type { ProviderStatus, Refusals, ServiceHealth, Validation } from '../service-health.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
 export interface ProviderView extends ChannelStatus {
@@ -10,6 +11,15 @@ export interface ProviderView extends ChannelStatus {
   readonly since: number | null
   readonly lastError: ProviderStatus['lastError']
   readonly lastSentAt: number | null
+}
+
+/** What the platform's calls of a channel looked like lately. */
+export interface ChannelCalls {
+  readonly channel: Channel
+  /** When its newest message to anybody came, ms since the epoch; null: there is none in the store. */
+  readonly newestAt: number | null
+  readonly refusals: Refusals
+  readonly validation: Validation | null
 }
 
 /** Messages, the newest first, and where the next page begins. */
@@ -26,20 +36,30 @@ export interface Status {
   listMessages(filter: Omit<ListFilter, 'limit'>): Promise<MessagePage>
   readSummary(since: number, stepMs: number): Promise<Summary>
   providers(): readonly ProviderView[]
+  readCalls(): Promise<readonly ChannelCalls[]>
 }
 
 export interface StatusSources {
   readonly queries: Pick<AdminQueries, 'findMessage' | 'listMessages' | 'readSummary'>
-  readonly health: Pick<ServiceHealth, 'providers'>
+  readonly health: Pick<ServiceHealth, 'providers' | 'refusals' | 'validation'>
+  readonly channels: readonly Channel[]
   readonly channelStatus: () => readonly ChannelStatus[]
 }
 
-export function createStatus({ queries, health, channelStatus }: StatusSources): Status {
+export function createStatus({ queries, health, channels, channelStatus }: StatusSources): Status {
   return {
     findMessage: id => queries.findMessage(id),
     listMessages: filter => readPage(queries, filter),
     readSummary: (since, stepMs) => queries.readSummary(since, stepMs),
     providers: () => channelStatus().map(status => ({ ...status, ...healthOf(status, health) })),
+    readCalls: () =>
+      Promise.all(
+        channels.map(async channel => {
+          const [newest] = await queries.listMessages({ channel, limit: 1 })
+          const [refusals, validation] = [health.refusals(channel), health.validation(channel)]
+          return { channel, newestAt: newest?.arrivedAt ?? null, refusals, validation }
+        }),
+      ),
   }
 }
 
