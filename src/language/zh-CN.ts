@@ -658,6 +658,14 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
     '请设置为您的一个号码，或设置 TWILIO_MESSAGING_SERVICE_SID',
   'and TWILIO_MESSAGING_SERVICE_SID are both set': '与 TWILIO_MESSAGING_SERVICE_SID 同时设置了',
 
+  'must be prices of a segment such as aliyun:CN=0.045,*=0.5; twilio:*=0.08':
+    '必须是每条短信的价格，形如 aliyun:CN=0.045,*=0.5; twilio:*=0.08',
+  '{a}; countries in two letters, * for all others, at most four decimals':
+    '{a}；国家用两个字母，* 表示其余所有国家，至多四位小数',
+  'must be carriers, each once, such as aliyun=5000, twilio=500':
+    '必须是服务商，每个一次，形如 aliyun=5000, twilio=500',
+  'QUOTA_SMS_COST_PER_DAY counts by these prices': 'QUOTA_SMS_COST_PER_DAY 按这些价格计算',
+
   // check: files
   'names {a}, which cannot be read ({b})': '指向 {a}，它无法读取（{b}）',
   'names {a}, which {b}': '指向 {a}，它{b}',
@@ -1188,6 +1196,7 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
     '邮件服务器不提供 SMTPUTF8，非 ASCII 地址需要它',
   'accepted, {a}': '已接受，{a}',
   'accepted, but the answer names no message': '已接受，但应答没有写明是哪条消息',
+  'of no known status': '状态不明',
   'no reason was given': '没有给出原因',
   'found in the list of messages, {a}': '在消息列表中找到，{a}',
   'the account redacts its messages, so the list does not tell': '账号隐藏了消息内容，列表无法说明',
