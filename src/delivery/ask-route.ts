@@ -7,11 +7,11 @@ import { MAX_COPIES } from './retry.ts'
 import {
   type Carrier,
   combineOutcomes,
+  findMisfit,
   mayAskNext,
   NO_CARRIER_FITS,
+  pausedUntil,
   type Route,
-  restsUntil,
-  whyUnfit,
 } from './route.ts'
 
 /** What an attempt came to, with all the carriers that were asked. */
@@ -50,14 +50,14 @@ export type AskCarrier = (
 /**
  * Asks the carriers of a message's route one after the other, until one took it, may have taken it, or refused it for
  * good. One that may have taken it in an earlier attempt is asked alone, until it surely has not.
- * @returns `restsUntil` when those that it fits are to be left alone for now; `spent` when so many copies may have been sent
+ * @returns `pausedUntil` when those that it fits are to be left alone for now; `spent` when so many copies may have been sent
  *   that none may follow, and nobody can be asked; null when nobody could be asked now.
  */
 export async function askRoute(
   { job, outgoing, route, now, stopping }: RouteRequest,
   ask: AskCarrier,
-): Promise<RouteEnd | { readonly restsUntil: number } | 'spent' | null> {
-  const expected = route(job.message).find(({ provider }) => whyUnfit(provider, outgoing) === null)
+): Promise<RouteEnd | { readonly pausedUntil: number } | 'spent' | null> {
+  const expected = route(job.message).find(({ provider }) => findMisfit(provider, outgoing) === null)
   let bound = carrierOfCopy(job, expected)
   let { ambiguous } = job
   if (ambiguous >= MAX_COPIES[job.message.channel] && bound?.provider.lookUp === undefined) return 'spent'
@@ -68,8 +68,8 @@ export async function askRoute(
   for (const carrier of boundFirst(job.carriers, bound)) {
     const { provider } = carrier
     // Who may have taken it is asked what became of it, even when nothing fits any more.
-    const why = carrier === bound ? null : whyUnfit(provider, outgoing)
-    const rest = restsUntil(carrier, now())
+    const why = carrier === bound ? null : findMisfit(provider, outgoing)
+    const rest = pausedUntil(carrier, now())
     if (why !== null) records.push(skipped(provider, why, now()))
     else if (rest !== null || !carrier.breaker.allows(now())) {
       rests.push(rest ?? now())
@@ -97,7 +97,7 @@ export async function askRoute(
     const outcome = mayAskNext(last) ? combineOutcomes(tries) : last
     return { outcome, ambiguous, records, carrier: asked }
   }
-  return rests.length > 0 ? { restsUntil: Math.min(...rests) } : nobodyFits(records, ambiguous)
+  return rests.length > 0 ? { pausedUntil: Math.min(...rests) } : nobodyFits(records, ambiguous)
 }
 
 /**

@@ -69,7 +69,7 @@ export function createAttemptRunner(
       const outcome = refusedRecipients.judge(provider.name, sent.outcome, job.message.recipient)
       const now = clock.now()
       const tookMs = now - startedAt
-      place.release(limiterEnd(outcome))
+      place.release(attemptEndOf(outcome))
       channel.recordDuration(Math.min(tookMs, replyPatienceMs))
       steps.giveBackSurplus(channel)
       recordInBreaker(channel, carrier, outcome, startedAt, now, emit)
@@ -110,8 +110,8 @@ export function createAttemptRunner(
     if (ended === 'spent')
       return steps.settle(channel, job, { to: 'final', state: 'unknown', answer: null }, false)
     if (ended === null) return steps.giveBack(channel, job, clock.now())
-    if ('restsUntil' in ended)
-      return steps.giveBack(channel, job, ended.restsUntil + Math.round(random() * RETURN_SPREAD_MS))
+    if ('pausedUntil' in ended)
+      return steps.giveBack(channel, job, ended.pausedUntil + Math.round(random() * RETURN_SPREAD_MS))
     await settleAttempt(channel, job, ended)
   }
 
@@ -132,7 +132,7 @@ export function createAttemptRunner(
 }
 
 /** What an outcome tells about how many attempts may be under way. */
-export function limiterEnd(outcome: Outcome): AttemptEnd {
+export function attemptEndOf(outcome: Outcome): AttemptEnd {
   if (outcome.overload === 'connections') return { is: 'refused-connection', accepted: outcome.accepted }
   const retryAfterMs = outcome.is === 'retry' ? outcome.retryAfterMs : undefined
   if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs }

@@ -8,7 +8,7 @@ import { wellFormed } from '../runtime/well-formed.ts'
 import type { Job } from './channel-state.ts'
 import { redactReply, type SentMessage } from './redact.ts'
 import { MAX_COPIES } from './retry.ts'
-import { whyUnfit } from './route.ts'
+import { findMisfit } from './route.ts'
 
 /** One attempt's end: its outcome, and what was learned on the way. */
 export interface EndedAttempt {
@@ -129,7 +129,7 @@ export function createAttempts(options: {
         const outcome = outcomeOfLookUp(found, ambiguous >= MAX_COPIES[message.channel])
         if (outcome !== null) return timeline.end(outcome, clock.now(), ambiguous)
         if (found.is === 'absent') ambiguous = 0
-        const why = whyUnfit(provider, outgoing)
+        const why = findMisfit(provider, outgoing)
         if (why !== null)
           return timeline.end({ is: 'retry', whose: 'ours', ...why, untouched: true }, clock.now(), ambiguous)
       }

@@ -55,7 +55,7 @@ function earliest(moments: readonly (number | null)[]): number | null {
 const TRIAL_MS = 1000
 
 /** Until when a carrier is not to be asked; null: it may be now. ms since the epoch. */
-export function restsUntil({ breaker, limiter }: Carrier, now: number): number | null {
+export function pausedUntil({ breaker, limiter }: Carrier, now: number): number | null {
   const openUntil = breaker.openUntil()
   if (openUntil !== null && openUntil > now) return openUntil
   if (breaker.state(now) === 'half-open') return now + TRIAL_MS
@@ -64,14 +64,14 @@ export function restsUntil({ breaker, limiter }: Carrier, now: number): number |
 
 /** Whether a message has a place with the first carrier of its route that may be asked. */
 export function hasPlace(route: readonly Carrier[], now: number): boolean {
-  const first = route.find(carrier => restsUntil(carrier, now) === null)
+  const first = route.find(carrier => pausedUntil(carrier, now) === null)
   return first === undefined || first.limiter.inFlight < first.limiter.limit(now)
 }
 
 export const NO_CARRIER_FITS = 'no-carrier-fits'
 
 /** Why a provider cannot send a message at all; null: it can. */
-export function whyUnfit(
+export function findMisfit(
   provider: Provider,
   outgoing: Outgoing,
 ): { readonly code: string; readonly reply: string } | null {

@@ -2,7 +2,7 @@ import { createBreaker } from '../delivery/breaker.ts'
 import type { CarrierReports } from '../delivery/carrier-reports.ts'
 import type { ChannelSpec } from '../delivery/channel-state.ts'
 import type { createLimiter } from '../delivery/limiter.ts'
-import { type Route, whyUnfit } from '../delivery/route.ts'
+import { findMisfit, type Route } from '../delivery/route.ts'
 import { countryOf } from '../messages/country.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -56,7 +56,7 @@ export function renderForRoute(
   return message => {
     const outgoing = render(message)
     const route = channels.find(({ channel }) => channel === message.channel)?.route(message) ?? []
-    const unfit = route.map(({ provider }) => whyUnfit(provider, outgoing))
+    const unfit = route.map(({ provider }) => findMisfit(provider, outgoing))
     // It throws what is wrong with it.
     if (outgoing.channel === 'sms' && unfit.length > 0 && unfit.every(why => why?.code === 'RENDER'))
       outgoing.text()

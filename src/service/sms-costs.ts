@@ -1,5 +1,5 @@
 import type { ChannelSpec } from '../delivery/channel-state.ts'
-import { whyUnfit } from '../delivery/route.ts'
+import { findMisfit } from '../delivery/route.ts'
 import type { Emit } from '../events/events.ts'
 import type { NewMessage, Outgoing, OutgoingSms } from '../messages/message.ts'
 import { countSegments } from '../messages/sms-segments.ts'
@@ -17,7 +17,7 @@ export function createExpectedUse(channels: readonly ChannelSpec[], costs: SmsCo
   const route = channels.find(({ channel }) => channel === 'sms')?.route
   return (message: NewMessage, outgoing: Outgoing): ExpectedUse | undefined => {
     if (outgoing.channel !== 'sms') return undefined
-    const first = route?.(message).find(({ provider }) => whyUnfit(provider, outgoing) === null)
+    const first = route?.(message).find(({ provider }) => findMisfit(provider, outgoing) === null)
     if (first === undefined) return undefined
     const carrier = first.provider.name
     return { carrier, cost: costOf(costs, carrier, outgoing) }
