@@ -41,6 +41,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'messages',
     'outbox/outbox.ts',
     'outbox/receipt-order.ts',
+    'providers/http-client.ts',
+    'providers/http-exchange.ts',
     'providers/provider.ts',
     'tls',
     'words',

@@ -33,6 +33,8 @@ export interface Reception {
   readonly kind: string
   /** Ids of its messages; of a duplicate, the id of the message that it repeats. */
   readonly ids: readonly string[]
+  /** Ids of those that are stored by it, and not by an earlier one. */
+  readonly stored?: readonly string[]
 }
 
 /** A commit takes some ms. A store that takes this long is stuck, and the platform should come again. */
@@ -45,12 +47,12 @@ const STORE_WITHIN_MS = 5000
  */
 export function createReceiver(
   options: ReceiverOptions,
-): (caller: Caller, body: CallbackBody, onStored?: () => number) => Promise<Reception> {
+): (caller: Caller, body: CallbackBody, onStored?: () => number, traceparent?: string) => Promise<Reception> {
   const { clock, emit, storeWithinMs = STORE_WITHIN_MS } = options
   /** Callbacks that were answered because the store took too long, and whose messages it still has. */
   let overdue = 0
 
-  return async (caller, body, onStored = () => Number.POSITIVE_INFINITY) => {
+  return async (caller, body, onStored = () => Number.POSITIVE_INFINITY, traceparent) => {
     const { channel } = caller
     const arrivedAt = clock.now()
     const interpreted = options.interpret(channel, body)
@@ -70,7 +72,7 @@ export function createReceiver(
       return { answer: contentInvalid(channel, 'the message cannot be put into words'), kind, ids: [] }
 
     const verdicts = createAwaitedVerdicts(options.verdicts, prepared.length)
-    const storing = store(options, prepared, verdicts)
+    const storing = store(options, prepared, verdicts, traceparent)
     const stored = await within(storeWithinMs, storing)
     const hurriedMs = onStored()
     if (stored === undefined) {
@@ -86,8 +88,16 @@ export function createReceiver(
     if ('refused' in stored) return { answer: unavailable(stored.refused), kind, ids: [] }
     const leftMs = options.answerWithinMs - (clock.now() - arrivedAt)
     const known = await verdicts.within(Math.min(leftMs, hurriedMs))
-    return { answer: combineAnswers(channel, to, stored.accepted, known), kind, ids: stored.ids }
+    const answer = combineAnswers(channel, to, stored.accepted, known)
+    return { answer, kind, ids: stored.ids, stored: stored.stored }
   }
+}
+
+interface Stored {
+  readonly accepted: readonly Accepted[]
+  /** As in Reception. */
+  readonly ids: readonly string[]
+  readonly stored: readonly string[]
 }
 
 /**
@@ -98,12 +108,12 @@ async function store(
   options: ReceiverOptions,
   prepared: readonly Prepared[],
   verdicts: AwaitedVerdicts,
-): Promise<
-  { readonly accepted: readonly Accepted[]; readonly ids: readonly string[] } | { readonly refused: string }
-> {
+  traceparent: string | undefined,
+): Promise<Stored | { readonly refused: string }> {
   const { outbox, delivery, emit } = options
   const acceptances = prepared.map(({ acceptance }) => acceptance)
   for (const [at, { message }] of acceptances.entries()) verdicts.subscribe(at, message.id)
+  const beganAt = performance.now()
   let accepted: readonly Accepted[]
   try {
     accepted = await outbox.accept(acceptances)
@@ -115,8 +125,12 @@ async function store(
     const full = error instanceof BacklogFull
     return { refused: full ? 'too many messages are waiting' : 'the message cannot be stored now' }
   }
+  const stored = acceptances.filter((_, at) => accepted[at]?.is === 'stored').map(({ message }) => message.id)
+  // Before their attempts begin.
+  if (stored.length > 0)
+    emit({ type: 'stored', ids: stored, tookMs: performance.now() - beganAt, traceparent })
   const ids = prepared.map((each, at) => handOver(options, each, accepted[at], verdicts, at))
-  return { accepted, ids }
+  return { accepted, ids, stored }
 }
 
 /**

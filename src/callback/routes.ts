@@ -22,7 +22,12 @@ import type { UnauthenticatedConnections } from './unauthenticated-connections.t
 export interface CallbackRoutesOptions {
   readonly authentication: Authentication
   readonly admission: Pick<Admission, 'admit'>
-  readonly receive: (caller: Caller, body: CallbackBody, onStored: () => number) => Promise<Reception>
+  readonly receive: (
+    caller: Caller,
+    body: CallbackBody,
+    onStored: () => number,
+    traceparent: string | undefined,
+  ) => Promise<Reception>
   readonly schemas: Readonly<Record<Channel, object>>
   readonly errorStatus: 'code' | '200'
   /** Headers of every answer. */
@@ -167,7 +172,7 @@ function channelRoutes(
       if (result === null || !result.ok || admitted === null) throw new Error('a callback was not let in')
       if (!admitted.read()) return refuseNow(request, reply, result, { answer: OVERLOADED })
       inSlices(() => {
-        receive(result.caller, request.body as CallbackBody, admitted.stored)
+        receive(result.caller, request.body as CallbackBody, admitted.stored, traceparentOf(request))
           .then(reception => respond(request, reply, result, reception))
           .catch((error: Error) => void reply.send(error))
       })
@@ -196,7 +201,7 @@ function createResponder(
   { errorStatus, emit }: CallbackRoutesOptions,
   send: Send,
 ): Respond {
-  return (request, reply, result, { answer: given, kind = 'none', ids = [] }) => {
+  return (request, reply, result, { answer: given, kind = 'none', ids = [], stored = [] }) => {
     const method = request.method === 'GET' ? 'GET' : 'POST'
     emit({
       type: 'callback',
@@ -208,10 +213,18 @@ function createResponder(
       signature: result.signature,
       outdated: result.ok && result.outdated,
       ids,
+      stored,
       tookMs: performance.now() - request.startedAt,
+      traceparent: traceparentOf(request),
     })
     send(reply, method === 'GET' ? given.status : postStatus(channel, given, errorStatus), given)
   }
+}
+
+/** The caller's place in a trace (W3C trace context), as it came. */
+function traceparentOf({ headers }: FastifyRequest): string | undefined {
+  const { traceparent } = headers
+  return typeof traceparent === 'string' ? traceparent : undefined
 }
 
 function credentialsOf(channel: Channel, request: FastifyRequest): Credentials {

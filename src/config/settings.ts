@@ -7,6 +7,7 @@ import { outgoing } from './settings/outgoing.ts'
 import { quotas } from './settings/quotas.ts'
 import { sms } from './settings/sms.ts'
 import { store } from './settings/store.ts'
+import { traces } from './settings/traces.ts'
 import { words } from './settings/words.ts'
 
 /** Every group, in the order of .env.example. */
@@ -20,6 +21,7 @@ export const groups: readonly Group<Settings>[] = [
   words,
   quotas,
   alerts,
+  traces,
 ]
 
 /** Every setting by its name. A setting is written down once, in its group's file; all else follows from there. */
@@ -33,6 +35,7 @@ export const settings = {
   ...words.settings,
   ...quotas.settings,
   ...alerts.settings,
+  ...traces.settings,
 } as const
 
 export type SettingName = keyof typeof settings

@@ -7,6 +7,7 @@ import { createEventLog } from '../admin/log/event-log.ts'
 import { createMetrics } from '../admin/metrics/metrics.ts'
 import type { MetricsSources } from '../admin/metrics/scraped.ts'
 import { createServiceHealth } from '../admin/service-health.ts'
+import type { Traces } from '../admin/traces/traces.ts'
 import type { Alerts } from '../alerts/alerts.ts'
 import { type Admission, createAdmission } from '../callback/admission.ts'
 import { type Authentication, createAuthentication } from '../callback/authenticate.ts'
@@ -153,9 +154,12 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     random: options.random,
     changed: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
   })
+  const traces = await openTracesIfOn(config, clock, log)
+  if (traces !== undefined) resources.push(traces)
   const emit: Emit = createEmitter([
     createEventLog(log, clock.now),
     ...metrics.sinks,
+    traces?.sink ?? {},
     health.handlers,
     reports.handlers,
     { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
@@ -236,6 +240,15 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
       for (const each of resources) await each.close()
     },
   }
+}
+
+/** Loaded only when a collector is set. */
+async function openTracesIfOn(config: Config, clock: Clock, log: Logger): Promise<Traces | undefined> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base } = config
+  const url = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base && `${base}/v1/traces`)
+  if (config.OTEL_SDK_DISABLED || url === undefined) return undefined
+  const { openTraces } = await import('../admin/traces/traces.ts')
+  return openTraces(url, config, clock, log)
 }
 
 function wireDelivery(common: Common): Delivery {

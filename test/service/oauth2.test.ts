@@ -23,7 +23,7 @@ t.test('while the token endpoint is away mails wait, and all go out afterwards',
   })
   endpoint.act = { is: 'answer', status: 503, body: 'out of order' }
   // A code: it is tried again within a second.
-  const code = { type: 2, code: '482913' }
+  const code = { type: 5, code: '482913' }
   for (const to of ['ann@example.com', 'ben@example.com'])
     t.match(await rig.post('email', mailBody({ to }, code)), { status: 200, errCode: 0 })
   await until(() => endpoint.requests.length > 0, 'it is asked')
