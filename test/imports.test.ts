@@ -33,6 +33,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   callback: ['events', 'messages', 'outbox/outbox.ts', 'outbox/encryption.ts', 'delivery/port.ts'],
   ddq: ['platform'],
   alerts: ['ddq', 'events', 'messages', 'outbox/outbox.ts'],
+  webhooks: [
+    'events',
+    'messages/message.ts',
+    'outbox/outbox.ts',
+    'providers/http-client.ts',
+    'providers/http-exchange.ts',
+  ],
   admin: [
     'callback',
     'config',
@@ -45,6 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'providers/http-exchange.ts',
     'providers/provider.ts',
     'tls',
+    'webhooks/webhooks.ts',
     'words',
   ],
 }

@@ -42,6 +42,7 @@ export interface AdminOptions {
   readonly emit: Emit
   /** Null when there are no device alerts. */
   readonly deviceAlerts: ConsoleOptions['deviceAlerts']
+  readonly webhooks: ConsoleOptions['webhooks']
   readonly draining: () => boolean
   readonly startedAt: number
   /** ms since the epoch. */
@@ -112,6 +113,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
     deviceAlerts: options.deviceAlerts,
+    webhooks: options.webhooks,
     rotating: channels.filter(channel => isRotating(config, channel)),
     draining,
     startedAt: options.startedAt,

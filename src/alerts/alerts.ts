@@ -1,6 +1,6 @@
 import { createDdqClient, type DdqClientOptions } from '../ddq/client.ts'
 import type { Emit } from '../events/events.ts'
-import { createLeadership, type LeadershipOptions } from './leadership.ts'
+import { createLeadership, type LeadershipOptions } from '../runtime/leadership.ts'
 import { createNotifier, type NotifierOptions } from './notifier.ts'
 import { createSubscriptionTracker, type SubscriptionStatus } from './subscription-tracker.ts'
 

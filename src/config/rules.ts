@@ -24,6 +24,7 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...adminTokenFaults(s),
     ...dkimFaults(s),
     ...(s.DDQ_HOST === undefined ? [] : alertFaults(s)),
+    ...(s.EVENTS_URL === undefined || s.EVENTS_SECRET !== undefined ? [] : [NO_SIGNING_SECRET]),
     ...exampleFaults(s),
   ]
   return faults.filter(fault => !wrong.has(fault.name))
@@ -163,6 +164,11 @@ function alertFaults(s: Partly): SettingFault[] {
     .filter(name => s[name] === undefined)
     .map(name => missing(name, `device alerts are on (DDQ_HOST), so set ${needed[name]}`))
 }
+
+const NO_SIGNING_SECRET = missing(
+  'EVENTS_SECRET',
+  'other machines are told what becomes of messages (EVENTS_URL), so set the key that is signed with: whsec_ and 32 random bytes in base64',
+)
 
 /** Networks that leave somebody out; 0.0.0.0/0 and ::/0 protect nothing. */
 function narrow(networks: readonly string[] | undefined): boolean {

@@ -1,6 +1,7 @@
 import type { Group, Setting, Settings, Values } from '../settings/setting.ts'
 import { alerts } from './settings/alerts.ts'
 import { callbacks } from './settings/callbacks.ts'
+import { events } from './settings/events.ts'
 import { listeners } from './settings/listeners.ts'
 import { mail } from './settings/mail.ts'
 import { outgoing } from './settings/outgoing.ts'
@@ -22,6 +23,7 @@ export const groups: readonly Group<Settings>[] = [
   quotas,
   alerts,
   traces,
+  events,
 ]
 
 /** Every setting by its name. A setting is written down once, in its group's file; all else follows from there. */
@@ -36,6 +38,7 @@ export const settings = {
   ...quotas.settings,
   ...alerts.settings,
   ...traces.settings,
+  ...events.settings,
 } as const
 
 export type SettingName = keyof typeof settings

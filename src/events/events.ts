@@ -154,6 +154,19 @@ type AlertEvent =
     }
   | { readonly type: 'alert-store-failed'; readonly doing: string; readonly error: Error }
 
+/** Other machines, which are told what becomes of messages. */
+type WebhookEvent =
+  /** A POST ended. `reason`: why it failed; null: it did not. `gone`: the receiver wants nothing any more. */
+  | {
+      readonly type: 'webhooks-posted'
+      readonly result: 'delivered' | 'failed' | 'gone'
+      readonly events: number
+      readonly reason: string | null
+    }
+  /** Events were dropped, because they had waited too long or too many waited. */
+  | { readonly type: 'webhooks-dropped'; readonly count: number }
+  | { readonly type: 'webhooks-store-failed'; readonly error: Error }
+
 /** The store and the process. */
 type SystemEvent =
   /** The store could not take something. */
@@ -210,7 +223,13 @@ type AdminEvent =
  * Everything that the parts of the service report; the log, the metrics and the console's figures are made from it.
  * No event holds a recipient in full, a code, a link, a key or a URL.
  */
-export type ServiceEvent = CallbackEvent | DeliveryEvent | AlertEvent | SystemEvent | AdminEvent
+export type ServiceEvent =
+  | CallbackEvent
+  | DeliveryEvent
+  | AlertEvent
+  | WebhookEvent
+  | SystemEvent
+  | AdminEvent
 export type EventType = ServiceEvent['type']
 export type EventOf<T extends EventType> = Extract<ServiceEvent, { readonly type: T }>
 

@@ -40,6 +40,12 @@ export const zhCN = {
   Condition: '当前状况',
   'Failing:': '故障：',
   'Look:': '注意：',
+  'Events waiting': '待通知事件',
+  'another replica tells them': '由另一个副本通知',
+  'Other machines are told nothing more: EVENTS_URL answered 410. Start this service again when it takes events.':
+    '不再通知其他系统：EVENTS_URL 返回了 410。对方重新接收后，请重启本服务。',
+  'EVENTS_URL has taken nothing for {time} ({reason}), and {n} events wait. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.':
+    'EVENTS_URL 已有 {time} 未接收任何事件（{reason}），有 {n} 个事件在等待。请检查接收方以及 EVENTS_URL 和 EVENTS_SECRET。',
   'All is well.': '一切正常。',
   'This process is ending: it finishes what is in flight and takes nothing new soon.':
     '本进程正在退出：正在发送的会发完，很快不再接收新的回调。',
@@ -537,6 +543,12 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
     '请设置 16 个以上字符的密码（或 ADMIN_TOKENS，每人一个），或设置 ADMIN_HOST=127.0.0.1',
   'the metrics have a password (METRICS_TOKEN), so the console needs one, too':
     '指标有密码（METRICS_TOKEN），控制台也需要一个',
+  'other machines are told what becomes of messages (EVENTS_URL), so set the key that is signed with: whsec_ and 32 random bytes in base64':
+    '已设置向其他系统通知消息结果（EVENTS_URL），请设置签名密钥：whsec_ 加 base64 编码的 32 个随机字节',
+  'must be an https address such as https://hooks.example.com/courier, without user and password (http only on this machine: localhost, 127.0.0.1)':
+    '必须是 https 地址，例如 https://hooks.example.com/courier，不含用户名和密码（http 仅限本机：localhost、127.0.0.1）',
+  'must be whsec_ and 24 to 64 random bytes in base64; two are parted by a space':
+    '必须是 whsec_ 加 base64 编码的 24 至 64 个随机字节；两个之间用空格分隔',
   'the status API has a password (STATUS_TOKEN), so the console needs one, too':
     '状态接口有密码（STATUS_TOKEN），控制台也需要一个',
   'repeats a few characters, or is one that guessers try': '只重复几个字符，或是常被尝试的那种',

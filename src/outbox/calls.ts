@@ -3,9 +3,11 @@ import type {
   Acceptance,
   Accepted,
   DeliveryReport,
+  EventQueue,
   ListFilter,
   MessageView,
   Outbox,
+  QueuedEvent,
   Settled,
   Settlement,
   StoreLoss,
@@ -35,6 +37,10 @@ export interface StoreCalls {
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
   findMessage: { takes: { id: string }; gives: MessageView | null }
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
+  addEvent: { takes: Pick<QueuedEvent, 'type' | 'at' | 'data'>; gives: null }
+  readEvents: { takes: { limit: number }; gives: Awaited<ReturnType<EventQueue['readEvents']>> }
+  removeEvents: { takes: { seqs: readonly number[] }; gives: null }
+  dropEvents: { takes: { most: number; before: number }; gives: number }
   /** Prunes what is older than the retention, if that was not done for a while. */
   prune: { takes: { now: number }; gives: null }
 }

@@ -232,6 +232,8 @@ export interface Outbox {
   readonly sharedLeases?: SharedLeases
   /** Values kept beside the messages. */
   readonly memos: MemoStore
+  /** What other machines are to be told; absent unless they are. */
+  readonly events?: EventQueue
   /** What people look at: counts, lists, timelines. */
   readonly queries: AdminQueries
   /** What people do to a message that waits. */
@@ -271,6 +273,38 @@ export interface MemoStore {
    * @throws StoreUnavailable
    */
   readonly takeLeaderLease?: (name: string, owner: string, ttlMs: number) => Promise<boolean>
+}
+
+/** What other machines can be told of. */
+export const EVENT_TYPES = ['message.ended', 'message.reported', 'provider.up', 'provider.down'] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** Something that other machines are to be told. */
+export interface QueuedEvent {
+  readonly seq: number
+  readonly type: EventType
+  /** ms since the epoch. */
+  readonly at: number
+  /** The message that it is about, as it is now; null: about none, or it has been pruned. */
+  readonly message: MessageView | null
+  /** What else there is to say, such as a delivery report. */
+  readonly data: Readonly<Record<string, unknown>> | null
+}
+
+/**
+ * What other machines are to be told, in the order in which it happened. An event of a message is written in the
+ * transaction that ends it (`message.ended`) or keeps its delivery report (`message.reported`): it is there if and only if that
+ * is. It stays until it is removed.
+ */
+export interface EventQueue {
+  /** Adds one that is about no message. @throws StoreUnavailable, as all of these */
+  addEvent(event: Pick<QueuedEvent, 'type' | 'at' | 'data'>): Promise<void>
+  /** The oldest ones, and about how many wait in all. */
+  readEvents(limit: number): Promise<{ readonly events: readonly QueuedEvent[]; readonly waiting: number }>
+  /** Removes those that were told. */
+  removeEvents(seqs: readonly number[]): Promise<void>
+  /** Drops a step of the oldest: those beyond the newest `most`, and those of before. @returns how many. */
+  dropEvents(most: number, before: number): Promise<number>
 }
 
 /** A message as the console, the logs and the command line may see it. */

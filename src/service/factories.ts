@@ -158,6 +158,7 @@ export async function openOutbox(
     storeKeys,
     maxBacklog: config.MAX_BACKLOG,
     retentionDays: config.RETENTION_DAYS,
+    keepsEvents: config.EVENTS_URL !== undefined,
     log: ({ doing, message }: { readonly doing: string; readonly message: string }) => {
       log.warn({ event: 'store', doing }, message)
     },

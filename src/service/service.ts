@@ -92,6 +92,7 @@ export async function startService(
   await listen(parts, config)
   parts.delivery.start()
   parts.alerts?.start()
+  parts.webhooks?.start()
   // Not at once: the first callbacks of a start under load come sooner, and load the modules themselves.
   const loading = setTimeout(() => void parts.load().catch(() => undefined), LOAD_AFTER_MS).unref()
 
@@ -153,9 +154,12 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
   const closed = parts.publicListener.close()
   await alertsStopped
   await parts.delivery.stop(GRACE_MS, ABORT_MS)
+  // What the last messages came to is told, if that is soon; the rest stays in the store.
+  const told = parts.webhooks?.stop()
   // Accepted callbacks are answered before the store is closed: no message is left that could not be settled.
   await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])
   parts.publicListener.server.closeAllConnections()
+  await told
   await parts.close()
   await parts.adminListener.close()
   log.info({ event: 'ended' }, 'ended')

@@ -24,7 +24,7 @@ import type { ChannelSpec } from '../delivery/channel-state.ts'
 import { createDelivery } from '../delivery/delivery.ts'
 import { createLimiter } from '../delivery/limiter.ts'
 import { createVerdictPoller } from '../delivery/poll-verdict.ts'
-import type { Delivery, Verdicts } from '../delivery/port.ts'
+import type { ChannelStatus, Delivery, Verdicts } from '../delivery/port.ts'
 import { createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter } from '../messages/interpret.ts'
@@ -35,10 +35,12 @@ import type { StoreKeys } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { Charge, Outbox } from '../outbox/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
+import { proxyOf } from '../providers/module.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Renderer } from '../words/render.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
@@ -80,6 +82,8 @@ export interface ServiceParts {
   readonly delivery: Delivery
   /** Null unless DDQ_HOST is set. */
   readonly alerts: Alerts | null
+  /** Null unless EVENTS_URL is set. */
+  readonly webhooks: Webhooks | null
   readonly renderer: Renderer
   /** From now on `/readyz` is 503 and every answer closes its connection. */
   beginDraining(): void
@@ -146,8 +150,12 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     channelStatus: () => delivery.status(),
     storeLoss: () => outbox.loss?.() ?? null,
     backlog: () => outbox.queries.readSummary(clock.now(), 60_000).catch(() => null),
+    webhooks: () => webhooks?.status() ?? null,
   }
-  const metrics = createMetrics(sources, config.DDQ_HOST !== undefined)
+  const metrics = createMetrics(sources, {
+    deviceAlerts: config.DDQ_HOST !== undefined,
+    webhooks: config.EVENTS_URL !== undefined,
+  })
   const admission = createAdmission({ monotonic: () => performance.now(), bodyLimit: BODY_LIMIT })
   const reports = createCarrierReports({
     clock,
@@ -162,6 +170,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     traces?.sink ?? {},
     health.handlers,
     reports.handlers,
+    { breaker: event => webhooks?.noteBreaker(event) },
     { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
   ])
 
@@ -215,6 +224,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const delivery = wireDelivery(common)
   const receive = wireReceiver(common, delivery)
   const { render } = common
+  const webhooks = await openWebhooks(common, () => delivery.status())
   const alerts = alerting?.createDeviceAlerts({ ...common, rows, render, wake: delivery.wake }) ?? null
   return {
     publicListener: await wirePublicListener(common, authentication, admission, receive),
@@ -225,10 +235,12 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
       smsTemplateProblems: () =>
         templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
       deviceAlerts: () => alerts?.status() ?? null,
+      webhooks: () => webhooks?.status() ?? null,
       startedAt,
     }),
     delivery,
     alerts,
+    webhooks,
     renderer,
     beginDraining() {
       draining = true
@@ -249,6 +261,34 @@ async function openTracesIfOn(config: Config, clock: Clock, log: Logger): Promis
   if (config.OTEL_SDK_DISABLED || url === undefined) return undefined
   const { openTraces } = await import('../admin/traces/traces.ts')
   return openTraces(url, config, clock, log)
+}
+
+/** Loaded only when it is on. */
+async function openWebhooks(
+  { config, outbox, clock, wall, random, emit }: Common,
+  providers: () => readonly ChannelStatus[],
+): Promise<Webhooks | null> {
+  const { EVENTS_URL: url, EVENTS_SECRET: secret = '', EVENTS_MAX_WAITING: mostWaiting } = config
+  if (url === undefined || outbox.events === undefined) return null
+  const [{ createWebhooks }, { createPoster }, { readSigningKeys }] = await Promise.all([
+    import('../webhooks/webhooks.ts'),
+    import('../webhooks/post.ts'),
+    import('../webhooks/sign.ts'),
+  ])
+  const owner = randomBytes(16).toString('hex')
+  const { takeLeaderLease } = outbox.memos
+  return createWebhooks({
+    events: outbox.events,
+    poster: createPoster(url, clock, proxyOf(config)),
+    keys: readSigningKeys(secret),
+    mostWaiting,
+    takeLease: takeLeaderLease && (ttlMs => takeLeaderLease('webhooks', owner, ttlMs)),
+    providers,
+    clock,
+    wall,
+    random,
+    emit,
+  })
 }
 
 function wireDelivery(common: Common): Delivery {
@@ -331,7 +371,7 @@ async function wireAdminListener(
   receive: Receive,
   parts: Pick<
     AdminOptions,
-    'delivery' | 'health' | 'metrics' | 'smsTemplateProblems' | 'deviceAlerts' | 'startedAt'
+    'delivery' | 'health' | 'metrics' | 'smsTemplateProblems' | 'deviceAlerts' | 'webhooks' | 'startedAt'
   >,
 ): Promise<FastifyInstance> {
   const { certificate = () => null, renewalRefused = () => null } = common

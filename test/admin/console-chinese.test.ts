@@ -91,6 +91,13 @@ t.test('every line about what is wrong is in Chinese', async t => {
     },
     renewalRefused: { since: now - 1000, reason: 'TLS_KEY_FILE has a passphrase: give a key without one' },
     templateProblems: ['layout.html, line 3: cannot be read: EACCES'],
+    webhooks: {
+      leads: true,
+      isGone: false,
+      waiting: 3,
+      oldestAt: 0,
+      failing: { since: 0, reason: 'http-500' },
+    },
     deviceAlerts: {
       leads: true,
       subscribed: false,

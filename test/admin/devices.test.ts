@@ -30,6 +30,7 @@ const sources: CauseSources = {
   storeLoss: null,
   templateProblems: [],
   deviceAlerts: null,
+  webhooks: null,
   draining: false,
 }
 const lines = (devices: DeviceAlertsStatus | null) =>

@@ -106,6 +106,13 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   'ddq-subscribed': [{ type: 'ddq-subscribed', topics: 2 }],
   'ddq-topic-refused': [{ type: 'ddq-topic-refused', topic: '/x', why: 'HTTP 404' }],
   'ddq-leader': [{ type: 'ddq-leader', leads: true }],
+  'webhooks-posted': [
+    { type: 'webhooks-posted', result: 'delivered', events: 3, reason: null },
+    { type: 'webhooks-posted', result: 'failed', events: 2, reason: 'http-500' },
+    { type: 'webhooks-posted', result: 'gone', events: 2, reason: 'http-410' },
+  ],
+  'webhooks-dropped': [{ type: 'webhooks-dropped', count: 500 }],
+  'webhooks-store-failed': [{ type: 'webhooks-store-failed', error: new Error('no room') }],
   'alert-sent': [
     { type: 'alert-sent', id: 'a1', channel: 'email', kind: 'device-alert', to: 'a***', device: 'd1' },
   ],
@@ -174,5 +181,6 @@ export const sources: MetricsSources = {
   certificateDays: () => 12.5,
   renewalRefused: () => true,
   storeLoss: () => ({ messages: 12, unsent: 3, from: 0, until: 1000, noticedAt: 61_000 }),
+  webhooks: () => ({ leads: true, waiting: 7, oldestAt: 1000 }),
   now: () => 61_000,
 }

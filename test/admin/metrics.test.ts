@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
 import type { MetricsSources } from '../../src/admin/metrics/scraped.ts'
-import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS } from '../../src/admin/metrics/table.ts'
+import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS, WEBHOOK_COUNTERS } from '../../src/admin/metrics/table.ts'
 import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
 import { everyEvent, sources } from './every-event.ts'
 
@@ -13,7 +13,7 @@ async function scrape(
   given: Partial<MetricsSources> = {},
   deviceAlerts = true,
 ): Promise<readonly string[]> {
-  const metrics = createMetrics({ ...sources, ...given }, deviceAlerts)
+  const metrics = createMetrics({ ...sources, ...given }, { deviceAlerts, webhooks: deviceAlerts })
   const emit = createEmitter(metrics.sinks)
   for (const event of events) emit(event)
   return (await metrics.scrape()).split('\n').filter(line => line.includes('callback_courier_'))
@@ -25,7 +25,7 @@ t.test('every event leaves exactly its samples: names, labels, values and units'
 })
 
 t.test('an event adds no series to a metric whose series are there from the start', async t => {
-  const names = [...COUNTERS, ...ALERT_COUNTERS, ...HISTOGRAMS]
+  const names = [...COUNTERS, ...ALERT_COUNTERS, ...WEBHOOK_COUNTERS, ...HISTOGRAMS]
     .filter(({ initial }) => initial)
     .map(({ name }) => name)
   const seriesOf = (lines: readonly string[]) =>

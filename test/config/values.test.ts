@@ -198,3 +198,45 @@ t.test('colours, with and without #', t => {
   reads(t, 'BRAND_COLOR', { '#0A7D55': '#0a7d55', '0a7d55': '#0a7d55' }, ['red', '#123', '0a7d5'])
   t.end()
 })
+
+t.test('where events are sent, and the secrets they are signed with', t => {
+  const secret = `whsec_${Buffer.from('thirty-two random bytes, or more').toString('base64')}`
+  const given = {
+    ...enough,
+    BRAND_NAME: 'Example',
+    EVENTS_URL: 'https://hooks.example.com',
+    EVENTS_SECRET: secret,
+  }
+  for (const url of [
+    'https://hooks.example.com/a?b=c',
+    'http://127.0.0.1:80/x',
+    'http://[::1]/',
+    'http://localhost/',
+  ])
+    t.same(faultsIn({ ...given, EVENTS_URL: url }), [], url)
+  for (const url of [
+    'http://hooks.example.com/',
+    'http://localhost.example.com/',
+    'https://user:canary@hooks.example.com/',
+    'https://hooks.example.com/#canary',
+    'ftp://127.0.0.1/',
+    'canary',
+  ]) {
+    t.match(faultsIn({ ...given, EVENTS_URL: url }), [/^EVENTS_URL must be/], url)
+    t.notMatch(faultsIn({ ...given, EVENTS_URL: url }).join(), 'canary')
+  }
+  t.same(faultsIn({ ...given, EVENTS_SECRET: `${secret} ${secret}` }), [], 'two, while one is replaced')
+  for (const wrong of [
+    secret.slice('whsec_'.length),
+    `${secret}canary!`,
+    'whsec_',
+    `whsec_${Buffer.from('too short').toString('base64')}`,
+    `whsec_${Buffer.alloc(32, 'a').toString('base64')}`,
+    `whsec_${Buffer.alloc(65, secret).toString('base64')}`,
+  ])
+    t.match(faultsIn({ ...given, EVENTS_SECRET: wrong }), [/^EVENTS_SECRET must be whsec_/], wrong)
+  t.match(faultsIn({ ...given, EVENTS_SECRET: undefined }), [/^EVENTS_SECRET is missing/])
+  t.match(faultsIn({ ...given, EVENTS_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }), [/is the example/])
+  t.same(faultsIn({ ...enough, BRAND_NAME: 'Example' }), [], 'off unless set')
+  t.end()
+})

@@ -41,6 +41,20 @@ const PLAYS: readonly Play[] = [
     silent: [3, 9, 19],
   },
   {
+    alert: 'EventsLate',
+    is: 'a receiver that takes nothing, then does',
+    series: { events_oldest_seconds: '0x5 0+60x20 0x10' },
+    fires: [20, 25],
+    silent: [5, 14, 30],
+  },
+  {
+    alert: 'EventsLate',
+    is: 'the first events ever that are dropped',
+    series: { events_dropped_total: '0x5 1x40' },
+    fires: [9, 15],
+    silent: [5, 30],
+  },
+  {
     alert: 'StoreFails',
     is: 'the first failure ever',
     series: { 'store_failures_total{doing="accept"}': '0x9 1x30' },

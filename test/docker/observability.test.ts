@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
-import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS } from '../../src/admin/metrics/table.ts'
+import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS, WEBHOOK_COUNTERS } from '../../src/admin/metrics/table.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import { everyEvent, sources } from '../admin/every-event.ts'
 
@@ -12,7 +12,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const rules = read('docker/prometheus-rules.yaml')
 const dashboard = read('docker/grafana-dashboard.json')
 
-const metrics = createMetrics(sources, true)
+const metrics = createMetrics(sources, { deviceAlerts: true, webhooks: true })
 const emit = createEmitter(metrics.sinks)
 for (const event of everyEvent) emit(event)
 
@@ -81,7 +81,7 @@ t.test(
 )
 
 t.test('a rule asks for the increase only of what is there from the start, at 0', async t => {
-  const initial = [...COUNTERS, ...ALERT_COUNTERS, ...HISTOGRAMS]
+  const initial = [...COUNTERS, ...ALERT_COUNTERS, ...WEBHOOK_COUNTERS, ...HISTOGRAMS]
     .filter(row => row.initial)
     .map(({ name }) => name)
   const asked = [...rules.matchAll(/\b(?:increase|rate)\(callback_courier_(\w+?)(?:_bucket)?[{[]/g)]
@@ -113,7 +113,7 @@ t.test('every label that a rule or a panel groups by or shows is one of its metr
 })
 
 t.test('reasons are bounded: what servers say cannot make the metrics grow without end', async t => {
-  const bounded = createMetrics(sources, false)
+  const bounded = createMetrics(sources, { deviceAlerts: false, webhooks: false })
   const report = createEmitter(bounded.sinks)
   const message = { channel: 'email' } as never
   for (let n = 0; n < 500; n += 1) {

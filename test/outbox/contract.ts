@@ -4,6 +4,7 @@ import type { Outbox } from '../../src/outbox/outbox.ts'
 import { accepting } from './contract/accepting.ts'
 import { admin } from './contract/admin.ts'
 import { claiming } from './contract/claiming.ts'
+import { events } from './contract/events.ts'
 import { interleavings } from './contract/interleavings.ts'
 import { memos } from './contract/memos.ts'
 import { quotas } from './contract/quotas.ts'
@@ -18,6 +19,7 @@ export interface StoreOptions {
   readonly maxBacklog?: number
   readonly retentionDays?: number
   readonly storeKeys?: StoreKeys
+  readonly keepsEvents?: boolean
 }
 
 /** A store under test, empty at first. */
@@ -47,6 +49,7 @@ export async function outboxContract(t: Test, name: string, create: Create): Pro
     interleavings,
     quotas,
     memos,
+    events,
     secrets,
     admin,
     walk,

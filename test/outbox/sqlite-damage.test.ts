@@ -17,6 +17,7 @@ t.test('once damage was met nothing is written any more, though the next page be
     payloadKeys,
     now,
     maxBacklog: 1000,
+    keepsEvents: false,
     retentionMs: 1e9,
     newLeaseToken: () => 'lease',
     damaged: 'the store is damaged: restore it',

@@ -139,6 +139,7 @@ t.test('damage that is met later fails the calls, and says what to do', async t 
     payloadKeys,
     now,
     maxBacklog: 1000,
+    keepsEvents: false,
     retentionMs: 1e9,
     newLeaseToken: () => 'lease',
   }

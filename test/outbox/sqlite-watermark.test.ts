@@ -24,6 +24,7 @@ function openAt(path: string) {
     path,
     payloadKeys: storeKeys.payloadKeys,
     maxBacklog: 9999,
+    keepsEvents: false,
     retentionMs: 1e9,
     now: clock.now(),
     damaged: 'the store is damaged',

@@ -2,6 +2,7 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import { type Sentence, say, sentences, translated } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
+import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
 import { type DeviceAlertsStatus, deviceCauses } from './devices.ts'
 import { clockTime, describeReply, span } from './layout.ts'
@@ -29,6 +30,8 @@ export interface CauseSources {
   readonly templateProblems: readonly string[]
   /** How the data subscription does; null when there are no device alerts. */
   readonly deviceAlerts: DeviceAlertsStatus | null
+  /** How other machines are told; null when none is. */
+  readonly webhooks: WebhooksStatus | null
   readonly draining: boolean
 }
 
@@ -60,12 +63,39 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
       ...cause,
       about: 'device alerts',
     })),
+    ...(sources.webhooks === null ? [] : webhookCauses(sources.webhooks, now)),
     ...sources.templateProblems.map(problem =>
       warn('words', say('Words: {problem}; the last good ones are used.', { problem: translated(problem) })),
     ),
   ]
   if (causes.length === 0) return [{ level: 'ok', about: 'all', text: say('All is well.') }]
   return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
+
+/** A receiver that starts again is back within a minute; what takes longer needs somebody. */
+const TOLD_LATE_MS = 60_000
+
+function webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now: number): readonly Cause[] {
+  if (!leads || failing === null) return []
+  if (isGone)
+    return [
+      warn(
+        'events',
+        say(
+          'Other machines are told nothing more: EVENTS_URL answered 410. Start this service again when it takes events.',
+        ),
+      ),
+    ]
+  if (now - failing.since < TOLD_LATE_MS) return []
+  return [
+    warn(
+      'events',
+      say(
+        'EVENTS_URL has taken nothing for {time} ({reason}), and {n} events wait. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
+        { time: span(now - failing.since), reason: failing.reason, n: waiting },
+      ),
+    ),
+  ]
 }
 
 function fail(about: string, text: Sentence): Cause {

@@ -3,6 +3,7 @@ import type { Emit } from '../../events/events.ts'
 import type { CallbackKind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { OperatorActions, StoreLoss } from '../../outbox/outbox.ts'
+import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import type { ServiceHealth } from '../service-health.ts'
 import type { Status } from '../status/status.ts'
 import type { DeviceAlertsStatus } from './devices.ts'
@@ -66,6 +67,8 @@ export interface ConsoleOptions {
   readonly rotating: readonly Channel[]
   /** Null when there are no device alerts. */
   readonly deviceAlerts: () => DeviceAlertsStatus | null
+  /** Null when no other machine is told. */
+  readonly webhooks: () => WebhooksStatus | null
   readonly draining: () => boolean
   readonly startedAt: number
   /** ms since the epoch. */

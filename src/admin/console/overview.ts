@@ -57,6 +57,7 @@ async function readSources(options: ConsoleOptions, period: Period): Promise<Ove
     storeLoss: options.storeLoss(),
     templateProblems: options.templateProblems(),
     deviceAlerts: options.deviceAlerts(),
+    webhooks: options.webhooks(),
     draining: options.draining(),
     requiredIsSafe: options.requiredIsSafe(),
   }
@@ -145,11 +146,12 @@ function refusedLine({ count, last }: Refusals): Html | Sentence {
   return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason })}`
 }
 
-function house({ summary, certificate, now, startedAt }: OverviewSources): Html {
+function house({ summary, webhooks, certificate, now, startedAt }: OverviewSources): Html {
   return html`<h2>${say('This service')}</h2><dl>
 <dt>${say('Started')}</dt><dd>${moment(startedAt)} <span class="soft">(${span(now - startedAt)})</span></dd>
 <dt>${say('Waiting')}</dt><dd>${summary === null ? '–' : say('{mails} mails, {sms} SMS', { mails: summary.backlog.email, sms: summary.backlog.sms })}</dd>
 <dt>${say('Store')}</dt><dd>${summary?.bytes === null || summary === null ? '–' : `${(summary.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
+${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.leads ? webhooks.waiting : say('another replica tells them')}</dd>`}
 <dt>${say('Certificate')}</dt><dd>${
     certificate === null
       ? say('none: TLS ends in front of this service')

@@ -5,6 +5,7 @@ import { logAlerts } from './alerts.ts'
 import { logCallbacks } from './callbacks.ts'
 import { logDelivery } from './delivery.ts'
 import { createLogThrottles } from './throttles.ts'
+import { logWebhooks } from './webhooks.ts'
 
 /**
  * Writes the log: one line for every callback that was authenticated and one for every final state, tied by the
@@ -20,5 +21,6 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
     ...logDelivery(log, throttles),
     ...logAlerts(log, throttles),
     ...logAdmin(log, throttles),
+    ...logWebhooks(log, throttles),
   }
 }

@@ -1,7 +1,15 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { EventHandlers, EventType, ServiceEvent } from '../../events/events.ts'
-import { type MetricsSources, SCRAPED } from './scraped.ts'
-import { ALERT_COUNTERS, ALERT_GAUGES, COUNTERS, GAUGES, HISTOGRAMS, type Labels } from './table.ts'
+import { type MetricsSources, SCRAPED, WEBHOOKS_SCRAPED } from './scraped.ts'
+import {
+  ALERT_COUNTERS,
+  ALERT_GAUGES,
+  COUNTERS,
+  GAUGES,
+  HISTOGRAMS,
+  type Labels,
+  WEBHOOK_COUNTERS,
+} from './table.ts'
 
 export interface Metrics {
   /** One for each metric that events feed. */
@@ -18,9 +26,12 @@ const MOST_REASONS = 60
  * Metrics by Prometheus' conventions, all under `callback_courier_`. Labels hold channels, kinds, codes and states:
  * never a recipient, a code, a link or a URL. The event loop's lag and the process's memory come from prom-client's
  * default metrics (`nodejs_eventloop_lag_seconds`, `process_resident_memory_bytes`).
- * @param deviceAlerts whether device alerts are on, and have metrics.
+ * @param on the parts that have metrics only when they are on.
  */
-export function createMetrics(sources: MetricsSources, deviceAlerts: boolean): Metrics {
+export function createMetrics(
+  sources: MetricsSources,
+  on: { readonly deviceAlerts: boolean; readonly webhooks: boolean },
+): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const settings = ({ name, help, labels }: { name: string; help: string; labels: readonly string[] }) => ({
@@ -29,7 +40,11 @@ export function createMetrics(sources: MetricsSources, deviceAlerts: boolean): M
     labelNames: labels,
     registers: [registry],
   })
-  const counters = [...COUNTERS, ...(deviceAlerts ? ALERT_COUNTERS : [])].map(row => {
+  const counters = [
+    ...COUNTERS,
+    ...(on.deviceAlerts ? ALERT_COUNTERS : []),
+    ...(on.webhooks ? WEBHOOK_COUNTERS : []),
+  ].map(row => {
     const counter = new Counter(settings(row))
     for (const labels of row.initial ?? []) counter.inc(labels, 0)
     return sinkOf(row.count, sample => {
@@ -37,7 +52,7 @@ export function createMetrics(sources: MetricsSources, deviceAlerts: boolean): M
       else counter.inc(sample)
     })
   })
-  const gauges = [...GAUGES, ...(deviceAlerts ? ALERT_GAUGES : [])].map(row => {
+  const gauges = [...GAUGES, ...(on.deviceAlerts ? ALERT_GAUGES : [])].map(row => {
     const gauge = new Gauge(settings(row))
     return sinkOf(row.set, ([labels, value]) => gauge.set(labels, value))
   })
@@ -46,7 +61,10 @@ export function createMetrics(sources: MetricsSources, deviceAlerts: boolean): M
     for (const labels of row.initial ?? []) histogram.zero(labels)
     return sinkOf(row.observe, ([labels, value]) => histogram.observe(labels, value))
   })
-  const scraped = SCRAPED.map(row => ({ gauge: new Gauge(settings(row)), read: row.read }))
+  const scraped = [...SCRAPED, ...(on.webhooks ? WEBHOOKS_SCRAPED : [])].map(row => ({
+    gauge: new Gauge(settings(row)),
+    read: row.read,
+  }))
 
   return {
     sinks: [...counters, ...gauges, ...histograms],

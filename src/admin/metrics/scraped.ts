@@ -2,6 +2,7 @@ import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { Build } from '../../runtime/build.ts'
+import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 
 /** The figures that are read when somebody scrapes. */
 export interface MetricsSources {
@@ -15,6 +16,8 @@ export interface MetricsSources {
   renewalRefused(): boolean | null
   /** What the store was found to lack at a start; null: nothing. */
   storeLoss(): StoreLoss | null
+  /** How the telling of other machines does; null when it is off. */
+  webhooks(): Pick<WebhooksStatus, 'leads' | 'waiting' | 'oldestAt'> | null
   /** ms since the epoch. */
   now(): number
 }
@@ -137,3 +140,28 @@ export const SCRAPED: readonly ScrapedRow[] = [
     },
   },
 ]
+
+/** Figures of webhooks: present only when these are on, and only at the replica that tells. */
+export const WEBHOOKS_SCRAPED: readonly ScrapedRow[] = [
+  {
+    name: 'events_waiting',
+    help: 'Events that wait for EVENTS_URL to take them.',
+    labels: [],
+    read: ({ webhooks }) => [[{}, leading(webhooks())?.waiting ?? null]],
+  },
+  {
+    name: 'events_oldest_seconds',
+    help: 'How long ago the oldest of them happened.',
+    labels: [],
+    read({ webhooks, now }) {
+      const telling = leading(webhooks())
+      const { oldestAt = null } = telling ?? {}
+      const seconds = oldestAt === null ? 0 : Math.max(0, (now() - oldestAt) / 1000)
+      return [[{}, telling === null ? null : seconds]]
+    },
+  },
+]
+
+function leading<S extends { readonly leads: boolean }>(status: S | null): S | null {
+  return status?.leads === true ? status : null
+}

@@ -304,3 +304,21 @@ export const ALERT_GAUGES: readonly GaugeRow[] = [
     },
   },
 ]
+
+/** Metrics of webhooks: present only when these are on. */
+export const WEBHOOK_COUNTERS: readonly CounterRow[] = [
+  {
+    name: 'event_posts_total',
+    help: 'POSTs of events to EVENTS_URL by what became of them.',
+    labels: ['result'],
+    initial: combine({ result: ['delivered', 'failed', 'gone'] }),
+    count: { 'webhooks-posted': ({ result }) => ({ result }) },
+  },
+  {
+    name: 'events_dropped_total',
+    help: 'Events that were dropped untold: they had waited too long, or beyond EVENTS_MAX_WAITING.',
+    labels: [],
+    initial: [{}],
+    count: { 'webhooks-dropped': ({ count }) => [{}, count] },
+  },
+]

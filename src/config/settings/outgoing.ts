@@ -10,7 +10,7 @@ const settings = {
   HTTPS_PROXY: read(readProxyUrl, {
     secret: true,
     meaning:
-      'Proxy for the requests to SMS carriers and to SMTP_OAUTH2_TOKEN_URL. Mail servers, Postgres and the platform are reached directly.',
+      'Proxy for the requests to SMS carriers, to SMTP_OAUTH2_TOKEN_URL and to EVENTS_URL. Mail servers, Postgres and the platform are reached directly.',
     example: 'http://proxy.example.com:3128',
   }),
   NO_PROXY: text({

@@ -4,7 +4,7 @@ import type { Acceptance, Accepted, BacklogFull } from '../outbox.ts'
 import { afterNewerCode, answerForDuplicate, checkBacklog, judgeDuplicate, stateAtExpiry } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
-import { createMessageWriter, type MessageWriter } from './message-writer.ts'
+import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import { LIVE_GROUP } from './schema.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
@@ -12,7 +12,7 @@ import type { UncertainCommits } from './uncertain-commits.ts'
 export interface AcceptDeps {
   readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
-  readonly shard: number
+  readonly writerOptions: WriterOptions
   readonly uncertain: UncertainCommits
   readonly unreported: Pick<UnreportedEnds, 'add'>
 }
@@ -45,7 +45,7 @@ export function createAccept(deps: AcceptDeps) {
     again: boolean,
   ): Promise<(readonly Accepted[] | BacklogFull)[]> => {
     const now = Math.max(...calls.map(call => call.now))
-    const writer = createMessageWriter(client, deps.shard, now)
+    const writer = createMessageWriter(client, deps.writerOptions, now)
     const all = calls.flatMap(call => call.messages)
     if (all.length === 0) return calls.map(() => [])
     const known = await lockAndRead(client, all, now, again)

@@ -1,17 +1,17 @@
 import type { CallArguments } from '../calls.ts'
 import { storeRecord } from '../rules.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
-import { createMessageWriter, type MessageWriter } from './message-writer.ts'
+import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
 /** What an operator may do to a message that waits. */
-export function createOperatorActions(shard: number) {
+export function createOperatorActions(options: WriterOptions) {
   async function onWaiting(
     client: Client,
     { id, now }: { readonly id: string; readonly now: number },
     act: (writer: MessageWriter, row: Row) => void,
   ): Promise<boolean> {
-    const writer = createMessageWriter(client, shard, now)
+    const writer = createMessageWriter(client, options, now)
     const [, { rows }] = await together(client.query('BEGIN'), ask(client, WAITING, id, now))
     const waiting = rows.map(rowOf)
     await writer.quotas.lock([], chargesOf(waiting))

@@ -13,7 +13,7 @@ import {
 import type { UnreportedEnds } from '../unreported.ts'
 import { ask, type Client, type Result, type Statement, together } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
-import { createMessageWriter, type MessageWriter } from './message-writer.ts'
+import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
 import type { UncertainEnds } from './uncertain-ends.ts'
@@ -23,7 +23,7 @@ const STEP = 500
 
 export interface ClaimDeps {
   readonly payloadKeys: PayloadKeys
-  readonly shard: number
+  readonly writerOptions: WriterOptions
   readonly unreported: Pick<UnreportedEnds, 'add' | 'take'>
   readonly uncertainEnds: UncertainEnds
   /** Names the leases of a claim, and knows whose leases need not be waited for. */
@@ -38,7 +38,7 @@ export interface ClaimDeps {
  * by.
  */
 export function createClaim(deps: ClaimDeps) {
-  const { shard, unreported, uncertainEnds, heartbeats, uncertain, onTakeOver } = deps
+  const { writerOptions, unreported, uncertainEnds, heartbeats, uncertain, onTakeOver } = deps
   /** After which heartbeat a channel was searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
   const isSearchDue = createOrphanSearch(uncertain)
@@ -48,7 +48,7 @@ export function createClaim(deps: ClaimDeps) {
     const sent = heartbeats.heartbeats()
     const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
-    const writer = createMessageWriter(client, shard, now)
+    const writer = createMessageWriter(client, writerOptions, now)
     for (const each of await uncertainEnds.take(client)) unreported.add(each)
     const { ended, takenOver, oldest } = await tidyUp(
       { writer, findOrphans, dead, uncertainEnds },
@@ -87,13 +87,13 @@ function createOrphanSearch(uncertain: UncertainCommits) {
 
 /** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
 async function claimDue(
-  { payloadKeys, shard, uncertain, uncertainEnds }: ClaimDeps,
+  { payloadKeys, writerOptions, uncertain, uncertainEnds }: ClaimDeps,
   client: Client,
   { now, channel, limit, leaseMs }: CallArguments<'claim'>,
   token: string,
   oldest: OldestDue,
 ) {
-  const writer = createMessageWriter(client, shard, now)
+  const writer = createMessageWriter(client, writerOptions, now)
   const due = await lockDue(client, { channel, limit, now }, oldest)
   const found = due.map(read => {
     const row = rowOf(read)

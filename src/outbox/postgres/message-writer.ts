@@ -1,5 +1,5 @@
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
-import type { Acceptance, AttemptRecord, FinalState, Lease, Memo } from '../outbox.ts'
+import type { Acceptance, AttemptRecord, DeliveryReport, FinalState, Lease, Memo } from '../outbox.ts'
 import type { ChargedWindows } from '../quota.ts'
 import {
   afterLostLease,
@@ -15,6 +15,7 @@ import {
 } from '../rules.ts'
 import { ask, type Client, commit, type Statement } from './connect.ts'
 import { type Counts, createCounts } from './counts.ts'
+import { addEvents, type NewEvent } from './events.ts'
 import { writeMemos } from './memos.ts'
 import { createQuotas, type Quotas } from './quotas.ts'
 import { CHANGED_COLUMNS, changesOf, type Row } from './row.ts'
@@ -43,6 +44,8 @@ export interface MessageWriter {
   end(row: Row, state: FinalState, records?: readonly AttemptRecord[]): void
   /** Takes over a message whose lease was lost. */
   takeOver(row: Row): void
+  /** Notes for other machines that a delivery report of a message was kept, if any is told. */
+  addReport(row: Row, receipt: Pick<DeliveryReport, 'status' | 'errorCode' | 'at'>): void
   /** Writes all of it and commits. */
   commit(): Promise<void>
 }
@@ -54,10 +57,23 @@ interface NewRow {
   readonly payload: string
 }
 
-export function createMessageWriter(client: Client, shard: number, now: number): MessageWriter {
+/** How a writer of this process writes. */
+export interface WriterOptions {
+  /** Of the counts: no other writer has it. */
+  readonly shard: number
+  /** Whether other machines are to be told what becomes of messages. */
+  readonly keepsEvents: boolean
+}
+
+export function createMessageWriter(
+  client: Client,
+  { shard, keepsEvents }: WriterOptions,
+  now: number,
+): MessageWriter {
   const stored: NewRow[] = []
   const changed = new Set<Row>()
   const memos: Memo[] = []
+  const events: NewEvent[] = []
   const quotas = createQuotas(client, now)
   const counts = createCounts(client, shard)
 
@@ -71,6 +87,7 @@ export function createMessageWriter(client: Client, shard: number, now: number):
       row.charges = null
       row.finalAt = now
       row.providerId = providerId ?? row.providerId
+      if (keepsEvents) events.push({ type: 'message.ended', at: now, message: row.id })
     }
     if (row.seq !== undefined) changed.add(row)
   }
@@ -105,6 +122,10 @@ export function createMessageWriter(client: Client, shard: number, now: number):
       changeState(row, afterLostLease(row, now, row.outdated), [
         lostLeaseRecord(row.begun, row.attemptedBy, now),
       ]),
+    addReport(row, receipt) {
+      if (keepsEvents)
+        events.push({ type: 'message.reported', at: receipt.at, message: row.id, data: { ...receipt } })
+    },
     async commit() {
       const changes = [...changed].map(row => ({ seq: row.seq, ...changesOf(row, now) }))
       const rows = stored.map(each => columnsOf(each, now))
@@ -113,6 +134,7 @@ export function createMessageWriter(client: Client, shard: number, now: number):
         // First what ends: an outlived duplicate makes room for the new one in the index of live dedupe keys.
         ...(changes.length === 0 ? [] : [ask(client, CHANGE, JSON.stringify(changes))]),
         ...(rows.length === 0 ? [] : [ask(client, STORE, JSON.stringify(rows))]),
+        ...addEvents(client, events),
         ...writeMemos(client, memos),
         ...quotas.write(),
         ...counts.write(),

@@ -12,6 +12,7 @@ import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections } from './connect.ts'
 import { adviseOperator } from './errors.ts'
+import { addEvents, dropEvents, readEvents, removeEvents } from './events.ts'
 import { asError, createGroupCommit } from './group-commit.ts'
 import {
   HEARTBEAT_LIMITS,
@@ -39,6 +40,8 @@ export interface PostgresOutboxOptions {
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
   readonly retentionDays: number
+  /** Whether other machines are to be told what becomes of messages; false unless given. */
+  readonly keepsEvents?: boolean | undefined
   /** Longest time that a statement may take, ms; well below the time within which a callback is answered. */
   readonly statementTimeoutMs?: number
   /** 0 ≤ x < 1: spreads out replicas' reconnecting, and their shards. */
@@ -66,7 +69,10 @@ const FIRST_CONNECT_MS = 5000
 /** A heartbeat may take longer than a callback's commit, but there is time for several before it is too late. */
 const HEARTBEAT_MS = 1000
 
-type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys'>> & { readonly payloadKeys: PayloadKeys }
+type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys' | 'keepsEvents'>> & {
+  readonly payloadKeys: PayloadKeys
+  readonly keepsEvents: boolean
+}
 
 /**
  * The shared outbox: any number of replicas on one Postgres.
@@ -78,6 +84,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     ...options,
     payloadKeys: options.storeKeys.payloadKeys,
     statementTimeoutMs: options.statementTimeoutMs ?? 800,
+    keepsEvents: options.keepsEvents ?? false,
     random: options.random ?? Math.random,
     log: options.log ?? (() => {}),
     committed: options.committed ?? (() => {}),
@@ -100,7 +107,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   const { idle, ...calls } = createCalls(settings, connections, heartbeats, shard)
   return {
     ...calls,
-    ...createDirectCalls(clock, connections),
+    ...createDirectCalls(settings, connections),
     sharedLeases: {
       newLeaseToken: heartbeats.newLeaseToken,
       isHeld: ({ token }) => heartbeats.isHeld(token),
@@ -120,18 +127,25 @@ function createCalls(
   heartbeats: ReplicaHeartbeats,
   shard: number,
 ) {
-  const { payloadKeys, maxBacklog, statementTimeoutMs, clock, monotonic, log } = settings
+  const { payloadKeys, maxBacklog, keepsEvents, statementTimeoutMs, clock, monotonic, log } = settings
   const unreported = createUnreportedEnds()
   const uncertain = createUncertainCommits(monotonic)
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
-  const accept = createAccept({ payloadKeys, maxBacklog, shard, uncertain, unreported })
-  const settle = createSettle(shard + 1)
-  const writeReceipts = createWriteReceipts(shard + 1, unreported)
+  const writerOptions = (n: number) => ({ shard: shard + n, keepsEvents })
+  const accept = createAccept({
+    payloadKeys,
+    maxBacklog,
+    writerOptions: writerOptions(0),
+    uncertain,
+    unreported,
+  })
+  const settle = createSettle(writerOptions(1))
+  const writeReceipts = createWriteReceipts(writerOptions(1), unreported)
   const onTakeOver = (count: number) =>
     log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` })
   const claim = createClaim({
     payloadKeys,
-    shard: shard + 2,
+    writerOptions: writerOptions(2),
     unreported,
     uncertainEnds: createUncertainEnds(monotonic),
     heartbeats,
@@ -226,9 +240,9 @@ function createPruning(retentionDays: number): (client: Client, now: number) => 
 
 /** The calls that are rare: each has a connection for itself and shares no commit. */
 function createDirectCalls(
-  clock: Clock,
+  { clock, keepsEvents }: Pick<Settings, 'clock' | 'keepsEvents'>,
   connections: Connections,
-): Pick<Outbox, 'memos' | 'queries' | 'actions'> {
+): Pick<Outbox, 'memos' | 'events' | 'queries' | 'actions'> {
   async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
       return await connections.use(work)
@@ -237,12 +251,20 @@ function createDirectCalls(
     }
   }
   // A shard that the writers of no process have.
-  const actions = createOperatorActions(SHARDS * 3)
+  const actions = createOperatorActions({ shard: SHARDS * 3, keepsEvents })
   return {
     memos: {
       readMemos: names => direct(client => readMemos(client, names)),
       takeLeaderLease: (name, owner, ttlMs) => direct(client => takeLeaderLease(client, name, owner, ttlMs)),
     },
+    ...(keepsEvents && {
+      events: {
+        addEvent: event => direct(async client => void (await Promise.all(addEvents(client, [event])))),
+        readEvents: limit => direct(client => readEvents(client, { limit })),
+        removeEvents: seqs => direct(client => removeEvents(client, { seqs })),
+        dropEvents: (most, before) => direct(client => dropEvents(client, { most, before })),
+      },
+    }),
     queries: {
       readSummary: (since, stepMs) => direct(client => readSummary(client, { since, stepMs })),
       listMessages: filter => direct(client => listMessages(client, { filter })),

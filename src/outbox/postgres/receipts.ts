@@ -4,7 +4,7 @@ import { isLaterReceipt } from '../receipt-order.ts'
 import { afterReport, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
-import { createMessageWriter } from './message-writer.ts'
+import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
 /** A change of a message's receipt; the provider's id where the row has none. */
@@ -18,12 +18,12 @@ interface Written {
  * Keeps providers' delivery reports with their messages, those that came together in one commit. An older one that came
  * late changes nothing.
  */
-export function createWriteReceipts(shard: number, unreported: Pick<UnreportedEnds, 'add'>) {
+export function createWriteReceipts(options: WriterOptions, unreported: Pick<UnreportedEnds, 'add'>) {
   return async (
     client: Client,
     reports: readonly CallArguments<'writeReceipt'>[],
   ): Promise<CallResult<'writeReceipt'>[]> => {
-    const writer = createMessageWriter(client, shard, Math.max(...reports.map(({ at }) => at)))
+    const writer = createMessageWriter(client, options, Math.max(...reports.map(({ at }) => at)))
     const messages = await lockMessages(client, reports)
     const written = new Map<Row, Written>()
     const ended: SettledByStore[] = []
@@ -32,7 +32,9 @@ export function createWriteReceipts(shard: number, unreported: Pick<UnreportedEn
       if (row === undefined) return 'unknown'
       const known = written.get(row)?.receipt.status ?? row.receiptStatus
       if (!isLaterReceipt(known, status)) return 'stale'
-      written.set(row, { seq: row.seq, provider_id: providerId, receipt: { status, errorCode, at } })
+      const receipt = { status, errorCode, at }
+      written.set(row, { seq: row.seq, provider_id: providerId, receipt })
+      writer.addReport(row, receipt)
       const next = afterReport(row.state, row)
       if (next !== null) {
         writer.changeState(row, next, [storeRecord('reported', at)], providerId)

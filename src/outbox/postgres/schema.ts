@@ -109,4 +109,13 @@ CREATE TABLE courier_replicas (
   has_left boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
 `,
+  `
+CREATE TABLE courier_events (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at bigint NOT NULL,
+  type text NOT NULL,
+  message text,
+  data jsonb
+);
+`,
 ]

@@ -2,14 +2,14 @@ import type { CallArguments } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
 import { afterSettlement, refundsQuota } from '../rules.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
-import { createMessageWriter } from './message-writer.ts'
+import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
 /**
  * Writes the ends of attempts that came together, each if its lease is still the current one. An end that failed before
  * may have been committed all the same; when it is asked for again, its lease is answered what it has written.
  */
-export function createSettle(shard: number) {
+export function createSettle(options: WriterOptions) {
   /** Tokens of leases whose settlement may have been committed. */
   const uncertain = new Set<string>()
   return async (
@@ -18,7 +18,7 @@ export function createSettle(shard: number) {
     again: boolean,
   ): Promise<Settled[]> => {
     const now = Math.max(...calls.map(call => call.now))
-    const writer = createMessageWriter(client, shard, now)
+    const writer = createMessageWriter(client, options, now)
     const [, read] = await together(
       client.query('BEGIN'),
       ask(

@@ -15,6 +15,7 @@ import {
   stateAtEnd,
 } from '../rules.ts'
 import type { Counts } from './counts.ts'
+import type { AddMessageEvent } from './events.ts'
 import type { Quotas } from './quotas.ts'
 import type { Row } from './row.ts'
 
@@ -45,10 +46,12 @@ export interface MessageWriterDeps {
   readonly payloadKeys: PayloadKeys
   readonly quotas: Quotas
   readonly counts: Counts
+  /** Notes for other machines what becomes of a message; null: none is told. */
+  readonly addMessageEvent: AddMessageEvent | null
 }
 
 export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
-  const { db, payloadKeys, quotas, counts } = deps
+  const { db, payloadKeys, quotas, counts, addMessageEvent } = deps
   const insert = db.prepare(INSERT)
   const claim = db.prepare(CLAIM)
   const markOutdated = db.prepare('UPDATE messages SET outdated = 1 WHERE seq = ?')
@@ -64,6 +67,7 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
       finish.run(state, answer, now, attempts, ambiguous, timeline, providerId ?? row.providerId, row.seq)
       if (row.charges !== null && refundsQuota(state))
         quotas.refund(JSON.parse(row.charges) as ChargedWindows)
+      addMessageEvent?.('message.ended', now, row.id)
     }
     counts.addChange(row, row.state, state)
   }

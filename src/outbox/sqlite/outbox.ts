@@ -16,6 +16,7 @@ import type {
 import type { StoreKeys } from '../encryption.ts'
 import {
   BacklogFull,
+  type EventQueue,
   type Outbox,
   type Settlement,
   type StoreLoss,
@@ -37,6 +38,8 @@ export interface SqliteOutboxOptions {
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
   readonly retentionDays: number
+  /** Whether other machines are to be told what becomes of messages; false unless given. */
+  readonly keepsEvents?: boolean | undefined
   /** Is told of failures that concern no call, such as a checkpoint that failed. Never a secret or a recipient. */
   readonly log?: (event: { readonly doing: string; readonly message: string }) => void
   /** Is told of every commit: how long it took, ms, and how many calls shared it. */
@@ -66,7 +69,7 @@ const PRUNE_EVERY_MS = 60_000
  *   secret; its message says what to do.
  */
 export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<Outbox> {
-  const { path, clock, storeKeys, maxBacklog, retentionDays } = options
+  const { path, clock, storeKeys, maxBacklog, retentionDays, keepsEvents = false } = options
   const { emptyWalEveryMs = 60_000, startThread = startWorker } = options
   await makeDirectory(dirname(path))
   const settings: StoreSettings = {
@@ -74,6 +77,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     payloadKeys: storeKeys.payloadKeys,
     maxBacklog,
     retentionDays,
+    keepsEvents,
     now: clock.now(),
     emptyWalEveryMs,
   }
@@ -100,6 +104,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     },
     writeReceipt: report => writeReceiptIfTaken(() => call('writeReceipt', report), log),
     memos: { readMemos: names => call('readMemos', { names }) },
+    ...(keepsEvents && { events: eventQueue(call) }),
     queries: {
       readSummary: (since, stepMs) => call('readSummary', { since, stepMs }),
       listMessages: filter => call('listMessages', { filter }),
@@ -121,6 +126,15 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       await calls.close()
       journal.close()
     },
+  }
+}
+
+function eventQueue(call: ReturnType<typeof createCalls>['call']): EventQueue {
+  return {
+    addEvent: async event => void (await call('addEvent', event)),
+    readEvents: limit => call('readEvents', { limit }),
+    removeEvents: async seqs => void (await call('removeEvents', { seqs })),
+    dropEvents: (most, before) => call('dropEvents', { most, before }),
   }
 }
 

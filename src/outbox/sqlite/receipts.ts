@@ -3,6 +3,7 @@ import type { CallArguments, CallResult } from '../calls.ts'
 import { isLaterReceipt } from '../receipt-order.ts'
 import { afterReport, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
+import type { AddMessageEvent } from './events.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
@@ -11,6 +12,7 @@ export function createWriteReceipt(
   db: DatabaseSync,
   writer: MessageWriter,
   unreported: Pick<UnreportedEnds, 'add'>,
+  addMessageEvent: AddMessageEvent | null,
 ): (call: CallArguments<'writeReceipt'>) => CallResult<'writeReceipt'> {
   const byProviderId = db.prepare(
     `SELECT ${ROW_COLUMNS} FROM messages WHERE provider_id = ? AND channel = ? ORDER BY seq DESC LIMIT 1`,
@@ -39,7 +41,9 @@ export function createWriteReceipt(
       writer.changeState(row, next, at, [storeRecord('reported', at)], providerId)
       unreported.add({ id: row.id, state: 'sent', channel: row.channel, kind: row.kind })
     }
-    write.run(JSON.stringify({ status, errorCode, at }), providerId, row.seq)
+    const receipt = { status, errorCode, at }
+    write.run(JSON.stringify(receipt), providerId, row.seq)
+    addMessageEvent?.('message.reported', at, row.id, receipt)
     return 'recorded'
   }
 }

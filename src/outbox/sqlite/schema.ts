@@ -95,4 +95,14 @@ CREATE TABLE memos (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memo_expiry ON memos (expires_at);
 `,
+  `
+-- What other machines are to be told, until they are: the id of a message, or what there is to say beside it.
+CREATE TABLE events (
+  seq INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  message TEXT,
+  data TEXT
+) STRICT;
+`,
 ]

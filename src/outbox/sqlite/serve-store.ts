@@ -14,6 +14,7 @@ export interface StoreSettings {
   readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
   readonly retentionDays: number
+  readonly keepsEvents: boolean
   /** ms since the epoch, by the service's clock, at the start. */
   readonly now: number
   /** Between two times that the WAL is emptied, ms. */

@@ -11,6 +11,7 @@ import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { createClaim } from './claim.ts'
 import { correctClock } from './clock-correction.ts'
 import { type Counts, createCounts } from './counts.ts'
+import { createEvents } from './events.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMemos } from './memos.ts'
@@ -29,6 +30,8 @@ export interface StoreDeps {
   readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
   readonly retentionMs: number
+  /** Whether other machines are to be told what becomes of messages. */
+  readonly keepsEvents: boolean
   /** ms since the epoch, at the start. */
   readonly now: number
   /** The failure of every call once damage was met. */
@@ -58,6 +61,7 @@ const READS: ReadonlySet<CallName> = new Set<CallName>([
   'listMessages',
   'findMessage',
   'readMemos',
+  'readEvents',
   'prune',
 ])
 
@@ -169,7 +173,9 @@ function createHandlers(
 ): Handlers {
   const quotas = createQuotas(db)
   const memos = createMemos(db)
-  const writer = createMessageWriter({ db, payloadKeys: deps.payloadKeys, quotas, counts })
+  const events = createEvents(db)
+  const addMessageEvent = deps.keepsEvents ? events.addMessageEvent : null
+  const writer = createMessageWriter({ db, payloadKeys: deps.payloadKeys, quotas, counts, addMessageEvent })
   const shared = { ...deps, db, counts, unreported, quotas, writer, memos }
   const accept = createAccept(shared)
   return {
@@ -180,9 +186,10 @@ function createHandlers(
     },
     claim: createClaim(shared),
     settle: createSettle(db, writer),
-    writeReceipt: createWriteReceipt(db, writer, unreported),
+    writeReceipt: createWriteReceipt(db, writer, unreported, addMessageEvent),
     ...createOperatorActions(db, writer),
     ...createAdminQueries(db),
+    ...events.handlers,
     readSummary: createReadSummary(db, counts.live, deps.path),
     readMemos: ({ names }) => memos.read(names),
     probeCommit() {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createLeadership, type LeadershipOptions } from '../../src/alerts/leadership.ts'
+import { createLeadership, type LeadershipOptions } from '../../src/runtime/leadership.ts'
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 

@@ -1,0 +1,35 @@
+import type { Logger } from 'pino'
+import type { EventHandlers } from '../../events/events.ts'
+import type { LogThrottles } from './throttles.ts'
+
+/** Logs how other machines are told; never the URL, which may hold a key. */
+export function logWebhooks(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
+  return {
+    'webhooks-posted'({ result, events, reason }) {
+      const line = { event: 'webhooks', result, events, reason }
+      if (result === 'delivered') log.debug(line, 'told')
+      else if (result === 'gone')
+        log.error(line, 'EVENTS_URL answers 410: it is told nothing more before the next start')
+      else
+        rarely(`webhooks/${reason}`, times =>
+          log.warn({ ...line, times }, 'EVENTS_URL took nothing: told again later'),
+        )
+    },
+    'webhooks-dropped'({ count }) {
+      rarely('webhooks/dropped', times =>
+        log.error(
+          { event: 'webhooks', result: 'dropped', events: count, times },
+          'events were dropped untold: the oldest of too many, or too old',
+        ),
+      )
+    },
+    'webhooks-store-failed'({ error }) {
+      rarely('webhooks/store', times =>
+        log.error(
+          { event: 'store', doing: 'webhooks', err: error.name, message: error.message, times },
+          'the store cannot be asked for events now',
+        ),
+      )
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { CallArguments, CallResult } from '../calls.ts'
+import { DROP_STEP, eventOfRow } from '../event-row.ts'
+import { VIEW_COLUMNS } from '../message-view.ts'
+import type { EventType, QueuedEvent } from '../outbox.ts'
+import { ask, type Client, type Result, type Statement, together } from './connect.ts'
+
+/** An event that a transaction adds. */
+export interface NewEvent {
+  readonly type: EventType
+  readonly at: number
+  /** Id of the message that it is about; absent: about none. */
+  readonly message?: string
+  readonly data?: QueuedEvent['data']
+}
+
+/** Adds events in the open transaction. */
+export function addEvents(client: Client, events: readonly NewEvent[]): Promise<Result>[] {
+  return events.length === 0 ? [] : [ask(client, ADD, JSON.stringify(events))]
+}
+
+export async function readEvents(
+  client: Client,
+  { limit }: CallArguments<'readEvents'>,
+): Promise<CallResult<'readEvents'>> {
+  const [read, span] = await together(ask(client, READ, limit), ask(client, SPAN))
+  return { events: read.rows.map(eventOfRow), waiting: Number(span.rows[0]?.['waiting'] ?? 0) }
+}
+
+export async function removeEvents(client: Client, { seqs }: CallArguments<'removeEvents'>): Promise<void> {
+  await ask(client, REMOVE, seqs)
+}
+
+export async function dropEvents(
+  client: Client,
+  { most, before }: CallArguments<'dropEvents'>,
+): Promise<number> {
+  return (await ask(client, DROP, most, before)).rowCount ?? 0
+}
+
+const ADD: Statement = {
+  name: 'add-events',
+  text: `INSERT INTO courier_events (at, type, message, data)
+    SELECT at, type, message, data FROM json_to_recordset($1::json) AS r(at bigint, type text, message text, data jsonb)`,
+}
+const READ: Statement = {
+  name: 'read-events',
+  text: `SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS.replace(/\w+/g, 'm.$&')} FROM courier_events e
+    LEFT JOIN courier_messages m ON m.id = e.message ORDER BY e.seq LIMIT $1`,
+}
+const SPAN: Statement = {
+  name: 'span-of-events',
+  text: 'SELECT (SELECT max(seq) FROM courier_events) - (SELECT min(seq) FROM courier_events) + 1 AS waiting',
+}
+const REMOVE: Statement = {
+  name: 'remove-events',
+  text: 'DELETE FROM courier_events WHERE seq = ANY($1::bigint[])',
+}
+const DROP: Statement = {
+  name: 'drop-events',
+  text: `DELETE FROM courier_events WHERE seq IN (
+    SELECT seq FROM (SELECT seq, at FROM courier_events ORDER BY seq LIMIT ${DROP_STEP}) AS oldest
+    WHERE seq <= (SELECT max(seq) FROM courier_events) - $1::bigint OR at < $2)`,
+}

@@ -1,0 +1,122 @@
+import t from 'tap'
+import type { ServiceEvent } from '../../src/events/events.ts'
+import { type EventQueue, type QueuedEvent, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import type { PostResult } from '../../src/webhooks/post.ts'
+import { createWebhooks, type WebhooksOptions } from '../../src/webhooks/webhooks.ts'
+import { until } from '../rigs/service.ts'
+import { SECRET } from './receiver.ts'
+
+/** A queue in memory, as both stores keep one. */
+function createQueue() {
+  let rows: QueuedEvent[] = []
+  let next = 0
+  const state = { fails: false }
+  const queue: EventQueue = {
+    async addEvent(event) {
+      if (state.fails) throw new StoreUnavailable('no room')
+      rows.push({ seq: (next += 1), message: null, ...event })
+    },
+    async readEvents(limit) {
+      if (state.fails) throw new StoreUnavailable('no room')
+      return { events: rows.slice(0, limit), waiting: rows.length }
+    },
+    async removeEvents(seqs) {
+      rows = rows.filter(({ seq }) => !seqs.includes(seq))
+    },
+    async dropEvents(most, before) {
+      const kept = rows.slice(-most).filter(({ at }) => at >= before)
+      const count = rows.length - kept.length
+      rows = kept
+      return count
+    },
+  }
+  const fill = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () => queue.addEvent({ type: 'provider.up', at: Date.now(), data: {} })),
+    )
+  return { queue, state, fill, rows: () => rows }
+}
+
+function create(t: Tap, queue: EventQueue, more: Partial<WebhooksOptions> = {}) {
+  const emitted: ServiceEvent[] = []
+  const bodies: string[] = []
+  const results: PostResult[] = []
+  const webhooks = createWebhooks({
+    events: queue,
+    poster: {
+      async post(_headers, body) {
+        bodies.push(body)
+        return results.shift() ?? { is: 'delivered' }
+      },
+      close: async () => {},
+    },
+    keys: [Buffer.from(SECRET)],
+    mostWaiting: 1000,
+    takeLease: undefined,
+    providers: () => [{ provider: 'smtp', channel: 'email', breaker: 'open' }],
+    clock: { now: () => Date.now() },
+    wall: Date.now,
+    random: () => 0,
+    emit: event => void emitted.push(event),
+    ...more,
+  })
+  t.teardown(() => webhooks.stop())
+  webhooks.start()
+  return { webhooks, emitted, bodies, results }
+}
+type Tap = Pick<typeof t, 'teardown'>
+
+t.test('of several replicas the leader tells, and another one once it is gone', async t => {
+  const { queue, fill, rows } = createQueue()
+  let holder: string | null = null
+  const leaseOf = (name: string) => async (ttlMs: number) => {
+    if (holder === null || holder === name) holder = ttlMs === 0 ? null : name
+    return holder === name
+  }
+  const one = create(t, queue, { takeLease: leaseOf('one') })
+  await until(() => one.webhooks.status().leads, 'one leads')
+  const other = create(t, queue, { takeLease: leaseOf('other') })
+  other.webhooks.noteBreaker({
+    type: 'breaker',
+    channel: 'sms',
+    provider: 'twilio',
+    state: 'open',
+    reason: '',
+  })
+  await fill(3)
+  await until(() => rows().length === 0, 'all told')
+  t.match(one.bodies.join(), 'provider.down', 'as its providers are: smtp is left alone')
+  t.same(other.bodies, [])
+  await one.webhooks.stop()
+  await fill(1)
+  await until(() => rows().length === 0, 'told by the other', 10_000)
+  t.ok(other.bodies.length > 0)
+  t.notMatch(other.bodies.join(), 'twilio', 'what it saw before it led is not told late')
+})
+
+t.test('while a receiver is away, what is beyond the bounds is dropped and said', async t => {
+  const { queue, fill, rows } = createQueue()
+  await fill(30)
+  const { emitted, bodies, results, webhooks } = create(t, queue, { mostWaiting: 10 })
+  results.push({ is: 'failed', reason: 'http-503', retryAfterMs: 600_000 })
+  await until(() => bodies.length === 1, 'asked once')
+  await fill(30)
+  await until(() => rows().length === 10, 'the newest stay', 5000)
+  const dropped = emitted.flatMap(event => (event.type === 'webhooks-dropped' ? [event.count] : []))
+  t.equal(dropped.reduce((sum, count) => sum + count, 0) + rows().length, 61)
+  t.match(webhooks.status(), { failing: { reason: 'http-503' }, waiting: Number })
+  t.equal(bodies.length, 1, 'its Retry-After is kept')
+})
+
+t.test('a store that fails is asked again, and a change of a provider is not forgotten', async t => {
+  const { queue, state, rows } = createQueue()
+  const { webhooks, emitted, bodies } = create(t, queue)
+  await until(() => bodies.length === 1, 'how smtp is at the start')
+  state.fails = true
+  webhooks.noteBreaker({ type: 'breaker', channel: 'email', provider: 'smtp', state: 'closed', reason: '' })
+  await until(() => emitted.some(({ type }) => type === 'webhooks-store-failed'), 'it failed')
+  state.fails = false
+  await until(() => bodies.length === 2, 'told after all')
+  t.match(bodies[1], 'provider.up')
+  await until(() => rows().length === 0, 'and removed')
+})
