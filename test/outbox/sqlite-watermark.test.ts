@@ -7,7 +7,7 @@ import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Acceptance } from '../../src/outbox/outbox.ts'
 import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { journalPath, openAttemptJournal } from '../../src/outbox/sqlite/attempt-journal.ts'
-import { openStore } from '../../src/outbox/sqlite/open.ts'
+import { openStore, readMeta, writeMeta } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { LOSS_SHOWN_MS, readWatermark } from '../../src/outbox/sqlite/watermark.ts'
@@ -229,6 +229,31 @@ t.test('a backup that is restored has lost nothing that it had', async t => {
   t.same(lossAt(path), { loss: null, there: 3 }, 'in its place, as the documentation says')
   writeFileSync(`${there}-watermark`, then)
   t.same(lossAt(there), { loss: null, there: 3 }, 'beside an older watermark')
+})
+
+t.test('a version that counts nothing, between two that do, has lost nothing', async t => {
+  const path = await killed(t, ({ accept, db }, own) => {
+    accept(3)
+    const progress = String(readMeta(db, 'progress'))
+    const mark = readFileSync(`${own}-watermark`)
+    accept(2, 3)
+    writeMeta(db, 'progress', progress)
+    writeFileSync(`${own}-watermark`, mark)
+  })
+  t.same(lossAt(path), { loss: null, there: 5 })
+  const again = await killed(t, ({ db, accept, store }, own) => {
+    accept(4)
+    store.maintenance.emptyWal()
+    for (const key of ['store', 'progress']) db.prepare('DELETE FROM meta WHERE key = ?').run(key)
+    accept(1, 4)
+    db.prepare('DELETE FROM meta WHERE key = ?').run('progress')
+    t.ok(readWatermark(`${own}-watermark`))
+  })
+  t.same(lossAt(again), { loss: null, there: 5 }, 'nor one whose store was put in the place of a counted one')
+  const { accept, close } = openAt(again)
+  accept(1, 5)
+  close()
+  t.same(lossAt(again), { loss: null, there: 6 })
 })
 
 t.test('a watermark that cannot be written refuses the start', t => {

@@ -27,6 +27,8 @@ export interface Program {
 export type ServiceProcess = Program & Listening
 
 export interface ProgramOptions {
+  /** Its `src/main.ts`, when it is another release than this one. */
+  readonly main?: string | undefined
   /** Modules that are loaded before it, as file URLs. */
   readonly imports?: readonly string[]
   readonly cwd?: string
@@ -36,6 +38,7 @@ export interface ProgramOptions {
   readonly onEvent?: (event: Readonly<Record<string, unknown>>) => void
 }
 
+/** Of this release. */
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 /** An environment that keeps the compiled program, as the image's does: else a start strips the types of its first file. */
@@ -47,9 +50,9 @@ export const COMPILED: Settings = {
 export function startProgram(
   argv: readonly string[],
   env: Settings,
-  { imports = [], cwd, ipc = false, onEvent }: ProgramOptions = {},
+  { main = MAIN, imports = [], cwd, ipc = false, onEvent }: ProgramOptions = {},
 ): Program {
-  const child = spawn(process.execPath, [...imports.flatMap(url => ['--import', url]), MAIN, ...argv], {
+  const child = spawn(process.execPath, [...imports.flatMap(url => ['--import', url]), main, ...argv], {
     env: { ...COMPILED, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     cwd,

@@ -1,7 +1,9 @@
 import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
+import { findPendingMigrations, type Schema } from '../schema-version.ts'
 import type { Client } from './connect.ts'
-import { MIGRATIONS } from './schema.ts'
+import { HEARTBEAT_LIMITS } from './heartbeats.ts'
+import { SCHEMA } from './schema.ts'
 
 /** Locked while tables are created or changed, so that replicas that start together do it one after the other. */
 const MIGRATION_LOCK = 7_310_928_441
@@ -9,10 +11,10 @@ const MIGRATION_LOCK = 7_310_928_441
 /**
  * Creates the tables or migrates them to this version, and checks the secret that the store is written with.
  *
- * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, or holds messages that were
- *   encrypted with another secret.
+ * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, is in use by replicas that could
+ *   not write it any more, or holds messages that were encrypted with another secret.
  */
-export async function migrate(client: Client, payloadKeys: PayloadKeys): Promise<void> {
+export async function migrate(client: Client, payloadKeys: PayloadKeys, schema = SCHEMA): Promise<void> {
   const server = await client.query<{ version: string; fsync: string }>(
     "SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync",
   )
@@ -26,16 +28,35 @@ export async function migrate(client: Client, payloadKeys: PayloadKeys): Promise
   await client.query('BEGIN')
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
-  const version = Number((await readMeta(client, 'schema')) ?? 0)
-  if (version > MIGRATIONS.length) {
-    throw new StoreUnusable(
-      'the store was written by a newer version of this service: start that one, or restore the backup that was made before it',
-    )
-  }
-  for (const sql of MIGRATIONS.slice(version)) await client.query(sql)
-  if (version < MIGRATIONS.length) await writeMeta(client, 'schema', String(MIGRATIONS.length))
+  await bringUpToDate(client, schema)
   await checkSecret(client, payloadKeys)
   await client.query('COMMIT')
+}
+
+/** Runs the migrations that the tables lack, and says in the store whose programs may write them from then on. */
+async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
+  const version = Number((await readMeta(client, 'schema')) ?? 0)
+  const minWriter = await readMeta(client, 'min-writer')
+  const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }
+  const pending = findPendingMigrations(schema, stored, 'the store')
+  if (version > 0 && version < schema.minWriter) await requireNoReplicas(client)
+  for (const sql of pending) await client.query(sql)
+  // Of a newer version's tables that this program may write, what they say of themselves stays.
+  if (version > schema.migrations.length) return
+  await writeMeta(client, 'schema', String(schema.migrations.length))
+  await writeMeta(client, 'min-writer', String(schema.minWriter))
+}
+
+/** A replica that runs is not asked again whether it may write: tables that are not for its version wait for its end. */
+async function requireNoReplicas(client: Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT name FROM courier_replicas WHERE NOT has_left AND seen_at > clock_timestamp() - $1 * interval '1 ms'`,
+    [HEARTBEAT_LIMITS.goneMs],
+  )
+  if (rows.length === 0) return
+  throw new StoreUnusable(
+    `${rows.length} replicas of an older version are running, which could not write the tables of this one: end all of them, and start this one then (docs/upgrading.md)`,
+  )
 }
 
 /** Keeps a check of the secret that the store is written with, and refuses another one while messages wait. */
@@ -63,7 +84,7 @@ async function readMeta(client: Client, key: string): Promise<string | undefined
 
 async function writeMeta(client: Client, key: string, value: string): Promise<void> {
   await client.query(
-    'INSERT INTO courier_meta VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+    'INSERT INTO courier_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
     [key, value],
   )
 }

@@ -44,5 +44,5 @@ export async function probeCommit(client: Client): Promise<boolean> {
 const FIND: Statement = { name: 'find', text: `SELECT ${VIEW_COLUMNS} FROM courier_messages WHERE id = $1` }
 const PROBE: Statement = {
   name: 'probe',
-  text: `INSERT INTO courier_meta VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  text: `INSERT INTO courier_meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
 }

@@ -1,3 +1,5 @@
+import type { Schema } from '../schema-version.ts'
+
 /** The group of a live code; null for every other message. Written the same where it is looked up. */
 export const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
 
@@ -15,7 +17,7 @@ export const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
  * Every change of a row writes a new version of it, with an entry in every index that is not partial: so there are
  * few of those.
  */
-export const MIGRATIONS: readonly string[] = [
+const MIGRATIONS: readonly string[] = [
   `
 CREATE TABLE courier_messages (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -119,3 +121,5 @@ CREATE TABLE courier_events (
 );
 `,
 ]
+
+export const SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }

@@ -18,7 +18,7 @@ export interface Counts extends Pick<CountChanges, 'addChange' | 'addRedated'> {
 
 export function createCounts(db: DatabaseSync): Counts {
   const add = db.prepare(
-    'INSERT INTO counts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
+    'INSERT INTO counts (minute, channel, kind, state, count) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
   )
   const countLive = db.prepare(
     "SELECT count(*) AS n FROM messages WHERE state IN ('queued', 'sending') AND channel = ?",

@@ -10,7 +10,7 @@ export interface Memos {
 
 export function createMemos(db: DatabaseSync): Memos {
   const write = db.prepare(
-    `INSERT INTO memos VALUES (?, ?, ?)
+    `INSERT INTO memos (name, value, expires_at) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
   )
   const read = db.prepare('SELECT value FROM memos WHERE name = ?')

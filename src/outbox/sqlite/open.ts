@@ -1,8 +1,9 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreUnusable } from '../outbox.ts'
+import { findPendingMigrations, type Schema } from '../schema-version.ts'
 import { classifyError } from './errors.ts'
-import { MIGRATIONS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 
 /** A whole check of a store of this size takes about half a second; a larger one is checked where it is used. */
 const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
@@ -13,14 +14,14 @@ const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
  * @param path of the database file; its directory exists.
  * @throws StoreUnusable
  */
-export function openStore(path: string): DatabaseSync {
+export function openStore(path: string, schema = SCHEMA): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     // Made before SQLite would, for the service's user only; SQLite gives the WAL the same rights.
     closeSync(openSync(path, 'a', 0o600))
     db = new DatabaseSync(path, { timeout: 1000 })
     prepare(db)
-    migrate(db, path)
+    migrate(db, path, schema)
     check(db, path)
     return db
   } catch (error) {
@@ -55,17 +56,18 @@ function prepare(db: DatabaseSync): void {
   db.exec('PRAGMA wal_autocheckpoint = 0')
 }
 
-function migrate(db: DatabaseSync, path: string): void {
+function migrate(db: DatabaseSync, path: string, schema: Schema): void {
   db.exec('BEGIN IMMEDIATE')
   db.exec('CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID')
   const version = Number(readMeta(db, 'schema') ?? 0)
-  if (version > MIGRATIONS.length) {
-    throw new StoreUnusable(
-      `the store ${path} was written by a newer version of this service: start that one, or restore the backup that was made before it`,
-    )
+  const minWriter = readMeta(db, 'min-writer')
+  const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }
+  for (const sql of findPendingMigrations(schema, stored, `the store ${path}`)) db.exec(sql)
+  // Of a newer version's tables that this program may write, what they say of themselves stays.
+  if (version <= schema.migrations.length) {
+    writeMeta(db, 'schema', schema.migrations.length)
+    writeMeta(db, 'min-writer', schema.minWriter)
   }
-  for (const sql of MIGRATIONS.slice(version)) db.exec(sql)
-  if (version < MIGRATIONS.length) writeMeta(db, 'schema', MIGRATIONS.length)
   db.exec('COMMIT')
 }
 
@@ -75,10 +77,9 @@ export function readMeta(db: DatabaseSync, key: string): unknown {
 }
 
 export function writeMeta(db: DatabaseSync, key: string, value: string | number | Uint8Array): void {
-  db.prepare('INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
-    key,
-    value,
-  )
+  db.prepare(
+    'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+  ).run(key, value)
 }
 
 function check(db: DatabaseSync, path: string): void {

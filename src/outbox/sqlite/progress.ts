@@ -41,7 +41,9 @@ export function noteLoss(
   const here = { ...readProgress(db), store: storeName(db) }
   const mark = readWatermark(watermarkPath(path))
   const earlier = readLoss(db, now)
-  const found = findLoss(mark, here, now)
+  // A version of before the count leaves messages and no progress.
+  const isNew = here.commits === 0 && db.prepare('SELECT 1 FROM messages LIMIT 1').get() === undefined
+  const found = findLoss(mark, { ...here, isNew }, now)
   if (found === null) return { loss: earlier, isNew: false }
   const loss = earlier === null ? found : addLosses(earlier, found)
   writeMeta(db, 'loss', JSON.stringify(loss))
@@ -55,7 +57,7 @@ export function noteLoss(
 export function createProgressCount(db: DatabaseSync, path: string, live: () => number): ProgressCount {
   const store = storeName(db)
   const update = db.prepare(
-    "INSERT INTO meta VALUES ('progress', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+    "INSERT INTO meta (key, value) VALUES ('progress', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
   )
   let committed = readProgress(db)
   let pending = committed

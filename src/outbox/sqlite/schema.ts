@@ -1,3 +1,5 @@
+import type { Schema } from '../schema-version.ts'
+
 /**
  * The embedded store's tables. One row a message, about 1 KB; each index says which question it answers.
  *
@@ -10,7 +12,7 @@
  * of a hash or an id the first 48 or 64 bits are indexed, while the whole of it is compared.
  * One thread writes, so a duplicate that was not found is not there: the lookup and the insert share a transaction.
  */
-export const MIGRATIONS: readonly string[] = [
+const MIGRATIONS: readonly string[] = [
   `
 CREATE TABLE messages (
   seq INTEGER PRIMARY KEY,
@@ -106,3 +108,5 @@ CREATE TABLE events (
 ) STRICT;
 `,
 ]
+
+export const SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }

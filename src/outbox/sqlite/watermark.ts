@@ -88,17 +88,19 @@ export function openWatermark(path: string): Watermark {
 /**
  * What the opened database lacks.
  * @param mark what its watermark says.
- * @param here what the database holds itself.
+ * @param here what the database holds itself; `isNew`: it was made just now.
  * @param noticedAt ms since the epoch.
  */
-export function findLoss(mark: Mark | null, here: Omit<Mark, 'live'>, noticedAt: number): StoreLoss | null {
+export function findLoss(
+  mark: Mark | null,
+  here: Omit<Mark, 'live'> & { readonly isNew: boolean },
+  noticedAt: number,
+): StoreLoss | null {
   if (mark === null) return null
   const { at: until, live } = mark
   // A database that was made just now stands where another one was: all that lived there is gone.
   if (mark.store !== here.store)
-    return here.commits > 0 || live === 0
-      ? null
-      : { messages: live, unsent: live, from: null, until, noticedAt }
+    return here.isNew && live > 0 ? { messages: live, unsent: live, from: null, until, noticedAt } : null
   if (mark.commits <= here.commits) return null
   const messages = Math.max(0, mark.stored - here.stored)
   return {

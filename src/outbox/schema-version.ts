@@ -1,0 +1,43 @@
+import { StoreUnusable } from './outbox.ts'
+
+/** How a store's tables come about, and whose programs may write them. */
+export interface Schema {
+  /** Each brings the tables from one version to the next; the first makes version 1. A released one is never changed. */
+  readonly migrations: readonly string[]
+  /**
+   * The oldest version whose program may write the tables as these migrations leave them. While that is the one before,
+   * a release can be rolled back. So a release adds (a column that may be empty, a table, an index), and what nobody needs
+   * any more is removed by a later one: a program names the columns that it writes, and leaves the others alone.
+   */
+  readonly minWriter: number
+}
+
+/** What a store says of its own tables. */
+export interface StoredVersion {
+  /** 0: it has none yet. */
+  readonly version: number
+  /** Null: the store does not say, and only its own version may write it. */
+  readonly minWriter: number | null
+}
+
+/**
+ * @param store names the store in the sentence of a refusal.
+ * @returns the migrations that a store's tables lack.
+ * @throws StoreUnusable when this program must not write them.
+ */
+export function findPendingMigrations(
+  { migrations }: Schema,
+  { version, minWriter }: StoredVersion,
+  store: string,
+): readonly string[] {
+  const own = migrations.length
+  const oldest = minWriter ?? version
+  if (own < version && own < oldest) {
+    throw new StoreUnusable(
+      `${store} was written by a newer version of this service: its tables are of version ${version}, programs from version ` +
+        `${oldest} on may write them, and this one is of version ${own}. Start the newer one again, or restore the backup that ` +
+        'was made before it (docs/upgrading.md)',
+    )
+  }
+  return migrations.slice(version)
+}

@@ -1,0 +1,170 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { migrate } from '../../src/outbox/postgres/migrate.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { SCHEMA as POSTGRES } from '../../src/outbox/postgres/schema.ts'
+import { findPendingMigrations, type Schema } from '../../src/outbox/schema-version.ts'
+import { openStore, readMeta } from '../../src/outbox/sqlite/open.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
+import { SCHEMA as SQLITE } from '../../src/outbox/sqlite/schema.ts'
+import { lease, record, sample, testClock } from '../outbox/samples.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+
+const clock = testClock()
+const storeKeys = createStoreKeys('a secret of the tests, long enough')
+const shared = { clock, storeKeys, maxBacklog: 100, retentionDays: 30 }
+
+/** A column more in each table, as a later release may add them. */
+const widen = (tables: readonly string[]) =>
+  tables.map(table => `ALTER TABLE ${table} ADD COLUMN later text`).join(';')
+
+/** The schema of a made-up later release. */
+const later = ({ migrations }: Schema, sql: string, minWriter: number): Schema => ({
+  migrations: [...migrations, sql],
+  minWriter,
+})
+
+t.test('who may write a store', t => {
+  const schema = { migrations: ['1', '2', '3'], minWriter: 2 }
+  const pending = (version: number, minWriter: number | null) =>
+    findPendingMigrations(schema, { version, minWriter }, 'the store x')
+  t.same(pending(0, null), ['1', '2', '3'])
+  t.same(pending(2, 1), ['3'])
+  t.same(pending(3, 2), [])
+  t.same(pending(4, 3), [], 'a newer one that this version may write')
+  t.throws(() => pending(4, 4), {
+    name: 'StoreUnusable',
+    message:
+      /^the store x was written by a newer version.*version 4, programs from version 4 .* version 3\. Start the newer/,
+  })
+  t.throws(() => pending(4, null), { name: 'StoreUnusable' }, 'a newer one that does not say')
+  t.end()
+})
+
+/** Everything that the service writes and reads, once. */
+async function useAll(t: Test, outbox: Outbox): Promise<void> {
+  const charges = [{ quota: 'recipient-day', bucket: 'b', windowMs: 1000, limit: 9 }]
+  const memo = { name: 'n', value: 'v', expiresAt: clock.now() + 60_000 }
+  const held = { ...sample(clock, { charges, lease: lease(clock) }), memo }
+  const toBob = (code: string) => sample(clock, { code, recipient: 'bob@example.com' })
+  const [older, newer] = [toBob('0'), toBob('1')]
+  t.match(await outbox.accept([held, older, newer]), [
+    { is: 'stored' },
+    { is: 'stored' },
+    { is: 'stored', superseded: [older.message.id] },
+  ])
+  t.match(await outbox.accept([held]), [{ is: 'in-progress', id: held.message.id }])
+  await outbox.beginAttempt(held.message.id, held.lease ?? lease(clock), 'smtp')
+  const records = [record(clock, 'sent')]
+  const end = { to: 'final', state: 'sent', answer: null, providerId: 'R1', records } as const
+  t.match(await outbox.settle(held.message.id, held.lease ?? lease(clock), end), { state: 'sent' })
+  const { messages } = await outbox.claim('email', 9, 60_000)
+  t.same(
+    messages.map(({ content }) => content),
+    [newer.message.content],
+  )
+  for (const { id, lease: own } of messages)
+    await outbox.settle(id, own, { to: 'queued', dueAt: clock.now() + 60_000 })
+  const report = { channel: 'email', providerId: 'R1', status: 'delivered', errorCode: null } as const
+  t.equal(await outbox.writeReceipt({ ...report, at: clock.now() }), 'recorded')
+  t.ok(await outbox.actions.retryMessage(newer.message.id))
+  t.ok(await outbox.actions.cancelMessage(newer.message.id))
+  t.same(await outbox.memos.readMemos(['n']), new Map([['n', 'v']]))
+  t.ok(await outbox.queries.probeCommit())
+  t.equal((await outbox.queries.listMessages({ limit: 9 })).length, 3)
+  t.match(await outbox.queries.readSummary(0, 60_000), { backlog: { email: 0 } })
+  if (outbox.memos.takeLeaderLease) t.ok(await outbox.memos.takeLeaderLease('l', 'me', 1000))
+}
+
+const NEWER =
+  /written by a newer version.* version 2, programs from version 2 .* version 1\. Start the newer one again/
+
+t.test('the embedded store of the next release', async t => {
+  const tables = ['messages', 'quota_counters', 'counts', 'memos', 'meta']
+  const meta = (path: string) => {
+    const db = new DatabaseSync(path)
+    const read = ['schema', 'min-writer'].map(key => readMeta(db, key))
+    db.close()
+    return read
+  }
+  /** Starts a made-up release on it, and ends it. */
+  const visit = (path: string, schema: Schema) => openStore(path, schema).close()
+
+  await t.test('that this one may write: it goes on, and so does the next one after it', async t => {
+    const path = join(t.testdir({}), 'outbox.db')
+    const next = later(SQLITE, widen(tables), 1)
+    visit(path, SQLITE)
+    t.same(meta(path), [1, 1])
+    visit(path, next)
+    const outbox = await createSqliteOutbox({ ...shared, path })
+    await useAll(t, outbox)
+    await outbox.close()
+    t.same(meta(path), [2, 1], 'what it says of itself stays')
+    visit(path, next)
+  })
+  await t.test('that this one may not write: it says what to do, and leaves it alone', async t => {
+    const path = join(t.testdir({}), 'outbox.db')
+    visit(path, later(SQLITE, 'ALTER TABLE messages RENAME COLUMN kind TO sort', 2))
+    await t.rejects(createSqliteOutbox({ ...shared, path }), { name: 'StoreUnusable', message: NEWER })
+    t.same(meta(path), [2, 2])
+  })
+})
+
+t.test('the shared store of the next release', { skip: noPostgres }, async t => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.close())
+  /** Starts a made-up release on it, and ends it. */
+  const visit = async (url: string, schema: Schema) => {
+    const pool = new pg.Pool({ connectionString: url })
+    const client = await pool.connect()
+    try {
+      await migrate(client, storeKeys.payloadKeys, schema)
+      const { rows } = await client.query<{ value: string }>(
+        "SELECT value FROM courier_meta WHERE key IN ('schema', 'min-writer') ORDER BY key DESC",
+      )
+      return rows.map(({ value }) => value)
+    } finally {
+      client.release(true)
+      await pool.end()
+    }
+  }
+  const tables = [
+    'messages',
+    'quota_counters',
+    'backlog',
+    'counts',
+    'memos',
+    'leader_leases',
+    'replicas',
+    'meta',
+  ]
+  const expanded = later(POSTGRES, widen(tables.map(each => `courier_${each}`)), 1)
+  const contracted = later(POSTGRES, 'ALTER TABLE courier_messages RENAME COLUMN kind TO sort', 2)
+
+  await t.test('that this one may write: replicas go on beside it, and start again', async t => {
+    const url = await postgres.url()
+    const running = await createPostgresOutbox({ ...shared, url })
+    t.same(await visit(url, expanded), ['2', '1'])
+    await useAll(t, running)
+    await running.close()
+    const again = await createPostgresOutbox({ ...shared, url })
+    await again.close()
+    t.same(await visit(url, expanded), ['2', '1'], 'what it says of itself stays')
+  })
+  await t.test('that this one may not write: not before all replicas of this one have ended', async t => {
+    const url = await postgres.url()
+    const running = await createPostgresOutbox({ ...shared, url })
+    await t.rejects(visit(url, contracted), {
+      name: 'StoreUnusable',
+      message: /^1 replicas of an older version .* end all of them/,
+    })
+    t.ok(await running.queries.probeCommit(), 'its tables are as they were')
+    await running.close()
+    t.same(await visit(url, contracted), ['2', '2'])
+    await t.rejects(createPostgresOutbox({ ...shared, url }), { name: 'StoreUnusable', message: NEWER })
+  })
+})
