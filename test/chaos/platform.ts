@@ -15,12 +15,14 @@ export interface Platform {
 }
 
 export interface PlatformOptions {
-  readonly replicas: readonly Replica[]
+  readonly replicas: readonly Pick<Replica, 'at' | 'ready'>[]
   readonly ca: string
   readonly callers: Readonly<Record<'email' | 'sms', number>>
   /** Mean time between an answer and the caller's next callback, ms. */
   readonly thinkMs: number
   readonly random: () => number
+  /** How long it waits for an answer, ms. */
+  readonly answerMs?: number
 }
 
 /** What a platform waits for an answer. */
@@ -32,7 +34,8 @@ const TWINS = 0.02
 const LIFE_MS = 24 * 3_600_000
 
 /** Posts callbacks round-robin to the replicas that are ready; what gets no answer, or 503, is said again. */
-export function startPlatform({ replicas, ca, callers, thinkMs, random }: PlatformOptions): Platform {
+export function startPlatform(options: PlatformOptions): Platform {
+  const { replicas, ca, callers, thinkMs, random, answerMs = ANSWER_MS } = options
   const callbackOf = createCallbacks()
   let turn = 0
   let twins = 0
@@ -49,7 +52,7 @@ export function startPlatform({ replicas, ca, callers, thinkMs, random }: Platfo
       `${at.publicUrl}/callback/${CORP}/${callbackKey(channel, CORP, TOKEN[channel])}/${channel}`
     return { email: url('email'), sms: url('sms') }
   }
-  const driver = createDriver({ urls, ca, connections: 64, timeoutMs: ANSWER_MS })
+  const driver = createDriver({ urls, ca, connections: 64, timeoutMs: answerMs })
 
   async function persist(callback: Callback): Promise<void> {
     const until = performance.now() + PERSIST_MS

@@ -9,6 +9,11 @@ export interface Replica {
   /** Whether a load balancer would give it requests: what `/readyz` said last. */
   ready(): boolean
   kill(signal: NodeJS.Signals): void
+  /**
+   * Ends it in order and starts it again. Resolves when a load balancer gives it requests.
+   * @param main of the release that it is from then on; the same unless given.
+   */
+  replace(main?: string): Promise<void>
   /** How often it was started. */
   starts(): number
   /** Ends it for good, in order. @throws when it does not end in order. */
@@ -18,6 +23,8 @@ export interface Replica {
 }
 
 export interface ReplicaOptions {
+  /** `src/main.ts` of its release; this one's unless given. */
+  readonly main?: string | undefined
   readonly env: Readonly<Record<string, string>>
   /** Hears every line of its log. */
   readonly heard: (line: Readonly<Record<string, unknown>>) => void
@@ -27,7 +34,8 @@ const RESTART_MS = 500
 const PROBE_EVERY_MS = 500
 const PROBE_WITHIN_MS = 1000
 
-export function startReplica({ env, heard }: ReplicaOptions): Replica {
+export function startReplica({ env, heard, main: first }: ReplicaOptions): Replica {
+  let main = first
   let program: Program | undefined
   let at: Listening | null = null
   let ready = false
@@ -43,7 +51,7 @@ export function startReplica({ env, heard }: ReplicaOptions): Replica {
 
   async function run(): Promise<void> {
     starts += 1
-    program = startProgram(['serve'], env, { onEvent: heard })
+    program = startProgram(['serve'], env, { main, onEvent: heard })
     at = await program.started
     await program.exited
     at = null
@@ -63,6 +71,12 @@ export function startReplica({ env, heard }: ReplicaOptions): Replica {
     at: () => at,
     ready: () => ready && at !== null,
     kill: signal => void program?.child.kill(signal),
+    async replace(next) {
+      const before = starts
+      main = next ?? main
+      program?.child.kill('SIGTERM')
+      while (starts === before || !ready) await pause(20)
+    },
     starts: () => starts,
     async end() {
       wanted = false

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
@@ -42,6 +43,20 @@ t.test('who may write a store', t => {
       /^the store x was written by a newer version.*version 4, programs from version 4 .* version 3\. Start the newer/,
   })
   t.throws(() => pending(4, null), { name: 'StoreUnusable' }, 'a newer one that does not say')
+  t.end()
+})
+
+t.test('both stores are of the same version, which the documentation names', t => {
+  t.equal(SQLITE.migrations.length, POSTGRES.migrations.length)
+  t.equal(SQLITE.minWriter, POSTGRES.minWriter)
+  const rows = [
+    ...readFileSync('docs/upgrading.md', 'utf8').matchAll(/^\| (\d+) \| \S+ \| (\d+) and later \|/gm),
+  ]
+  t.same(
+    rows.map(([, version]) => Number(version)),
+    SQLITE.migrations.map((_, index) => index + 1),
+  )
+  t.equal(Number(rows.at(-1)?.[2]), SQLITE.minWriter)
   t.end()
 })
 

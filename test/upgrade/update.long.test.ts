@@ -1,0 +1,148 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { lookInto } from '../chaos/rows.ts'
+import { readRows } from '../faults/checker.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { type Settings, until } from '../rigs/service.ts'
+import { checkOutPrevious, MAIN, nothingLost, refusedOf, runUpdate } from './update.ts'
+
+const previous = checkOutPrevious(join(t.testdir({}), 'previous'))
+const first = previous?.main ?? MAIN
+/** Up, and back again; without an earlier release just started anew. */
+const steps = previous === null ? [MAIN] : [MAIN, previous.main]
+t.comment(`the release before: ${previous?.release ?? 'none'}`)
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  return port
+}
+
+t.test(
+  'two replicas, one by one: no callback is refused',
+  { skip: noPostgres, timeout: 200_000 },
+  async t => {
+    const postgres = await startPostgres()
+    t.teardown(() => postgres.close())
+    const databaseUrl = await postgres.url()
+    const updated = await runUpdate(t, {
+      databaseUrl,
+      processes: 2,
+      first,
+      async update(replicas) {
+        for (const main of steps) for (const replica of replicas) await replica.replace(main)
+      },
+      rows: () => lookInto(databaseUrl).rows(),
+    })
+    nothingLost(t, updated)
+    t.same(refusedOf(updated), [])
+  },
+)
+
+/** Updates a single instance. @param front makes what stands before it, given the instance's port. */
+async function updateSingle(t: Test, front?: (port: number) => Promise<string>) {
+  const path = join(t.testdir({ store: {} }), 'store/outbox.db')
+  const port = await freePort()
+  const plain = { TLS: 'off', TRUSTED_PROXIES: '127.0.0.1', TLS_CERT_FILE: '', TLS_KEY_FILE: '' }
+  const updated = await runUpdate(t, {
+    databaseUrl: `file:${path}`,
+    processes: 1,
+    first,
+    settings: { PORT: String(port), ...(front === undefined ? {} : plain) },
+    async update([single]) {
+      for (const main of [...steps, MAIN]) await single?.replace(main)
+    },
+    ...(front === undefined ? {} : { front: { publicUrl: await front(port) } }),
+    rows: async () => readRows(path),
+  })
+  nothingLost(t, updated)
+  return refusedOf(updated)
+}
+
+t.test(
+  'a single instance: what comes while it starts is refused, and nothing is lost',
+  { timeout: 150_000 },
+  async t => {
+    const refused = await updateSingle(t)
+    t.same(
+      refused.filter(({ status }) => status !== undefined && status !== 503),
+      [],
+    )
+  },
+)
+
+/** Starts a proxy in front and waits until it answers. */
+async function startProxy(
+  t: Test,
+  command: string,
+  args: readonly string[],
+  url: string,
+  env: Settings = {},
+) {
+  const proxy = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
+  t.teardown(() => void proxy.kill())
+  const answers = () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    )
+  await until(answers, `${command} listens`)
+  return url
+}
+
+/** The lines that docs/upgrading.md gives for HAProxy. */
+async function startHaproxy(t: Test, to: number): Promise<string> {
+  const port = await freePort()
+  const [lines = ''] = /(?<=```haproxy\n)[^`]+/.exec(readFileSync('docs/upgrading.md', 'utf8')) ?? []
+  const file = join(t.testdir({}), 'haproxy.cfg')
+  writeFileSync(
+    file,
+    `defaults
+  mode http
+  timeout client 60s
+frontend callbacks
+  bind 127.0.0.1:${port}
+  default_backend courier
+${lines.replace('127.0.0.1:8443', `127.0.0.1:${to}`)}`,
+  )
+  return startProxy(t, 'haproxy', ['-db', '-f', file], `http://127.0.0.1:${port}`)
+}
+
+/** Caddy as docker/Caddyfile has it, without TLS. */
+async function startCaddy(t: Test, to: number): Promise<string> {
+  const url = `http://127.0.0.1:${await freePort()}`
+  const file = join(t.testdir({}), 'Caddyfile')
+  const text = readFileSync('docker/Caddyfile', 'utf8')
+  writeFileSync(file, text.replace('{\n', '{\n\tadmin off\n').replace('courier:8443', `127.0.0.1:${to}`))
+  const args = ['run', '--config', file, '--adapter', 'caddyfile']
+  return startProxy(t, 'caddy', args, url, {
+    PUBLIC_HOST: url,
+    ACME_EMAIL: 'you@example.com',
+    HOME: join(file, '..'),
+  })
+}
+
+/** Older ones cannot send a POST again whose connection failed (caddyserver/caddy pull request 7547). */
+function hasCaddy(): boolean {
+  const [, minor = 0, patch = 0] = (
+    /v?2\.(\d+)\.(\d+)/.exec(String(spawnSync('caddy', ['version']).stdout)) ?? []
+  ).map(Number)
+  return minor > 11 || (minor === 11 && patch >= 2)
+}
+
+const proxies = [
+  ['HAProxy', spawnSync('haproxy', ['-v']).status === 0, startHaproxy],
+  ['Caddy', hasCaddy(), startCaddy],
+] as const
+for (const [name, isHere, start] of proxies) {
+  const skip = isHere ? false : `no ${name} here that waits`
+  t.test(`a single instance behind ${name}: no callback is refused`, { skip, timeout: 150_000 }, async t => {
+    t.same(await updateSingle(t, port => start(t, port)), [])
+  })
+}

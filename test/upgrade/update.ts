@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Test } from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { CORP, startPlatform, TOKEN } from '../chaos/platform.ts'
+import { type Replica, startReplica } from '../chaos/replica.ts'
+import { loadSettings } from '../crash/settings.ts'
+import { startSinks } from '../crash/sinks.ts'
+import { type Judgement, judge, type Row } from '../faults/checker.ts'
+import type { Answered } from '../faults/driver.ts'
+import { backlogOf, pause } from '../faults/stage.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
+import { until } from '../rigs/service.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+/** Of the release under test. */
+export const MAIN = join(ROOT, 'src/main.ts')
+
+/**
+ * The release before this one, from the repository: the last tag, or the commit that `PREVIOUS` names. It runs with this
+ * one's packages. @returns its `src/main.ts`; null: there is none yet.
+ */
+export function checkOutPrevious(
+  directory: string,
+): { readonly release: string; readonly main: string } | null {
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 1e9 })
+  let release = process.env['PREVIOUS']
+  try {
+    release ??= git('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD^').toString().trim()
+  } catch {
+    return null
+  }
+  mkdirSync(directory)
+  execFileSync('tar', ['-x', '-C', directory], { input: git('archive', release, 'src', 'package.json') })
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+  return { release, main: join(directory, 'src/main.ts') }
+}
+
+export interface UpdateOptions {
+  readonly databaseUrl: string
+  /** How many processes share it. */
+  readonly processes: number
+  /** `src/main.ts` of the release that they are at first. */
+  readonly first: string
+  readonly settings?: Readonly<Record<string, string>>
+  /** Updates them, under load. */
+  readonly update: (replicas: readonly Replica[]) => Promise<void>
+  /** Where callbacks go instead of to the processes themselves. */
+  readonly front?: { readonly publicUrl: string }
+  readonly rows: () => Promise<readonly Row[]>
+}
+
+export interface Updated extends Judgement {
+  readonly posts: readonly Answered[]
+  /** Lines of the logs that must not be. */
+  readonly faults: readonly string[]
+}
+
+const SECRET = 'upgrade-run-store-secret-0123456789'
+
+/** Runs processes on one store under load while they are updated; then rest. Joins answers, arrivals and rows. */
+export async function runUpdate(t: Test, options: UpdateOptions): Promise<Updated> {
+  const { databaseUrl, first, front } = options
+  const directory = t.testdir({})
+  const { key, cert } = await createTestCertificate()
+  await writeFile(join(directory, 'cert.pem'), cert)
+  await writeFile(join(directory, 'key.pem'), key)
+  const sinks = await startSinks(() => Math.random() * 40)
+  t.teardown(() => sinks.close())
+  const { smtpPort, twilioUrl } = sinks
+  const of = { corp: CORP, token: TOKEN, storeSecret: SECRET, directory, databaseUrl, smtpPort, twilioUrl }
+  const env = { ...loadSettings(of), DRAIN_SECONDS: '3', ...options.settings }
+  const faults: string[] = []
+  const heard = (line: Readonly<Record<string, unknown>>) => {
+    if (line['event'] === 'fault' || line['event'] === 'store-loss') faults.push(JSON.stringify(line))
+  }
+  const replicas = Array.from({ length: options.processes }, () => startReplica({ env, heard, main: first }))
+  t.teardown(() => Promise.all(replicas.map(each => each.destroy())))
+  await until(() => replicas.every(each => each.ready()), 'all are ready', 60_000)
+  const behind = front && { at: () => ({ ...front, adminUrl: '' }), ready: () => true }
+  const platform = startPlatform({
+    replicas: behind === undefined ? replicas : [behind],
+    ca: cert,
+    callers: { email: 4, sms: 3 },
+    thinkMs: 100,
+    random: Math.random,
+    answerMs: 20_000,
+  })
+  await pause(500)
+  await options.update(replicas)
+  await pause(500)
+  await platform.stop()
+  await until(async () => (await backlogOf(replicas[0]?.at()?.adminUrl ?? '')) === 0, 'all is sent', 60_000)
+  await Promise.all(replicas.map(each => each.end()))
+  const { recipientHash } = createStoreKeys(SECRET)
+  const { record: answers } = platform
+  const judgement = judge({ answers, arrivals: sinks.arrivals, rows: await options.rows(), recipientHash })
+  return { ...judgement, posts: answers, faults }
+}
+
+/** What must hold after any update. */
+export function nothingLost(
+  t: Test,
+  { breaches, faults, lost, copies, unknown, answered, delivered }: Updated,
+): void {
+  t.same(breaches, [])
+  t.same(faults, [])
+  t.same(
+    { lost, copies, unknown, undelivered: answered - delivered },
+    { lost: 0, copies: 0, unknown: 0, undelivered: 0 },
+  )
+  t.ok(answered > 100, `${answered} answered`)
+}
+
+/** Callbacks that were refused, or got no answer. */
+export const refusedOf = ({ posts }: Updated) =>
+  posts.filter(({ status, errCode }) => status !== 200 || errCode !== 0)
