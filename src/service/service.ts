@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
@@ -51,6 +51,8 @@ export interface ServiceOptions {
 /** Attempts in flight may finish for so long, and have so long to be aborted and settled: 15 s in all with DRAIN_SECONDS at 5. */
 const GRACE_MS = 6000
 const ABORT_MS = 2000
+/** From the last connection that was accepted until its request is there, ms. */
+const LAST_REQUESTS_MS = 300
 const CERTIFICATE_CHECK_MS = 30_000
 /** From the start until the modules that the first message needs are loaded, ms. */
 const LOAD_AFTER_MS = 1000
@@ -151,6 +153,7 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
   const alertsStopped = parts.alerts?.stop()
   // Load balancers need a moment to notice; until then nothing is refused.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
+  if (drainMs > 0) await stopAccepting(parts.publicListener.server)
   const closed = parts.publicListener.close()
   await alertsStopped
   await parts.delivery.stop(GRACE_MS, ABORT_MS)
@@ -163,6 +166,20 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
   await parts.close()
   await parts.adminListener.close()
   log.info({ event: 'ended' }, 'ended')
+}
+
+/**
+ * Takes no more connections, and lets those that were just made say what they came for: closing the listener hangs up on whoever
+ * has not begun a request, and a proxy that had connected in time could not know whether it may try again.
+ */
+function stopAccepting(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    // Right after all that had connected were accepted: what the kernel still holds is reset.
+    setImmediate(() => {
+      Server.prototype.close.call(server)
+      setTimeout(resolve, LAST_REQUESTS_MS)
+    })
+  })
 }
 
 function certificateFiles(config: Config): { readonly certFile: string; readonly keyFile: string } {

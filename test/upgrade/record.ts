@@ -82,25 +82,25 @@ async function play(t: Test, sinks: Sinks, settings: Settings, story: Omit<Story
 /** SQL that makes the same database. What `/readyz` writes to try the disk is left out. */
 function dumpSqlite(path: string): string {
   const db = new DatabaseSync(path)
-  const made = db
-    .prepare("SELECT name, type, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
-    .all()
+  const ask = (sql: string) =>
+    db
+      .prepare(sql)
+      .all()
+      .map(row => Object.values(row).map(String))
   db.exec("DELETE FROM meta WHERE key = 'probe'")
-  const rows = made
-    .filter(({ type }) => type === 'table')
-    .flatMap(({ name }) => {
-      const columns = db
-        .prepare(`SELECT name FROM pragma_table_info('${name}')`)
-        .all()
-        .map(each => String(each['name']))
-      const values = columns.map(each => `quote("${each}")`).join(" || ', ' || ")
-      return db
-        .prepare(`SELECT ${values} AS line FROM "${name}"`)
-        .all()
-        .map(({ line }) => `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${line});`)
-    })
+  const made = ask(
+    "SELECT name, type, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
+  )
+  const rows = made.flatMap(([table = '', type]) => {
+    if (type !== 'table') return []
+    const columns = ask(`SELECT name FROM pragma_table_info('${table}')`).map(([name]) => `"${name}"`)
+    const values = columns.map(name => `quote(${name})`).join(" || ', ' || ")
+    return ask(`SELECT ${values} FROM ${table}`).map(
+      ([line]) => `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${line});`,
+    )
+  })
   db.close()
-  return [...made.map(({ sql }) => `${sql};`), ...rows, ''].join('\n')
+  return [...made.map(([, , sql]) => `${sql};`), ...rows, ''].join('\n')
 }
 
 /** The same of a schema in Postgres, by pg_dump; its settings of the session are left out. */

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { lookInto } from '../chaos/rows.ts'
@@ -87,12 +87,13 @@ async function startProxy(
 ) {
   const proxy = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
   t.teardown(() => void proxy.kill())
-  const answers = () =>
-    fetch(url).then(
-      () => true,
-      () => false,
-    )
-  await until(answers, `${command} listens`)
+  const port = Number(new URL(url).port)
+  const listens = () =>
+    new Promise<boolean>(resolve => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+      socket.unref().end()
+    })
+  await until(listens, `${command} listens`)
   return url
 }
 
@@ -109,7 +110,7 @@ async function startHaproxy(t: Test, to: number): Promise<string> {
 frontend callbacks
   bind 127.0.0.1:${port}
   default_backend courier
-${lines.replace('127.0.0.1:8443', `127.0.0.1:${to}`)}`,
+${lines.replace('127.0.0.1:8443', `127.0.0.1:${to}`)}\n`,
   )
   return startProxy(t, 'haproxy', ['-db', '-f', file], `http://127.0.0.1:${port}`)
 }
