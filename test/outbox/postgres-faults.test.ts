@@ -546,7 +546,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     })
     const admin = new pg.Client(url)
     await admin.connect()
-    await admin.query("UPDATE courier_meta SET value = '999' WHERE key = 'schema'")
+    await admin.query("UPDATE courier_meta SET value = '999' WHERE key IN ('schema', 'min-writer')")
     await admin.end()
     await t.rejects(openAt(url), { name: 'StoreUnusable', message: /newer version/ })
     await t.rejects(openAt(rig.adminUrl.replace('/postgres?', '/nowhere?')), {

@@ -163,7 +163,7 @@ t.test('a store of a newer version is left alone', async t => {
   const path = pathIn(t)
   await (await openAt(path)).close()
   const db = new DatabaseSync(path)
-  db.exec("UPDATE meta SET value = 999 WHERE key = 'schema'")
+  db.exec("UPDATE meta SET value = 999 WHERE key IN ('schema', 'min-writer')")
   db.close()
   await t.rejects(openAt(path), { name: 'StoreUnusable', message: /written by a newer version/ })
 })

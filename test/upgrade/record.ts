@@ -124,7 +124,8 @@ function dumpPostgres(url: string): string {
     .concat('\n')
 }
 
-await t.test(`what ${release} leaves`, { timeout: 60_000 }, async t => {
+t.setTimeout(180_000)
+await t.test(`what ${release} leaves`, { timeout: 180_000 }, async t => {
   const story = createStory()
   const postgres = await startPostgres()
   t.teardown(() => postgres.close())
