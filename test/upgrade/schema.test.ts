@@ -95,8 +95,11 @@ async function useAll(t: Test, outbox: Outbox): Promise<void> {
   if (outbox.memos.takeLeaderLease) t.ok(await outbox.memos.takeLeaderLease('l', 'me', 1000))
 }
 
-const NEWER =
-  /written by a newer version.* version 2, programs from version 2 .* version 1\. Start the newer one again/
+const OWN = SQLITE.migrations.length
+const NEXT = OWN + 1
+const NEWER = new RegExp(
+  `written by a newer version.* version ${NEXT}, programs from version ${NEXT} .* version ${OWN}\\. Start the newer one again`,
+)
 
 t.test('the embedded store of the next release', async t => {
   const tables = ['messages', 'quota_counters', 'counts', 'memos', 'meta']
@@ -111,21 +114,21 @@ t.test('the embedded store of the next release', async t => {
 
   await t.test('that this one may write: it goes on, and so does the next one after it', async t => {
     const path = join(t.testdir({}), 'outbox.db')
-    const next = later(SQLITE, widen(tables), 1)
+    const next = later(SQLITE, widen(tables), OWN)
     visit(path, SQLITE)
-    t.same(meta(path), [1, 1])
+    t.same(meta(path), [OWN, SQLITE.minWriter])
     visit(path, next)
     const outbox = await createSqliteOutbox({ ...shared, path })
     await useAll(t, outbox)
     await outbox.close()
-    t.same(meta(path), [2, 1], 'what it says of itself stays')
+    t.same(meta(path), [NEXT, OWN], 'what it says of itself stays')
     visit(path, next)
   })
   await t.test('that this one may not write: it says what to do, and leaves it alone', async t => {
     const path = join(t.testdir({}), 'outbox.db')
-    visit(path, later(SQLITE, 'ALTER TABLE messages RENAME COLUMN kind TO sort', 2))
+    visit(path, later(SQLITE, 'ALTER TABLE messages RENAME COLUMN kind TO sort', NEXT))
     await t.rejects(createSqliteOutbox({ ...shared, path }), { name: 'StoreUnusable', message: NEWER })
-    t.same(meta(path), [2, 2])
+    t.same(meta(path), [NEXT, NEXT])
   })
 })
 
@@ -157,18 +160,18 @@ t.test('the shared store of the next release', { skip: noPostgres }, async t => 
     'replicas',
     'meta',
   ]
-  const expanded = later(POSTGRES, widen(tables.map(each => `courier_${each}`)), 1)
-  const contracted = later(POSTGRES, 'ALTER TABLE courier_messages RENAME COLUMN kind TO sort', 2)
+  const expanded = later(POSTGRES, widen(tables.map(each => `courier_${each}`)), OWN)
+  const contracted = later(POSTGRES, 'ALTER TABLE courier_messages RENAME COLUMN kind TO sort', NEXT)
 
   await t.test('that this one may write: replicas go on beside it, and start again', async t => {
     const url = await postgres.url()
     const running = await createPostgresOutbox({ ...shared, url })
-    t.same(await visit(url, expanded), ['2', '1'])
+    t.same(await visit(url, expanded), [`${NEXT}`, `${OWN}`])
     await useAll(t, running)
     await running.close()
     const again = await createPostgresOutbox({ ...shared, url })
     await again.close()
-    t.same(await visit(url, expanded), ['2', '1'], 'what it says of itself stays')
+    t.same(await visit(url, expanded), [`${NEXT}`, `${OWN}`], 'what it says of itself stays')
   })
   await t.test('that this one may not write: not before all replicas of this one have ended', async t => {
     const url = await postgres.url()
@@ -179,7 +182,7 @@ t.test('the shared store of the next release', { skip: noPostgres }, async t => 
     })
     t.ok(await running.queries.probeCommit(), 'its tables are as they were')
     await running.close()
-    t.same(await visit(url, contracted), ['2', '2'])
+    t.same(await visit(url, contracted), [`${NEXT}`, `${NEXT}`])
     await t.rejects(createPostgresOutbox({ ...shared, url }), { name: 'StoreUnusable', message: NEWER })
   })
 })
