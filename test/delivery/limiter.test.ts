@@ -19,8 +19,8 @@ import {
   type Timeline,
 } from './simulation.ts'
 
-/** Another one each time, and printed; given to repeat a run. */
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9))
+/** The same each time, so that a run says something of the code alone; another one may be given. */
+const SEED = Number(process.env.SEED ?? 20_261_122)
 const RUNS = Number(process.env.RUNS ?? 15)
 const MOST = 200
 t.comment(`SEED=${SEED}`)
