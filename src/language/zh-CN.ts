@@ -649,6 +649,10 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'has a #; a password with # in it must be percent-encoded': '含有 #；密码中的 # 必须用百分号编码',
   'knows only ?requireTLS=false and ?ignoreTLS=true': '只认识 ?requireTLS=false 和 ?ignoreTLS=true',
   'has ?{a}= that is neither true nor false': '的 ?{a}= 既不是 true 也不是 false',
+  'must be a list of name=value parted by commas, values percent-encoded':
+    '必须是以逗号分隔的 name=value 列表，值要用百分号编码',
+  'must be the address of a collector such as http://localhost:4318; a key for it stands in OTEL_EXPORTER_OTLP_HEADERS':
+    '必须是采集器的地址，例如 http://localhost:4318；它的密钥写在 OTEL_EXPORTER_OTLP_HEADERS 中',
   'has a user or password with a % that is not percent-encoding; write it as %25':
     '用户名或密码中的 % 不是百分号编码；请写成 %25',
   'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587':
@@ -1067,9 +1071,17 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   '{a} will be made at the first start': '{a} 将在首次启动时创建',
   '{a} cannot be made: {b} is not writable': '无法创建 {a}：{b} 不可写',
   'make it writable for the service’s user': '请让服务的用户可以写入',
-  'the store {a} was written by a newer version of this service': '存储 {a} 由本服务更新的版本写成',
-  'the store was written by a newer version of this service': '存储由本服务更新的版本写成',
-  'start that one, or restore the backup that was made before it': '请启动那个版本，或恢复在它之前的备份',
+  'the store {a}': '存储 {a}',
+  'the store': '存储',
+  '{a} was written by a newer version of this service': '{a}由本服务更新的版本写成',
+  'its tables are of version {a}, programs from version {b} on may write them, and this one is of version {c}':
+    '它的表是第 {a} 版，第 {b} 版及以后的程序才能写入，而本程序是第 {c} 版',
+  'Start the newer one again, or restore the backup that was made before it (docs/upgrading.md)':
+    '请重新启动较新的版本，或恢复在它之前的备份（docs/upgrading.md）',
+  '{a} replicas of an older version are running, which could not write the tables of this one':
+    '有 {a} 个旧版本的副本正在运行，它们无法写入本版本的表',
+  'end all of them, and start this one then (docs/upgrading.md)':
+    '请先结束它们全部，再启动本版本（docs/upgrading.md）',
   'the store {a} is in use by another process': '存储 {a} 正被另一个进程使用',
   'end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)':
     '请先结束那个进程，或给这个进程单独的 DATABASE_URL（命令行工具会改为询问正在运行的服务）',

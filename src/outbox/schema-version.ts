@@ -34,9 +34,7 @@ export function findPendingMigrations(
   const oldest = minWriter ?? version
   if (own < version && own < oldest) {
     throw new StoreUnusable(
-      `${store} was written by a newer version of this service: its tables are of version ${version}, programs from version ` +
-        `${oldest} on may write them, and this one is of version ${own}. Start the newer one again, or restore the backup that ` +
-        'was made before it (docs/upgrading.md)',
+      `${store} was written by a newer version of this service: its tables are of version ${version}, programs from version ${oldest} on may write them, and this one is of version ${own}. Start the newer one again, or restore the backup that was made before it (docs/upgrading.md)`,
     )
   }
   return migrations.slice(version)

@@ -21,7 +21,7 @@ const FILES = [
   'src/service/{files,device-alerts}.ts',
   'src/runtime/unreadable.ts',
   'src/platform/{result,client,answer}.ts',
-  'src/outbox/store-secret.ts',
+  'src/outbox/{schema-version,store-secret}.ts',
   'src/outbox/postgres/{errors,migrate,sessions}.ts',
   'src/outbox/sqlite/{open,outbox,store}.ts',
   'src/words/{catalog,language-file,language,template-files,templates,template-engine}.ts',
