@@ -56,21 +56,3 @@ t.test('a single task that takes longer runs whole, and the next one in a turn o
   await turn()
   t.equal(done, 3)
 })
-
-t.test('after a turn that spent long on all else, a quarter of that', async t => {
-  let now = 0
-  let done = 0
-  const inSlices = createTimeSlices(10, () => now)
-  const add = () =>
-    inSlices(() => {
-      now += 10
-      done += 1
-    })
-  for (let n = 0; n < 20; n += 1) add()
-  t.equal(done, 1)
-  now += 160
-  await turn()
-  t.equal(done, 1 + 4)
-  await turn()
-  t.equal(done, 1 + 4 + 1, 'and a slice again')
-})
