@@ -1,6 +1,6 @@
-import type { CarrierFault } from '../api-server.ts'
 import { randomSecret } from '../random-secret.ts'
-import { mapCodes, type ReceivedSms, type StandInModule } from '../stand-in.ts'
+import { createSmsInbox } from '../sms-inbox.ts'
+import { mapCodes, type StandInModule } from '../stand-in.ts'
 import { ALIYUN_FAULTS } from './answers.ts'
 import { createAliyunStandIn } from './server.ts'
 
@@ -12,8 +12,7 @@ export const standIn: StandInModule = {
   title: 'Aliyun',
   faults: ALIYUN_FAULTS,
   async start({ clock, changed }) {
-    let received: readonly ReceivedSms[] = []
-    let fault: CarrierFault | null = null
+    const inbox = createSmsInbox(ALIYUN_FAULTS, changed)
     const login = { keyId: 'LTAI5tSandbox', secret: randomSecret() }
     const server = createAliyunStandIn({
       ...login,
@@ -27,18 +26,13 @@ export const standIn: StandInModule = {
         { ...template('SMS_100000003', '您的验证码为${code}。', 2), AuditStatus: 'AUDIT_STATE_INIT' },
       ],
       now: () => clock.now(),
-      fault: ({ action }) => (action === 'SendSms' ? (fault ?? undefined) : undefined),
+      fault: ({ action }) => (action === 'SendSms' ? inbox.fault() : undefined),
       onMessage({ bizId, at, signName, phoneNumber, body }) {
         const to = /^1\d{10}$/.test(phoneNumber) ? `+86${phoneNumber}` : `+${phoneNumber}`
-        received = [...received, { id: bizId, at, from: signName, to, body }].slice(-200)
-        changed()
+        inbox.add({ id: bizId, at, from: signName, to, body })
       },
     })
-    const { port } = await server.listen()
-    const url = `http://127.0.0.1:${port}`
-    return {
-      channel: 'sms',
-      url,
+    return inbox.serve(server, url => ({
       settings: {
         ALIYUN_ACCESS_KEY_ID: login.keyId,
         ALIYUN_ACCESS_KEY_SECRET: login.secret,
@@ -53,15 +47,7 @@ export const standIn: StandInModule = {
           abroad: { template: 'SMS_100000002', params: { code: 'code' } },
         }),
       },
-      sms: () => received,
-      setFault(name) {
-        fault = ALIYUN_FAULTS[name]?.fault ?? null
-      },
-      clear() {
-        received = []
-      },
-      close: () => server.close(),
-    }
+    }))
   },
 }
 

@@ -1,6 +1,7 @@
 import type { CarrierFault } from '../api-server.ts'
 import { randomSecret } from '../random-secret.ts'
-import type { NamedFaults, ReceivedSms, StandInModule } from '../stand-in.ts'
+import { createSmsInbox } from '../sms-inbox.ts'
+import type { NamedFaults, StandInModule } from '../stand-in.ts'
 import { readExample } from './example.ts'
 import { createGatewayStandIn } from './server.ts'
 import { createVonage } from './vonage.ts'
@@ -28,35 +29,21 @@ export const standIn: StandInModule = {
   title: 'Gateway',
   faults: GATEWAY_FAULTS,
   async start({ clock, changed }) {
-    let received: readonly ReceivedSms[] = []
-    let fault: CarrierFault | null = null
+    const inbox = createSmsInbox(GATEWAY_FAULTS, changed)
     const login = { key: 'sandbox1', secret: randomSecret() }
     const server = createGatewayStandIn(createVonage(login), {
       now: () => clock.now(),
-      fault: () => fault ?? undefined,
+      fault: inbox.fault,
       onMessage({ id, at, from, to, body }) {
-        received = [...received, { id, at, from, to, body }].slice(-200)
-        changed()
+        inbox.add({ id, at, from, to, body })
       },
     })
-    const { port } = await server.listen()
-    const url = `http://127.0.0.1:${port}`
-    return {
-      channel: 'sms',
-      url,
+    return inbox.serve(server, url => ({
       settings: {
         SMS_GATEWAYS: readExample('vonage', url, NAME),
         SMS_GATEWAY_SECRETS: JSON.stringify({ vonage_key: login.key, vonage_secret: login.secret }),
       },
       route: { country: 'GB', number: '+447400123400' },
-      sms: () => received,
-      setFault(name) {
-        fault = GATEWAY_FAULTS[name]?.fault ?? null
-      },
-      clear() {
-        received = []
-      },
-      close: () => server.close(),
-    }
+    }))
   },
 }

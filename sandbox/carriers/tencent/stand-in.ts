@@ -1,6 +1,6 @@
-import type { CarrierFault } from '../api-server.ts'
 import { randomSecret } from '../random-secret.ts'
-import { mapCodes, type ReceivedSms, type StandInModule } from '../stand-in.ts'
+import { createSmsInbox } from '../sms-inbox.ts'
+import { mapCodes, type StandInModule } from '../stand-in.ts'
 import { TENCENT_FAULTS } from './answers.ts'
 import { createTencentStandIn } from './server.ts'
 
@@ -11,8 +11,7 @@ export const standIn: StandInModule = {
   title: 'Tencent',
   faults: TENCENT_FAULTS,
   async start({ clock, changed }) {
-    let received: readonly ReceivedSms[] = []
-    let fault: CarrierFault | null = null
+    const inbox = createSmsInbox(TENCENT_FAULTS, changed)
     const login = { secretId: 'AKIDsandbox', secretKey: randomSecret() }
     const appId = '1400006666'
     const server = createTencentStandIn({
@@ -28,17 +27,12 @@ export const standIn: StandInModule = {
         { ...template(1112, '您的验证码为{1}。', 0), StatusCode: 1 },
       ],
       now: () => clock.now(),
-      fault: ({ action }) => (action === 'SendSms' ? (fault ?? undefined) : undefined),
+      fault: ({ action }) => (action === 'SendSms' ? inbox.fault() : undefined),
       onMessage({ serialNo: id, at, signName, phoneNumber: to, body }) {
-        received = [...received, { id, at, from: signName || 'SMS', to, body }].slice(-200)
-        changed()
+        inbox.add({ id, at, from: signName || 'SMS', to, body })
       },
     })
-    const { port } = await server.listen()
-    const url = `http://127.0.0.1:${port}`
-    return {
-      channel: 'sms',
-      url,
+    return inbox.serve(server, url => ({
       settings: {
         TENCENT_SECRET_ID: login.secretId,
         TENCENT_SECRET_KEY: login.secretKey,
@@ -54,15 +48,7 @@ export const standIn: StandInModule = {
           abroad: { template: '1111', params: ['code', 'minute'] },
         }),
       },
-      sms: () => received,
-      setFault(name) {
-        fault = TENCENT_FAULTS[name]?.fault ?? null
-      },
-      clear() {
-        received = []
-      },
-      close: () => server.close(),
-    }
+    }))
   },
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { CarrierFault } from '../api-server.ts'
-import type { ReceivedSms, StandInModule } from '../stand-in.ts'
+import { createSmsInbox } from '../sms-inbox.ts'
+import type { StandInModule } from '../stand-in.ts'
 import { SMS_FAULTS } from './faults.ts'
 import { createTwilioStandIn } from './server.ts'
 
@@ -9,25 +9,19 @@ export const standIn: StandInModule = {
   title: 'Twilio',
   faults: SMS_FAULTS,
   async start({ clock, changed }) {
-    let received: readonly ReceivedSms[] = []
-    let fault: CarrierFault | null = null
+    const inbox = createSmsInbox(SMS_FAULTS, changed)
     const accountSid = `AC${randomBytes(16).toString('hex')}`
     const authToken = randomBytes(16).toString('hex')
     const server = createTwilioStandIn({
       accountSid,
       authToken,
       now: () => clock.now(),
-      fault: () => fault ?? undefined,
+      fault: inbox.fault,
       onMessage({ sid, at, from, to, body, validityPeriod }) {
-        received = [...received, { id: sid, at, from, to, body, validityPeriod }].slice(-200)
-        changed()
+        inbox.add({ id: sid, at, from, to, body, validityPeriod })
       },
     })
-    const { port } = await server.listen()
-    const url = `http://127.0.0.1:${port}`
-    return {
-      channel: 'sms',
-      url,
+    return inbox.serve(server, url => ({
       settings: {
         TWILIO_ACCOUNT_SID: accountSid,
         TWILIO_AUTH_TOKEN: authToken,
@@ -35,14 +29,6 @@ export const standIn: StandInModule = {
         TWILIO_API_URL: url,
       },
       route: { country: 'US', number: '+12025550100' },
-      sms: () => received,
-      setFault(name) {
-        fault = SMS_FAULTS[name]?.fault ?? null
-      },
-      clear() {
-        received = []
-      },
-      close: () => server.close(),
-    }
+    }))
   },
 }
