@@ -12,14 +12,6 @@ export function callbackKey(channel: 'email' | 'sms', corpId: string, token: str
     .slice(0, 32)
 }
 
-/** The secret part of the URL where a carrier reports that does not sign its reports: made as a callback's key is. */
-export function receiptKey(carrier: string, token: string): string {
-  return createHmac('sha256', token)
-    .update(`callback-courier/receipt/${carrier}`, 'utf8')
-    .digest('hex')
-    .slice(0, 32)
-}
-
 /** The settings of a channel that its keys follow from. */
 export interface KeySettings {
   readonly corpId: string

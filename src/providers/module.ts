@@ -1,5 +1,4 @@
-import { receiptKey } from '../callback/key.ts'
-import type { ReceiptSource } from '../callback/receipt-routes.ts'
+import { createHmac } from 'node:crypto'
 import type { Channel } from '../messages/message.ts'
 import type { CheckResult } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -8,6 +7,7 @@ import type { SmsRoutes } from '../settings/routes.ts'
 import type { SettingFault, Settings, Values } from '../settings/setting.ts'
 import type { HttpProxy } from './http-client.ts'
 import type { Provider } from './provider.ts'
+import type { ReceiptSource } from './receipts.ts'
 import type { SmsTemplates } from './sms-templates.ts'
 
 /** The settings that a provider may read beside its own. */
@@ -119,4 +119,12 @@ export function receiptKeys(
   return [SMS_TOKEN, SMS_TOKEN_PREVIOUS]
     .filter(token => token !== undefined)
     .map(token => receiptKey(name, token))
+}
+
+/** The secret part of the URL where a carrier reports that does not sign its reports: made as a callback's key is (src/callback/key.ts). */
+export function receiptKey(carrier: string, token: string): string {
+  return createHmac('sha256', token)
+    .update(`callback-courier/receipt/${carrier}`, 'utf8')
+    .digest('hex')
+    .slice(0, 32)
 }

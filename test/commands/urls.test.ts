@@ -1,5 +1,6 @@
 import t from 'tap'
-import { callbackKey, receiptKey } from '../../src/callback/key.ts'
+import { callbackKey } from '../../src/callback/key.ts'
+import { receiptKey } from '../../src/providers/module.ts'
 import { enough } from '../config/settings.ts'
 import { command } from './rig.ts'
 

@@ -1,6 +1,6 @@
-import type { Receipt, ReceiptSource } from '../../callback/receipt-routes.ts'
 import { type JsonObject, objectsOf, reportCodeOf, textOf } from '../json-answer.ts'
 import { receiptPath } from '../module.ts'
+import type { Receipt, ReceiptSource } from '../receipts.ts'
 import { receiptVerdict } from './outcome.ts'
 
 /**

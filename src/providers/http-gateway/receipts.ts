@@ -1,6 +1,6 @@
-import type { Receipt, ReceiptSource } from '../../callback/receipt-routes.ts'
 import { reportCodeOf } from '../json-answer.ts'
 import { receiptPath } from '../module.ts'
+import type { Receipt, ReceiptSource } from '../receipts.ts'
 import type { GatewayReports } from './definition.ts'
 import { findText, findValue } from './finder.ts'
 

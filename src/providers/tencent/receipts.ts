@@ -1,6 +1,6 @@
-import type { Receipt, ReceiptSource } from '../../callback/receipt-routes.ts'
 import { type JsonObject, objectsOf, reportCodeOf, textOf } from '../json-answer.ts'
 import { receiptPath } from '../module.ts'
+import type { Receipt, ReceiptSource } from '../receipts.ts'
 
 /**
  * Reads Tencent's delivery reports (https://cloud.tencent.com/document/product/382/59178), at most 100 in one request.

@@ -1,6 +1,6 @@
 import { validateRequest } from 'twilio/lib/webhooks/webhooks.js'
-import type { ReceiptSource } from '../../callback/receipt-routes.ts'
 import { receiptPath } from '../module.ts'
+import type { ReceiptSource } from '../receipts.ts'
 import { wordOf } from './look-up.ts'
 
 /**
