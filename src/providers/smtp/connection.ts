@@ -14,8 +14,8 @@ import { diagnose } from './diagnosis.ts'
 import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
 import { logIn } from './log-in.ts'
+import { mendConnections } from './nodemailer-connection.ts'
 import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
-import { boundUnreadReplies } from './reply-guard.ts'
 import type { TokenFailure } from './token-answer.ts'
 import type { SmtpAddress } from './url.ts'
 import {
@@ -71,8 +71,6 @@ interface Connection extends SmtpConnectionOptions {
   /** Of the message that is being sent. */
   attempt: Attempt | undefined
   socket: net.Socket | undefined
-  /** By its latest reply to EHLO. */
-  offersSmtpUtf8: boolean
   /** The socket that carried the latest message that began: the server has taken that connection. */
   takenSocket: net.Socket | undefined
 }
@@ -83,12 +81,11 @@ interface Connection extends SmtpConnectionOptions {
  */
 export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
   const { address, limits, signMessage } = options
-  boundUnreadReplies()
+  mendConnections()
   const connection: Connection = {
     ...options,
     attempt: undefined,
     socket: undefined,
-    offersSmtpUtf8: false,
     takenSocket: undefined,
   }
   const transport = createPool(connection)
@@ -240,8 +237,6 @@ function createPool(connection: Connection) {
     idleTimeout: limits.idleMs,
     getSocket: (_options, done) => openSocket(connection, done),
     ...(auth && { auth: { ...auth } }),
-    logger: watchReplies(connection),
-    transactionLog: true,
   }
   const transport = createTransport(options)
   // An error without a message in flight (a connection lost while idle) is of no concern: the next message opens another.
@@ -255,23 +250,17 @@ function requiresTls({ address, loginWithoutTls = false }: Connection): boolean 
   return address.auth !== undefined && !loginWithoutTls && !isLoopback(address.host)
 }
 
-/** A logger that says nothing: nodemailer tells nobody else which extensions a server offers. */
-function watchReplies(connection: Connection) {
-  let isGreeting = false
-  const ignore = (): void => {}
-  return {
-    trace: ignore,
-    info: ignore,
-    warn: ignore,
-    error: ignore,
-    fatal: ignore,
-    level: ignore,
-    debug({ tnx }: { readonly tnx?: unknown }, line: unknown): void {
-      if (typeof line !== 'string') return
-      if (tnx === 'client') isGreeting = line.startsWith('EHLO')
-      else if (tnx === 'server' && isGreeting) connection.offersSmtpUtf8 = /^250[ -]SMTPUTF8\b/im.test(line)
-    },
-  }
+/** What nodemailer's pool has besides what it publishes. */
+interface UnpublishedPool {
+  readonly _connections: readonly {
+    readonly connection: { readonly _supportedExtensions: readonly string[] }
+  }[]
+}
+
+/** Whether the server of the pool's only connection offers it, by its latest reply to EHLO. */
+function offersSmtpUtf8({ transporter }: Transport): boolean {
+  const { _connections: pooled } = transporter as unknown as UnpublishedPool
+  return pooled.some(({ connection }) => connection._supportedExtensions.includes('SMTPUTF8'))
 }
 
 type SocketOpened = (error: Error | null, result?: { connection: net.Socket } | false) => void
@@ -331,7 +320,7 @@ async function handOver(
     message: {
       // Asked for once the connection is ready, just before MAIL FROM.
       getEnvelope() {
-        refused = BEYOND_ASCII.test(to) && !connection.offersSmtpUtf8
+        refused = BEYOND_ASCII.test(to) && !offersSmtpUtf8(transport)
         // Without a recipient nothing is sent, and the connection stays.
         return { from: connection.bounceTo, to: refused ? [] : [to] }
       },
