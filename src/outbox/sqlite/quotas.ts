@@ -2,12 +2,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Charge } from '../outbox.ts'
 import { type ChargedWindows, chargeQuotas, type QuotaCounter, refundCounter } from '../quota.ts'
 
-/** Counts messages against their quotas, in the transaction that stores them. */
+/**
+ * Counts messages against their quotas, in the transaction that stores them: `write` before its commit, which is once for
+ * a counter that all of them share, or `rollBack`.
+ */
 export interface Quotas {
   /** Counts one message in every counter, or in none when one is full. */
   charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas>
   /** Takes a message that was not sent out of the windows that it was counted in. */
   refund(windows: ChargedWindows): void
+  write(): void
+  rollBack(): void
 }
 
 export function createQuotas(db: DatabaseSync): Quotas {
@@ -20,7 +25,12 @@ export function createQuotas(db: DatabaseSync): Quotas {
          previous = excluded.previous, expires_at = excluded.expires_at`,
   )
 
+  /** As the open transaction leaves them. */
+  const counted = new Map<string, QuotaCounter>()
+
   function readCounter(name: string): QuotaCounter | undefined {
+    const known = counted.get(name)
+    if (known !== undefined) return known
     const row = read.get(name)
     if (row === undefined) return undefined
     return {
@@ -31,22 +41,23 @@ export function createQuotas(db: DatabaseSync): Quotas {
     }
   }
 
-  function writeCounter(name: string, { windowStart, current, previous, expiresAt }: QuotaCounter): void {
-    write.run(name, windowStart, current, previous, expiresAt)
-  }
-
   return {
     charge(charges, now) {
       const charged = chargeQuotas(charges, readCounter, now)
-      if (charged.is === 'charged')
-        for (const [name, counter] of charged.counters) writeCounter(name, counter)
+      if (charged.is === 'charged') for (const [name, counter] of charged.counters) counted.set(name, counter)
       return charged
     },
     refund(windows) {
       for (const [name, windowStart, amount] of windows) {
         const counter = readCounter(name)
-        if (counter !== undefined) writeCounter(name, refundCounter(counter, windowStart, amount))
+        if (counter !== undefined) counted.set(name, refundCounter(counter, windowStart, amount))
       }
     },
+    write() {
+      for (const [name, { windowStart, current, previous, expiresAt }] of counted)
+        write.run(name, windowStart, current, previous, expiresAt)
+      counted.clear()
+    },
+    rollBack: () => counted.clear(),
   }
 }

@@ -19,7 +19,7 @@ import { createMessageWriter } from './message-writer.ts'
 import { readMeta, writeMeta } from './open.ts'
 import { createProgressCount, noteLoss, type ProgressCount } from './progress.ts'
 import { createAdminQueries } from './queries.ts'
-import { createQuotas } from './quotas.ts'
+import { createQuotas, type Quotas } from './quotas.ts'
 import { createWriteReceipt } from './receipts.ts'
 import { createSettle } from './settle.ts'
 import { createReadSummary } from './summary.ts'
@@ -86,7 +86,8 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
 
   const checkFiles = createFileCheck(deps.path)
   const progress = openProgress(db, deps.path, counts)
-  const handlers = createHandlers(db, deps, counts, unreported, checkFiles, progress)
+  const quotas = createQuotas(db)
+  const handlers = createHandlers(db, deps, counts, quotas, unreported, checkFiles, progress)
   let { now } = deps
   function handle<N extends CallName>(name: N, call: CallArguments<N>): CallResult<N> {
     if ('now' in call) now = call.now
@@ -98,6 +99,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
       run: ([, name, call]) => handle(name, call),
       reads: ([, name]) => READS.has(name),
       beforeCommit() {
+        quotas.write()
         counts.write()
         progress.write(now)
       },
@@ -107,6 +109,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
         unreported.commit()
       },
       afterRollback() {
+        quotas.rollBack()
         counts.rollBack()
         progress.rollBack()
         unreported.rollBack()
@@ -167,11 +170,11 @@ function createHandlers(
   db: DatabaseSync,
   deps: StoreDeps,
   counts: Counts,
+  quotas: Quotas,
   unreported: ReturnType<typeof createUnreportedEnds>,
   checkFiles: () => void,
   progress: ProgressCount,
 ): Handlers {
-  const quotas = createQuotas(db)
   const memos = createMemos(db)
   const events = createEvents(db)
   const addMessageEvent = deps.keepsEvents ? events.addMessageEvent : null
