@@ -29,9 +29,15 @@ export interface CarrierPool {
 
 export function poolCarriers(carriers: readonly Carrier[]): CarrierPool {
   return {
-    limit: now => carriers.reduce((sum, { limiter }) => sum + limiter.limit(now), 0),
+    limit(now) {
+      let sum = 0
+      for (const { limiter } of carriers) sum += limiter.limit(now)
+      return sum
+    },
     get inFlight() {
-      return carriers.reduce((sum, { limiter }) => sum + limiter.inFlight, 0)
+      let sum = 0
+      for (const { limiter } of carriers) sum += limiter.inFlight
+      return sum
     },
     pausedUntil: now => earliest(carriers.map(({ limiter }) => limiter.pausedUntil(now))),
     risesAt(now) {

@@ -8,7 +8,7 @@ const PENDING: Verdict = { is: 'pending' }
  *   message whose end is being announced.
  */
 export function createVerdicts(remember = 2000): Verdicts {
-  const waiting = createStringMap<Set<(verdict: Verdict) => void>>()
+  const waiting = createStringMap<((verdict: Verdict) => void)[]>()
   let recent = createStringMap<Verdict>()
   let older = createStringMap<Verdict>()
   let ended = false
@@ -22,10 +22,10 @@ export function createVerdicts(remember = 2000): Verdicts {
   }
 
   function announce(id: string, verdict: Verdict): void {
-    const set = waiting.get(id)
-    if (set === undefined) return
+    const all = waiting.get(id)
+    if (all === undefined) return
     waiting.delete(id)
-    for (const heard of set) heard(verdict)
+    for (const heard of all) heard(verdict)
   }
 
   return {
@@ -35,12 +35,13 @@ export function createVerdicts(remember = 2000): Verdicts {
         heard(known)
         return () => undefined
       }
-      const set = waiting.get(id)
-      if (set === undefined) waiting.set(id, new Set([heard]))
-      else set.add(heard)
+      const all = waiting.get(id)
+      if (all === undefined) waiting.set(id, [heard])
+      else all.push(heard)
       return () => {
-        const left = waiting.get(id)
-        if (left?.delete(heard) === true && left.size === 0) waiting.delete(id)
+        const left = waiting.get(id)?.filter(each => each !== heard)
+        if (left?.length === 0) waiting.delete(id)
+        else if (left !== undefined) waiting.set(id, left)
       }
     },
     announce(id, verdict) {

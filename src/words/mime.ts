@@ -120,8 +120,11 @@ export function encodedLine(text: string, known?: ReadonlyMap<string, string>): 
   return lines
 }
 
+/** A line that stands for itself in quoted-printable, as most do (RFC 2045, 6.7). */
+const PLAIN_LINE = /^(?:[ -<>-~]{0,75}[!-<>-~])?$/
+
 function encodeLine(line: string): string {
-  return qp.wrap(qp.encode(line), 76)
+  return PLAIN_LINE.test(line) ? line : qp.wrap(qp.encode(line), 76)
 }
 
 /**
