@@ -3,6 +3,7 @@ import type { PayloadKeys } from '../encryption.ts'
 import type { Acceptance, Accepted, BacklogFull } from '../outbox.ts'
 import { afterNewerCode, answerForDuplicate, checkBacklog, judgeDuplicate, stateAtExpiry } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
+import { type BacklogEstimate, createBacklogEstimate } from './backlog.ts'
 import { ask, type Client, type Statement, together } from './connect.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
@@ -39,6 +40,7 @@ interface Known {
  */
 export function createAccept(deps: AcceptDeps) {
   const { uncertain, unreported } = deps
+  const backlog = createBacklogEstimate(deps.maxBacklog)
   return async (
     client: Client,
     calls: readonly CallArguments<'accept'>[],
@@ -48,7 +50,7 @@ export function createAccept(deps: AcceptDeps) {
     const writer = createMessageWriter(client, deps.writerOptions, now)
     const all = calls.flatMap(call => call.messages)
     if (all.length === 0) return calls.map(() => [])
-    const known = await lockAndRead(client, all, now, again)
+    const known = await lockAndRead(client, all, now, again, backlog)
     const added = all.filter(each => isNew(each, known, now))
     await writer.quotas.lock(
       added.flatMap(each => each.charges),
@@ -58,6 +60,7 @@ export function createAccept(deps: AcceptDeps) {
     const leases = all.flatMap(each => each.lease ?? [])
     for (const { token, until } of leases) uncertain.begin(token, until - now)
     await writer.commit()
+    backlog.add(writer.counts.added())
     for (const { token } of leases) uncertain.confirm(token)
     for (const each of known.ended) unreported.add(each)
     return answers
@@ -69,16 +72,17 @@ async function lockAndRead(
   all: readonly Acceptance[],
   now: number,
   again: boolean,
+  backlog: BacklogEstimate,
 ): Promise<Known> {
   const dedupeKeys = all.map(each => each.dedupeKey)
   const recipients = all.map(each => each.recipientHash)
   const groups = new Set(all.flatMap(each => each.groupKey ?? []))
-  const [, , endable, duplicates, backlog] = await together(
+  const [, , endable, duplicates] = await together(
     client.query('BEGIN'),
     ask(client, LOCK_RECIPIENTS, recipients),
     ask(client, ENDABLE, [...groups], recipients, dedupeKeys, now),
     ask(client, DUPLICATES, recipients, dedupeKeys),
-    ask(client, BACKLOG),
+    backlog.isDue(now, all.length) ? backlog.count(client, now) : undefined,
   )
   // One that ended while its lock was waited for is nobody's any more.
   const live = endable.rows.filter(each => each['final_at'] === null)
@@ -100,7 +104,7 @@ async function lockAndRead(
     locked: new Set(locked.values()),
     ended: [],
     again,
-    backlog: Number(backlog.rows[0]?.['live'] ?? 0),
+    backlog: backlog.live(),
   }
 }
 
@@ -200,8 +204,4 @@ const ENDABLE: Statement = {
         ORDER BY -o.seq LIMIT 1) AS d
       WHERE d.state = 'queued' AND d.expires_at <= $4::bigint))
     ORDER BY m.seq FOR UPDATE`,
-}
-const BACKLOG: Statement = {
-  name: 'read-backlog',
-  text: 'SELECT sum(email + sms)::bigint AS live FROM courier_backlog',
 }

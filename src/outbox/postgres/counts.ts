@@ -1,4 +1,5 @@
 import { type CountChanges, createCountChanges } from '../counts.ts'
+import { addToBacklog, type BacklogRow } from './backlog.ts'
 import { ask, type Client, type Result, type Statement } from './connect.ts'
 
 /** What a transaction changes in the counts of messages: by minute of arrival and state, and of live ones. */
@@ -9,7 +10,14 @@ export interface Counts extends Pick<CountChanges, 'addChange'> {
   write(): Promise<Result>[]
 }
 
-export function createCounts(client: Client, shard: number): Counts {
+/** Where a writer counts: its shard of the counts, and its row of the backlog. */
+export interface CountPlaces {
+  /** No other writer has it. */
+  readonly shard: number
+  readonly backlogRow: BacklogRow
+}
+
+export function createCounts(client: Client, { shard, backlogRow }: CountPlaces): Counts {
   const { addChange, changes, live } = createCountChanges()
   return {
     addChange,
@@ -19,8 +27,8 @@ export function createCounts(client: Client, shard: number): Counts {
       const changed = changes()
       const { email, sms } = live()
       if (changed.length > 0) asked.push(ask(client, ADD_COUNTS, JSON.stringify(changed), shard))
-      if (email !== 0 || sms !== 0) asked.push(ask(client, ADD_BACKLOG, email, sms, shard))
-      return asked
+      if (email === 0 && sms === 0) return asked
+      return [...asked, ...addToBacklog(client, backlogRow, { email, sms })]
     },
   }
 }
@@ -32,9 +40,4 @@ const ADD_COUNTS: Statement = {
     FROM json_to_recordset($1::json) AS r(minute bigint, channel text, kind text, state text, "by" bigint)
     ORDER BY minute, channel, kind, state
     ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count`,
-}
-const ADD_BACKLOG: Statement = {
-  name: 'add-backlog',
-  text: `INSERT INTO courier_backlog AS b (shard, email, sms) VALUES ($3, $1, $2)
-    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`,
 }

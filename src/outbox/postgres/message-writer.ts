@@ -14,7 +14,7 @@ import {
   stateAtEnd,
 } from '../rules.ts'
 import { ask, type Client, commit, type Statement } from './connect.ts'
-import { type Counts, createCounts } from './counts.ts'
+import { type CountPlaces, type Counts, createCounts } from './counts.ts'
 import { addEvents, type NewEvent } from './events.ts'
 import { writeMemos } from './memos.ts'
 import { createQuotas, type Quotas } from './quotas.ts'
@@ -58,16 +58,14 @@ interface NewRow {
 }
 
 /** How a writer of this process writes. */
-export interface WriterOptions {
-  /** Of the counts: no other writer has it. */
-  readonly shard: number
+export interface WriterOptions extends CountPlaces {
   /** Whether other machines are to be told what becomes of messages. */
   readonly keepsEvents: boolean
 }
 
 export function createMessageWriter(
   client: Client,
-  { shard, keepsEvents }: WriterOptions,
+  { keepsEvents, ...places }: WriterOptions,
   now: number,
 ): MessageWriter {
   const stored: NewRow[] = []
@@ -75,7 +73,7 @@ export function createMessageWriter(
   const memos: Memo[] = []
   const events: NewEvent[] = []
   const quotas = createQuotas(client, now)
-  const counts = createCounts(client, shard)
+  const counts = createCounts(client, places)
 
   const changeState: MessageWriter['changeState'] = (row, next, records = [], providerId) => {
     const { state, answer, attempts, ambiguous, dueAt } = next

@@ -7,10 +7,12 @@ import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refuse
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
+import { createBacklogRow, WRITERS } from './backlog.ts'
 import { type BegunAttempt, markBegun } from './begin.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections } from './connect.ts'
+
 import { adviseOperator } from './errors.ts'
 import { addEvents, dropEvents, readEvents, removeEvents } from './events.ts'
 import { asError, createGroupCommit } from './group-commit.ts'
@@ -103,7 +105,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     onDatabaseTime: createClockWatch(clock, log),
     log,
   }).catch((error: unknown) => failStart(error, connections, heartbeatConnection))
-  const shard = Math.floor(settings.random() * SHARDS) * 3
+  const shard = Math.floor(settings.random() * SHARDS) * WRITERS
   const { idle, ...calls } = createCalls(settings, connections, heartbeats, shard)
   return {
     ...calls,
@@ -131,7 +133,11 @@ function createCalls(
   const unreported = createUnreportedEnds()
   const uncertain = createUncertainCommits(monotonic)
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
-  const writerOptions = (n: number) => ({ shard: shard + n, keepsEvents })
+  const writerOptions = (n: number) => ({
+    shard: shard + n,
+    backlogRow: createBacklogRow(shard + n),
+    keepsEvents,
+  })
   const accept = createAccept({
     payloadKeys,
     maxBacklog,
@@ -251,7 +257,11 @@ function createDirectCalls(
     }
   }
   // A shard that the writers of no process have.
-  const actions = createOperatorActions({ shard: SHARDS * 3, keepsEvents })
+  const actions = createOperatorActions({
+    shard: SHARDS * WRITERS,
+    backlogRow: createBacklogRow(SHARDS * WRITERS),
+    keepsEvents,
+  })
   return {
     memos: {
       readMemos: names => direct(client => readMemos(client, names)),

@@ -8,7 +8,8 @@ export const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
  * says what `ready` is for; what differs is what several writers need:
  *
  * - a unique index of the live duplicates, so that no two replicas store the same message
- * - `courier_backlog` and `courier_counts` in shards, so that replicas do not wait for each other's counts
+ * - `courier_backlog` and `courier_counts` in shards, so that replicas do not wait for each other's counts (backlog.ts says
+ *   why a writer goes from row to row of the backlog)
  *
  * Statistics that were made while nothing waited tell the planner that no message is live, and then walking through all
  * of those that are looks as cheap as looking one up. So what is looked up at every callback has an index that answers

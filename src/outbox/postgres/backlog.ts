@@ -1,0 +1,86 @@
+import type { Channel } from '../../messages/message.ts'
+import { ask, type Client, type Result, type Statement } from './connect.ts'
+
+/** Writers of a process that count at the same time. */
+export const WRITERS = 3
+const WRITES_PER_BACKLOG_ROW = 100
+/** Many, so that a row is not taken again soon; a smallint numbers them. */
+const BACKLOG_ROWS = 10_000 * WRITERS
+
+/** Until a count of the backlog is too old to go by, ms: by then other replicas may have stored much. */
+const COUNT_AGE_MS = 5000
+
+/**
+ * The row of the backlog that a writer adds to. A row is found through all of its versions, and while a snapshot is held
+ * (a backup does that) none of them goes away. So the writer moves what its row says to another row after some writes.
+ *
+ * @returns the rows to move from and to; the same one twice when it is too early
+ */
+export type BacklogRow = () => { readonly from: number; readonly to: number }
+
+/** @param first which of the rows that writers of other kinds do not have */
+export function createBacklogRow(first: number): BacklogRow {
+  let row = first
+  let writes = 0
+  return () => {
+    const from = row
+    writes += 1
+    if (writes % WRITES_PER_BACKLOG_ROW === 0) row = (row + WRITERS) % BACKLOG_ROWS
+    return { from, to: row }
+  }
+}
+
+/** Adds to the backlog what a transaction changes in it: its last locks. */
+export function addToBacklog(
+  client: Client,
+  row: BacklogRow,
+  { email, sms }: Readonly<Record<Channel, number>>,
+): Promise<Result>[] {
+  const { from, to } = row()
+  const moved = from === to ? [] : [ask(client, MOVE_BACKLOG, from, to)]
+  return [...moved, ask(client, ADD_BACKLOG, email, sms, to)]
+}
+
+/** At most how many messages are live: by the last count, and what this process has stored since. */
+export interface BacklogEstimate {
+  /** Whether to count before `added` messages are stored at `now`: the last count is old, or MAX_BACKLOG may be near. */
+  isDue(now: number, added: number): boolean
+  count(client: Client, now: number): Promise<void>
+  add(live: number): void
+  live(): number
+}
+
+/** Counting reads all versions of the rows that a held snapshot keeps: too much for every transaction. */
+export function createBacklogEstimate(maxBacklog: number): BacklogEstimate {
+  let live = 0
+  let countedAt = Number.NEGATIVE_INFINITY
+  return {
+    isDue: (now, added) => Math.abs(now - countedAt) > COUNT_AGE_MS || live + added > maxBacklog / 2,
+    async count(client, now) {
+      const { rows } = await ask(client, COUNT_BACKLOG)
+      live = Number(rows[0]?.['live'] ?? 0)
+      countedAt = now
+    },
+    add(more) {
+      live += more
+    },
+    live: () => live,
+  }
+}
+
+const ADD_BACKLOG: Statement = {
+  name: 'add-backlog',
+  text: `INSERT INTO courier_backlog AS b (shard, email, sms) VALUES ($3, $1, $2)
+    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`,
+}
+/** A row that another writer has come to as well is added to. */
+const MOVE_BACKLOG: Statement = {
+  name: 'move-backlog',
+  text: `WITH gone AS (DELETE FROM courier_backlog WHERE shard = $1 RETURNING email, sms)
+    INSERT INTO courier_backlog AS b (shard, email, sms) SELECT $2::smallint, email, sms FROM gone
+    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`,
+}
+const COUNT_BACKLOG: Statement = {
+  name: 'count-backlog',
+  text: 'SELECT sum(email + sms)::bigint AS live FROM courier_backlog',
+}

@@ -1,0 +1,92 @@
+import pg from 'pg'
+import t from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { addToBacklog, createBacklogEstimate, createBacklogRow } from '../../src/outbox/postgres/backlog.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { testClock } from './samples.ts'
+
+const WRITES = 800
+const MEASURED = 100
+
+t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t => {
+  const rig = await startPostgres()
+  t.teardown(() => rig.close())
+  const url = await rig.url()
+  const outbox = await createPostgresOutbox({
+    url,
+    clock: testClock(),
+    storeKeys: createStoreKeys('a secret of the tests, long enough'),
+    maxBacklog: 10,
+    retentionDays: 30,
+  })
+  t.teardown(() => outbox.close())
+  const connect = async () => {
+    const client = new pg.Client(url)
+    await client.connect()
+    t.teardown(() => client.end())
+    return client
+  }
+  const backup = await connect()
+  await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await backup.query('SELECT count(*) FROM courier_backlog')
+  const client = await connect()
+  const row = createBacklogRow(0)
+  const other = createBacklogRow(1)
+
+  /** Pages that were looked at for so many writes. */
+  async function pagesOf(writes: number): Promise<number> {
+    const read = async () => {
+      await client.query('SELECT pg_stat_force_next_flush()')
+      const { rows } = await client.query<{ pages: string }>(
+        "SELECT heap_blks_hit + idx_blks_hit AS pages FROM pg_statio_user_tables WHERE relname = 'courier_backlog'",
+      )
+      return Number(rows[0]?.pages)
+    }
+    const before = await read()
+    for (let n = 0; n < writes; n += 1) await Promise.all(addToBacklog(client, row, { email: 1, sms: 0 }))
+    return (await read()) - before
+  }
+
+  const first = await pagesOf(MEASURED)
+  await Promise.all(addToBacklog(client, other, { email: 0, sms: 5 }))
+  await pagesOf(WRITES)
+  const last = await pagesOf(MEASURED)
+  t.ok(
+    last < first * 1.5,
+    `a write costs as much as before: ${first} pages for the first, ${last} for the last`,
+  )
+
+  const { backlog } = await outbox.queries.readSummary(0, 60_000)
+  t.same(
+    backlog,
+    { email: WRITES + 2 * MEASURED, sms: 5 },
+    'nothing of it is lost on the way from row to row',
+  )
+  const { rows } = await client.query('SELECT shard FROM courier_backlog')
+  t.equal(rows.length, 2, 'a row for each writer')
+})
+
+t.test('the backlog is counted before it can be full, and when the count is old', async t => {
+  const counted = { live: 0, times: 0 }
+  const client = {
+    query: () => {
+      counted.times += 1
+      return Promise.resolve({ rows: [{ live: String(counted.live) }] })
+    },
+  } as unknown as Parameters<typeof addToBacklog>[0]
+  const estimate = createBacklogEstimate(1000)
+  t.ok(estimate.isDue(0, 1), 'nothing was counted yet')
+  counted.live = 100
+  await estimate.count(client, 0)
+  t.notOk(estimate.isDue(1000, 1))
+  t.ok(estimate.isDue(1000, 401), 'more than half of MAX_BACKLOG')
+  estimate.add(400)
+  t.equal(estimate.live(), 500)
+  t.ok(estimate.isDue(1000, 1), 'what was stored since counts')
+  t.ok(estimate.isDue(6000, 0), 'other replicas have stored since')
+  t.ok(estimate.isDue(-6000, 0), 'the clock was set back')
+  await estimate.count(client, 6000)
+  t.equal(estimate.live(), 100, 'what ended since is counted away')
+  t.equal(counted.times, 2)
+})
