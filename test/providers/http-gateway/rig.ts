@@ -32,7 +32,7 @@ export const EXAMPLES = {
     dialect: createInfobip({ key: SECRET }),
     secrets: { infobip_key: SECRET },
     codes: {
-      recipient: 'REJECTED_DESTINATION_NOT_REGISTERED',
+      recipient: 'REJECTED_DESTINATION',
       content: 'REJECTED_MESSAGE_TOO_LONG',
       later: 'E429',
     },
