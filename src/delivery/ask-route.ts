@@ -42,8 +42,6 @@ export type AskCarrier = (
     readonly ambiguous: number
     /** The latest of them by this carrier: it is asked first what became of it. */
     readonly isHere: boolean
-    /** It is the first of its route that the message fits: whom a process that dies is taken to have asked. */
-    readonly isExpected: boolean
   },
 ) => Promise<EndedAttempt | null>
 
@@ -57,16 +55,22 @@ export async function askRoute(
   { job, outgoing, route, now, stopping }: RouteRequest,
   ask: AskCarrier,
 ): Promise<RouteEnd | { readonly pausedUntil: number } | 'spent' | null> {
-  const expected = route(job.message).find(({ provider }) => findMisfit(provider, outgoing) === null)
-  let bound = carrierOfCopy(job, expected)
+  let bound = carrierOfCopy(job, () =>
+    route(job.message).find(({ provider }) => findMisfit(provider, outgoing) === null),
+  )
   let { ambiguous } = job
   if (ambiguous >= MAX_COPIES[job.message.channel] && bound?.provider.lookUp === undefined) return 'spent'
   let asked: Carrier | undefined
   const tries: Outcome[] = []
   const records: AttemptRecord[] = []
+  /** When those may be asked that were not, though it fits them. */
   const rests: number[] = []
   for (const carrier of boundFirst(job.carriers, bound)) {
     const { provider } = carrier
+    if (asked !== undefined && stopping()) {
+      rests.push(now())
+      break
+    }
     // Who may have taken it is asked what became of it, even when nothing fits any more.
     const why = carrier === bound ? null : findMisfit(provider, outgoing)
     const rest = pausedUntil(carrier, now())
@@ -76,10 +80,10 @@ export async function askRoute(
       records.push(skipped(provider, RESTS, now()))
       if (carrier === bound) break
     } else {
-      const copies = { ambiguous, isHere: carrier === bound, isExpected: carrier === expected }
-      const ended = await ask(carrier, copies)
+      const ended = await ask(carrier, { ambiguous, isHere: carrier === bound })
       if (ended === null) {
         if (asked === undefined) return null
+        rests.push(now())
         break
       }
       asked = carrier
@@ -88,13 +92,13 @@ export async function askRoute(
       ambiguous = ended.ambiguous
       // A second SMS is paid for; a mail that arrives twice harms nobody.
       const mayHaveBeenSent = ambiguous > 0 && job.message.channel === 'sms'
-      if (mayHaveBeenSent || !mayAskNext(ended.outcome) || stopping()) break
+      if (mayHaveBeenSent || !mayAskNext(ended.outcome)) break
       bound = undefined
     }
   }
   const last = tries.at(-1)
   if (last !== undefined) {
-    const outcome = mayAskNext(last) ? combineOutcomes(tries) : last
+    const outcome = mayAskNext(last) ? combineOutcomes([...tries, ...rests.map(restsUntil(now()))]) : last
     return { outcome, ambiguous, records, carrier: asked }
   }
   return rests.length > 0 ? { pausedUntil: Math.min(...rests) } : nobodyFits(records, ambiguous)
@@ -104,13 +108,14 @@ export async function askRoute(
  * Who is asked first what became of the latest copy, and is to send the next one. An SMS that may have been sent is sent
  * again by the same carrier, and by no other; a mail by whoever takes it, unless its server can be asked. A carrier that is
  * not configured any more cannot be.
+ * @param expected whom a process that died without a note is taken to have asked.
  */
 function carrierOfCopy(
   { message, ambiguous, ambiguousAt, carriers }: RoutedJob,
-  expected: Carrier | undefined,
+  expected: () => Carrier | undefined,
 ): Carrier | undefined {
   if (ambiguous === 0) return undefined
-  const carrier = ambiguousAt ? carriers.find(({ provider }) => provider.name === ambiguousAt) : expected
+  const carrier = ambiguousAt ? carriers.find(({ provider }) => provider.name === ambiguousAt) : expected()
   return message.channel === 'sms' || carrier?.provider.lookUp !== undefined ? carrier : undefined
 }
 
@@ -121,6 +126,11 @@ function boundFirst(carriers: readonly Carrier[], bound: Carrier | undefined): r
 const RESTS = {
   code: 'circuit-open',
   reply: 'left alone for a while: it keeps failing, or asked for a pause',
+}
+
+/** A carrier that could not be asked now may take the message later: what the others said is not the last word on it. */
+function restsUntil(now: number): (until: number) => Outcome {
+  return until => ({ is: 'retry', whose: 'later', ...RESTS, untouched: true, retryAfterMs: until - now })
 }
 
 /** A line of the timeline about a carrier that was not asked. */

@@ -60,7 +60,9 @@ export function createAttemptRunner(
       const { provider } = carrier
       const startedAt = clock.now()
       const place = occupyPlace(channel, carrier, clock, replyPatienceMs, steps.run)
-      if (!(await markBegun(options, job, copies.isExpected ? undefined : provider.name))) {
+      // Of one provider alone its name says nothing; of several, routes and templates may be others after a restart.
+      const noted = channel.carriers.length > 1 ? provider.name : undefined
+      if (!(await markBegun(options, job, noted))) {
         place.release({ is: 'void' })
         carrier.breaker.withdraw(startedAt)
         return null
@@ -180,7 +182,7 @@ function occupyPlace(
 
 /**
  * Notes in the store that the attempt begins, so that after a crash it is known which messages may have been sent.
- * @param provider whom it goes to, when that is not the first of its route.
+ * @param provider whom it goes to, when there are several.
  * @returns false when that could not be noted: then nothing may be sent.
  */
 async function markBegun(

@@ -210,7 +210,7 @@ export interface Outbox {
    * Notes that the attempt of a message begins, before its first byte leaves. A process that dies may have sent it from
    * then on; a message that was claimed and never begun was surely not sent. Survives the process, and a power cut only
    * by being taken for begun. Returns nothing when it was noted at once.
-   * @param provider whom it goes to, when that is not the first whom its route leads to; at most 32 octets of ASCII.
+   * @param provider whom it goes to, when its channel has several; at most 32 octets of ASCII. The latest one counts.
    * @throws StoreUnavailable: the attempt must not begin.
    */
   beginAttempt(id: string, lease: Lease, provider?: string): Promise<void> | void

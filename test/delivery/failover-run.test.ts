@@ -1,8 +1,14 @@
 import t from 'tap'
 import { runFailover } from './failover-run.ts'
+import { checkWorlds } from './world.ts'
 
 t.test(
-  'failing carriers and kills: nothing comes twice that could be asked for, and nothing is lost',
+  'fifty worlds of failing carriers and kills: nothing comes twice without reason, nothing is lost',
+  async t => checkWorlds(t, 50, 'failover'),
+)
+
+t.test(
+  'failing carriers and kills on a real store: nothing comes twice that could be asked for, and nothing is lost',
   async t => {
     await runFailover(t, { seed: 1, messages: 120, kills: 3 })
   },

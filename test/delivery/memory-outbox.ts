@@ -1,5 +1,6 @@
 import {
   type Acceptance,
+  type AttemptRecord,
   type FinalState,
   type Lease,
   type Outbox,
@@ -10,9 +11,12 @@ import {
   afterLostLease,
   afterNewerCode,
   afterSettlement,
+  appendToTimeline,
   claimOrder,
   isLive,
+  lostLeaseRecord,
   type MessageState,
+  providerOfCopy,
   rankOfPurpose,
   stateAtAcceptance,
   stateAtClaim,
@@ -30,8 +34,11 @@ export interface Row {
   dueAt: number | null
   lease: Lease | undefined
   begun: boolean
+  /** Whom its attempt went to, as far as that was noted. */
+  begunBy: string | null
   outdated: boolean
   finalAt: number | null
+  timeline: readonly AttemptRecord[]
 }
 
 export interface MemoryOutbox extends Pick<Outbox, 'accept' | 'claim' | 'beginAttempt' | 'settle'> {
@@ -92,13 +99,16 @@ export function createMemoryOutbox(
       expiresAt,
       lease,
       begun,
+      begunBy: null,
       outdated: false,
       finalAt: null,
+      timeline: [],
     })
     return { is: 'stored', superseded } as const
   }
 
   function takeOver(row: Row): void {
+    row.timeline = appendToTimeline(row.timeline, [lostLeaseRecord(row.begun, row.begunBy, now())])
     change(row, afterLostLease(row, now(), row.outdated))
   }
 
@@ -123,10 +133,11 @@ export function createMemoryOutbox(
     const messages = [...dueOf(0), ...dueOf(1)].slice(0, limit).map(row => {
       change(row, stateAtClaim(row))
       const lease = { token: `claim ${(tokens += 1)}`, until: now() + leaseMs }
-      Object.assign(row, { lease, begun: false })
+      Object.assign(row, { lease, begun: false, begunBy: null })
       const { message, groupKey } = row.acceptance
-      const { attempts, ambiguous, arrivedAt, expiresAt } = row
-      return { ...message, arrivedAt, expiresAt, lease, attempts, ambiguous, groupKey }
+      const { attempts, ambiguous, arrivedAt, expiresAt, timeline } = row
+      const ambiguousAt = ambiguous > 0 ? { ambiguousAt: providerOfCopy(timeline) } : {}
+      return { ...message, arrivedAt, expiresAt, lease, attempts, ambiguous, ...ambiguousAt, groupKey }
     })
     const next = [...rows.values()].map(({ dueAt, lease }) => dueAt ?? lease?.until ?? Infinity)
     const nextDueAt = Math.max(now(), Math.min(...next))
@@ -149,10 +160,10 @@ export function createMemoryOutbox(
     fails: false,
     accept: messages => call(() => messages.map(store)),
     claim: (_channel, limit, leaseMs) => call(() => claim(limit, leaseMs)),
-    beginAttempt(id, lease) {
+    beginAttempt(id, lease, provider) {
       const begin = (): void => {
         const row = held(id, lease)
-        if (row !== undefined) row.begun = true
+        if (row !== undefined) Object.assign(row, { begun: true, begunBy: provider ?? null })
       }
       return beginsAtOnce ? begin() : call(begin)
     },
@@ -161,6 +172,7 @@ export function createMemoryOutbox(
         const row = held(id, lease)
         if (row === undefined) return { state: 'lost' }
         const next = afterSettlement(row, settlement, row.outdated)
+        row.timeline = appendToTimeline(row.timeline, settlement.records ?? [])
         change(row, next)
         return { state: next.state, answer: next.answer }
       }),
