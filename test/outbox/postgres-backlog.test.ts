@@ -21,16 +21,15 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
     retentionDays: 30,
   })
   t.teardown(() => outbox.close())
-  const connect = async () => {
-    const client = new pg.Client(url)
-    await client.connect()
-    t.teardown(() => client.end())
-    return client
-  }
-  const backup = await connect()
+  const pool = new pg.Pool({ connectionString: url })
+  const [backup, client] = [await pool.connect(), await pool.connect()]
+  t.teardown(async () => {
+    backup.release()
+    client.release()
+    await pool.end()
+  })
   await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
   await backup.query('SELECT count(*) FROM courier_backlog')
-  const client = await connect()
   const row = createBacklogRow(0)
   const other = createBacklogRow(1)
 
@@ -76,17 +75,18 @@ t.test('the backlog is counted before it can be full, and when the count is old'
     },
   } as unknown as Parameters<typeof addToBacklog>[0]
   const estimate = createBacklogEstimate(1000)
-  t.ok(estimate.isDue(0, 1), 'nothing was counted yet')
+  const timesAt = async (now: number, added: number) => {
+    await estimate.refresh(client, now, added)
+    return counted.times
+  }
   counted.live = 100
-  await estimate.count(client, 0)
-  t.notOk(estimate.isDue(1000, 1))
-  t.ok(estimate.isDue(1000, 401), 'more than half of MAX_BACKLOG')
+  t.equal(await timesAt(0, 1), 1, 'nothing was counted yet')
+  t.equal(await timesAt(1000, 1), 1)
+  t.equal(await timesAt(1000, 401), 2, 'more than half of MAX_BACKLOG')
   estimate.add(400)
   t.equal(estimate.live(), 500)
-  t.ok(estimate.isDue(1000, 1), 'what was stored since counts')
-  t.ok(estimate.isDue(6000, 0), 'other replicas have stored since')
-  t.ok(estimate.isDue(-6000, 0), 'the clock was set back')
-  await estimate.count(client, 6000)
+  t.equal(await timesAt(1000, 1), 3, 'what was stored since counts')
   t.equal(estimate.live(), 100, 'what ended since is counted away')
-  t.equal(counted.times, 2)
+  t.equal(await timesAt(6001, 0), 4, 'other replicas may have stored since')
+  t.equal(await timesAt(-6000, 0), 5, 'the clock was set back')
 })

@@ -82,7 +82,7 @@ async function lockAndRead(
     ask(client, LOCK_RECIPIENTS, recipients),
     ask(client, ENDABLE, [...groups], recipients, dedupeKeys, now),
     ask(client, DUPLICATES, recipients, dedupeKeys),
-    backlog.isDue(now, all.length) ? backlog.count(client, now) : undefined,
+    backlog.refresh(client, now, all.length),
   )
   // One that ended while its lock was waited for is nobody's any more.
   const live = endable.rows.filter(each => each['final_at'] === null)

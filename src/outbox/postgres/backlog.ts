@@ -43,9 +43,8 @@ export function addToBacklog(
 
 /** At most how many messages are live: by the last count, and what this process has stored since. */
 export interface BacklogEstimate {
-  /** Whether to count before `added` messages are stored at `now`: the last count is old, or MAX_BACKLOG may be near. */
-  isDue(now: number, added: number): boolean
-  count(client: Client, now: number): Promise<void>
+  /** Counts before `added` messages are stored at `now`, if the last count is old or MAX_BACKLOG may be near. */
+  refresh(client: Client, now: number, added: number): Promise<void>
   add(live: number): void
   live(): number
 }
@@ -55,8 +54,8 @@ export function createBacklogEstimate(maxBacklog: number): BacklogEstimate {
   let live = 0
   let countedAt = Number.NEGATIVE_INFINITY
   return {
-    isDue: (now, added) => Math.abs(now - countedAt) > COUNT_AGE_MS || live + added > maxBacklog / 2,
-    async count(client, now) {
+    async refresh(client, now, added) {
+      if (Math.abs(now - countedAt) <= COUNT_AGE_MS && live + added <= maxBacklog / 2) return
       const { rows } = await ask(client, COUNT_BACKLOG)
       live = Number(rows[0]?.['live'] ?? 0)
       countedAt = now

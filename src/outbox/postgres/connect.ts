@@ -127,7 +127,7 @@ export function ask(
 }
 
 /** Waits for statements that were sent together; the first fault is the cause of those after it. */
-export async function together<T extends readonly (Promise<unknown> | undefined)[]>(
+export async function together<T extends readonly Promise<unknown>[]>(
   ...asked: T
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const ends = await Promise.allSettled(asked)
