@@ -1153,6 +1153,13 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'has no words for {a}': '没有 {a} 的文案',
   'they are said in {a}': '将使用 {a}',
   'has no form for {a}': '缺少 {a} 的复数形式',
+  'the file should be called by the tag of a language (BCP 47), such as de.json or zh-HK.json':
+    '文件应以语言标签（BCP 47）命名，例如 de.json 或 zh-HK.json',
+  'the file should be called {a}': '文件应命名为 {a}',
+  'no kind of mail is called {a}': '没有名为 {a} 的邮件类型',
+  'no language is called {a}': '没有名为 {a} 的语言',
+  '{a} has no words for {b}, so nobody would get this': '{a} 没有 {b} 的文案，所以不会有人收到它',
+  'comes out blank': '渲染结果为空白',
   'other is used': '将使用 other',
   'there are no words for {a}': '没有 {a} 的文案',
   '{a} is used': '将使用 {a}',

@@ -20,7 +20,7 @@ export interface MailWordsSource {
 export interface LanguageSource {
   readonly language: string
   readonly dir: 'ltr' | 'rtl'
-  /** Unit to plural category (CLDR) to words; `{{ n }}` is the number. */
+  /** Unit, those that it uses, to plural category (CLDR) to words; `{{ n }}` is the number. */
   readonly validity: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly common: { readonly link: string; readonly footer: string }
   readonly mail: Readonly<Record<string, string | MailWordsSource>>
@@ -65,7 +65,7 @@ const byKind = (channel: Channel, schemaOf: (hasLink: boolean) => object) =>
 const top = {
   language: text,
   dir: { enum: ['ltr', 'rtl'] },
-  validity: closed(Object.fromEntries(DURATION_UNITS.map(unit => [unit, pluralForms])), DURATION_UNITS),
+  validity: closed(Object.fromEntries(DURATION_UNITS.map(unit => [unit, pluralForms]))),
   common: closed({ link: text, footer: text }, ['link', 'footer']),
   mail: byKind('email', hasLink => (hasLink ? withLink : withoutLink)),
   sms: byKind('sms', () => texts),

@@ -1,6 +1,6 @@
 import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import { transliterate } from '../messages/sms-segments.ts'
-import { DURATION_UNITS, toReadableDuration } from './duration.ts'
+import { toReadableDuration } from './duration.ts'
 import { lineOf } from './json-text.ts'
 import type { LanguageSource, MailWordsSource } from './language-file.ts'
 import { createPhraseCompiler, MAX_OUTCOMES, type Phrase, type PhraseCompiler } from './phrases.ts'
@@ -31,8 +31,8 @@ export interface Language extends LocaleView {
   readonly kinds: ReadonlySet<string>
   /** Plural forms that its rules ask for and it has not: `validity/hour/two`. Not looked for in what comes with the service. */
   readonly missingForms: readonly string[]
-  /** "10 minutes". */
-  formatValidity(ms: number): string
+  /** "10 minutes"; null when it has words for longer units only. */
+  formatValidity(ms: number): string | null
   /** `name`: a kind that it has, or `plain`. */
   mailWords(name: string, scope: Scope): MailWords
   /** The variants of an SMS, from the fullest to the shortest, each as written and in the GSM-7 alphabet. */
@@ -108,26 +108,25 @@ function compileValidity(
       }),
     ),
   )
-  const formatted = new Map<number, string>()
+  const formatted = new Map<number, string | null>()
   return ms => {
     const known = formatted.get(ms)
     if (known !== undefined) return known
-    const { n, unit } = toReadableDuration(ms)
+    const duration = toReadableDuration(ms, unit => source[unit] !== undefined)
+    const { n, unit } = duration ?? { n: 0, unit: null }
     const form = forms.get(`${unit}/${plurals.select(n)}`) ?? forms.get(`${unit}/other`)
-    const text = form?.({ n }) ?? ''
+    const text = form?.({ n }) ?? null
     if (formatted.size < MAX_OUTCOMES) formatted.set(ms, text)
     return text
   }
 }
 
-/** The forms that the numbers of a validity, 1 to a month in hours, ever ask for, and that are not there. */
+/** The forms of its units that the numbers of a validity, 1 to a month in hours, ask for, and that are not there. */
 function findMissingForms(tag: string, source: LanguageSource['validity']): readonly string[] {
   const plurals = new Intl.PluralRules(tag)
   const needed = [...new Set(Array.from({ length: 720 }, (_, i) => plurals.select(i + 1)))]
-  return DURATION_UNITS.flatMap(unit =>
-    needed
-      .filter(category => source[unit]?.[category] === undefined)
-      .map(category => `validity/${unit}/${category}`),
+  return Object.entries(source).flatMap(([unit, forms]) =>
+    needed.filter(category => forms[category] === undefined).map(category => `validity/${unit}/${category}`),
   )
 }
 

@@ -50,7 +50,8 @@ const HOSTILE = `<b id=x>&amp;"'{{ brand.name }}{% if %}`
 const LIQUID = /\{\{|\{%/
 
 /**
- * Renders every kind in every language, with the service's templates and the operator's, with values by which faults show.
+ * Renders every kind in every language that has words for it, with the service's templates and the operator's, with values by
+ * which faults show.
  */
 export function lint(options: LintOptions): readonly LintResult[] {
   const { renderer } = options
@@ -62,7 +63,10 @@ export function lint(options: LintOptions): readonly LintResult[] {
   }))
   for (const sample of samples) {
     for (const locale of renderer.locales) {
-      const where = `${sample.channel}/${sample.name} in ${locale}`
+      const kind = `${sample.channel}/${sample.name}`
+      // What a language leaves out is said in another one, and tried as that one's words.
+      if (!renderer.hasWords(locale, kind)) continue
+      const where = `${kind} in ${locale}`
       const report = (check: Check, reason: string) => findings.push({ check, where, reason })
       if (sample.channel === 'email') lintMail(renderer, sample, locale, report)
       else lintSms(options, sample, locale, report)

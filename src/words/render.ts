@@ -56,6 +56,8 @@ export interface Renderer {
   viewMail(message: NewMessage): MailView
   /** Tags of the languages there are. */
   readonly locales: readonly string[]
+  /** Whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
+  hasWords(locale: string, kind: string): boolean
   /** Problems of the templates now. */
   problems(): readonly TemplateProblem[]
   /** The operator's templates that are rendered in full for every mail. */
@@ -111,6 +113,7 @@ export function createRenderer(options: RendererOptions): Renderer {
     get locales() {
       return [...templates.current().languages.keys()]
     },
+    hasWords: (locale, kind) => templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
     problems: templates.problems,
     renderedInFull: () => templates.current().renderedInFull,
     reload: templates.reload,

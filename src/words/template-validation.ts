@@ -67,6 +67,8 @@ export function validateOwnTemplate(
   if (name !== PLAIN_KIND && !findKind('email', name)) throw new Error(`no kind of mail is called ${name}`)
   const language = languages.get(tag ?? FALLBACK)
   if (!language) throw new Error(`no language is called ${tag}`)
+  if (!language.kinds.has(`email/${name}`))
+    throw new Error(`locales/${tag}.json has no words for ${name}, so nobody would get this`)
   renderSamples(engine.compile(text, layoutVariables), language, brand, name)
   return text
 }

@@ -67,7 +67,7 @@ const NOTHING: Readonly<Record<Channel, Scope>> = { email: blank('email'), sms: 
 /**
  * The values of those variables. One that the message does not have is null, so that `if` can ask for it; a variable
  * that no message has is a fault.
- * @param validity the stated validity in words; null when the platform stated none.
+ * @param validity the stated validity in words; null when nothing is to be said of it.
  */
 export function scopeOf(
   channel: Channel,
@@ -111,9 +111,9 @@ export function fixedVariables(
   return fixed
 }
 
-/** The stated validity of a message in a language's words; null when the platform stated none. */
+/** The stated validity of a message in a language's words; null when the platform stated none, or it has no words for one so short. */
 export function statedValidity(
-  language: { formatValidity(ms: number): string },
+  language: { formatValidity(ms: number): string | null },
   channel: Channel,
   content: Content,
 ): string | null {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { defaultValidity, parseValidity } from '../../src/messages/validity.ts'
-import { toReadableDuration } from '../../src/words/duration.ts'
+import { type DurationUnit, toReadableDuration } from '../../src/words/duration.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -26,11 +26,24 @@ t.test('a duration is in the unit that a person would use', async t => {
   }
 })
 
+t.test(
+  'without words for a unit the next smaller one is said, and without a smaller one nothing',
+  async t => {
+    const said = (ms: number, ...units: readonly DurationUnit[]) =>
+      toReadableDuration(ms, unit => units.includes(unit))
+    t.same(said(3.5 * DAY, 'hour'), { n: 84, unit: 'hour' })
+    t.same(said(3 * DAY, 'second', 'minute'), { n: 3 * 24 * 60, unit: 'minute' })
+    t.same(said(90_500, 'second', 'day'), { n: 90, unit: 'second' })
+    t.equal(said(30_000, 'minute', 'day'), null, 'a minute would be more than it holds')
+    t.equal(said(DAY), null)
+  },
+)
+
 t.test('a duration is never rounded up', async () => {
   const unitMs = { second: 1000, minute: MINUTE, hour: HOUR, day: DAY }
   fc.assert(
     fc.property(fc.integer({ min: 1000, max: 30 * DAY }), ms => {
-      const { n, unit } = toReadableDuration(ms)
+      const { n, unit } = toReadableDuration(ms) ?? { n: 0, unit: 'second' }
       return n >= 1 && n * unitMs[unit] <= ms && n * unitMs[unit] > ms * 0.49
     }),
   )

@@ -54,6 +54,21 @@ function faultAfter(change: (language: Record<string, Json>) => void): string {
   }
 }
 
+t.test('a language needs only the units that it uses', async t => {
+  t.equal(
+    faultAfter(language => {
+      language['validity'] = { minute: { other: '{{ n }} min' } }
+    }),
+    'none',
+  )
+  t.equal(
+    faultAfter(language => {
+      language['validity'] = {}
+    }),
+    'none',
+  )
+})
+
 t.test('each fault is named by its pointer and its line', async t => {
   const mail = (words: unknown) => (language: Record<string, Json>) => {
     ;(language['mail'] ?? {})['file'] = words
@@ -71,7 +86,10 @@ t.test('each fault is named by its pointer and its line', async t => {
     ],
     [language => Object.assign(language, { dir: 'up' }), '"dir": "up", → /dir must be ltr or rtl'],
     [language => Object.assign(language, { common: [] }), '"common": [], → /common must be object'],
-    [language => delete language['validity']?.['day'], '"validity": { → /validity/day is missing'],
+    [
+      language => Object.assign(language['validity'] ?? {}, { week: { other: '1' } }),
+      '"week": { → /validity/week is not known; known are second, minute, hour, day',
+    ],
     [
       language => Object.assign(language['validity'] ?? {}, { day: { one: '1' } }),
       '"day": { → /validity/day/other is missing',

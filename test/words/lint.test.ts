@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Check, lint } from '../../src/words/lint.ts'
@@ -23,6 +23,37 @@ t.test('the built-in words and layouts have no findings, with and without the We
   t.same(lint({ renderer: rendererFor() }), [])
   const webotpDomain = 'northwind.example'
   t.same(lint({ renderer: rendererFor({ sms: { webotpDomain } }), webotpDomain }), [])
+})
+
+t.test('the language of the docs, which leaves kinds and units out, has no findings', async t => {
+  for (const page of ['docs/templates.md', 'docs/zh-CN/templates.md']) {
+    const text = await readFile(join(import.meta.dirname, '../..', page), 'utf8')
+    const [, german = ''] = /```json\n(\{\n {2}"language"[^`]*)```/.exec(text) ?? []
+    const findings = await findingsOf(t, { 'locales/de.json': german })
+    t.match(findings, [
+      { check: 'template', where: 'locales/de.json', reason: /^has no words for .*email\/file/ },
+    ])
+    t.equal(findings.length, 1, page)
+  }
+})
+
+t.test('html of a kind that its language leaves out would reach nobody', async t => {
+  const german = {
+    language: 'Deutsch',
+    dir: 'ltr',
+    validity: {},
+    common: { link: '{{ link.host }}', footer: 'f' },
+    mail: {},
+    sms: {},
+  }
+  const findings = await findingsOf(t, {
+    'locales/de.json': JSON.stringify(german),
+    'messages/file.de.html': '{{ link.url }}',
+  })
+  t.match(
+    findings.find(({ where }) => where === 'messages/file.de.html'),
+    { reason: 'locales/de.json has no words for file, so nobody would get this' },
+  )
 })
 
 t.test('each fault is found and named', async t => {

@@ -69,6 +69,23 @@ t.test('a new language is one file', async t => {
   t.match(smsOf(renderer, login), /ist Ihr Code/)
 })
 
+t.test('a validity without words for its unit is said in the next smaller one, or not at all', async t => {
+  const whole = await import('../../src/words/templates/locales/en.json', { with: { type: 'json' } })
+  const { minute } = whole.default.validity
+  const { renderer } = await withTemplates(t, {
+    'locales/de.json': JSON.stringify({ ...whole.default, validity: { minute } }),
+  })
+  t.same(renderer.problems(), [])
+  const textOf = (minutes: string) =>
+    smsOf(
+      renderer,
+      messageOf('sms', 'login-code', { params: { code: '1234', minute: minutes }, locale: 'de' }),
+    )
+  t.match(textOf('120'), /valid for 120 minutes/)
+  t.match(textOf('1.5'), /valid for 1 minute\b/)
+  t.notMatch(textOf('0.5'), /valid/)
+})
+
 t.test('a plural form that a language needs and lacks is a warning', async t => {
   const forms = { one: 'ساعة', other: '{{ n }} ساعة' }
   const whole = await import('../../src/words/templates/locales/ar.json', { with: { type: 'json' } })
