@@ -143,7 +143,13 @@ async function dispatch(
         signal.removeEventListener('abort', abort)
         if (response) resolve({ ...response, body: Buffer.concat(chunks).toString() })
       },
-      onResponseError: (_controller, error) => failed(error),
+      onResponseError: (_controller, error) =>
+        failed(error instanceof errors.HTTPParserError ? notHttp(error) : error),
     })
   })
+}
+
+/** undici gives this error no code, and keeps what was read in it, which may be an echo of the message. */
+function notHttp({ message }: Error): Error {
+  return Object.assign(new Error(message), { code: 'NOT_HTTP' })
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import t, { type Test } from 'tap'
 import { aliyun } from '../../src/providers/aliyun/module.ts'
 import { createHttpClient, type HttpProxy } from '../../src/providers/http-client.ts'
@@ -14,6 +13,7 @@ import { twilio } from '../../src/providers/twilio/module.ts'
 import { trustAuthorities } from '../../src/tls/authorities.ts'
 import { enough, load } from '../config/settings.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
+import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { createSmtpServer } from '../rigs/smtp-server.ts'
 
 const LIMITS = { connectMs: 1000, answerMs: 1000, bodyMs: 1000 }
@@ -35,33 +35,10 @@ function startApi(t: Test): Promise<number> {
   return listen(t, api, () => api.closeAllConnections())
 }
 
-/** A proxy that makes tunnels, and what it was asked for. */
-async function startProxy(t: Test, status = 200) {
-  const asked: { readonly to: string; readonly as: string | undefined }[] = []
-  const sockets = new Set<Socket>()
-  const proxy = createHttpServer()
-  proxy.on('connect', ({ url = '', headers }: IncomingMessage, socket: Socket) => {
-    asked.push({ to: url, as: headers['proxy-authorization'] })
-    sockets.add(socket)
-    if (status !== 200) return void socket.end(`HTTP/1.1 ${status} No\r\n\r\n`)
-    const [host = '', port] = url.split(':')
-    const upstream = connect({ host, port: Number(port) }, () => {
-      socket.write('HTTP/1.1 200 Connected\r\n\r\n')
-      socket.pipe(upstream).pipe(socket)
-    })
-    sockets.add(upstream)
-    for (const each of [socket, upstream]) each.on('error', () => {})
-  })
-  const port = await listen(t, proxy, () => {
-    for (const socket of sockets) socket.destroy()
-  })
-  return { url: `http://courier:p%40ss@127.0.0.1:${port}`, asked }
-}
-
 /** Asks the API once. @returns its answer, or the outcome of a message that was not sent. */
-async function ask(t: Test, port: number, proxy?: HttpProxy) {
+async function ask(t: Test, port: number, proxy?: HttpProxy, scheme = 'https') {
   const client = createHttpClient({
-    baseUrl: `https://localhost:${port}`,
+    baseUrl: `${scheme}://localhost:${port}`,
     connections: 2,
     limits: LIMITS,
     proxy,
@@ -100,7 +77,7 @@ t.test(
 
 t.test('HTTPS_PROXY makes a tunnel, in which the API is verified as without it', async t => {
   const api = await startApi(t)
-  const { url, asked } = await startProxy(t)
+  const { url, asked } = await startHttpProxy(t)
   t.equal(await ask(t, api, { url }), '{"well":true}')
   t.same(asked, [{ to: `localhost:${api}`, as: `Basic ${Buffer.from('courier:p@ss').toString('base64')}` }])
   t.equal(await ask(t, api, { url, except: 'example.com, localhost' }), '{"well":true}')
@@ -110,7 +87,7 @@ t.test('HTTPS_PROXY makes a tunnel, in which the API is verified as without it',
 t.test(
   'every carrier asks the proxy, and so does an access token for mail; none reaches its API without it',
   async t => {
-    const { url, asked } = await startProxy(t, 403)
+    const { url, asked } = await startHttpProxy(t, 403)
     const config = load({
       ...enough,
       HTTPS_PROXY: url,
@@ -149,7 +126,7 @@ t.test(
   'a proxy that refuses, or is not there: the message was not sent, and no word of the password',
   async t => {
     const api = await startApi(t)
-    const { url } = await startProxy(t, 403)
+    const { url } = await startHttpProxy(t, 403)
     const closed = 'http://courier:p%40ss@127.0.0.1:9'
     for (const proxy of [{ url }, { url: closed }]) {
       const outcome = await ask(t, api, proxy)
@@ -158,3 +135,13 @@ t.test(
     }
   },
 )
+
+t.test('an answer that is no HTTP is ambiguous, no bug of ours, and what it says is not kept', async t => {
+  const server = createTcpServer(socket => {
+    socket.on('error', () => {}).once('data', () => socket.end('* your code is 104729\r\n'))
+  })
+  const port = await listen(t, server)
+  const outcome = await ask(t, port, undefined, 'http')
+  t.match(outcome, { is: 'ambiguous', code: 'NOT_HTTP', reply: /does not match the HTTP/ })
+  t.notMatch(JSON.stringify(outcome), /104729/)
+})
