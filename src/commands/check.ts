@@ -19,6 +19,7 @@ import { checkDkim } from './check/dkim.ts'
 import { createResolveTxt, type ResolveTxt } from './check/dns.ts'
 import { formatAsJson, formatAsText } from './check/format.ts'
 import { checkMachine, createMachineLimits, type MachineLimits } from './check/machine.ts'
+import { checkCollector, checkEventReceiver } from './check/receivers.ts'
 import { checkSender } from './check/sender.ts'
 import { checkSettings } from './check/settings.ts'
 import { checkStore, type ServiceStatus } from './check/store.ts'
@@ -31,8 +32,8 @@ export const check: Command = {
 
   Looks at everything that can be found out from here without sending a message: settings, certificate, mail server,
   Twilio account, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, whether the callback URLs
-  validate, and the login for device alerts if they are on. Each line is ok, warn or fail, and says what to do. Exit code
-  1 when something failed.
+  validate, and, if they are on, the login for device alerts, the receiver of events (by a signed POST with none) and the
+  collector of traces. Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
 
   In the language of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese.
 
@@ -96,6 +97,8 @@ export async function runChecks(
     unless('TEMPLATES_DIR', 'templates', () => checkRendererTemplates(config)),
     attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
     attempt('alerts', () => checkAlertsIfOn(config)),
+    attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
+    attempt('traces', () => checkCollector(config, clock)),
   ]
   return (await Promise.all(checks)).flat()
 }

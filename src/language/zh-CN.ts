@@ -861,6 +861,33 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   '{a} takes the connection, and says nothing': '{a} 接受了连接，但没有任何应答',
   'look at the server, and whether a firewall or proxy on the way answers in its place':
     '请检查服务器，以及是否有途中的防火墙或代理替它应答',
+  'look at the server that {a} names, and whether a firewall or proxy on the way answers in its place':
+    '请检查 {a} 所指的服务器，以及是否有途中的防火墙或代理替它应答',
+  '{a} takes the connection, and hangs up': '{a} 接受连接后又断开',
+  'look at scheme and port in {a}, and at the log of the server':
+    '请检查 {a} 中的协议和端口，以及服务器的日志',
+  '{a} does not speak HTTP': '{a} 用的不是 HTTP',
+  'the proxy refuses the way to {a}': '代理拒绝连接 {a}',
+  'look at user and password in HTTPS_PROXY': '请检查 HTTPS_PROXY 中的用户名和密码',
+  'let the proxy allow it, or name the host in NO_PROXY': '请在代理上放行，或在 NO_PROXY 中写上该主机',
+  'took a signed POST without events': '接收了一个不含事件的签名 POST',
+  'look at its log: events wait until it answers 2xx, three days at most':
+    '请查看它的日志：在它应答 2xx 之前，事件会一直等待，至多三天',
+  'the collector took a request without spans': 'collector 接收了一个不含 span 的请求',
+  'look at its log, and whether it takes OTLP over HTTP as JSON; callbacks do not wait for it':
+    '请查看它的日志，以及它是否接收 HTTP 上 JSON 格式的 OTLP；回调不会等它',
+  'wants nothing any more (HTTP {a})': '不再接收任何内容（HTTP {a}）',
+  'let it answer 2xx, and start the service anew: it tells nothing more until then':
+    '请让它应答 2xx，然后重启服务：在此之前不再通知',
+  'refuses the request (HTTP {a})': '拒绝请求（HTTP {a}）',
+  'EVENTS_SECRET has to be the same there, and both clocks right':
+    '两边的 EVENTS_SECRET 必须相同，时钟也必须都准确',
+  'look at OTEL_EXPORTER_OTLP_HEADERS': '请检查 OTEL_EXPORTER_OTLP_HEADERS',
+  'redirects, which is not followed (HTTP {a})': '要求重定向，但不会跟随（HTTP {a}）',
+  'write the address that it leads to into {a}': '请把它指向的地址写入 {a}',
+  'takes no POST at this path (HTTP {a})': '在此路径上不接收 POST（HTTP {a}）',
+  'look at the path in {a}': '请检查 {a} 中的路径',
+  'answers HTTP {a}': '应答 HTTP {a}',
   'look at host and port in {a}': '请检查 {a} 中的主机和端口',
   'the server refuses the sender': '服务器拒绝这个发件人',
   'set MAIL_BOUNCE_TO, or MAIL_FROM, to an address that this login may send as':

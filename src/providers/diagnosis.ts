@@ -39,24 +39,72 @@ export function diagnoseConnection({ cause, host, port, setting }: FailedConnect
       what: `${at} does not answer`,
       next: `look at the firewall on the way, and at host and port in ${setting}`,
     }
+  if (cause === 'UND_ERR_HEADERS_TIMEOUT')
+    return {
+      what: `${at} takes the connection, and says nothing`,
+      next: `look at the server that ${setting} names, and whether a firewall or proxy on the way answers in its place`,
+    }
+  if (cause === 'NOT_HTTP')
+    return { what: `${at} does not speak HTTP`, next: `look at scheme and port in ${setting}` }
+  if (/^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(cause))
+    return {
+      what: `${at} takes the connection, and hangs up`,
+      next: `look at scheme and port in ${setting}, and at the log of the server`,
+    }
   return isCertificateError(cause) ? diagnoseCertificate(cause, host, setting) : null
 }
 
 /** Finds the cause of a request that got no answer. @param setting that says where the API is, at `apiUrl`. */
 export function diagnoseExchange(
-  { error, stopped }: FailedExchange,
+  { error, exchange, stopped }: FailedExchange,
   apiUrl: string,
   setting: string,
 ): Diagnosis {
   const { code } = (error ?? {}) as { readonly code?: unknown }
-  const { hostname: host, port } = new URL(apiUrl)
-  const cause = stopped ?? (typeof code === 'string' ? code : '')
+  const { hostname: host, port: stated, protocol } = new URL(apiUrl)
+  const port = Number(stated) || (protocol === 'http:' ? 80 : 443)
+  // Our own limit, which counts from the request on, when undici's clock is a moment late.
+  const silent = stopped === 'answer-limit' && exchange.written ? 'UND_ERR_HEADERS_TIMEOUT' : stopped
+  const cause = silent ?? (typeof code === 'string' ? code : '')
   return (
-    diagnoseConnection({ cause, host, port: Number(port) || 443, setting }) ?? {
+    diagnoseProxy(error, cause, host, port) ??
+    diagnoseConnection({ cause, host, port, setting }) ?? {
       what: `the connection to ${host} fails`,
       next: `look at the firewall on the way, at HTTPS_PROXY and at ${setting}`,
     }
   )
+}
+
+/** What is known of the other end by an error of Node or undici. */
+interface FailedPeer {
+  readonly message?: string
+  /** Of a name that the DNS does not know. */
+  readonly hostname?: string
+  /** Of a connection that was refused. */
+  readonly address?: string
+  readonly port?: number
+  /** When several addresses were tried. */
+  readonly errors?: readonly FailedPeer[]
+}
+
+/** Finds whether HTTPS_PROXY is at fault: it refuses a tunnel, or the connection that failed was not one to the API. */
+function diagnoseProxy(error: unknown, cause: string, host: string, port: number): Diagnosis | null {
+  const failed = (error ?? {}) as FailedPeer
+  const { message: words = '', hostname, address, port: tried } = failed.errors?.[0] ?? failed
+  // undici has no code of its own for it.
+  const status = /^Proxy response \((\d+)\)/.exec(words)?.[1]
+  if (status !== undefined)
+    return {
+      what: `the proxy refuses the way to ${host}:${port} (HTTP ${status})`,
+      next:
+        status === '407'
+          ? 'look at user and password in HTTPS_PROXY'
+          : 'let the proxy allow it, or name the host in NO_PROXY',
+    }
+  const [, late, latePort] = /attempted address(?:es)?: (\S+):(\d+)/.exec(words) ?? []
+  const other = { host: hostname ?? late ?? address ?? host, port: Number(tried ?? latePort ?? port) }
+  const isOther = hostname !== undefined ? hostname !== host : other.port !== port
+  return isOther ? diagnoseConnection({ cause, ...other, setting: 'HTTPS_PROXY' }) : null
 }
 
 function diagnoseCertificate(cause: string, host: string, setting: string): Diagnosis {

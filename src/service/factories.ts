@@ -174,6 +174,12 @@ export async function openOutbox(
   return createSqliteOutbox({ ...shared, path: store.path })
 }
 
+/** The collector's whole address for traces; undefined: there are none. */
+export function collectorUrl(config: Config): string | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = config
+  return config.OTEL_SDK_DISABLED ? undefined : (whole ?? (base && `${base}/v1/traces`))
+}
+
 /** The renderer of every channel's messages. */
 export function openRenderer(config: Config, log: Logger): Renderer {
   const from = config.MAIL_FROM ?? { address: 'nobody@localhost.invalid' }

@@ -45,6 +45,7 @@ import type { Renderer } from '../words/render.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
+  collectorUrl,
   openOutbox,
   openRecipientReader,
   openRenderer,
@@ -256,9 +257,8 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
 
 /** Loaded only when a collector is set. */
 async function openTracesIfOn(config: Config, clock: Clock, log: Logger): Promise<Traces | undefined> {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: base } = config
-  const url = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base && `${base}/v1/traces`)
-  if (config.OTEL_SDK_DISABLED || url === undefined) return undefined
+  const url = collectorUrl(config)
+  if (url === undefined) return undefined
   const { openTraces } = await import('../admin/traces/traces.ts')
   return openTraces(url, config, clock, log)
 }

@@ -1,5 +1,10 @@
 import { createHttpClient, type HttpProxy } from '../providers/http-client.ts'
-import { createExchanges, type HttpLimits, readRetryAfter } from '../providers/http-exchange.ts'
+import {
+  createExchanges,
+  type FailedExchange,
+  type HttpLimits,
+  readRetryAfter,
+} from '../providers/http-exchange.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 /** What became of a POST. */
@@ -7,8 +12,13 @@ export type PostResult =
   | { readonly is: 'delivered' }
   /** The receiver wants nothing any more (410). */
   | { readonly is: 'gone' }
-  /** `retryAfterMs`: the receiver asks for so long a pause. */
-  | { readonly is: 'failed'; readonly reason: string; readonly retryAfterMs?: number | undefined }
+  /** `retryAfterMs`: the receiver asks for so long a pause. `unanswered`: no answer came, and why not. */
+  | {
+      readonly is: 'failed'
+      readonly reason: string
+      readonly retryAfterMs?: number | undefined
+      readonly unanswered?: FailedExchange
+    }
 
 export interface Poster {
   post(headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal): Promise<PostResult>
@@ -45,7 +55,8 @@ export function createPoster(
       // The head of the answer came, and the rest was cut off or too long: it says what is to be known.
       if (ended.exchange.answer !== undefined) return resultOf(ended.exchange.answer, clock.now())
       const { code } = (ended.error ?? {}) as { readonly code?: unknown }
-      return { is: 'failed', reason: ended.stopped ?? (typeof code === 'string' ? code : 'no answer') }
+      const reason = ended.stopped ?? (typeof code === 'string' ? code : 'no answer')
+      return { is: 'failed', reason, unanswered: ended }
     },
     close: () => client.close(),
   }

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../../config/config.ts'
+import { type Diagnosis, diagnoseExchange } from '../../providers/diagnosis.ts'
+import type { HttpLimits } from '../../providers/http-exchange.ts'
+import { proxyOf } from '../../providers/module.ts'
+import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { collectorUrl } from '../../service/factories.ts'
+import { batchOf } from '../../webhooks/payload.ts'
+import { createPoster, type Poster, type PostResult } from '../../webhooks/post.ts'
+import { readSigningKeys, signPayload } from '../../webhooks/sign.ts'
+
+/** What is said of a machine that is told something. */
+interface Receiver {
+  /** The setting that says where it is. */
+  readonly setting: string
+  readonly url: string
+  /** What to do when it refuses the caller, by the status alone. */
+  readonly refused: string
+  /** What to do about any other status. */
+  readonly otherwise: string
+}
+
+/**
+ * Checks the receiver of events by a POST that is signed as all are, and has no events.
+ * @param limits other time limits than the service's
+ */
+export async function checkEventReceiver(
+  config: Config,
+  clock: Clock,
+  limits?: HttpLimits,
+): Promise<readonly CheckResult[]> {
+  const { EVENTS_URL: url, EVENTS_SECRET: secret } = config
+  if (url === undefined || secret === undefined) return []
+  const setting = 'EVENTS_URL'
+  const { body } = batchOf([], Date.now())
+  // An id that no receiver has seen: one that drops repetitions has to look at the signature all the same.
+  const headers = signPayload(readSigningKeys(secret), `check-${randomUUID()}`, Date.now(), body)
+  const result = await post(createPoster(url, clock, proxyOf(config), limits), headers, body)
+  if (result.is === 'delivered') return [ok(setting, 'took a signed POST without events')]
+  const { what, next } = diagnose(result, {
+    setting,
+    url,
+    refused: 'EVENTS_SECRET has to be the same there, and both clocks right',
+    otherwise: 'look at its log: events wait until it answers 2xx, three days at most',
+  })
+  return [fail(setting, what, next)]
+}
+
+/** Checks the collector of traces by a request without spans, which it has to take (OTLP/HTTP, "Success"). */
+export async function checkCollector(config: Config, clock: Clock): Promise<readonly CheckResult[]> {
+  const url = collectorUrl(config)
+  if (url === undefined) return []
+  const headers = Object.fromEntries(config.OTEL_EXPORTER_OTLP_HEADERS ?? [])
+  // It is reached without HTTPS_PROXY.
+  const result = await post(createPoster(url, clock, undefined), headers, '{"resourceSpans":[]}')
+  if (result.is === 'delivered') return [ok('traces', 'the collector took a request without spans')]
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = config
+  const { what, next } = diagnose(result, {
+    setting: `OTEL_EXPORTER_OTLP_${whole === undefined ? '' : 'TRACES_'}ENDPOINT`,
+    url,
+    refused: 'look at OTEL_EXPORTER_OTLP_HEADERS',
+    otherwise: 'look at its log, and whether it takes OTLP over HTTP as JSON; callbacks do not wait for it',
+  })
+  return [warn('traces', what, next)]
+}
+
+async function post(
+  poster: Poster,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Promise<PostResult> {
+  try {
+    return await poster.post(headers, body, new AbortController().signal)
+  } finally {
+    await poster.close()
+  }
+}
+
+/** What keeps a receiver from taking a POST, by its status, or by what became of the connection. */
+function diagnose(
+  result: Exclude<PostResult, { readonly is: 'delivered' }>,
+  { setting, url, refused, otherwise }: Receiver,
+): Diagnosis {
+  if (result.is === 'gone')
+    return {
+      what: 'wants nothing any more (HTTP 410)',
+      next: 'let it answer 2xx, and start the service anew: it tells nothing more until then',
+    }
+  if (result.unanswered !== undefined) return diagnoseExchange(result.unanswered, url, setting)
+  const status = Number(result.reason.slice('http-'.length))
+  if (status === 401 || status === 403) return { what: `refuses the request (HTTP ${status})`, next: refused }
+  if (status >= 300 && status < 400)
+    return {
+      what: `redirects, which is not followed (HTTP ${status})`,
+      next: `write the address that it leads to into ${setting}`,
+    }
+  if (status === 404 || status === 405)
+    return { what: `takes no POST at this path (HTTP ${status})`, next: `look at the path in ${setting}` }
+  return { what: `answers HTTP ${status}`, next: otherwise }
+}

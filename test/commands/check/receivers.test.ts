@@ -1,0 +1,173 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import t, { type Test } from 'tap'
+import { checkCollector, checkEventReceiver } from '../../../src/commands/check/receivers.ts'
+import { trustAuthorities } from '../../../src/tls/authorities.ts'
+import { enough, load } from '../../config/settings.ts'
+import { createTestCertificate } from '../../rigs/certificate.ts'
+import { startHttpProxy } from '../../rigs/http-proxy.ts'
+import { SECRET } from '../../webhooks/receiver.ts'
+import { linesOf } from './lines.ts'
+
+const clock = { now: Date.now }
+const LIMITS = { connectMs: 300, answerMs: 300, bodyMs: 300 }
+
+async function listen(t: Test, server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => void open.add(socket))
+  t.teardown(() => {
+    for (const socket of open) socket.destroy()
+    return new Promise(resolve => server.close(resolve))
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function sayOfEvents(url: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
+  const config = load({ ...enough, EVENTS_URL: url, EVENTS_SECRET: SECRET, ...more })
+  const said = linesOf(await checkEventReceiver(config, clock, LIMITS)).join('\n')
+  t.notMatch(said, /canary|p@ss|p%40ss/, 'the URL may hold a key, the proxy has a password')
+  return said
+}
+
+async function sayOfTraces(more: Readonly<Record<string, string>>): Promise<string> {
+  return linesOf(await checkCollector(load({ ...enough, ...more }), clock)).join('\n')
+}
+
+/** Answers each request with a status, and keeps what came. */
+async function startServer(t: Test) {
+  const seen: { readonly headers: Record<string, string>; readonly body: string; readonly url: string }[] = []
+  const state: { seen: typeof seen; answer: RequestListener } = {
+    seen,
+    answer: (_request, response) => void response.writeHead(204).end(),
+  }
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', chunk => (body += String(chunk)))
+    request.on('end', () => {
+      seen.push({ headers: request.headers as Record<string, string>, body, url: request.url ?? '' })
+      state.answer(request, response)
+    })
+  })
+  const port = await listen(t, server)
+  return { state, at: `http://127.0.0.1:${port}`, port }
+}
+
+const answering =
+  (status: number): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(status, { location: '/elsewhere' }).end()
+
+t.test('the receiver of events: each cause has its words and its advice', async t => {
+  t.equal(linesOf(await checkEventReceiver(load(enough), clock)).length, 0, 'off')
+  const { state, at, port } = await startServer(t)
+  const url = `${at}/hook?canary=1`
+  t.match(await sayOfEvents(url), /^ok EVENTS_URL: took a signed POST without events/)
+  const [post] = state.seen
+  t.match(new Webhook(SECRET).verify(post?.body ?? '', post?.headers ?? {}), {
+    type: 'events',
+    data: { events: [] },
+  })
+  for (const [status, words] of [
+    [401, /^fail EVENTS_URL: refuses the request \(HTTP 401\) → EVENTS_SECRET has to be the same there/],
+    [403, /refuses the request \(HTTP 403\)/],
+    [404, /takes no POST at this path \(HTTP 404\) → look at the path in EVENTS_URL/],
+    [308, /redirects, which is not followed \(HTTP 308\) → write the address/],
+    [410, /wants nothing any more \(HTTP 410\) → let it answer 2xx, and start the service anew/],
+    [500, /answers HTTP 500 → look at its log/],
+  ] as const) {
+    state.answer = answering(status)
+    t.match(await sayOfEvents(url), words)
+  }
+  const before = state.seen.length
+  state.answer = (_request, response) => void response.writeHead(200).end('x'.repeat(2_000_000))
+  t.match(await sayOfEvents(url), /^ok/, 'whatever it says besides')
+  state.answer = () => {}
+  t.match(
+    await sayOfEvents(url),
+    /takes the connection, and says nothing → look at the server that EVENTS_URL names/,
+  )
+  t.equal(state.seen.length, before + 2, 'no redirect was followed')
+
+  t.match(
+    await sayOfEvents('http://127.0.0.1:1/'),
+    /nothing listens at 127\.0\.0\.1:1 → look at host and port in/,
+  )
+  t.match(
+    await sayOfEvents('https://hooks.invalid/'),
+    /the DNS has no address for hooks\.invalid → .*EVENTS_URL/,
+  )
+  t.match(
+    await sayOfEvents(`https://127.0.0.1:${port}/`),
+    /does not speak TLS .* → look at scheme and port in EVENTS_URL/,
+  )
+})
+
+t.test('the receiver of events behind a proxy, and of an authority of our own', async t => {
+  const certificate = await createTestCertificate()
+  const secure = createHttpsServer(certificate, answering(204))
+  const url = `https://127.0.0.1:${await listen(t, secure)}/hook`
+  t.match(await sayOfEvents(url), /of an authority that is not trusted here → set TLS_CA_FILE/)
+  trustAuthorities('/ca.pem', () => certificate.cert)
+  t.match(await sayOfEvents(url), /^ok/)
+  const proxy = await startHttpProxy(t)
+  t.match(await sayOfEvents(url, { HTTPS_PROXY: proxy.url }), /^ok/)
+  t.equal(proxy.asked.length, 1)
+  const refusing = async (status: number) => ({ HTTPS_PROXY: (await startHttpProxy(t, status)).url })
+  t.match(
+    await sayOfEvents(url, await refusing(407)),
+    /the proxy refuses the way to 127\.0\.0\.1:\d+ \(HTTP 407\) → look at user and password in HTTPS_PROXY/,
+  )
+  t.match(await sayOfEvents(url, await refusing(403)), /\(HTTP 403\) → let the proxy allow it/)
+  t.match(
+    await sayOfEvents(url, { HTTPS_PROXY: 'http://courier:p%40ss@127.0.0.1:1' }),
+    /nothing listens at 127\.0\.0\.1:1 → look at host and port in HTTPS_PROXY/,
+  )
+  t.match(
+    await sayOfEvents(url, { HTTPS_PROXY: 'http://courier:p%40ss@proxy.invalid:3128' }),
+    /the DNS has no address for proxy\.invalid → look at the host in HTTPS_PROXY/,
+  )
+})
+
+t.test('the collector of traces: each cause has its words and its advice', async t => {
+  t.equal(await sayOfTraces({}), '', 'off')
+  const { state, at, port } = await startServer(t)
+  const base = { OTEL_EXPORTER_OTLP_ENDPOINT: at, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=canary' }
+  t.equal(await sayOfTraces({ ...base, OTEL_SDK_DISABLED: 'true' }), '', 'off')
+  state.answer = answering(200)
+  t.match(await sayOfTraces(base), /^ok traces: the collector took a request without spans/)
+  t.match(state.seen, [{ url: '/v1/traces', headers: { 'api-key': 'canary' }, body: '{"resourceSpans":[]}' }])
+  for (const [status, words] of [
+    [401, /^warn traces: refuses the request \(HTTP 401\) → look at OTEL_EXPORTER_OTLP_HEADERS/],
+    [404, /takes no POST at this path \(HTTP 404\) → look at the path in OTEL_EXPORTER_OTLP_ENDPOINT/],
+    [415, /answers HTTP 415 → look at its log, and whether it takes OTLP over HTTP as JSON/],
+  ] as const) {
+    state.answer = answering(status)
+    t.match(await sayOfTraces(base), words)
+  }
+  t.match(
+    await sayOfTraces({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:1/x' }),
+    /nothing listens at 127\.0\.0\.1:1 → .*OTEL_EXPORTER_OTLP_TRACES_ENDPOINT/,
+  )
+  // A port for gRPC begins with a frame of HTTP/2.
+  const grpc = createTcpServer(
+    socket => void socket.on('error', () => {}).end(Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0])),
+  )
+  t.match(
+    await sayOfTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await listen(t, grpc)}` }),
+    /does not speak HTTP → look at scheme and port in OTEL_EXPORTER_OTLP_ENDPOINT/,
+  )
+  t.match(
+    await sayOfTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: `https://127.0.0.1:${port}` }),
+    /does not speak TLS/,
+  )
+  const silent = createTcpServer(socket => void socket.on('error', () => {}).destroy())
+  t.match(
+    await sayOfTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await listen(t, silent)}` }),
+    /takes the connection, and hangs up → look at scheme and port/,
+  )
+})
