@@ -1,0 +1,48 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { createPoster } from '../../src/webhooks/post.ts'
+import { readSigningKeys, signPayload } from '../../src/webhooks/sign.ts'
+import { type Act, SECRET, startReceiver } from './receiver.ts'
+
+const LIMITS = { connectMs: 500, answerMs: 500, bodyMs: 200 }
+const BODY = '{"type":"events","data":{"events":[]}}'
+
+t.test('what a receiver answers late, slowly or without end holds nobody up', async t => {
+  const receiver = await startReceiver(t)
+  const poster = createPoster(`http://127.0.0.1:${receiver.port}/hook`, { now: Date.now }, undefined, LIMITS)
+  t.teardown(() => poster.close())
+  let n = 0
+  const post = async (act: Act, signal = new AbortController().signal) => {
+    receiver.act = act
+    const headers = signPayload(readSigningKeys(SECRET), `batch-${(n += 1)}`, Date.now(), BODY)
+    return poster.post(headers, BODY, signal)
+  }
+  const late = await post(response => void setTimeout(() => response.end(), 5000).unref())
+  t.match(late, { is: 'failed', reason: /^(UND_ERR_HEADERS_TIMEOUT|answer-limit)$/ })
+
+  const endless: Act = response => {
+    response.writeHead(200)
+    const timer = setInterval(() => response.write('x'), 50)
+    response.on('close', () => clearInterval(timer))
+  }
+  const began = performance.now()
+  t.match(await post(endless), { is: 'delivered' }, 'its status has come')
+  t.ok(performance.now() - began < 10_000, 'and the rest is not waited for')
+  const flood: Act = response => {
+    response.writeHead(200)
+    const more = () => void (response.destroyed || response.write('x'.repeat(100_000), more))
+    more()
+  }
+  t.match(await post(flood), { is: 'delivered' })
+  t.match(await post(response => void response.writeHead(503).write('x')), {
+    is: 'failed',
+    reason: 'http-503',
+  })
+
+  const stopping = new AbortController()
+  const stopped = post(() => {}, stopping.signal)
+  await pause(50)
+  stopping.abort()
+  t.match(await stopped, { is: 'failed', reason: 'aborted' })
+  t.match(await post(response => void response.writeHead(204).end()), { is: 'delivered' }, 'and it goes on')
+})
