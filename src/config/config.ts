@@ -1,10 +1,11 @@
 import { Ajv, type ErrorObject } from 'ajv'
-import { type EnvSchemaOpt, envSchema } from 'env-schema'
+import type { EnvSchemaOpt } from 'env-schema'
 import type { SettingFault } from '../settings/setting.ts'
 import { advice } from './advice.ts'
+import { envSchema } from './env-schema.ts'
 import { faultsTogether, type Partly } from './rules.ts'
 import { faultsOf, jsonSchema, withReaders } from './schema.ts'
-import type { SettingName, SettingValues } from './settings.ts'
+import { type SettingName, type SettingValues, settingNames } from './settings.ts'
 import { mergeSources, type Sources } from './sources.ts'
 
 export { isLoopback } from '../settings/loopback.ts'
@@ -47,12 +48,12 @@ export function loadConfig(
   findMore: (settings: Partly) => readonly SettingFault[] = () => [],
 ): Config {
   const merged = mergeSources(sources)
-  const first = validate(merged.given, complete)
+  const first = validate(merged.given, 'complete')
   const wrong = 'values' in first ? [] : first.faults
   const names = new Set([...merged.faults, ...wrong].map(fault => fault.name))
   // A second reading without the wrong ones, so that the rest can be looked at together and all faults come at once.
   const rest = without(merged.given, names)
-  const second = wrong.length === 0 ? first : validate(rest, partial)
+  const second = wrong.length === 0 ? first : validate(rest, 'partial')
   const usable = 'values' in second ? without(second.values, names) : {}
   const together = 'values' in second ? [...faultsTogether(usable, names), ...findMore(usable)] : []
   const faults = [...merged.faults, ...wrong, ...together]
@@ -72,7 +73,7 @@ export function loadConfig(
 export function envSchemaOptions(config: Config): EnvSchemaOpt & { readonly confKey: 'config' } {
   const given = texts.get(config)
   if (given === undefined) throw new TypeError('this configuration was not made by loadConfig')
-  return { confKey: 'config', ...options(given, complete) }
+  return { confKey: 'config', ...options(given, 'complete') }
 }
 
 /**
@@ -83,7 +84,7 @@ export function loadSome<K extends SettingName>(sources: Sources, names: readonl
   const merged = mergeSources(sources)
   const wanted = new Set<string>(names)
   const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
-  const read = validate(given, partial)
+  const read = validate(given, 'partial')
   const faults = [
     ...merged.faults.filter(({ name }) => wanted.has(name)),
     ...('values' in read ? [] : read.faults),
@@ -96,10 +97,21 @@ function without<T extends object>(from: T, names: ReadonlySet<string>): T {
   return Object.fromEntries(Object.entries(from).filter(([name]) => !names.has(name))) as T
 }
 
-const complete = jsonSchema('complete')
-/** For those settings that are given: that others are missing is said elsewhere, or is not asked. */
-const partial = jsonSchema('partial')
-/** As env-schema makes its own, but that each start need not prove again that the schema is one: a test does. */
+const schemas = new Map<string, ReturnType<typeof jsonSchema>>()
+
+/**
+ * The schema for what is given, the same one for the same names, so that ajv compiles it once.
+ * @param form `partial`: that others are missing is said elsewhere, or is not asked.
+ */
+function schemaOf(form: 'complete' | 'partial', given: object) {
+  const names = settingNames.filter(name => Object.hasOwn(given, name))
+  const key = [form, ...names].join(' ')
+  const schema = schemas.get(key) ?? jsonSchema(form, names)
+  schemas.set(key, schema)
+  return schema
+}
+
+/** As env-schema makes its own, but that no start need prove again that the schema is one: a test does. */
 const ajv = withReaders(
   new Ajv({
     allErrors: true,
@@ -109,25 +121,21 @@ const ajv = withReaders(
     allowUnionTypes: true,
     addUsedSchema: false,
     validateSchema: false,
+    // Faults have words of their own, and the code is run once: neither pays for what it takes to make.
+    messages: false,
+    code: { optimize: false },
   }),
 )
 
-function options(given: Readonly<Record<string, string>>, schema: typeof complete) {
-  return {
-    schema,
-    data: { ...given },
-    env: false,
-    dotenv: false,
-    // The same instance and the same schemas each time: compiled once, for the plugin too.
-    ajv,
-  }
+function options(given: Readonly<Record<string, string>>, form: 'complete' | 'partial') {
+  return { schema: schemaOf(form, given), data: { ...given }, env: false, dotenv: false, ajv }
 }
 
 type Validated = { readonly values: Partly } | { readonly faults: readonly SettingFault[] }
 
-function validate(given: Readonly<Record<string, string>>, schema: typeof complete): Validated {
+function validate(given: Readonly<Record<string, string>>, form: 'complete' | 'partial'): Validated {
   try {
-    return { values: envSchema<Partly>(options(given, schema)) }
+    return { values: envSchema<Partly>(options(given, form)) }
   } catch (error) {
     if (!(error instanceof Error && 'errors' in error)) throw error
     return { faults: faultsOf(error.errors as ErrorObject[]) }

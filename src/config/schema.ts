@@ -5,23 +5,31 @@ import { type SettingName, settingNames, settingOf, settings } from './settings.
 interface ObjectSchema {
   readonly type: 'object'
   readonly required: readonly string[]
-  readonly properties: Readonly<Record<string, SettingSchema & { readonly default?: string | number }>>
+  readonly properties: Readonly<Record<string, SettingSchema>>
+  readonly defaults: Readonly<Record<string, unknown>>
 }
 
 /**
- * The JSON schema of all settings, for env-schema and @fastify/env.
+ * The JSON schema of settings, for env-schema and @fastify/env: of those that are given, since compiling it takes a start
+ * ten times as long as all that is done with it. The others are what they are by default, which needs no look.
  * @param form `partial` requires none of them.
  */
-export function jsonSchema(form: 'complete' | 'partial'): ObjectSchema {
-  const properties = settingNames.map(name => {
-    const { schema, ...about } = settings[name] as (typeof settings)[SettingName] & {
-      default?: string | number
-    }
-    return [name, about.default === undefined ? schema : { ...schema, default: about.default }] as const
-  })
+export function jsonSchema(form: 'complete' | 'partial', given: readonly SettingName[]): ObjectSchema {
+  const properties = given.map(name => [name, settings[name].schema])
   const required = form === 'partial' ? [] : settingNames.filter(name => 'required' in settings[name])
-  return { type: 'object', required, properties: Object.fromEntries(properties) }
+  return { type: 'object', required, properties: Object.fromEntries(properties), defaults }
 }
+
+/** The value of each setting that has one when nothing is given. */
+const defaults = Object.fromEntries(
+  settingNames.flatMap(name => {
+    const { default: text, reader } = settingOf(name) ?? {}
+    if (text === undefined) return []
+    const reading = reader?.(String(text)) ?? { value: text }
+    if ('fault' in reading) throw new Error(`the default of ${name} ${reading.fault}`)
+    return [[name, reading.value]]
+  }),
+)
 
 /** Puts what a setting's reader made of its text in the place of the text. */
 const reads: SchemaValidateFunction = (_keyword, text: string, _schema, place) => {
@@ -37,16 +45,29 @@ const reads: SchemaValidateFunction = (_keyword, text: string, _schema, place) =
   return true
 }
 
-/** Teaches an ajv instance the keyword by which a setting's text becomes its value. */
+const fillIn: SchemaValidateFunction = (values: object, data: object) => {
+  Object.assign(data, { ...values, ...data })
+  return true
+}
+
+/** Teaches an ajv instance the keywords by which a setting's text becomes its value, and those not given have theirs. */
 export function withReaders(ajv: Ajv): Ajv {
-  return ajv.addKeyword({
-    keyword: 'reads',
-    type: 'string',
-    schemaType: 'boolean',
-    modifying: true,
-    errors: true,
-    validate: reads,
-  })
+  return ajv
+    .addKeyword({
+      keyword: 'reads',
+      type: 'string',
+      schemaType: 'boolean',
+      modifying: true,
+      errors: true,
+      validate: reads,
+    })
+    .addKeyword({
+      keyword: 'defaults',
+      type: 'object',
+      schemaType: 'object',
+      modifying: true,
+      validate: fillIn,
+    })
 }
 
 /** Puts ajv's errors into an operator's words, one fault a setting. */

@@ -6,13 +6,13 @@ import t from 'tap'
 import { type Config, ConfigError, envSchemaOptions, loadConfig } from '../../src/config/config.ts'
 import { envExample } from '../../src/config/example.ts'
 import { jsonSchema } from '../../src/config/schema.ts'
-import { settingNames, settings } from '../../src/config/settings.ts'
+import { settingNames, settingOf, settings } from '../../src/config/settings.ts'
 import { enough, faultsIn, load, sourcesOf } from './settings.ts'
 
 const READ_ME = new URL('../../.env.example', import.meta.url)
 
 t.test('the schema of the settings is a schema, which no start proves again', async t => {
-  t.equal(new Ajv().validateSchema(jsonSchema('complete')), true)
+  t.equal(new Ajv().validateSchema(jsonSchema('complete', settingNames)), true)
 })
 
 t.test('the least that is needed gives every other setting its default, in its own type', t => {
@@ -169,6 +169,16 @@ t.test('.env.example can be copied and filled in: it reads back without faults o
   const filled = readFileSync(READ_ME, 'utf8').replaceAll(/^#(?=[A-Z_0-9]+=)/gm, '')
   const { warnings } = load({ ...enough, ADMIN_TOKEN: 'a-password-of-my-own' }, { '.env': filled })
   t.same(warnings, [])
+  t.end()
+})
+
+t.test('every default is a right value, which no start proves again', t => {
+  const config = load(enough)
+  for (const name of settingNames) {
+    const text = settingOf(name)?.default
+    if (text === undefined || name in enough) continue
+    t.same(load({ ...enough, [name]: String(text) })[name], config[name], name)
+  }
   t.end()
 })
 
