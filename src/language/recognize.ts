@@ -1,4 +1,4 @@
-import { zhCNOfOthers } from './zh-CN.ts'
+import { loadZhCN } from './load-zh-CN.ts'
 
 interface Pattern {
   readonly regexp: RegExp
@@ -19,6 +19,7 @@ let patterns: readonly Pattern[] | undefined
  */
 export function recognize(english: string): string {
   if (english.length > LONGEST) return english
+  const { zhCNOfOthers } = loadZhCN()
   const whole = zhCNOfOthers[english]
   if (whole !== undefined && Object.hasOwn(zhCNOfOthers, english)) return whole
   patterns ??= Object.entries(zhCNOfOthers).flatMap(([key, chinese]) =>

@@ -1,5 +1,6 @@
+import { loadZhCN } from './load-zh-CN.ts'
 import { recognize } from './recognize.ts'
-import { zhCN } from './zh-CN.ts'
+import type { zhCN } from './zh-CN.ts'
 
 /** Languages of the console and of `check`. Logs, metrics and answers to callbacks are English. */
 export type Language = 'en' | 'zh-CN'
@@ -38,7 +39,7 @@ export function say<K extends Key>(
 ): Sentence {
   const given: Readonly<Record<string, Value>> = values ?? {}
   return new Sentence(language => {
-    const text = language === 'en' ? key : zhCN[key]
+    const text = language === 'en' ? key : loadZhCN().zhCN[key]
     return text.replace(/\{(\w+)\}/g, (place, name: string) => inLanguage(given[name] ?? place, language))
   })
 }
