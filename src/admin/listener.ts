@@ -1,4 +1,5 @@
 import http, { type RequestListener, type Server } from 'node:http'
+import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { endIdle, rejectPipelining } from '../callback/connection-guards.ts'
 import {
@@ -6,6 +7,7 @@ import {
   type UnauthenticatedConnections,
 } from '../callback/unauthenticated-connections.ts'
 import { build } from '../runtime/build.ts'
+import { compileLater, schemaCompilers } from '../runtime/schema-compilers.ts'
 import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
 import type { Readiness } from './readiness.ts'
@@ -14,6 +16,14 @@ import type { Readiness } from './readiness.ts'
 export interface Health {
   /** Whether a callback would be accepted now: the store commits, and we are not ending. */
   ready(): Promise<Readiness>
+}
+
+let ajv: Ajv | undefined
+
+/** As Fastify would, but that a field that there is not is a mistake to name, not to pass over. */
+function compile(schema: AnySchemaObject): ValidateFunction {
+  ajv ??= new Ajv({ coerceTypes: 'array', useDefaults: true, addUsedSchema: false, validateSchema: false })
+  return ajv.compile(schema)
 }
 
 /** Slow clients, ms; connections that have not shown a token, and all; octets of a form. */
@@ -41,8 +51,7 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
     routerOptions: { ignoreTrailingSlash: true },
-    // A field that there is not is a mistake to name, not to pass over.
-    ajv: { customOptions: { removeAdditional: false } },
+    schemaController: schemaCompilers(schema => compileLater(() => compile(schema))),
     // Fastify's own answers repeat the URL.
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
       sendFailure(request, reply, NO_SUCH_PAGE),

@@ -3,8 +3,9 @@ import http, { type RequestListener, type Server } from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
-import { Ajv, type AnySchemaObject } from 'ajv'
+import { Ajv } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { schemaCompilers } from '../runtime/schema-compilers.ts'
 import { answer, bodyOf } from './answers.ts'
 import { attributeToCaller, endIdle, rejectAmbiguous, rejectPipelining } from './connection-guards.ts'
 import { delayHandshake } from './delayed-handshake.ts'
@@ -80,8 +81,8 @@ export function createPublicListener(options: PublicListenerOptions): {
       // The signature is checked on the raw query: how a `+` is decoded is its own question.
       querystringParser: () => ({}),
     },
+    schemaController: schemaCompilers(schema => ajv.compile(schema)),
   } as object)
-  app.setValidatorCompiler(({ schema }) => ajv.compile(schema as AnySchemaObject))
   return { app, unauthenticated }
 }
 
