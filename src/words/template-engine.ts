@@ -62,6 +62,8 @@ export function createEngine(escape: Escape, parts: Readonly<Record<string, stri
     strictFilters: true,
     ownPropertyOnly: true,
     parseLimit: 500_000,
+    // Of the names of months: to ask for the machine's would load all that is known of languages, 20 ms.
+    locale: 'en-US',
     ...(escape !== 'none' && { outputEscape: escape === 'html' ? ('escape' as const) : escape }),
   })
   if (typeof escape === 'function') liquid.unregisterFilter('raw')
