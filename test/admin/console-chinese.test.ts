@@ -70,7 +70,7 @@ t.test('every line about what is wrong is in Chinese', async t => {
     since: now - 90_000,
     lastSentAt: null,
   } as const
-  const base: CauseSources = {
+  const base = {
     now,
     summary: null,
     health: {
@@ -108,7 +108,7 @@ t.test('every line about what is wrong is in Chinese', async t => {
       malformed: 0,
     },
     draining: true,
-  }
+  } satisfies CauseSources
   const counts = {
     backlog: { email: 2, sms: 3 },
     oldest: { email: 0, sms: 0 },
@@ -121,14 +121,14 @@ t.test('every line about what is wrong is in Chinese', async t => {
     {
       ...base,
       summary: counts,
-      storeLoss: { ...base.storeLoss!, messages: 0, from: null },
+      storeLoss: { ...base.storeLoss, messages: 0, from: null },
       certificate: { expiresAt: now + 864e5, flaws: [] },
       renewalRefused: null,
     },
     {
       ...base,
       certificate: { expiresAt: now + 864e5, flaws: [] },
-      deviceAlerts: { ...base.deviceAlerts!, lastEnd: null },
+      deviceAlerts: { ...base.deviceAlerts, lastEnd: null },
     },
     {
       ...base,
@@ -145,5 +145,5 @@ t.test('every line about what is wrong is in Chinese', async t => {
   t.ok(lines.length > 25, `${lines.length} lines`)
   for (const line of lines) t.same(englishIn(line, ['accept', 'layout.html']), [], line)
   for (const subscribed of [true, false])
-    t.same(englishIn(readableText(devicesCard({ ...base.deviceAlerts!, subscribed }).in('zh-CN'))), [])
+    t.same(englishIn(readableText(devicesCard({ ...base.deviceAlerts, subscribed }).in('zh-CN'))), [])
 })

@@ -312,7 +312,10 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   /** Since when there has been a free place and something to be sent, here or in the store. */
   let idleSince: number | undefined
   function look(): void {
-    if (process?.alive !== true || outbox.fails) return void (idleSince = undefined)
+    if (process?.alive !== true || outbox.fails) {
+      idleSince = undefined
+      return
+    }
     const { delivery, carriers } = process
     const statuses = delivery.status()
     const waiting = statuses[0]?.waiting ?? 0
