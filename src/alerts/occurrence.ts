@@ -1,5 +1,6 @@
 import type { DdqMessage } from '../ddq/message.ts'
 import { type AlertRule, type Field, isOnline } from '../ddq/schemas.ts'
+import { confineName } from '../messages/characters.ts'
 import { defuseLinks } from '../messages/find-links.ts'
 
 /** Which of DDQ's topics an alert comes from, as the alert table calls it. */
@@ -158,7 +159,7 @@ function withIdentity(message: DdqMessage, made: Omit<Occurrence, 'identity'>): 
 function presentParams(given: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given)
-      .map(([name, value]) => [name, defuseLinks(oneLine(value))] as const)
+      .map(([name, value]) => [name, defuseLinks(confineName(oneLine(value)))] as const)
       .filter(([, value]) => value !== ''),
   )
 }

@@ -20,6 +20,14 @@ const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
 /** Anything that separates, steers or hides, raw in a link: space, control, format character, backslash. */
 const NOT_IN_LINKS = /[\s\p{Cc}\p{Cf}\p{Z}\\]/u
 
+/** No script stacks more than eight marks on a letter; without end they are drawn over the lines above and below. */
+const MARKS_TOO_MANY = /(\p{M}{8})\p{M}+/u
+const ALL_MARKS_TOO_MANY = new RegExp(MARKS_TOO_MANY, 'gu')
+/** Blanks of every width, and letters that look like one: enough of them push what follows to a line of its own. */
+const BLANKS = /[\p{Zs}\t\u115f\u1160\u2800\u3164\uffa0]{2,}/gu
+/** What nobody can read off and type. */
+const NOT_IN_CODES = /[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/u
+
 /** Whether nobody would see anything of `text`: white space, joiners, marks of direction, fillers, a Braille blank. */
 export function isBlank(text: string): boolean {
   return !VISIBLE.test(text)
@@ -33,6 +41,16 @@ export function findLineFault(text: string): string | null {
   return null
 }
 
+/** Why `text`, which can stand on one line, is no code that somebody could type, or null when it is one. */
+export function findCodeFault(text: string): string | null {
+  return NOT_IN_CODES.test(text) ? 'has a character that cannot be typed' : null
+}
+
+/** A name that stays in its place in a line: without stacks of marks, and with one blank for many. */
+export function confineName(text: string): string {
+  return text.replace(ALL_MARKS_TOO_MANY, '$1').replace(BLANKS, ' ')
+}
+
 /**
  * Why `text` cannot be running text of several lines, or null when it can: line ends and tabs are welcome.
  *
@@ -44,6 +62,7 @@ export function findLineFault(text: string): string | null {
 export function findTextFault(text: string): string | null {
   if (CONTROL_IN_TEXT.test(text)) return 'has a control character'
   if (OVERRIDE.test(text)) return 'has a character that overrides the reading direction'
+  if (MARKS_TOO_MANY.test(text)) return 'stacks marks on a letter'
   if (!endsItsDirections(text)) return 'has a change of the reading direction that does not end in its line'
   if (!text.isWellFormed()) return 'is not well-formed Unicode'
   return null

@@ -1,4 +1,4 @@
-import { findLineFault, findTextFault, isBlank } from './characters.ts'
+import { confineName, findCodeFault, findLineFault, findTextFault, isBlank } from './characters.ts'
 import { defuseLinks, findLinksInText } from './find-links.ts'
 
 /** A field of a callback's body as it was found: absent, a usable text, or unusable and why. */
@@ -29,13 +29,14 @@ export function readCode(value: unknown): Field {
   const field = readLine(value)
   if (field === null || 'fault' in field) return field
   if (field.text.length > MAX_CODE) return { fault: `is longer than ${MAX_CODE} characters` }
-  return findLinksInText(field.text).length > 0 ? { fault: 'holds a link' } : field
+  const fault = findCodeFault(field.text) ?? (findLinksInText(field.text).length > 0 ? 'holds a link' : null)
+  return fault === null ? field : { fault }
 }
 
-/** What names somebody or something. A link in it is shown, and cannot be clicked. */
+/** What names somebody or something. It stays in its place, and a link in it is shown and cannot be clicked. */
 export function readName(value: unknown): Field {
   const field = readLine(value)
-  return field !== null && 'text' in field ? { text: defuseLinks(field.text) } : field
+  return field !== null && 'text' in field ? { text: defuseLinks(confineName(field.text)) } : field
 }
 
 /** A link is not even trimmed: the reader gets it as it came, or not at all. @param findFault why it must not be sent */

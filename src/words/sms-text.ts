@@ -1,6 +1,12 @@
 import type { Content } from '../messages/message.ts'
 import { countSegments } from '../messages/sms-segments.ts'
 
+/**
+ * What phones take for a command at the beginning of a text, and do not show: `//SCKL` (an application's port, Nokia Smart
+ * Messaging), `//VVM` (visual voicemail), `//BREW`, `//ANDROID` and others of that form.
+ */
+const COMMAND = /^\/\/(?=[a-z])/i
+
 /** What the origin-bound one-time code format takes: anything else would not be read by a browser. */
 const WEBOTP_CODE = /^[\w-]{1,64}$/
 
@@ -22,7 +28,7 @@ export function chooseText(
       : ''
   const texts: string[] = []
   for (const variant of variants) {
-    const text = trimLines(variant)
+    const text = present(variant)
     if (countSegments(text + line).segments === 1) return text + line
     texts.push(text)
   }
@@ -36,7 +42,12 @@ export function chooseText(
 /** The fullest variant, whatever it costs. @param variants at least one */
 export function fullText(variants: Iterable<string>): string {
   const [full = ''] = variants
-  return trimLines(full)
+  return present(full)
+}
+
+/** A text as a phone shows it, whole: a command at its beginning is taken apart. */
+function present(variant: string): string {
+  return trimLines(variant).replace(COMMAND, '/ /')
 }
 
 /**

@@ -152,5 +152,9 @@ t.test(
     const values = params['values'] ?? ''
     t.match(values, /^text: a Bcc: x gpj\.exey+…$/)
     t.equal(values.length, 300)
+    const marked = only(
+      read(reporter.event(device, 'e', { text: `a\u3164\u2800b${'\u0489'.repeat(99)}` })),
+    ).params
+    t.equal(marked['values'], `text: a b${'\u0489'.repeat(8)}`)
   },
 )

@@ -303,6 +303,51 @@ t.test('a code is one segment where the operator wants to pay for one', async t 
   t.equal(countSegments(rig.twilio.messages[2]?.body ?? '').encoding, 'GSM-7', 'our own words are GSM-7')
 })
 
+t.test('an SMS is a text that a phone shows, whatever it begins with and however long it is', async t => {
+  const rig = await startRig(t, NO_QUOTAS)
+  const plain = (text: string) => rig.post('sms', smsBody({ plain_sms: text }, { type: 99 }))
+  const headers = [
+    '\x05\x00\x03\xcc\x02\x01', // the first of two parts
+    '\x06\x05\x04\x0b\x84\x23\xf0', // WAP push, to its port
+    '\x1b(', // GSM's escape to its second table
+    'x\f', // the same table's page break
+  ]
+  for (const header of headers) {
+    t.equal((await plain(`${header}Example`)).errCode, 4002001, shown(header))
+    t.equal((await rig.post('sms', smsBody({}, { code: `${header}1234` }))).errCode, 4002001, shown(header))
+  }
+  for (const unseen of ['12\u200b34', '\u206212', '12\u00ad34', '12\u{e0031}', '1\u03362\u0336'])
+    t.equal((await rig.post('sms', smsBody({}, { code: unseen }))).errCode, 4002001, shown(unseen))
+  t.equal((await plain(`Example ${'e' + '\u0301'.repeat(500)}`)).errCode, 4002001, 'marks over other lines')
+  t.equal((await plain('x'.repeat(1531))).errCode, 4002001, 'more than ten segments')
+  t.equal(rig.twilio.messages.length, 0)
+
+  // Our words put the signature in front, unless the text has it.
+  for (const command of ['//SCKL15811581 Example', '  //VVM:STATUS:st=R;s=Example', '//brew:Example'])
+    t.equal((await plain(command)).errCode, 0, command)
+  t.same(
+    rig.twilio.messages.map(({ body }) => body),
+    ['/ /SCKL15811581 Example', '/ /VVM:STATUS:st=R;s=Example', '/ /brew:Example'],
+  )
+})
+
+t.test(
+  'a name stays in its place: nothing is drawn over other lines, or pushed to a line of its own',
+  async t => {
+    const rig = await startRig(t)
+    const wide = ['\u3000', '\u00a0', ' ', '\u3164', '\u2800', '\u115f\u1160']
+      .map(blank => blank.repeat(60))
+      .join('')
+    const params = { type: 8, url: undefined, username: `Z${'\u0489'.repeat(300)}`, corporation: `A${wide}B` }
+    t.equal((await rig.post('email', mailBody({ subject: `A${wide}B` }, params))).errCode, 0)
+    const { data } = rig.smtp.mails.at(-1) ?? { data: Buffer.alloc(0) }
+    const { text } = decoded(data)
+    t.match(text, /Z\u0489{8}(?!\u0489)/u)
+    t.match(text, 'A B')
+    t.match(data.toString(), /^Subject: A B$/m)
+  },
+)
+
 t.test('whatever a body holds: an answer of the contract, never a fault', async t => {
   const rig = await startRig(t, NO_QUOTAS)
   const words = fc.oneof(

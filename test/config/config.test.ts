@@ -49,7 +49,7 @@ t.test('the least that is needed gives every other setting its default, in its o
     BRAND_COLOR: '#1f5fd6',
   })
   t.same(config.ALLOWED_SOURCES, [])
-  t.equal(config.SMS_MAX_SEGMENTS, undefined)
+  t.equal(config.SMS_MAX_SEGMENTS, 10)
   t.same(config.warnings, [])
   t.end()
 })

@@ -44,8 +44,9 @@ const settings = {
   }),
   SMS_MAX_SEGMENTS: integer({
     minimum: 1,
-    maximum: 10,
-    meaning: 'Refuses an SMS that would be billed as more segments than this. Left out: no limit of ours.',
+    maximum: 30,
+    default: 10,
+    meaning: 'Refuses an SMS that would be billed as more segments than this: quotas count messages.',
     example: '1',
   }),
   PLUGIN_SENDERS: read(readSenders, {
