@@ -3,9 +3,9 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './route.ts'
 
 /**
- * Whether the delivery reports of SMS carriers are good: one whose reports turn late or bad is asked second, as GOV.UK
- * Notify does, until they are good again. In memory, of what this process sent: reports on messages of another replica count
- * there. A carrier that sends no reports is never judged.
+ * Whether the delivery reports of SMS carriers are good: one whose reports turn late or bad, or stop, is asked second, as
+ * GOV.UK Notify does, until they are good again. In memory, of what this process sent: reports on messages of another replica
+ * count there. A carrier that has sent no reports is never judged.
  */
 export interface CarrierReports {
   /** Takes what was sent, and what was reported of it. */
@@ -39,6 +39,17 @@ interface Standing {
   secondSince: number | null
   changedAt: number
   reports: { readonly at: number; readonly good: boolean }[]
+  /** Messages that it has reported on. */
+  reported: number
+  /** Messages without a report in time that were followed by one on another message: not every network reports. */
+  passedOver: number
+  /** Messages without a report in time since its latest report. */
+  overdue: number
+}
+
+interface Sent {
+  readonly provider: string
+  readonly sentAt: number
 }
 
 export function createCarrierReports(options: {
@@ -48,29 +59,52 @@ export function createCarrierReports(options: {
   readonly changed: (provider: string, isSecond: boolean, share: number) => void
 }): CarrierReports {
   const { clock, random, changed } = options
-  const waiting = new Map<string, { readonly provider: string; readonly sentAt: number }>()
+  /** Messages without a report, by the carrier's id, in the order in which they were sent: first in time, then overdue. */
+  const waiting = new Map<string, Sent>()
+  const overdue = new Map<string, Sent>()
   const standings = new Map<string, Standing>()
 
   function noteSent(provider: string, providerId: string): void {
     const sentAt = clock.now()
-    for (const [id, { sentAt: at }] of waiting) {
-      if (sentAt - at <= FORGIVEN_MS) break
+    noteOverdue(sentAt)
+    if (waiting.size + overdue.size < MOST_WAITING) waiting.set(providerId, { provider, sentAt })
+  }
+
+  function noteOverdue(now: number): void {
+    for (const [id, sent] of waiting) {
+      if (now - sent.sentAt <= IN_TIME_MS) break
       waiting.delete(id)
+      overdue.set(id, sent)
+      const standing = standings.get(sent.provider)
+      if (standing === undefined) continue
+      standing.overdue += 1
+      if (standing.secondSince === null && isSilent(standing) && now - standing.changedAt >= DWELL_MS)
+        change(sent.provider, standing, now, 0)
     }
-    if (waiting.size < MOST_WAITING) waiting.set(providerId, { provider, sentAt })
+    for (const [id, { sentAt }] of overdue) {
+      if (now - sentAt <= FORGIVEN_MS) break
+      overdue.delete(id)
+    }
   }
 
   function noteReport(providerId: string, isDelivered: boolean): void {
-    const sent = waiting.get(providerId)
+    const sent = waiting.get(providerId) ?? overdue.get(providerId)
     if (sent === undefined) return
     waiting.delete(providerId)
+    overdue.delete(providerId)
     const now = clock.now()
     const standing = standings.get(sent.provider) ?? {
       secondSince: null,
       changedAt: Number.NEGATIVE_INFINITY,
       reports: [],
+      reported: 0,
+      passedOver: 0,
+      overdue: 0,
     }
     standings.set(sent.provider, standing)
+    standing.reported += 1
+    standing.passedOver += standing.overdue
+    standing.overdue = 0
     // Of what was sent before, late reports go on coming for as long as they are late.
     if (standing.secondSince !== null && sent.sentAt < standing.secondSince) return
     const good = isDelivered && now - sent.sentAt <= IN_TIME_MS
@@ -89,7 +123,7 @@ export function createCarrierReports(options: {
   }
 
   function change(provider: string, standing: Standing, secondSince: number | null, share: number): void {
-    Object.assign(standing, { secondSince, changedAt: clock.now(), reports: [] })
+    Object.assign(standing, { secondSince, changedAt: clock.now(), reports: [], overdue: 0 })
     changed(provider, secondSince !== null, share)
   }
 
@@ -98,7 +132,7 @@ export function createCarrierReports(options: {
     if (standing === undefined || standing.secondSince === null) return false
     const now = clock.now()
     const recent = standing.reports.filter(({ at }) => now - at <= WINDOW_MS)
-    if (recent.length < FEWEST && now - standing.secondSince > FORGIVEN_MS)
+    if (recent.length < FEWEST && now - standing.secondSince > FORGIVEN_MS && !isSilent(standing))
       change(provider, standing, null, 0)
     return standing.secondSince !== null
   }
@@ -123,4 +157,9 @@ export function createCarrierReports(options: {
       return [...carriers.filter(each => !second.includes(each)), ...second]
     },
   }
+}
+
+/** Whether so many messages in a row have no report that it has stopped to report, by the share that it used to report on. */
+function isSilent({ reported, passedOver, overdue }: Standing): boolean {
+  return overdue >= (FEWEST * (reported + passedOver)) / reported
 }

@@ -55,7 +55,7 @@ export interface ChannelStatus {
   readonly limitWhy: string
   readonly breaker: ReturnType<Breaker['state']>
   readonly breakerUntil: number | null
-  /** It is asked after the other carriers of a route: its delivery reports are late or bad. */
+  /** It is asked after the other carriers of a route: its delivery reports are late or bad, or have stopped. */
   readonly isSecond: boolean
 }
 

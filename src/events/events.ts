@@ -99,7 +99,7 @@ type DeliveryEvent =
 
   /** What an SMS cost by SMS_COSTS that a carrier took, or may have taken. */
   | { readonly type: 'sms-cost'; readonly provider: string; readonly country: string; readonly cost: number }
-  /** The delivery reports of an SMS carrier turned late or bad, so that it is asked second; or they are good again. */
+  /** The delivery reports of an SMS carrier turned late or bad, or stopped, so that it is asked second; or they are good again. */
   | {
       readonly type: 'carrier-order'
       readonly provider: string

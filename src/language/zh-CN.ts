@@ -118,7 +118,8 @@ export const zhCN = {
   'Last error': '最近一次错误',
   '; left alone for {time}': '；已熔断，还有 {time}',
   '; being tried by one message': '；正在用一条消息试探',
-  '; asked second, because its delivery reports are late or bad': '；因回执迟到或不佳而排在第二',
+  '; asked second, because its delivery reports are late or bad, or have stopped':
+    '；因回执迟到、不佳或不再到来而排在第二',
   ' ({n} wait long for their reply)': '（其中 {n} 条久等应答）',
   '{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}':
     '发送中 {inFlight} 条{awaiting}，内存中等待 {waiting} 条；并发上限 {limit}：{why}',

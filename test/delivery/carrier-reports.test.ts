@@ -12,6 +12,7 @@ type Behaviour = (random: () => number) => { readonly afterMs: number; readonly 
 const good: Behaviour = random => ({ afterMs: random() * 20_000, status: 'delivered' })
 const late: Behaviour = random => ({ afterMs: (8 + random() * 4) * MINUTE, status: 'delivered' })
 const bad: Behaviour = random => ({ afterMs: 5000, status: random() < 0.8 ? 'undelivered' : 'delivered' })
+const halfLate: Behaviour = random => (random() < 0.5 ? good(random) : late(random))
 const silent: Behaviour = () => null
 
 /** Two carriers, `a` before `b`, in simulated time. */
@@ -29,10 +30,10 @@ function simulate(everyMs: number) {
   let count = 0
 
   /** @returns the share of messages that went to `a` first. */
-  function run(forMs: number, behaviours: Readonly<Record<string, Behaviour>>): number {
+  function run(forMs: number, behaviours: Readonly<Record<string, Behaviour>>, stepMs = everyMs): number {
     const end = now + forMs
     let [all, first] = [0, 0]
-    for (; now < end; now += everyMs) {
+    for (; now < end; now += stepMs) {
       for (const each of due.filter(({ at }) => at <= now)) {
         due.splice(due.indexOf(each), 1)
         reports.handlers.receipt?.({ type: 'receipt', ...each, errorCode: null, result: 'recorded' })
@@ -75,6 +76,63 @@ for (const [how, behaviour] of Object.entries({ late, bad }))
     t.end()
   })
 
+t.test('one half of whose reports are late is noticed, too', t => {
+  const { run, changes } = simulate(2000)
+  run(60 * MINUTE, { a: good, b: good })
+  run(20 * MINUTE, { a: halfLate, b: good })
+  t.match(changes[0], { provider: 'a', isSecond: true })
+  t.end()
+})
+
+t.test('a carrier whose reports stop is asked second until they come again', t => {
+  const { run, changes, reports, now } = simulate(2000)
+  t.equal(run(60 * MINUTE, { a: good, b: good }), 1)
+  const stoppedAt = now()
+  run(20 * MINUTE, { a: silent, b: good })
+  t.match(changes, [{ provider: 'a', isSecond: true }])
+  const noticedMs = (changes[0]?.at ?? 0) - stoppedAt
+  t.ok(noticedMs < 6 * MINUTE, `noticed after ${noticedMs / MINUTE} minutes`)
+  run(120 * MINUTE, { a: silent, b: good })
+  t.equal(changes.length, 1, 'and not forgiven while it says nothing')
+  t.ok(reports.isSecond('a'))
+  run(30 * MINUTE, { a: good, b: good })
+  t.match(changes.slice(1), [{ provider: 'a', isSecond: false }])
+  t.equal(run(60 * MINUTE, { a: good, b: good }), 1)
+  t.end()
+})
+
+t.test('one that reports on some networks only is not silent', t => {
+  const some: Behaviour = random => (random() < 0.15 ? good(random) : null)
+  const { run, changes } = simulate(2000)
+  run(24 * 60 * MINUTE, { a: some, b: good })
+  t.same(changes, [])
+  run(60 * MINUTE, { a: silent, b: good })
+  t.match(changes, [{ provider: 'a', isSecond: true }], 'but when even they stop')
+  t.end()
+})
+
+t.test('between two changes are ten minutes, however good the first reports afterwards', t => {
+  const { run, changes } = simulate(500)
+  while (changes.length === 0) run(500, { a: bad, b: good })
+  run(30 * MINUTE, { a: good, b: good })
+  t.match(changes, [{ isSecond: true }, { isSecond: false }])
+  const [down, up] = changes.map(({ at }) => at)
+  t.ok((up ?? 0) - (down ?? 0) >= 10 * MINUTE)
+  t.end()
+})
+
+t.test('late reports on what was sent before it was asked second do not keep it there', t => {
+  const { run, changes, now } = simulate(2000)
+  run(60 * MINUTE, { a: good, b: good })
+  while (changes.length === 0) run(2000, { a: late, b: good })
+  const wellSince = now()
+  run(30 * MINUTE, { a: good, b: good })
+  t.match(changes, [{ isSecond: true }, { isSecond: false }])
+  const tookMs = (changes[1]?.at ?? 0) - wellSince
+  t.ok(tookMs <= 11 * MINUTE, `it took ${tookMs / MINUTE} minutes`)
+  t.end()
+})
+
 t.test('without reports nobody is judged, nor of few', t => {
   const { run, changes } = simulate(2000)
   t.equal(run(120 * MINUTE, { a: silent, b: silent }), 1)
@@ -105,7 +163,7 @@ t.test('with too few messages to tell, it is asked first again after an hour', t
   const { run, changes, reports } = simulate(2000)
   run(10 * MINUTE, { a: bad, b: good })
   t.ok(reports.isSecond('a'))
-  run(70 * MINUTE, { a: silent, b: good })
+  run(70 * MINUTE, { a: good, b: good }, 5 * MINUTE)
   t.notOk(reports.isSecond('a'))
   t.equal(changes.length, 2)
   t.end()

@@ -119,7 +119,9 @@ function concurrencyLine(provider: ProviderView, now: number): Html {
   const { inFlight, waiting, awaitingReply, limit, limitWhy } = provider
   const awaiting = awaitingReply === 0 ? '' : say(' ({n} wait long for their reply)', { n: awaitingReply })
   const why = translated(limitWhy)
-  const second = provider.isSecond ? say('; asked second, because its delivery reports are late or bad') : ''
+  const second = provider.isSecond
+    ? say('; asked second, because its delivery reports are late or bad, or have stopped')
+    : ''
   return html`${say('{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}', { inFlight, awaiting, waiting, limit, why })}${breaker}${second}`
 }
 

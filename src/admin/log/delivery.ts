@@ -37,7 +37,7 @@ export function logDelivery(log: Logger, { rarely, often }: LogThrottles): Event
         second: isSecond,
         share: Math.round(share * 100) / 100,
       }
-      if (isSecond) log.warn(line, 'asked second: its delivery reports are late or bad')
+      if (isSecond) log.warn(line, 'asked second: its delivery reports are late or bad, or have stopped')
       else log.info(line, 'asked in its order again')
     },
     'store-failed'({ doing, error }) {

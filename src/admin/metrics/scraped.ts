@@ -88,7 +88,7 @@ export const SCRAPED: readonly ScrapedRow[] = [
   },
   {
     name: 'carrier_second',
-    help: 'Whether a carrier is asked after the others, because its delivery reports are late or bad.',
+    help: 'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',
     labels: ['provider'],
     read: ({ channelStatus }) =>
       channelStatus().map(({ provider, isSecond }) => [{ provider }, Number(isSecond)]),

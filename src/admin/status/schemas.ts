@@ -106,7 +106,7 @@ const provider = object({
   limitWhy: text,
   isSecond: {
     type: 'boolean',
-    description: 'asked after others for now: its delivery reports are late or bad',
+    description: 'asked after others for now: its delivery reports are late or bad, or have stopped',
   },
   breaker: { enum: ['closed', 'open', 'half-open'], description: 'open: it is left alone' },
   breakerUntil: orNull(time),
