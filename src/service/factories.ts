@@ -12,6 +12,7 @@ import type { Channel } from '../messages/message.ts'
 import { messageKinds } from '../messages/registry.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox } from '../outbox/outbox.ts'
+import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
 import { modulesOf } from '../providers/list.ts'
 import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
@@ -150,7 +151,7 @@ export async function openOutbox(
   clock: Clock,
   storeKeys: StoreKeys,
   log: Logger,
-  committed: (event: { readonly ms: number; readonly calls: number }) => void = () => undefined,
+  more: Pick<SqliteOutboxOptions, 'committed' | 'startThread'> = {},
 ): Promise<Outbox> {
   const { DATABASE_URL: store } = config
   const shared = {
@@ -162,7 +163,7 @@ export async function openOutbox(
     log: ({ doing, message }: { readonly doing: string; readonly message: string }) => {
       log.warn({ event: 'store', doing }, message)
     },
-    committed,
+    committed: more.committed,
   }
   if (store.kind === 'postgres') {
     const { createPostgresOutbox } = await import('../outbox/postgres/outbox.ts')
@@ -171,7 +172,7 @@ export async function openOutbox(
     return createPostgresOutbox({ ...shared, url: store.url, statementTimeoutMs })
   }
   const { createSqliteOutbox } = await import('../outbox/sqlite/outbox.ts')
-  return createSqliteOutbox({ ...shared, path: store.path })
+  return createSqliteOutbox({ ...shared, path: store.path, startThread: more.startThread })
 }
 
 /** The collector's whole address for traces; undefined: there are none. */

@@ -46,6 +46,8 @@ export interface ServiceOptions {
   readonly replyPatienceMs?: number
   /** Makes the limiter of a channel; one that searches unless given. */
   readonly createLimiter?: WiringOptions['createLimiter']
+  /** Starts what serves an embedded store; a thread unless given. */
+  readonly startStoreThread?: WiringOptions['startStoreThread']
 }
 
 /** Attempts in flight may finish for so long, and have so long to be aborted and settled: 15 s in all with DRAIN_SECONDS at 5. */
@@ -85,6 +87,7 @@ export async function startService(
     repeatPausesMs: options.repeatPausesMs,
     replyPatienceMs: options.replyPatienceMs,
     createLimiter: options.createLimiter,
+    startStoreThread: options.startStoreThread,
     certificate: () => watch?.current() ?? certificate ?? null,
     renewalRefused: () => watch?.refused() ?? null,
     urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),

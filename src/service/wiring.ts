@@ -34,6 +34,7 @@ import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { Charge, Outbox } from '../outbox/outbox.ts'
+import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
 import { build } from '../runtime/build.ts'
@@ -75,6 +76,7 @@ export interface WiringOptions {
   readonly repeatPausesMs?: readonly number[] | undefined
   readonly replyPatienceMs?: number
   readonly createLimiter?: typeof createLimiter
+  readonly startStoreThread?: SqliteOutboxOptions['startThread']
 }
 
 export interface ServiceParts {
@@ -187,9 +189,10 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const opened = await openProviders(config, { clock, templates, limits })
   const providers = opened.map(provider => withCosts(provider, costs, emit))
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
-  const outbox = await openOutbox(config, clock, storeKeys, log, commit =>
-    emit({ type: 'store-commit', ...commit }),
-  )
+  const outbox = await openOutbox(config, clock, storeKeys, log, {
+    committed: commit => emit({ type: 'store-commit', ...commit }),
+    startThread: options.startStoreThread,
+  })
   resources.push(outbox)
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })

@@ -16,7 +16,7 @@ import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 import { createRenderer } from '../../src/words/render.ts'
 import { testClock } from '../outbox/samples.ts'
-import { serveHere } from '../outbox/sqlite-stores.ts'
+import { serveHere } from '../rigs/serve-here.ts'
 
 export const MINUTE = 60_000
 export const ann = { channel: 'email', to: 'ann@example.com', masked: 'a***@example.com' } as const

@@ -8,6 +8,7 @@ import { startStandIns } from '../../sandbox/stand-ins.ts'
 import { ConfigError } from '../../src/config/config.ts'
 import { createClock } from '../../src/runtime/clock.ts'
 import { type Service, startService } from '../../src/service/service.ts'
+import { serveHere } from '../rigs/serve-here.ts'
 
 const FREEZER = '1144502133'
 const secret = () => `t${randomBytes(16).toString('hex')}x`
@@ -42,6 +43,7 @@ async function serving(t: Test, alerts: string, more: Readonly<Record<string, st
   const log: Record<string, unknown>[] = []
   const start = async (): Promise<Service> => {
     const service = await startService(settings, {
+      startStoreThread: serveHere,
       log: { write: line => void log.push(JSON.parse(line) as Record<string, unknown>) },
     })
     cleanup.defer(() => service.close())

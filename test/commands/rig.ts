@@ -6,6 +6,7 @@ import type { Io } from '../../src/commands/command.ts'
 import { run } from '../../src/commands/run.ts'
 import { createClock } from '../../src/runtime/clock.ts'
 import { startService } from '../../src/service/service.ts'
+import { serveHere } from '../rigs/serve-here.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -57,7 +58,7 @@ export async function standInsFor(t: Test): Promise<{ standIns: StandIns; env: R
 /** The whole service, as it would run. */
 export async function running(t: Test, settings: Record<string, string> = {}): Promise<Running> {
   const { standIns, env } = await standInsFor(t)
-  const service = await startService({ ...env, ...settings })
+  const service = await startService({ ...env, ...settings }, { startStoreThread: serveHere })
   // Before the teardown of its stand-ins, which was registered earlier.
   t.teardown(() => service.close())
   const port = (url: string) => new URL(url).port

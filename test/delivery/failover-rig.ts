@@ -10,8 +10,8 @@ import type { Outbox } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import type { LookUp, Outcome, Provider } from '../../src/providers/provider.ts'
 import { type Sample, sample, type TestClock } from '../outbox/samples.ts'
-import { serveHere } from '../outbox/sqlite-stores.ts'
 import { outgoingSms } from '../providers/sms.ts'
+import { serveHere } from '../rigs/serve-here.ts'
 
 /** A carrier that does what a test says. */
 export interface FakeCarrier {

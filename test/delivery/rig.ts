@@ -12,7 +12,7 @@ import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { type Sample, sample, type TestClock, testClock } from '../outbox/samples.ts'
-import { serveHere } from '../outbox/sqlite-stores.ts'
+import { serveHere } from '../rigs/serve-here.ts'
 
 export const SENT: Outcome = { is: 'sent', reply: '250 ok' }
 export const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: 'no reply' }

@@ -46,7 +46,9 @@ export async function openStage(
   settings: Settings = {},
   options: ServiceOptions = { limits: QUICK },
 ): Promise<Stage> {
-  const rig = await startRig(t, { ...NO_QUOTAS, ...settings }, { repeatPausesMs: [1000], ...options })
+  // With the store in a thread of its own, as in production: under load and faults it is tried, too.
+  const usual: ServiceOptions = { repeatPausesMs: [1000], startStoreThread: undefined }
+  const rig = await startRig(t, { ...NO_QUOTAS, ...settings }, { ...usual, ...options })
   const store = settings['DATABASE_URL']?.replace(/^file:/, '') ?? join(rig.directory, 'outbox.db')
   const driver = createDriver({ urls: () => rig.service().urls, ca: rig.ca, connections: LONG ? 512 : 64 })
   t.teardown(() => driver.close())

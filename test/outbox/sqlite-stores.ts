@@ -1,28 +1,11 @@
-import { EventEmitter } from 'node:events'
 import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { MessageChannel } from 'node:worker_threads'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import {
-  createSqliteOutbox,
-  type SqliteOutboxOptions,
-  type StoreThread,
-} from '../../src/outbox/sqlite/outbox.ts'
-import { type StoreSettings, serveStore } from '../../src/outbox/sqlite/serve-store.ts'
+import { createSqliteOutbox, type SqliteOutboxOptions } from '../../src/outbox/sqlite/outbox.ts'
 import type { Create, StoreOptions } from './contract.ts'
 
 export const storeKeys = createStoreKeys('a secret of the tests, long enough')
-
-/** The store's end of the port, in this thread: to start one takes ten times as long as most tests of the store. */
-export function serveHere(settings: StoreSettings): StoreThread {
-  const { port1, port2 } = new MessageChannel()
-  const thread = new EventEmitter()
-  port1.on('message', message => thread.emit('message', message))
-  port1.once('close', () => thread.emit('exit', 0))
-  serveStore(port2, settings)
-  return Object.assign(thread, { postMessage: port1.postMessage.bind(port1) })
-}
 
 /** Opens stores in folders of `directory`. @param startThread a thread each unless given. */
 export function createStores(directory: string, startThread?: SqliteOutboxOptions['startThread']): Create {

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
+import { serveHere } from '../rigs/serve-here.ts'
 import { outboxContract } from './contract.ts'
 import { lease, record, sample } from './samples.ts'
-import { createStores, serveHere, storeKeys } from './sqlite-stores.ts'
+import { createStores, storeKeys } from './sqlite-stores.ts'
 
 t.testdir({})
 

@@ -7,6 +7,7 @@ import type { Channel } from '../../src/messages/message.ts'
 import { computeSignature } from '../../src/platform/callback-client.ts'
 import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts'
 import { createTestCertificate } from './certificate.ts'
+import { serveHere } from './serve-here.ts'
 import { createSmtpServer, type SmtpServer } from './smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer, type TwilioServer } from './twilio-server.ts'
 
@@ -124,7 +125,7 @@ export async function startRig(
   const start = (settings: Settings, options: ServiceOptions) =>
     startService(
       { ...sinks.settings, ...more, ...settings },
-      { log: { write: line => void log.push(line) }, ...options },
+      { log: { write: line => void log.push(line) }, startStoreThread: serveHere, ...options },
     )
   let service = await start({}, first)
   const agent = new Agent({ connect: { ca: sinks.ca }, connections: 64 })
