@@ -3,7 +3,8 @@ import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
 import { createTwilioProvider } from '../../src/providers/twilio/provider.ts'
 import { createSmtpServer, type SmtpStep } from '../rigs/smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../rigs/twilio-server.ts'
-import { mail, SHORT, SMS } from './smtp/rig.ts'
+import { SHORT_SMTP } from './short.ts'
+import { mail, SMS } from './smtp/rig.ts'
 
 /** A clock that the dialogue moves. */
 function clockAt(start: number) {
@@ -27,7 +28,7 @@ t.test('a mail whose life ends on the way to its dot is not sent', async t => {
       connections: 1,
       ehloName: 'courier.example',
       bounceTo: 'bounces@example.com',
-      limits: SHORT,
+      limits: SHORT_SMTP,
       clock,
     })
     server.act = moment => {

@@ -3,7 +3,8 @@ import { withFallback } from '../../src/providers/fallback.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
 import { providerContract } from './contract.ts'
-import { createSmtpServer, LOGIN, mail, SHORT, smtpSide, urlOf } from './smtp/rig.ts'
+import { SHORT_SMTP } from './short.ts'
+import { createSmtpServer, LOGIN, mail, smtpSide, urlOf } from './smtp/rig.ts'
 
 await t.test('a primary with a dead fallback keeps the contract', async t =>
   providerContract(t, async () => {
@@ -16,7 +17,7 @@ await t.test('a primary with a dead fallback keeps the contract', async t =>
         connections: 2,
         ehloName: 'courier.example.com',
         bounceTo: 'bounce@example.com',
-        limits: SHORT,
+        limits: SHORT_SMTP,
       })
     const side = smtpSide(server)
     const join = (url: string): Provider =>
@@ -243,7 +244,7 @@ await t.test('through real servers: the fallback takes what the dead primary cou
       url: `smtp://127.0.0.1:${ports[i]?.port}?ignoreTLS=true`,
       ehloName: 'courier.example.com',
       bounceTo: 'bounce@example.com',
-      limits: SHORT,
+      limits: SHORT_SMTP,
     }),
   ) as [Provider, Provider]
   const both = withFallback(a, b, { now: () => performance.now() })

@@ -5,8 +5,9 @@ import { createAccessTokens } from '../../../src/providers/smtp/access-tokens.ts
 import { tokenLimits } from '../../../src/providers/smtp/limits.ts'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { createTwilioProvider } from '../../../src/providers/twilio/provider.ts'
+import { SHORT_SMTP } from '../../providers/short.ts'
 import { startOauth2, USER } from '../../providers/smtp/oauth2.ts'
-import { LOGIN, SHORT } from '../../providers/smtp/rig.ts'
+import { LOGIN } from '../../providers/smtp/rig.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { createSmtpServer, type SmtpServerOptions, type SmtpStep } from '../../rigs/smtp-server.ts'
 import { CLIENT } from '../../rigs/token-endpoint.ts'
@@ -22,7 +23,7 @@ async function sayOfMail(t: Test, url: string, ca: string | undefined = certific
     url,
     ehloName: 'courier.example.com',
     bounceTo: 'bounces@example.com',
-    limits: SHORT,
+    limits: SHORT_SMTP,
     ...(ca !== undefined && { tls: { ca } }),
   })
   t.teardown(() => provider.close())
@@ -109,10 +110,10 @@ t.test('an access token: each cause has its words and its advice', async t => {
       url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}?ignoreTLS=true`,
       ehloName: 'courier.example.com',
       bounceTo: USER,
-      limits: SHORT,
+      limits: SHORT_SMTP,
       accessTokens: createAccessTokens(
         { url, clientId: CLIENT.id, clientSecret: secret, refreshToken: refreshToken || undefined },
-        { clock: { now: Date.now }, random: () => 0, limits: tokenLimits(SHORT) },
+        { clock: { now: Date.now }, random: () => 0, limits: tokenLimits(SHORT_SMTP) },
       ),
     })
     t.teardown(() => provider.close())

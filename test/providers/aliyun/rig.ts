@@ -8,10 +8,10 @@ import {
 import { type CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import { type AliyunSettings, createAliyunProvider } from '../../../src/providers/aliyun/provider.ts'
-import type { HttpLimits } from '../../../src/providers/http-exchange.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { TemplateUse } from '../../../src/providers/sms-templates.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
+import { SHORT_HTTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'
 import { mail } from '../smtp/rig.ts'
 
@@ -19,7 +19,6 @@ export const LOGIN = { keyId: 'LTAItest', secret: 'canary-secret-7d1c' }
 export const NUMBER = '13711112222'
 export const CODE = '607182'
 export const SIGN_NAME = '示例科技'
-export const SHORT: HttpLimits = { connectMs: 1_000, answerMs: 1_500, bodyMs: 500 }
 
 export const SIGNATURES = [
   { SignName: SIGN_NAME, AuditStatus: 'AUDIT_STATE_PASS', BusinessType: '通用类型' },
@@ -104,7 +103,7 @@ export function openAliyun(url: string, settings: Partial<AliyunSettings> = {}):
     templates: templatesOf(),
     concurrency: 2,
     clock: { now: Date.now },
-    limits: SHORT,
+    limits: SHORT_HTTP,
     ...settings,
   })
 }

@@ -7,19 +7,18 @@ import {
   type GatewayStandIn,
 } from '../../../sandbox/carriers/http-gateway/server.ts'
 import { createVonage } from '../../../sandbox/carriers/http-gateway/vonage.ts'
-import type { HttpLimits } from '../../../src/providers/http-exchange.ts'
 import { type Gateway, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { createGatewayProvider, type GatewaySettings } from '../../../src/providers/http-gateway/provider.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
+import { SHORT_HTTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'
 import { mail } from '../smtp/rig.ts'
 
 export const NUMBER = '+447400112233'
 export const CODE = '607182'
 const SECRET = 'canary-secret-51d0'
-const SHORT: HttpLimits = { connectMs: 1_000, answerMs: 1_500, bodyMs: 500 }
 
 /** The examples of docs/gateways/, each with what it says of refusals. */
 export const EXAMPLES = {
@@ -63,7 +62,7 @@ export function open(
     templates: NO_TEMPLATES,
     reportUrl: 'https://courier.example.com/receipt/x/key',
     clock: { now: Date.now },
-    limits: SHORT,
+    limits: SHORT_HTTP,
     ...changes,
   })
 }

@@ -2,8 +2,9 @@ import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/sm
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { CLIENT, startTokenEndpoint } from '../../rigs/token-endpoint.ts'
 import type { ContractRig } from '../contract.ts'
+import { SHORT_SMTP } from '../short.ts'
 import { openTokens, USER } from './oauth2.ts'
-import { createSmtpServer, LOGIN, SHORT, smtpSide, urlOf } from './rig.ts'
+import { createSmtpServer, LOGIN, smtpSide, urlOf } from './rig.ts'
 
 const certificate = await createTestCertificate()
 
@@ -17,7 +18,7 @@ async function start(secure: boolean): Promise<ContractRig> {
       connections: 2,
       ehloName: 'courier.example.com',
       bounceTo: 'bounce@example.com',
-      limits: SHORT,
+      limits: SHORT_SMTP,
       tls: { ca: certificate.cert },
     }
     return createSmtpProvider(settings)
@@ -48,7 +49,7 @@ async function startWithToken(): Promise<ContractRig> {
       connections: 2,
       ehloName: 'courier.example.com',
       bounceTo: 'bounce@example.com',
-      limits: SHORT,
+      limits: SHORT_SMTP,
       accessTokens: openTokens(endpoint, { secret }),
       tls: { ca: certificate.cert },
     })

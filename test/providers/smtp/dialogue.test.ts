@@ -5,7 +5,8 @@ import type { Outcome, Provider } from '../../../src/providers/provider.ts'
 import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '../../rigs/smtp-server.ts'
-import { LOGIN, mail, SHORT, urlOf } from './rig.ts'
+import { SHORT_SMTP } from '../short.ts'
+import { LOGIN, mail, urlOf } from './rig.ts'
 
 const certificate = await createTestCertificate()
 
@@ -24,7 +25,7 @@ async function start(
     connections: 1,
     ehloName: 'courier.example.com',
     bounceTo: 'bounce@example.com',
-    limits: SHORT,
+    limits: SHORT_SMTP,
     ...rest,
     ...(settings.url && { url: settings.url.replace('PORT', String(port)) }),
   })

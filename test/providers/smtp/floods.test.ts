@@ -4,7 +4,8 @@ import tls from 'node:tls'
 import t, { type Test } from 'tap'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
-import { mail, SHORT, urlOf } from './rig.ts'
+import { SHORT_SMTP } from '../short.ts'
+import { mail, urlOf } from './rig.ts'
 
 const MB = 1024 * 1024
 
@@ -88,7 +89,7 @@ await t.test('a mail server that floods is hung up on, and holds nobody up', asy
         connections: 1,
         ehloName: 'courier.example.com',
         bounceTo: 'bounce@example.com',
-        limits: SHORT,
+        limits: SHORT_SMTP,
         ...(moment === 'TLS' && { tls: { ca: certificate.cert } }),
       })
       const before = process.memoryUsage.rss()

@@ -5,8 +5,9 @@ import type { AccessToken } from '../../../src/providers/smtp/access-tokens.ts'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { CLIENT, startTokenEndpoint, type TokenAct } from '../../rigs/token-endpoint.ts'
+import { SHORT_SMTP } from '../short.ts'
 import { openTokens, startOauth2, USER } from './oauth2.ts'
-import { createSmtpServer, mail, SHORT } from './rig.ts'
+import { createSmtpServer, mail } from './rig.ts'
 
 const signal = new AbortController().signal
 
@@ -236,7 +237,7 @@ t.test('a server that offers no XOAUTH2, or hides STARTTLS, gets no token', asyn
       url: `smtp://${encodeURIComponent(USER)}@${host}:${port}${query}`,
       ehloName: 'courier.example.com',
       bounceTo: USER,
-      limits: SHORT,
+      limits: SHORT_SMTP,
       accessTokens: openTokens(endpoint),
     })
     t.match(await provider.send(mail(), signal), { is: 'retry', untouched: true, ...expected })

@@ -9,7 +9,8 @@ import {
   type TokenEndpointOptions,
   type TokenEndpointRig,
 } from '../../rigs/token-endpoint.ts'
-import { createSmtpServer, SHORT } from './rig.ts'
+import { SHORT_SMTP } from '../short.ts'
+import { createSmtpServer } from './rig.ts'
 
 export const USER = 'courier@example.com'
 
@@ -20,7 +21,7 @@ export function openTokens(
 ): AccessTokens {
   const { refreshToken } = options
   const endpoint = { url, clientId: CLIENT.id, clientSecret: secret, refreshToken, scope: 'mail.send' }
-  return createAccessTokens(endpoint, { clock: { now }, random: () => 0.5, limits: tokenLimits(SHORT) })
+  return createAccessTokens(endpoint, { clock: { now }, random: () => 0.5, limits: tokenLimits(SHORT_SMTP) })
 }
 
 /** A mail server that takes the tokens of `taken`, or those of the endpoint, and a provider in front of it. */
@@ -50,7 +51,7 @@ export async function startOauth2(
     connections,
     ehloName: 'courier.example.com',
     bounceTo: USER,
-    limits: SHORT,
+    limits: SHORT_SMTP,
     accessTokens: tokens,
   })
   t.teardown(() => Promise.all([provider.close(), server.close(), endpoint.close()]))

@@ -1,18 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { OutgoingMail } from '../../../src/messages/message.ts'
-import type { SmtpLimits } from '../../../src/providers/smtp/limits.ts'
 import { createSmtpServer, type SmtpAct, type SmtpServer, type SmtpStep } from '../../rigs/smtp-server.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
 import { outgoingSms } from '../sms.ts'
-
-/** Short enough for tests, long enough for a busy machine. */
-export const SHORT: SmtpLimits = {
-  connectMs: 2_000,
-  greetingMs: 1_000,
-  commandMs: 1_000,
-  replyMs: 1_000,
-  idleMs: 60_000,
-}
 
 export const RECIPIENT = 'canary.reader@example.com'
 export const CODE = '90817263'

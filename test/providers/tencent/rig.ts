@@ -7,11 +7,11 @@ import {
   type TencentStandInOptions,
 } from '../../../sandbox/carriers/tencent/server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
-import type { HttpLimits } from '../../../src/providers/http-exchange.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { TemplateUse } from '../../../src/providers/sms-templates.ts'
 import { createTencentProvider, type TencentSettings } from '../../../src/providers/tencent/provider.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
+import { SHORT_HTTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'
 import { mail } from '../smtp/rig.ts'
 
@@ -20,7 +20,6 @@ export const APP_ID = '1400006666'
 export const NUMBER = '+8613711112222'
 export const CODE = '607182'
 export const SIGN_NAME = '示例科技'
-export const SHORT: HttpLimits = { connectMs: 1_000, answerMs: 1_500, bodyMs: 500 }
 
 export const SIGNATURES = [
   { SignId: 1, SignName: SIGN_NAME, International: 0, StatusCode: 0 },
@@ -91,7 +90,7 @@ export function openTencent(url: string, settings: Partial<TencentSettings> = {}
     templates: templatesOf(),
     concurrency: 2,
     clock: { now: Date.now },
-    limits: SHORT,
+    limits: SHORT_HTTP,
     ...settings,
   })
 }

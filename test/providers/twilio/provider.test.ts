@@ -14,7 +14,8 @@ import {
   startTwilioServer,
   type TwilioServer,
 } from '../../rigs/twilio-server.ts'
-import { NUMBER, openTwilio, SENDER, SHORT, sms, twilioError } from './rig.ts'
+import { SHORT_HTTP } from '../short.ts'
+import { NUMBER, openTwilio, SENDER, sms, twilioError } from './rig.ts'
 
 interface Rig {
   readonly server: TwilioServer
@@ -260,11 +261,11 @@ await t.test('a slow answer is waited for, and one that never comes ends in time
   server.fault = () => ({ is: 'stall' })
   const began = performance.now()
   t.match(await send(), ambiguous)
-  t.ok(performance.now() - began < longestExchangeMs(SHORT) + 2_000)
+  t.ok(performance.now() - began < longestExchangeMs(SHORT_HTTP) + 2_000)
 })
 
 await t.test('a hundred requests in flight', async t => {
-  const { server, send } = await start(t, { concurrency: 100, limits: { ...SHORT, answerMs: 20_000 } })
+  const { server, send } = await start(t, { concurrency: 100, limits: { ...SHORT_HTTP, answerMs: 20_000 } })
   server.fault = () => ({ is: 'delay', ms: 500 })
   const began = performance.now()
   const outcomes = await Promise.all(Array.from({ length: 100 }, async () => send()))

@@ -1,15 +1,12 @@
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
-import type { HttpLimits } from '../../../src/providers/http-exchange.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import { createTwilioProvider, type TwilioSettings } from '../../../src/providers/twilio/provider.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, KEY_SECRET, type TwilioServer } from '../../rigs/twilio-server.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
+import { SHORT_HTTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'
 import { mail } from '../smtp/rig.ts'
-
-/** Short enough for tests, long enough for a busy machine. */
-export const SHORT: HttpLimits = { connectMs: 1_000, answerMs: 1_500, bodyMs: 500 }
 
 export const NUMBER = '+15005550010'
 export const CODE = '60718293'
@@ -30,7 +27,7 @@ export function openTwilio(
     apiUrl: url,
     concurrency: 2,
     clock: { now: Date.now },
-    limits: SHORT,
+    limits: SHORT_HTTP,
     ...settings,
   })
 }
