@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
 import type { SmtpLimits } from './limits.ts'
+import type { BodyStream } from './nodemailer-connection.ts'
 import type { Progress } from './outcome.ts'
 
 export interface AttemptOptions {
@@ -26,21 +26,27 @@ export interface Attempt extends Progress {
   /** Ends it now, whatever the server is at. Only the first reason counts. */
   stop(reason: string): void
   /**
-   * MAIL FROM is next: the body is asked for just before it.
-   * @returns the body, or one that ends in an error when the message must not be sent.
+   * MAIL FROM is next: the body is asked for just before it, and piped once the server has said 354.
+   * @returns the body; it is not sent when it must not be.
    */
-  begin(body: Readable): Readable
+  begin(mail: Buffer): Body
   /** It has its outcome: its limits are off. */
   finish(): void
 }
 
+/** A mail's body as nodemailer takes it. */
+export interface Body {
+  /** Whether any of it was sent: while nothing was, nodemailer may send it over another connection. */
+  readableDidRead: boolean
+  pipe(stream: BodyStream): void
+}
+
 /** Begins to count the time of an attempt. */
 export function createAttempt(options: AttemptOptions): Attempt {
-  const { clock, expiresAt, socket } = options
+  const { clock, expiresAt, limits, socket } = options
   const abort = new AbortController()
   const dotBy = performance.now() + options.dotWithinMs
   let timer: NodeJS.Timeout | undefined
-  let body: Readable | undefined
 
   const attempt = {
     begun: false,
@@ -48,7 +54,6 @@ export function createAttempt(options: AttemptOptions): Attempt {
     finished: false,
     stopped: undefined as string | undefined,
     signal: abort.signal,
-    isExpired: () => clock.now() >= expiresAt,
     limit(reason: string, ms: number) {
       clearTimeout(timer)
       if (attempt.finished) return
@@ -62,20 +67,14 @@ export function createAttempt(options: AttemptOptions): Attempt {
       abort.abort()
       socket()?.destroy()
     },
-    begin(given: Readable) {
-      if (attempt.finished || body?.readableDidRead) {
-        // nodemailer does neither send after an abort nor twice; if it ever did, the message could arrive twice.
-        socket()?.destroy()
-        return unsendable(given, 'a message must not be sent again')
+    begin(mail: Buffer) {
+      if (maySend()) {
+        attempt.begun = true
+        // Counts silence on TLS as well: a TLS socket's traffic refreshes the timer of the socket below it.
+        socket()?.setTimeout(limits.commandMs)
+        attempt.limit('dialogue-limit', 3 * limits.commandMs)
       }
-      if (attempt.isExpired()) {
-        attempt.stop('expired')
-        return unsendable(given, 'its validity is over')
-      }
-      attempt.begun = true
-      body = given
-      followBody(attempt, given, options)
-      return given
+      return createBody(mail)
     },
     finish() {
       attempt.finished = true
@@ -83,33 +82,32 @@ export function createAttempt(options: AttemptOptions): Attempt {
       socket()?.setTimeout(0)
     },
   }
+
+  /** Whether any of the message may leave now. */
+  function maySend(): boolean {
+    // nodemailer does neither send after an abort nor twice; if it ever did, the message could arrive twice.
+    if (attempt.finished || attempt.dotted) socket()?.destroy()
+    else if (clock.now() >= expiresAt) attempt.stop('expired')
+    else return attempt.stopped === undefined
+    return false
+  }
+
+  function createBody(mail: Buffer): Body {
+    const body = {
+      readableDidRead: false,
+      // Asked again: connecting and the dialogue may have taken longer than its validity.
+      pipe(stream: BodyStream) {
+        if (!maySend()) return
+        body.readableDidRead = true
+        stream.end(mail)
+        attempt.dotted = true
+        socket()?.setTimeout(0)
+        attempt.limit('reply-limit', limits.replyMs)
+        options.onDotted?.()
+      },
+    }
+    return body
+  }
+
   return attempt
-}
-
-/** Notices when the server wants the body and when all of it was read, and changes the limits by that. */
-function followBody(
-  attempt: Attempt & { dotted: boolean; readonly finished: boolean; isExpired(): boolean },
-  body: Readable,
-  { socket, limits, onDotted }: AttemptOptions,
-): void {
-  // Read once the server has said 354: connecting and the dialogue may have taken longer than its validity.
-  body.once('resume', () => {
-    if (attempt.isExpired()) attempt.stop('expired')
-  })
-  // Counts silence on TLS as well: a TLS socket's traffic refreshes the timer of the socket below it.
-  socket()?.setTimeout(limits.commandMs)
-  attempt.limit('dialogue-limit', 3 * limits.commandMs)
-  body.once('end', () => {
-    if (attempt.finished) return
-    attempt.dotted = true
-    socket()?.setTimeout(0)
-    attempt.limit('reply-limit', limits.replyMs)
-    onDotted?.()
-  })
-}
-
-/** A body that ends the sending in an error. nodemailer may be gone from its connection by now and not hear it. */
-function unsendable(body: Readable, why: string): Readable {
-  body.on('error', () => {})
-  return body.destroy(new Error(why))
 }

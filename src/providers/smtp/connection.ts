@@ -1,5 +1,4 @@
 import net from 'node:net'
-import { Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { createTransport } from 'nodemailer'
 import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
@@ -14,7 +13,7 @@ import { diagnose } from './diagnosis.ts'
 import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
 import { logIn } from './log-in.ts'
-import { mendConnections } from './nodemailer-connection.ts'
+import { mendConnections, WHOLE_MAILS } from './nodemailer-connection.ts'
 import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
 import type { TokenFailure } from './token-answer.ts'
 import type { SmtpAddress } from './url.ts'
@@ -227,6 +226,7 @@ function createPool(connection: Connection) {
   const auth = authOf(connection)
   const options: SMTPPoolOptions & { pool: true } = {
     ...dialogueOptions(connection),
+    ...WHOLE_MAILS,
     pool: true,
     maxConnections: 1,
     maxMessages: Infinity,
@@ -326,7 +326,7 @@ async function handOver(
       },
       messageId: () => '',
       getHeader: () => '',
-      createReadStream: () => attempt.begin(oneShot(raw)),
+      createReadStream: () => attempt.begin(raw),
     },
   }
   return new Promise((resolve, reject) => {
@@ -338,16 +338,6 @@ async function handOver(
         else resolve(info?.response ?? '')
       },
     )
-  })
-}
-
-/** The message as a stream that is read once; nodemailer's own pipeline for `raw` costs four more streams. */
-function oneShot(raw: Buffer): Readable {
-  return new Readable({
-    read() {
-      this.push(raw)
-      this.push(null)
-    },
   })
 }
 

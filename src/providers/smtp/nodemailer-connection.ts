@@ -1,17 +1,28 @@
 import type { Socket } from 'node:net'
-import type { Transform } from 'node:stream'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 
 /** Replies that a server may be ahead of us. Of a pipeline three are awaited, and a 421 may come unasked. */
 const MOST_UNREAD = 100
 
+/** Where a body goes that the server has asked for. */
+export interface BodyStream {
+  /** @param mail all of it. */
+  end(mail: Buffer): void
+}
+
+/** The option of connections that are given whole mails. */
+export const WHOLE_MAILS = { wholeMails: true } as const
+
 /** What nodemailer's connections have besides what it publishes. */
 interface Unpublished {
-  readonly _responseQueue: readonly string[]
+  readonly options: Partial<typeof WHOLE_MAILS>
   readonly _socket: Socket
+  readonly _responseQueue: readonly string[]
+  readonly _responseActions: ((reply: string) => void)[]
   _onData(chunk: Buffer): void
   _onResponseTooLarge(): void
-  _createSendStream(callback: unknown): Transform
+  _createSendStream(callback: unknown): BodyStream
+  _actionSMTPStream(reply: string, callback: unknown): void
 }
 
 /**
@@ -21,7 +32,8 @@ interface Unpublished {
  * - A server that says more than was asked loses its connection. nodemailer bounds the length of a reply, not how many wait
  *   to be read, and reads one a turn of the event loop, empty lines included: 18 MB of these, from a mail server or from
  *   anybody on the way to it before TLS, held everything up for ten seconds and took 200 MB.
- * - The dot leaves with the end of its mail: one write, one packet and one record of TLS less for each.
+ * - A mail that is there as a whole leaves in one write, its dot included, and past two streams and a loop over each of its
+ *   octets, which took a tenth of all that a mail costs.
  */
 export function mendConnections(): void {
   const connections = SMTPConnection.prototype as unknown as Unpublished
@@ -32,12 +44,23 @@ export function mendConnections(): void {
     if (this._responseQueue.length > MOST_UNREAD) this._onResponseTooLarge()
   }
   connections._createSendStream = function (this: Unpublished, callback) {
-    const { _socket: socket } = this
-    socket.cork()
-    setImmediate(() => socket.uncork())
-    return createStream.call(this, callback)
+    if (this.options.wholeMails !== true) return createStream.call(this, callback)
+    this._responseActions.push(reply => this._actionSMTPStream(reply, callback))
+    return { end: mail => void this._socket.write(toWireForm(mail), 'latin1') }
   }
   mended.add(connections._onData)
 }
 
 const mended = new WeakSet<Unpublished['_onData']>()
+
+/** A bare CR or LF, which some servers take for a line end and others do not, or a dot that begins a line. */
+const NOT_AS_IT_IS = /\r(?!\n)|(?<!\r)\n|(?<![^\n])\./
+
+/** A mail with its end as it goes over the wire: lines end in CRLF, and a dot that begins one is doubled (RFC 5321, 4.5.2). */
+function toWireForm(mail: Buffer): string {
+  const given = mail.toString('latin1')
+  const text = NOT_AS_IT_IS.test(given)
+    ? given.replace(/\r\n?|\n/g, '\r\n').replace(/(?<![^\n])\./g, '..')
+    : given
+  return text.endsWith('\r\n') ? `${text}.\r\n` : `${text}\r\n.\r\n`
+}

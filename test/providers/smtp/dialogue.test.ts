@@ -61,6 +61,11 @@ await t.test('dots are stuffed, lines end in CRLF, nothing else is touched', asy
     'Subject: x\r\n\r\n..\r\n...\r\n..a\r\n \r\ntäxt\r\n\r\n..\r\nend.\r\n.\r\n',
   )
   t.ok(server.mails[0]?.data.equals(raw))
+  const reads = server.connections[0]?.bytes.map(each => each.toString('latin1')) ?? []
+  t.ok(
+    reads.some(read => read.startsWith('Subject: x') && read.endsWith('end.\r\n.\r\n')),
+    'the dot comes with its mail',
+  )
 })
 
 await t.test('bare CR and bare LF never leave: no smuggled end of message', async t => {
