@@ -42,8 +42,9 @@ export function redactReply(reply: string, sent: SentMessage): string {
   ))
     redacted = replaceAll(redacted, value)
   const said = values.join('\n').toLowerCase()
+  const lower = values.map(value => value.toLowerCase())
   return redacted
-    .replace(/\S+/g, token => (holdsEncoded(token, values, said, DEPTH) ? '…' : token))
+    .replace(ENCODABLE, token => (holdsEncoded(token, lower, said, DEPTH) ? '…' : token))
     .replace(/[\p{L}\p{N}]+/gu, word => (isOfMessage(word, said) ? '…' : word))
 }
 
@@ -65,17 +66,20 @@ function isPartOfWord(character: string | undefined): boolean {
   return character !== undefined && /[\p{L}\p{N}]/u.test(character)
 }
 
-/** Whether a token says something of the message once it is decoded. */
+/** What stands for three characters in any encoding has four at least. */
+const ENCODABLE = /\S{4,}/g
+
+/** Whether a token says something of the message once it is decoded. @param values in lower case. */
 function holdsEncoded(token: string, values: readonly string[], said: string, depth: number): boolean {
   if (depth === 0) return false
-  return decodings(token).some(decoded => {
+  for (const decoded of decodings(token)) {
     const lower = decoded.toLowerCase()
-    return (
-      values.some(value => lower.includes(value.toLowerCase())) ||
-      (lower.match(/[\p{L}\p{N}]+/gu) ?? []).some(word => isOfMessage(word, said)) ||
-      (isText(decoded) && holdsEncoded(decoded, values, said, depth - 1))
-    )
-  })
+    for (const value of values) if (lower.includes(value)) return true
+    if (decoded.length < LEAST_WORD) continue
+    for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? []) if (isOfMessage(word, said)) return true
+    if (isText(decoded) && holdsEncoded(decoded, values, said, depth - 1)) return true
+  }
+  return false
 }
 
 /** Whether it is no garbage: the ids in replies decode to that, and whatever was encoded once more does not. */
