@@ -37,13 +37,13 @@ export interface Attempt extends Progress {
 /** A mail's body as nodemailer takes it. */
 export interface Body {
   /** Whether any of it was sent: while nothing was, nodemailer may send it over another connection. */
-  readableDidRead: boolean
+  readonly readableDidRead: boolean
   pipe(stream: BodyStream): void
 }
 
 /** Begins to count the time of an attempt. */
 export function createAttempt(options: AttemptOptions): Attempt {
-  const { clock, expiresAt, limits, socket } = options
+  const { clock, expiresAt, socket } = options
   const abort = new AbortController()
   const dotBy = performance.now() + options.dotWithinMs
   let timer: NodeJS.Timeout | undefined
@@ -67,47 +67,48 @@ export function createAttempt(options: AttemptOptions): Attempt {
       abort.abort()
       socket()?.destroy()
     },
-    begin(mail: Buffer) {
-      if (maySend()) {
-        attempt.begun = true
-        // Counts silence on TLS as well: a TLS socket's traffic refreshes the timer of the socket below it.
-        socket()?.setTimeout(limits.commandMs)
-        attempt.limit('dialogue-limit', 3 * limits.commandMs)
-      }
-      return createBody(mail)
+    /** Whether any of the message may leave now. */
+    mayGoOn(): boolean {
+      // nodemailer does neither send after an abort nor twice; if it ever did, the message could arrive twice.
+      if (attempt.finished || attempt.dotted) socket()?.destroy()
+      else if (clock.now() >= expiresAt) attempt.stop('expired')
+      else return attempt.stopped === undefined
+      return false
     },
+    begin: (mail: Buffer) => beginBody(attempt, mail, options),
     finish() {
       attempt.finished = true
       clearTimeout(timer)
       socket()?.setTimeout(0)
     },
   }
-
-  /** Whether any of the message may leave now. */
-  function maySend(): boolean {
-    // nodemailer does neither send after an abort nor twice; if it ever did, the message could arrive twice.
-    if (attempt.finished || attempt.dotted) socket()?.destroy()
-    else if (clock.now() >= expiresAt) attempt.stop('expired')
-    else return attempt.stopped === undefined
-    return false
-  }
-
-  function createBody(mail: Buffer): Body {
-    const body = {
-      readableDidRead: false,
-      // Asked again: connecting and the dialogue may have taken longer than its validity.
-      pipe(stream: BodyStream) {
-        if (!maySend()) return
-        body.readableDidRead = true
-        stream.end(mail)
-        attempt.dotted = true
-        socket()?.setTimeout(0)
-        attempt.limit('reply-limit', limits.replyMs)
-        options.onDotted?.()
-      },
-    }
-    return body
-  }
-
   return attempt
+}
+
+/** Sets the limits of the dialogue, and those of the reply once the server has asked for the body and has it. */
+function beginBody(
+  attempt: Pick<Attempt, 'limit'> & { begun: boolean; dotted: boolean; mayGoOn(): boolean },
+  mail: Buffer,
+  { socket, limits, onDotted }: AttemptOptions,
+): Body {
+  if (attempt.mayGoOn()) {
+    attempt.begun = true
+    // Counts silence on TLS as well: a TLS socket's traffic refreshes the timer of the socket below it.
+    socket()?.setTimeout(limits.commandMs)
+    attempt.limit('dialogue-limit', 3 * limits.commandMs)
+  }
+  return {
+    get readableDidRead() {
+      return attempt.dotted
+    },
+    pipe(stream) {
+      // Asked again: connecting and the dialogue may have taken longer than its validity.
+      if (!attempt.mayGoOn()) return
+      stream.end(mail)
+      attempt.dotted = true
+      socket()?.setTimeout(0)
+      attempt.limit('reply-limit', limits.replyMs)
+      onDotted?.()
+    },
+  }
 }
