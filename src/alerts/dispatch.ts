@@ -1,6 +1,6 @@
 import type { Emit } from '../events/events.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
-import type { Acceptance, Accepted, Charge, Outbox } from '../outbox/outbox.ts'
+import type { Acceptance, Accepted, ChargesOf, Outbox } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { AlertRow } from './alert-table.ts'
 import { createRecoveryTimes } from './recovery-times.ts'
@@ -25,11 +25,7 @@ export interface DispatchOptions {
     memoName(fields: readonly string[]): string
     recipientHash(channel: Channel, recipient: string): string
   }
-  readonly charges: (
-    message: NewMessage,
-    country: string | undefined,
-    outgoing: Outgoing,
-  ) => readonly Charge[]
+  readonly charges: ChargesOf
   /** Throws when there are no words for it. */
   readonly render: (message: NewMessage) => Outgoing
   /** A message was stored for the channel, and is due. */

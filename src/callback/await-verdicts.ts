@@ -19,8 +19,11 @@ export interface AwaitedVerdicts {
 export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number): AwaitedVerdicts {
   const places: (Verdict | null | undefined)[] = Array.from({ length: count })
   const subscriptions: ((() => void) | undefined)[] = []
-  let whenFilled: (() => void) | undefined
+  const filled = Promise.withResolvers<void>()
 
+  const checkFilled = () => {
+    if (!places.includes(undefined)) filled.resolve()
+  }
   const stop = () => {
     for (const unsubscribe of subscriptions) unsubscribe?.()
   }
@@ -29,26 +32,21 @@ export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: n
       subscriptions[at]?.()
       subscriptions[at] = verdicts.wait(id, verdict => {
         places[at] = verdict
-        whenFilled?.()
+        checkFilled()
       })
     },
     set(at, verdict) {
       subscriptions[at]?.()
       places[at] = verdict
     },
-    within: ms =>
-      new Promise(resolve => {
-        const end = () => {
-          clearTimeout(timer)
-          stop()
-          resolve(places.map(verdict => (verdict === undefined ? { is: 'pending' } : verdict)))
-        }
-        const timer = setTimeout(end, Math.max(ms, 0))
-        whenFilled = () => {
-          if (!places.includes(undefined)) end()
-        }
-        whenFilled()
-      }),
+    async within(ms) {
+      const timer = setTimeout(filled.resolve, Math.max(ms, 0))
+      checkFilled()
+      await filled.promise
+      clearTimeout(timer)
+      stop()
+      return places.map(verdict => (verdict === undefined ? { is: 'pending' } : verdict))
+    },
     stop,
   }
 }

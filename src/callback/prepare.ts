@@ -4,7 +4,7 @@ import { newMessageId } from '../messages/id.ts'
 import type { Interpretation } from '../messages/interpret.ts'
 import type { NewMessage, Outgoing } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
-import type { Acceptance, Charge } from '../outbox/outbox.ts'
+import type { Acceptance, ChargesOf } from '../outbox/outbox.ts'
 import type { Caller } from './authenticate.ts'
 import type { CallbackBody } from './body.ts'
 import { dedupeFields } from './dedupe.ts'
@@ -19,11 +19,7 @@ export interface Prepared {
 export interface PrepareOptions {
   readonly render: (message: NewMessage) => Outgoing
   readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
-  readonly charges: (
-    message: NewMessage,
-    country: string | undefined,
-    outgoing: Outgoing,
-  ) => readonly Charge[]
+  readonly charges: ChargesOf
   readonly delivery: Pick<Delivery, 'reserve'>
   readonly emit: Emit
 }

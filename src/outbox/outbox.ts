@@ -1,4 +1,4 @@
-import type { Channel, Content, NewMessage, Purpose } from '../messages/message.ts'
+import type { Channel, Content, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 
 /**
  * The port of the outbox: where callback and delivery meet. sqlite/outbox.ts and postgres/outbox.ts implement it;
@@ -57,6 +57,13 @@ export interface Charge {
   /** How much of it is used, a whole number; 1 unless given. */
   readonly amount?: number
 }
+
+/** Lists what a message uses of each quota. @param country ISO 3166, SMS only. */
+export type ChargesOf = (
+  message: NewMessage,
+  country: string | undefined,
+  outgoing: Outgoing,
+) => readonly Charge[]
 
 export interface Acceptance {
   readonly message: NewMessage

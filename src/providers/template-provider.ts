@@ -1,7 +1,6 @@
-import type { OutgoingSms } from '../messages/message.ts'
+import type { Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from './provider.ts'
-import { smsOf } from './sms-message.ts'
 
 /** What one carrier does with a message. `Parcel` is what is sent of it. */
 export interface TemplateCarrier<Parcel extends object> {
@@ -51,4 +50,10 @@ export function createTemplateProvider<Parcel extends object>(carrier: TemplateC
       await carrier.close()
     },
   }
+}
+
+/** @throws TypeError it is no SMS, which is a bug */
+function smsOf(message: Outgoing, carrier: string): OutgoingSms {
+  if (message.channel !== 'sms') throw new TypeError(`${carrier} sends SMS, not ${message.channel}`)
+  return message
 }

@@ -53,13 +53,13 @@ export function renderForRoute(
   channels: readonly ChannelSpec[],
   render: Renderer['render'],
 ): Renderer['render'] {
+  const route = channels.find(({ channel }) => channel === 'sms')?.route
   return message => {
     const outgoing = render(message)
-    const route = channels.find(({ channel }) => channel === message.channel)?.route(message) ?? []
-    const unfit = route.map(({ provider }) => findMisfit(provider, outgoing))
+    if (outgoing.channel !== 'sms') return outgoing
+    const unfit = (route?.(message) ?? []).map(({ provider }) => findMisfit(provider, outgoing))
     // It throws what is wrong with it.
-    if (outgoing.channel === 'sms' && unfit.length > 0 && unfit.every(why => why?.code === 'RENDER'))
-      outgoing.text()
+    if (unfit.length > 0 && unfit.every(why => why?.code === 'RENDER')) outgoing.text()
     return outgoing
   }
 }

@@ -10,7 +10,7 @@ import type { Emit } from '../events/events.ts'
 import { newMessageId } from '../messages/id.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
-import type { Charge, Outbox } from '../outbox/outbox.ts'
+import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
 import { createPlatformClient } from '../platform/client.ts'
 import type { Credential } from '../platform/credential.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -109,11 +109,7 @@ export interface DeviceAlertsDeps {
   readonly random: () => number
   readonly outbox: Outbox
   readonly storeKeys: StoreKeys
-  readonly charges: (
-    message: NewMessage,
-    country: string | undefined,
-    outgoing: Outgoing,
-  ) => readonly Charge[]
+  readonly charges: ChargesOf
   readonly render: (message: NewMessage) => Outgoing
   readonly wake: (channel: Channel) => void
   readonly emit: Emit

@@ -29,11 +29,10 @@ import { createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
-import type { NewMessage, Outgoing } from '../messages/message.ts'
 import { emailBodySchema, smsBodySchema } from '../messages/schemas.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
-import type { Charge, Outbox } from '../outbox/outbox.ts'
+import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
@@ -116,11 +115,7 @@ interface Common extends WiringOptions {
   readonly render: Renderer['render']
   readonly outbox: Outbox
   readonly verdicts: Verdicts
-  readonly charges: (
-    message: NewMessage,
-    country: string | undefined,
-    outgoing: Outgoing,
-  ) => readonly Charge[]
+  readonly charges: ChargesOf
   /** Headers of every answer of the public listener. */
   readonly headers: Readonly<Record<string, string>>
   readonly isDraining: () => boolean
