@@ -1,4 +1,4 @@
-import { createReporter, type Device } from '../sandbox/emulator/devices.ts'
+import { createDeviceReporter, type Device } from '../sandbox/emulator/devices.ts'
 import { createEmulator, type Emulator } from '../sandbox/emulator/emulator.ts'
 import { answerParent } from './child.ts'
 
@@ -6,7 +6,7 @@ import { answerParent } from './child.ts'
 const emulator: Emulator = await createEmulator()
 const { ddq } = emulator
 let serial = 0
-const reporter = createReporter({ corpId: 'bench', now: Date.now, id: () => `m${(serial += 1)}` })
+const reporter = createDeviceReporter({ corpId: 'bench', now: Date.now, id: () => `m${(serial += 1)}` })
 let pump: NodeJS.Timeout | undefined
 let sent = 0
 let alarms = 0

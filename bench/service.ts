@@ -5,14 +5,14 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SelfSigned } from '../sandbox/certificate.ts'
-import { callbackKey } from '../src/callback/key.ts'
+import { deriveCallbackKey } from '../src/callback/key.ts'
 
 export const CORP_ID = 'bench-corp'
 export const EMAIL_TOKEN = 'bench-email-token-long-enough'
 export const SMS_TOKEN = 'bench-sms-token-long-enough-x'
 export const PATHS = {
-  email: `/callback/${CORP_ID}/${callbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`,
-  sms: `/callback/${CORP_ID}/${callbackKey('sms', CORP_ID, SMS_TOKEN)}/sms`,
+  email: `/callback/${CORP_ID}/${deriveCallbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`,
+  sms: `/callback/${CORP_ID}/${deriveCallbackKey('sms', CORP_ID, SMS_TOKEN)}/sms`,
 } as const
 
 /** The real service in a process of its own. */

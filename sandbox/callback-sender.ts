@@ -1,5 +1,5 @@
 import type { Channel } from '../src/messages/message.ts'
-import type { CallbackAnswer, CallbackClient, Credentials } from '../src/platform/callback-client.ts'
+import type { CallbackAnswer, CallbackClient, ChannelCredentials } from '../src/platform/callback-client.ts'
 import {
   createSampleCallback,
   type SampleCallback,
@@ -24,7 +24,7 @@ export interface CallbackSenderOptions {
   readonly platform: CallbackClient
   /** The callback URLs, as pasted into the console. */
   readonly urls: Readonly<Record<Channel, string>>
-  readonly credentials: Readonly<Record<Channel, Credentials>>
+  readonly credentials: Readonly<Record<Channel, ChannelCredentials>>
   /** Whether POSTs are signed like the GET; the contract leaves open whether the platform does. */
   readonly signPosts: boolean
   readonly clock: Clock

@@ -5,7 +5,7 @@ import type { Io } from '../src/commands/command.ts'
 export type CommandIo = Pick<Io, 'stdout' | 'stderr'> & { readonly signal: AbortSignal }
 
 /** Resolves once the signal is aborted. */
-export async function untilAborted(signal: AbortSignal): Promise<void> {
+export async function waitForAbort(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 

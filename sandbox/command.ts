@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CommandIo, formatPairs, untilAborted } from './command-io.ts'
+import { type CommandIo, formatPairs, waitForAbort } from './command-io.ts'
 import type { KindResult } from './once.ts'
 import { parseOptions, type SandboxCommandOptions, USAGE } from './options.ts'
 import { usualOrFreePort } from './ports.ts'
@@ -77,7 +77,7 @@ async function serve(modules: Modules, options: SandboxCommandOptions, io: Comma
     const address = await page.listen(options.ports.page ?? (await usualOrFreePort(8025)))
     sandbox.linkDevicesTo(address)
     io.stdout.write(describeAddresses(address, sandbox))
-    await untilAborted(io.signal)
+    await waitForAbort(io.signal)
     io.stdout.write('Ending; nothing is kept.\n')
     return 0
   } finally {

@@ -11,7 +11,7 @@ enableCompileCache(cache)
 process.env['NODE_COMPILE_CACHE'] ??= cache
 await import('./runtime/v8-flags.ts')
 await import('./runtime/lean-http.ts')
-const { run } = await import('./commands/run.ts')
+const { runCommand } = await import('./commands/run.ts')
 
 const ending = new AbortController()
 const argv = process.argv.slice(2)
@@ -21,7 +21,7 @@ if (argv[0] === 'ddq')
 // `callback-courier urls | head -1` is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
-const code = await run(argv, {
+const code = await runCommand(argv, {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,

@@ -20,13 +20,13 @@ export type CarrierFault =
   /** Answers as usual, later. */
   | { readonly is: 'delay'; readonly ms: number }
 
-export interface ApiAnswer {
+export interface CarrierAnswer {
   readonly status: number
   readonly body: string
 }
 
 /** A stand-in of a carrier's API. */
-export interface ApiServer<Request> {
+export interface CarrierServer<Request> {
   /** Listens for plain HTTP and gives the port; 0: any free one. */
   listen(port?: number, host?: string): Promise<{ port: number }>
   /** Every request, oldest first, at most `keep` of them. */
@@ -43,12 +43,12 @@ export interface ApiServer<Request> {
  * @param options.route answers it as the carrier does.
  * @param options.fault asked for each request once its body was read; undefined: answer as the carrier does.
  */
-export function createApiServer<Request>(options: {
+export function createCarrierServer<Request>(options: {
   readonly read: (incoming: http.IncomingMessage, body: string) => Request
-  readonly route: (request: Request) => ApiAnswer
+  readonly route: (request: Request) => CarrierAnswer
   readonly fault?: ((request: Request) => CarrierFault | undefined) | undefined
   readonly keep: number
-}): ApiServer<Request> {
+}): CarrierServer<Request> {
   const { read, route, fault, keep } = options
   const requests: Request[] = []
   const open = new Set<Socket>()
@@ -59,7 +59,7 @@ export function createApiServer<Request>(options: {
     incoming.on('error', () => {})
     incoming.on('end', () => {
       const request = read(incoming, Buffer.concat(chunks).toString())
-      remember(requests, request, keep)
+      pushBounded(requests, request, keep)
       act(request, response, fault?.(request))
     })
   })
@@ -131,7 +131,7 @@ function writeHalf(response: http.ServerResponse, status: number, body: string, 
 }
 
 /** Puts an item at the end of a list, which forgets its first beyond `keep`. */
-export function remember<T>(list: T[], item: T, keep: number): void {
+export function pushBounded<T>(list: T[], item: T, keep: number): void {
   list.push(item)
   if (list.length > keep) list.shift()
 }

@@ -1,5 +1,5 @@
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
-import type { Contract, SchemaName } from './contract/contract.ts'
+import type { ContractChecker, SchemaName } from './contract/contract.ts'
 
 /** What goes back over HTTP. */
 export interface ApiAnswer {
@@ -52,7 +52,7 @@ export interface ApiAnswers {
   error(version: 1 | 2, code: Code, detail?: string): ApiAnswer
 }
 
-export function createApiAnswers(contract: Contract): ApiAnswers {
+export function createApiAnswers(contract: ContractChecker): ApiAnswers {
   const checkedAnswer = (
     status: number,
     code: number,

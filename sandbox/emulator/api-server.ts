@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Api } from './api.ts'
+import type { PlatformApi } from './api.ts'
 
 const MOST_BYTES = 1024 * 1024
 
-export interface ApiServer {
+export interface PlatformServer {
   /** On 127.0.0.1; 0: any free port. Resolves with its address: the {base_url} of the contract. */
   listen(port: number): Promise<string>
   close(): Promise<void>
 }
 
 /** Serves the emulated API over HTTP/1.1, without TLS, since it is reached from this machine only. */
-export function createApiServer(api: Api): ApiServer {
+export function createPlatformServer(api: PlatformApi): PlatformServer {
   const server = createServer((request, response) => {
     respond(api, request, response).catch(() => response.destroy())
   })
@@ -30,7 +30,7 @@ export function createApiServer(api: Api): ApiServer {
   }
 }
 
-async function respond(api: Api, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(api: PlatformApi, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of request) {

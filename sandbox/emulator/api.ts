@@ -1,6 +1,6 @@
 import { type Accounts, type Holder, type Tokens } from './accounts.ts'
 import { type ApiAnswer, type ApiAnswers, type Code, createApiAnswers } from './api-answers.ts'
-import type { Contract, SchemaName } from './contract/contract.ts'
+import type { ContractChecker, SchemaName } from './contract/contract.ts'
 import { createGatewayAuth, type GatewayAuthOptions, type Headers } from './gateway-auth.ts'
 
 /** A request as it came. */
@@ -14,7 +14,7 @@ export interface ApiRequest {
 }
 
 /** A request and its answer as the page shows them, without bodies and credentials. */
-export interface Exchange {
+export interface ApiExchange {
   /** ms since the epoch. */
   readonly at: number
   readonly method: string
@@ -37,12 +37,12 @@ export type ApiFault = keyof typeof API_FAULTS
 export interface ApiOptions extends Pick<GatewayAuthOptions, 'verifySignature'> {
   readonly accounts: Accounts
   readonly tokens: Tokens
-  readonly contract: Contract
+  readonly contract: ContractChecker
   readonly now: () => number
-  readonly onExchange?: (exchange: Exchange) => void
+  readonly onExchange?: (exchange: ApiExchange) => void
 }
 
-export interface Api {
+export interface PlatformApi {
   answer(request: ApiRequest): ApiAnswer
   /** Makes every gateway call fail with this fault; null: none fails. */
   setFault(fault: ApiFault | null): void
@@ -62,7 +62,7 @@ interface Route {
  * clients with: `/v2/api-gateway/echo`, which takes every method, and `/v1/demo`, the example call as version 1 would
  * answer it (its result bare, its errors in version 1's form).
  */
-export function createApi(options: ApiOptions): Api {
+export function createPlatformApi(options: ApiOptions): PlatformApi {
   const { accounts, tokens, contract, now, onExchange } = options
   const answers = createApiAnswers(contract)
   const authenticate = createGatewayAuth({ ...options, appId: accounts.app.appId })

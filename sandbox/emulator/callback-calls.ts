@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { type CallbackAnswer, createCallbackClient } from '../../src/platform/callback-client.ts'
 import { createSampleBody, findSampleKind } from '../../src/platform/sample-callbacks.ts'
-import type { Contract } from './contract/contract.ts'
+import type { ContractChecker } from './contract/contract.ts'
 
 /** A URL of the customer's, as it would be entered in the console. */
 export interface CallbackTarget {
@@ -34,7 +34,7 @@ export interface CallbackCalls {
 
 /** @param now ms since the epoch. @param changed called after each call. */
 export function createCallbackCalls(
-  contract: Contract,
+  contract: ContractChecker,
   now: () => number,
   changed: () => void,
 ): CallbackCalls {
@@ -70,7 +70,7 @@ export function createCallbackCalls(
 }
 
 /** How an answer violates the contract; null: it does not. */
-function findAnswerFault(contract: Contract, body: string): string | null {
+function findAnswerFault(contract: ContractChecker, body: string): string | null {
   let value: unknown
   try {
     value = JSON.parse(body)

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type CommandIo, formatPairs, untilAborted } from '../command-io.ts'
+import { type CommandIo, formatPairs, waitForAbort } from '../command-io.ts'
 import { usualOrFreePort } from '../ports.ts'
 import { createEmulator, type Emulator } from './emulator.ts'
 import { createEmulatorPage } from './page.ts'
@@ -114,7 +114,7 @@ async function runEmulator(options: EmulateOptions, io: CommandIo): Promise<void
     io.stdout.write(
       describeAddresses(await page.listen(options.pagePort ?? (await usualOrFreePort(8026))), emulator),
     )
-    await untilAborted(io.signal)
+    await waitForAbort(io.signal)
     io.stdout.write('Ending; nothing is kept.\n')
   } finally {
     await page.close()

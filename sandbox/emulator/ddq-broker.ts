@@ -1,7 +1,7 @@
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
-import type { Contract, SchemaName } from './contract/contract.ts'
-import { createFeed, type Feed, type FeedFault } from './ddq-feed.ts'
+import type { ContractChecker, SchemaName } from './contract/contract.ts'
+import { createDdqFeed, type Feed, type FeedFault } from './ddq-feed.ts'
 
 /** A message for the subscribers of its topic. */
 export interface Publication {
@@ -28,7 +28,7 @@ export interface DdqConnection {
 }
 
 export interface DdqBrokerOptions {
-  readonly contract: Contract
+  readonly contract: ContractChecker
   readonly randomInt: (below: number) => number
   /** The wildcard that a topic may have in place of a product. */
   readonly anyProduct: string
@@ -86,7 +86,7 @@ export function createDdqBroker(options: DdqBrokerOptions): DdqBroker {
     connectionOf: session => clients.get(session),
     subscribe(client, topic, stream) {
       const onOverrun = () => void (overruns += 1)
-      const feed = createFeed({ stream, faulty: fault => faults.has(fault), randomInt, onOverrun })
+      const feed = createDdqFeed({ stream, faulty: fault => faults.has(fault), randomInt, onOverrun })
       client.feeds.push({ topic, feed })
       const again = redelivering ? recent.filter(each => matchesTopic(topic, each.topic, anyProduct)) : []
       for (const each of again) feed.send(each.text)
@@ -116,7 +116,7 @@ export function createDdqBroker(options: DdqBrokerOptions): DdqBroker {
 }
 
 /** @throws when what the emulator is about to send leaves the contract. */
-function requireContract(contract: Contract, name: SchemaName, value: object): void {
+function requireContract(contract: ContractChecker, name: SchemaName, value: object): void {
   const violation = contract.validate('emulator', name, value)
   if (violation !== null)
     throw new Error(`the emulator's ${violation.body} leaves the contract: ${violation.fault}`)

@@ -44,7 +44,7 @@ const GARBAGE: readonly (string | Buffer)[] = [
   '{]\n',
 ]
 
-export function createFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions): Feed {
+export function createDdqFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions): Feed {
   let delayed: { readonly text: string; readonly timer: NodeJS.Timeout } | undefined
   let garbage = 0
   let trickle: Buffer = Buffer.alloc(0)

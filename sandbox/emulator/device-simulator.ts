@@ -1,6 +1,6 @@
 import type { Publication } from './ddq-broker.ts'
 import type { DdqServer } from './ddq-server.ts'
-import { createReporter, DEVICES, type Device, RULES } from './devices.ts'
+import { createDeviceReporter, DEVICES, type Device, RULES } from './devices.ts'
 
 /** The state of a device. */
 export interface DeviceState {
@@ -26,7 +26,7 @@ export const DEVICE_ACTIONS = [
 export type DeviceAction = (typeof DEVICE_ACTIONS)[number]
 
 /** A message that a device sent. */
-export interface SentMessage {
+export interface SimulatedMessage {
   /** ms since the epoch. */
   readonly at: number
   /** For people: `1144502133 is offline`. */
@@ -45,7 +45,7 @@ export interface DeviceSimulator {
   /** False: no such device or rule. */
   perform(device: string, action: DeviceAction, rule?: string): boolean
   /** Newest last, at most 200. */
-  sentMessages(): readonly SentMessage[]
+  sentMessages(): readonly SimulatedMessage[]
   clear(): void
 }
 
@@ -71,11 +71,11 @@ interface SimulatedDevice {
 
 export function createDeviceSimulator(options: DeviceSimulatorOptions): DeviceSimulator {
   const { now, randomInt, publish } = options
-  const reporter = createReporter({ corpId: options.corpId, now, id: options.messageId })
+  const reporter = createDeviceReporter({ corpId: options.corpId, now, id: options.messageId })
   const devices = new Map<string, SimulatedDevice>(
     DEVICES.map(device => [String(device.id), { device, online: true, alarms: new Map() }]),
   )
-  let sent: readonly SentMessage[] = []
+  let sent: readonly SimulatedMessage[] = []
 
   function send(device: Device, what: string, publication: Publication): void {
     const { topic, id, payload } = publication

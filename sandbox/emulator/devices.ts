@@ -80,7 +80,7 @@ export interface AlertState {
 }
 
 /** Makes the messages that DDQ publishes about a device, in the contract's layouts. */
-export function createReporter({ corpId, now, id }: ReporterOptions) {
+export function createDeviceReporter({ corpId, now, id }: ReporterOptions) {
   const report = (device: Device, event: string) => ({
     version: 1,
     time: now(),
@@ -162,7 +162,7 @@ export function createReporter({ corpId, now, id }: ReporterOptions) {
   }
 }
 
-export type Reporter = ReturnType<typeof createReporter>
+export type Reporter = ReturnType<typeof createDeviceReporter>
 
 /** The contract calls values String, of attributes and events alike; but the layout of attributes shows a number. */
 function pairs(values: Readonly<Record<string, string | number>>) {

@@ -1,9 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { type Accounts, createTokens, type Tokens } from './accounts.ts'
-import { type Api, createApi, type Exchange } from './api.ts'
-import { createApiServer } from './api-server.ts'
+import { type ApiExchange, createPlatformApi, type PlatformApi } from './api.ts'
+import { createPlatformServer } from './api-server.ts'
 import { type CallbackCalls, createCallbackCalls } from './callback-calls.ts'
-import { type Contract, createContract } from './contract/contract.ts'
+import { type ContractChecker, createContractChecker } from './contract/contract.ts'
 import { createDdqServer, type DdqServer } from './ddq-server.ts'
 import { createDeviceSimulator, type DeviceSimulator } from './device-simulator.ts'
 
@@ -30,13 +30,13 @@ export interface Emulator {
   readonly accounts: Accounts
   /** The settings that point a service at it. */
   readonly settings: Readonly<Record<string, string>>
-  readonly api: Api
+  readonly api: PlatformApi
   readonly tokens: Tokens
   readonly ddq: DdqServer
   readonly devices: DeviceSimulator
-  readonly contract: Contract
+  readonly contract: ContractChecker
   /** Newest last, at most 100. */
-  exchanges(): readonly Exchange[]
+  exchanges(): readonly ApiExchange[]
   readonly callbackCalls: CallbackCalls['list']
   readonly validateUrl: CallbackCalls['validateUrl']
   readonly sendCallback: CallbackCalls['send']
@@ -53,12 +53,12 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   const changed = options.changed ?? (() => {})
   const random = (bytes: number) => randomBytes(bytes).toString('hex')
   const accounts = createAccounts(corpId, random)
-  const contract = createContract(now, changed)
+  const contract = createContractChecker(now, changed)
   const { lifeMs, unit } = options.credentials ?? { lifeMs: 7_200_000, unit: 'seconds' }
   const tokens = createTokens({ lifeMs, unit, now, random })
-  let exchanges: readonly Exchange[] = []
+  let exchanges: readonly ApiExchange[] = []
 
-  const api = createApi({
+  const api = createPlatformApi({
     accounts,
     tokens,
     contract,
@@ -88,7 +88,7 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
       return receivers
     },
   })
-  const apiServer = createApiServer(api)
+  const apiServer = createPlatformServer(api)
   const baseUrl = await apiServer.listen(ports.api ?? 0)
   const ddqPort = await ddq.listen(ports.ddq ?? 0)
   const callbacks = createCallbackCalls(contract, now, changed)

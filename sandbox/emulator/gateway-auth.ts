@@ -5,7 +5,7 @@ import type { Code } from './api-answers.ts'
 export type Headers = Readonly<Record<string, string | undefined>>
 
 /** Why a request is refused, and the header that it is about. */
-export interface Refusal {
+export interface AuthRefusal {
   readonly code: Code
   readonly detail: string
 }
@@ -34,7 +34,7 @@ const STAGES = new Set(['RELEASE', 'TEST', 'PRE_RELEASE'])
  * @returns a function that gives null when the request is accepted.
  */
 export function createGatewayAuth({ tokens, appId, verifySignature }: GatewayAuthOptions) {
-  return (method: string, path: string, headers: Headers, body: string): Refusal | null => {
+  return (method: string, path: string, headers: Headers, body: string): AuthRefusal | null => {
     const given = (name: string) => (headers[name] ?? '').trim()
     const stage = given('stage')
     if (stage !== '' && !STAGES.has(stage)) return { code: 'invalid', detail: 'Stage' }

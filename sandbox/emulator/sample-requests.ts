@@ -1,5 +1,5 @@
 import { createPlatformClient } from '../../src/platform/client.ts'
-import { describeFailure, type Result } from '../../src/platform/result.ts'
+import { describeFailure, type PlatformResult } from '../../src/platform/result.ts'
 import type { Accounts } from './accounts.ts'
 
 /** The requests of the page's buttons, by name. */
@@ -39,7 +39,7 @@ export function createSampleRequests(baseUrl: string, accounts: Accounts): Sampl
     body: { name: 'Ada', age: 36 },
     auth: member,
   } as const
-  const requests: Readonly<Record<SampleRequest, () => Promise<Result<unknown>>>> = {
+  const requests: Readonly<Record<SampleRequest, () => Promise<PlatformResult<unknown>>>> = {
     member: () => client.corpAuth(corp),
     user: () => client.userAuth({ ...user, corpId: corp.corpId, phone: undefined }),
     application: () => client.appAuth(app),

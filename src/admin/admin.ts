@@ -10,7 +10,7 @@ import { samples } from '../messages/samples.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
-import { preview } from '../words/preview.ts'
+import { renderPreview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import type { TemplateProblem } from '../words/template-files.ts'
 import { backupRoute } from './backup.ts'
@@ -154,7 +154,7 @@ function previewWords(
   locale: string,
 ): WordsPreview | null {
   if (!renderer.locales.includes(locale)) return null
-  const found = preview(renderer, channel, kind, locale)
+  const found = renderPreview(renderer, channel, kind, locale)
   if (found === null) return null
   if (found.channel === 'sms')
     return { channel, kind, locale, text: found.text, segments: found.size.segments }

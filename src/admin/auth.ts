@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { countHosts } from '../callback/host-header.ts'
 import { isLoopback, UNNAMED } from '../config/config.ts'
 import type { AdminRefusal } from '../events/events.ts'
-import { isApi, sendFailure } from './failure.ts'
+import { isApiPath, sendFailure } from './failure.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
 declare module 'fastify' {
@@ -77,7 +77,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** What a token opens that does not open everything. */
 const OPENED: Readonly<Record<'metrics' | 'status', (request: FastifyRequest) => boolean>> = {
   metrics: request => request.routeOptions.url === '/metrics',
-  status: isApi,
+  status: isApiPath,
 }
 
 /** Open to everybody who reaches the listener, by whatever name: probes send none, and these say nothing. */
@@ -129,7 +129,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
     // What may follow in the request is not read.
     if (request.method !== 'GET' || status === 429) reply.header('connection', 'close')
-    sendFailure(request, reply, { status: isApi(request) ? inApi : status, error: reason, message: text })
+    sendFailure(request, reply, { status: isApiPath(request) ? inApi : status, error: reason, message: text })
   }
 
   app.decorateRequest('operator', '')

@@ -1,6 +1,6 @@
-import { type Sentence, say, sentences, translated } from '../language/sentence.ts'
+import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
-import { clockTime, describeReply, span } from './console/layout.ts'
+import { clockTime, describeReply, formatDuration } from './console/layout.ts'
 import type { ChannelCalls } from './status/status.ts'
 
 /** What became of something, and what to do about it. */
@@ -25,7 +25,7 @@ export function explainMessage(row: MessageView, now: number): Explanation {
       return REFUSED[row.answer ?? 'content']
     case 'expired':
       return {
-        what: sentences(
+        what: joinSentences(
           say('No provider took it before its life ended at {at}.', { at: clockTime(row.expiresAt) }),
           lastReply(row),
         ),
@@ -50,7 +50,9 @@ export function explainMessage(row: MessageView, now: number): Explanation {
 
 function explainWaiting(row: MessageView, now: number): Explanation {
   const due =
-    row.dueAt === null || row.dueAt <= now ? say('now') : say('in {time}', { time: span(row.dueAt - now) })
+    row.dueAt === null || row.dueAt <= now
+      ? say('now')
+      : say('in {time}', { time: formatDuration(row.dueAt - now) })
   if (row.attempts === 0)
     return {
       what: say('It waits for its first attempt, due {due}.', { due }),
@@ -60,7 +62,7 @@ function explainWaiting(row: MessageView, now: number): Explanation {
     }
   const until = clockTime(row.expiresAt)
   return {
-    what: sentences(
+    what: joinSentences(
       say('It has not been taken yet, and is tried again {due}, until {until}.', { due, until }),
       lastReply(row),
     ),
@@ -75,7 +77,7 @@ function explainSent({ channel, finalAt, arrivedAt, timeline, receipt }: Message
       ? say('{by} took it.', { by })
       : say('{by} took it {time} after it came, at {at}.', {
           by,
-          time: span(finalAt - arrivedAt),
+          time: formatDuration(finalAt - arrivedAt),
           at: clockTime(finalAt),
         })
   if (channel === 'email')
@@ -87,11 +89,11 @@ function explainSent({ channel, finalAt, arrivedAt, timeline, receipt }: Message
     }
   if (receipt === null)
     return {
-      what: sentences(taken, say('There is no delivery report.')),
+      what: joinSentences(taken, say('There is no delivery report.')),
       next: say('“check” says whether reports come, and why not. Look for the provider’s id in its console.'),
     }
   const { what, next } = explainReport(receipt)
-  return { what: sentences(taken, what), next }
+  return { what: joinSentences(taken, what), next }
 }
 
 function explainReport({
@@ -107,12 +109,12 @@ function explainReport({
     }
   if (errorCode === null && status !== 'undelivered' && status !== 'failed')
     return {
-      what: say('Its last report, at {at}: {status}.', { at, status: translated(status) }),
+      what: say('Its last report, at {at}: {status}.', { at, status: translateText(status) }),
       next: say('The carrier has it, and the phone not yet: it may be off or without a network.'),
     }
   return {
     what: say('The carrier did not deliver it: {status}.', {
-      status: sentences(translated(status), errorCode === null ? null : translated(errorCode)),
+      status: joinSentences(translateText(status), errorCode === null ? null : translateText(errorCode)),
     }),
     next: say(
       'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
@@ -146,7 +148,7 @@ const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Explanation>>
 function lastReply({ timeline }: MessageView): Sentence | null {
   const last = timeline.at(-1)
   if (last === undefined) return null
-  const reply = translated(describeReply(last).slice(0, 200))
+  const reply = translateText(describeReply(last).slice(0, 200))
   return say('The last reply, of {provider}: {reply}', { provider: last.provider, reply })
 }
 

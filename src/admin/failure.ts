@@ -31,7 +31,7 @@ const UNREADABLE: Readonly<Record<number, Failure>> = {
   415: { status: 415, error: 'media-type', message: 'the body must be application/json' },
 }
 
-export function isApi({ url }: Pick<FastifyRequest, 'url'>): boolean {
+export function isApiPath({ url }: Pick<FastifyRequest, 'url'>): boolean {
   return url.startsWith(API)
 }
 
@@ -41,7 +41,7 @@ export function sendFailure(
   { status, error, message }: Failure,
 ): FastifyReply {
   reply.code(status)
-  return isApi(request)
+  return isApiPath(request)
     ? reply.send({ error, message })
     : reply.type('text/plain; charset=utf-8').send(`${message}\n`)
 }

@@ -1,7 +1,7 @@
 import http, { type RequestListener, type Server } from 'node:http'
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { endIdle, rejectPipelining } from '../callback/connection-guards.ts'
+import { closeIdleConnections, rejectPipelining } from '../callback/connection-guards.ts'
 import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,
@@ -69,7 +69,7 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
 
 /** Who has a token keeps the connection, and a probe makes a new one: neither is shut out by those that idle or flood. */
 function createServer(handler: RequestListener, unauthenticated: UnauthenticatedConnections): Server {
-  const guarded = endIdle(
+  const guarded = closeIdleConnections(
     rejectPipelining(handler, unauthenticated, () => {}),
     KEEP_ALIVE_MS + 2 * READ_LIMIT_MS,
   )

@@ -1,6 +1,6 @@
 import type { EventHandlers } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
-import { isOurs, isProviderDown } from '../providers/provider.ts'
+import { isOperatorFault, isProviderDown } from '../providers/provider.ts'
 
 /** How a provider does, as far as this process has seen. */
 export interface ProviderStatus {
@@ -92,7 +92,7 @@ export function createServiceHealth(now: () => number): ServiceHealth {
               at,
               code: outcome.code,
               reply: outcome.reply,
-              whose: isOurs(outcome) ? 'ours' : outcome.is === 'retry' ? outcome.whose : 'nobody',
+              whose: isOperatorFault(outcome) ? 'ours' : outcome.is === 'retry' ? outcome.whose : 'nobody',
             }
       providers.set(provider, {
         provider,

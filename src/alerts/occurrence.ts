@@ -1,5 +1,5 @@
 import type { DdqMessage } from '../ddq/message.ts'
-import { type AlertRule, type Field, isOnline } from '../ddq/schemas.ts'
+import { type AlertRule, isOnline, type ReportedField } from '../ddq/schemas.ts'
 import { confineName } from '../messages/characters.ts'
 import { defuseLinks } from '../messages/find-links.ts'
 
@@ -176,7 +176,7 @@ function oneLine(value: unknown): string {
   return characters.length <= MAX_CHARACTERS ? line : `${characters.slice(0, MAX_CHARACTERS - 1).join('')}…`
 }
 
-function formatFields(fields: readonly Field[]): string {
+function formatFields(fields: readonly ReportedField[]): string {
   return fields.map(({ field, value }) => `${field}: ${value ?? '-'}`).join(', ')
 }
 

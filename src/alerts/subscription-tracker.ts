@@ -1,4 +1,4 @@
-import type { End } from '../ddq/connection.ts'
+import type { ConnectionEnd } from '../ddq/connection.ts'
 
 /** The state of the subscription, for people to look at. */
 export interface SubscriptionStatus {
@@ -6,7 +6,7 @@ export interface SubscriptionStatus {
   /** How long it has been subscribed, or has not been, ms. */
   readonly forMs: number
   /** Why it last ended, or could not begin; null: that has not happened. */
-  readonly lastEnd: End | null
+  readonly lastEnd: ConnectionEnd | null
   /** Topics that the platform refuses, though others come. */
   readonly refused: readonly { readonly topic: string; readonly why: string }[]
 }
@@ -21,7 +21,7 @@ export interface SubscriptionTracker {
   /** A topic is refused; comes before `recordSubscription`. */
   recordRefusal(topic: string, why: string): void
   recordSubscription(): void
-  recordEnd(end: End): void
+  recordEnd(end: ConnectionEnd): void
   status(): SubscriptionStatus
 }
 
@@ -29,7 +29,7 @@ export interface SubscriptionTracker {
 export function createSubscriptionTracker(now: () => number): SubscriptionTracker {
   let subscribed = false
   let since = now()
-  let lastEnd: End | null = null
+  let lastEnd: ConnectionEnd | null = null
   let refused: readonly { readonly topic: string; readonly why: string }[] = []
   let refusedNow: { readonly topic: string; readonly why: string }[] = []
 

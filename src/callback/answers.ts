@@ -53,7 +53,7 @@ export type BodyStatus = 400 | 413 | 415
  * Builds an answer.
  * @param message English, never a secret, a code, a link or a full recipient.
  */
-export function answer(
+export function createAnswer(
   name: ErrName,
   message: string,
   extra: { readonly status?: BodyStatus; readonly retryAfter?: number } = {},
@@ -66,38 +66,38 @@ export function answer(
 }
 
 /** The body of an answer, as it is sent. */
-export function bodyOf({ err_code, err_msg }: Answer): string {
+export function encodeAnswer({ err_code, err_msg }: Answer): string {
   return `{"err_code":${err_code},"err_msg":${err_msg === '' ? '""' : JSON.stringify(err_msg)}}`
 }
 
 /** HTTP 200, `{"err_code":0,"err_msg":""}`. */
-export const OK: Answer = answer('ok', '')
+export const OK: Answer = createAnswer('ok', '')
 
 /** Seconds that a platform is asked to stay away when its message cannot be stored now. */
 const RETRY_AFTER = 5
 
 /** The answer to a callback that the service cannot take now. */
-export function unavailable(why: string): Answer {
-  return answer('unavailable', why, { retryAfter: RETRY_AFTER })
+export function answerUnavailable(why: string): Answer {
+  return createAnswer('unavailable', why, { retryAfter: RETRY_AFTER })
 }
 
 /** The channel's content code: for a malformed or wrong body, or a text that cannot be rendered. */
-export function contentInvalid(channel: Channel, why: string, status: BodyStatus = 400): Answer {
-  return answer(channel === 'email' ? 'mailContent' : 'smsContent', why, { status })
+export function answerInvalidContent(channel: Channel, why: string, status: BodyStatus = 400): Answer {
+  return createAnswer(channel === 'email' ? 'mailContent' : 'smsContent', why, { status })
 }
 
 /** Why a message cannot be sent; `limit`: its recipient may have no more for now. */
-export type Refusal = 'recipient' | 'content' | 'country' | 'limit'
+export type RefusalReason = 'recipient' | 'content' | 'country' | 'limit'
 
 /** Seconds after which a recipient who may have no more may be tried again. Carriers count by the hour and the day. */
 const LIMIT_RETRY_AFTER = 3600
 
 /** The answer to a message that cannot be sent; e-mail has no country code. */
-export function refusal(channel: Channel, why: Refusal, message: string): Answer {
-  if (why === 'limit') return answer('quota', message, { retryAfter: LIMIT_RETRY_AFTER })
-  if (why === 'content') return contentInvalid(channel, message)
-  if (channel === 'email') return answer('mailRecipient', message)
-  return answer(why === 'country' ? 'smsCountry' : 'smsRecipient', message)
+export function answerRefusal(channel: Channel, why: RefusalReason, message: string): Answer {
+  if (why === 'limit') return createAnswer('quota', message, { retryAfter: LIMIT_RETRY_AFTER })
+  if (why === 'content') return answerInvalidContent(channel, message)
+  if (channel === 'email') return createAnswer('mailRecipient', message)
+  return createAnswer(why === 'country' ? 'smsCountry' : 'smsRecipient', message)
 }
 
 /**
@@ -105,6 +105,6 @@ export function refusal(channel: Channel, why: Refusal, message: string): Answer
  * @param errorStatus `code`: the err_code's first three digits; `200`: 200 for the codes of the channel's own table,
  *   for a platform that reads the body only of a 200.
  */
-export function postStatus(channel: Channel, given: Answer, errorStatus: 'code' | '200'): number {
+export function statusOfAnswer(channel: Channel, given: Answer, errorStatus: 'code' | '200'): number {
   return errorStatus === '200' && OWN_TABLE[channel].has(given.err_code) ? 200 : given.status
 }

@@ -1,14 +1,14 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Channel } from '../messages/message.ts'
 import type { Answer } from './answers.ts'
-import { answer } from './answers.ts'
+import { createAnswer } from './answers.ts'
 import { checkSignature, isFresh, type SignatureCheck } from './signature.ts'
 import {
   createSignatureStatistics,
   type SignatureNews,
   type SignatureStatistics,
 } from './signature-statistics.ts'
-import type { Sources } from './source-networks.ts'
+import type { SourceNetworks } from './source-networks.ts'
 
 declare const minted: unique symbol
 
@@ -47,7 +47,7 @@ export interface AuthenticationOptions {
   readonly corpId: string
   /** A channel without secrets is off. */
   readonly channels: Readonly<Partial<Record<Channel, ChannelSecrets>>>
-  readonly sources: Sources
+  readonly sources: SourceNetworks
   readonly postSignature: 'observe' | 'required' | 'off'
   readonly signatureMaxAgeSeconds: number
   /** Wall time, ms since the epoch: the platform's timestamps are wall time. */
@@ -136,7 +136,7 @@ function refuse(
   signature: SignatureCheck = 'absent',
 ): AuthenticationResult {
   const name = reason === 'corp' ? 'corp' : 'credential'
-  return { ok: false, answer: answer(name, message), reason, signature }
+  return { ok: false, answer: createAnswer(name, message), reason, signature }
 }
 
 function refuseSignature(check: SignatureCheck): AuthenticationResult {

@@ -1,23 +1,23 @@
 import type { Verdict } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Accepted } from '../outbox/outbox.ts'
-import { type Answer, answer, OK, type Refusal, refusal } from './answers.ts'
+import { type Answer, answerRefusal, createAnswer, OK, type RefusalReason } from './answers.ts'
 import type { Recipient, Recipients } from './recipients.ts'
 
 /** Refuses a callback that has nobody, or too many, to send to; null: somebody is left. */
 export function refuseRecipients(channel: Channel, to: Recipients, maxRecipients: number): Answer | null {
   const given = to.valid.length + to.invalid
   if (given > maxRecipients)
-    return refusal(channel, 'recipient', `/to: more than ${maxRecipients} recipients`)
+    return answerRefusal(channel, 'recipient', `/to: more than ${maxRecipients} recipients`)
   if (to.valid.length > 0) return null
-  if (given === 0) return refusal(channel, 'recipient', '/to: no recipient')
+  if (given === 0) return answerRefusal(channel, 'recipient', '/to: no recipient')
   const expected =
     channel === 'email'
       ? 'an address'
       : to.why === 'country'
         ? 'a number of an allowed country'
         : 'a mobile number'
-  return refusal(
+  return answerRefusal(
     channel,
     to.why,
     given === 1 ? `/to: not ${expected}` : `/to: none of ${given} is ${expected}`,
@@ -35,7 +35,7 @@ export function combineAnswers(
   verdicts: readonly (Verdict | null)[],
 ): Answer {
   let refused = 0
-  let why: Refusal | undefined
+  let why: RefusalReason | undefined
   let overQuota = 0
   let retryAfter = 1
   for (const [at, each] of accepted.entries()) {
@@ -50,9 +50,9 @@ export function combineAnswers(
   }
   const total = accepted.length + to.invalid
   if (overQuota === accepted.length)
-    return answer('quota', 'too many messages; nothing was sent', { retryAfter })
+    return createAnswer('quota', 'too many messages; nothing was sent', { retryAfter })
   if (refused + overQuota === accepted.length) {
-    return refusal(
+    return answerRefusal(
       channel,
       why ?? 'recipient',
       total > 1
@@ -63,7 +63,7 @@ export function combineAnswers(
     )
   }
   const lost = refused + overQuota + to.invalid
-  return lost === 0 ? OK : answer('ok', `${lost} of ${total} recipients refused`)
+  return lost === 0 ? OK : createAnswer('ok', `${lost} of ${total} recipients refused`)
 }
 
 /** What the mail server may lack for the only recipient, which was refused. */

@@ -1,14 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { countHosts } from './host-header.ts'
-import type { Sources } from './source-networks.ts'
+import type { SourceNetworks } from './source-networks.ts'
 import type { UnauthenticatedConnections } from './unauthenticated-connections.ts'
 
 /**
  * Closes a connection so long after its last request began, ms. Node's own limit ends with the next octet, and an empty line
  * begins no request: two octets a minute would keep a connection for ever.
  */
-export function endIdle(handler: RequestListener, limitMs: number): RequestListener {
+export function closeIdleConnections(handler: RequestListener, limitMs: number): RequestListener {
   const timers = new WeakMap<Socket, NodeJS.Timeout>()
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
@@ -26,7 +26,7 @@ export function endIdle(handler: RequestListener, limitMs: number): RequestListe
 export function attributeToCaller(
   handler: RequestListener,
   unauthenticated: UnauthenticatedConnections,
-  callerOf: Sources['callerOf'],
+  callerOf: SourceNetworks['callerOf'],
 ): RequestListener {
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket, headers } = request
@@ -75,7 +75,7 @@ export function rejectPipelining(
  * headers, or none (HTTP/1.0 needs none), and a body in another coding than `chunked` alone, which Node would take as it is
  * (RFC 9112, 3.2 and 6.1).
  */
-export function rejectAmbiguous(handler: RequestListener, onRejected: () => void): RequestListener {
+export function rejectAmbiguousRequests(handler: RequestListener, onRejected: () => void): RequestListener {
   return (request: IncomingMessage, response: ServerResponse) => {
     const hosts = countHosts(request.rawHeaders)
     const isOld = request.httpVersion === '1.0'

@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto'
  * 32 hex digits of HMAC-SHA256(key = the channel's Token, message = `callback-courier/<channel>/<corp_id>`). The key
  * needs no configuration then, and cannot be guessed as long as the Token cannot.
  */
-export function callbackKey(channel: 'email' | 'sms', corpId: string, token: string): string {
+export function deriveCallbackKey(channel: 'email' | 'sms', corpId: string, token: string): string {
   return createHmac('sha256', token)
     .update(`callback-courier/${channel}/${corpId}`, 'utf8')
     .digest('hex')
@@ -32,10 +32,10 @@ export function callbackKeys(
   settings: KeySettings,
 ): { readonly current: string; readonly accepted: readonly string[] } {
   const { corpId, token, tokenPrevious, ownKey, ownKeyPrevious } = settings
-  const current = ownKey ?? callbackKey(channel, corpId, token)
+  const current = ownKey ?? deriveCallbackKey(channel, corpId, token)
   const accepted = [current]
   if (ownKeyPrevious !== undefined) accepted.push(ownKeyPrevious)
   if (ownKey === undefined && tokenPrevious !== undefined)
-    accepted.push(callbackKey(channel, corpId, tokenPrevious))
+    accepted.push(deriveCallbackKey(channel, corpId, tokenPrevious))
   return { current, accepted }
 }

@@ -6,10 +6,15 @@ import type { Server as TlsServer } from 'node:tls'
 import { Ajv } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { schemaCompilers } from '../runtime/schema-compilers.ts'
-import { answer, bodyOf } from './answers.ts'
-import { attributeToCaller, endIdle, rejectAmbiguous, rejectPipelining } from './connection-guards.ts'
+import { createAnswer, encodeAnswer } from './answers.ts'
+import {
+  attributeToCaller,
+  closeIdleConnections,
+  rejectAmbiguousRequests,
+  rejectPipelining,
+} from './connection-guards.ts'
 import { delayHandshake } from './delayed-handshake.ts'
-import type { Sources } from './source-networks.ts'
+import type { SourceNetworks } from './source-networks.ts'
 import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,
@@ -43,7 +48,7 @@ export interface PublicListenerOptions {
   /** Called for bytes that are not HTTP, requests that never ended, and pipelined ones without authentication. */
   readonly onNotHttp: () => void
   /** Tells for whom a trusted proxy speaks; undefined when none is trusted. */
-  readonly callerOf: Sources['callerOf'] | undefined
+  readonly callerOf: SourceNetworks['callerOf'] | undefined
   /** How long a connection is kept from its last request on, whatever comes over it, ms; 150 s unless given. */
   readonly idleLimitMs?: number
   /** Answers a URL that the router cannot decode; Fastify's own answer repeats the URL, with the key in it. */
@@ -59,10 +64,14 @@ export function createPublicListener(options: PublicListenerOptions): {
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
     serverFactory: (handler: RequestListener) => {
-      const guarded = rejectPipelining(rejectAmbiguous(handler, onNotHttp), unauthenticated, onNotHttp)
+      const guarded = rejectPipelining(
+        rejectAmbiguousRequests(handler, onNotHttp),
+        unauthenticated,
+        onNotHttp,
+      )
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
-      return createServer(tls, endIdle(listener, idleLimitMs), unauthenticated)
+      return createServer(tls, closeIdleConnections(listener, idleLimitMs), unauthenticated)
     },
     // Fastify's log prints the URL, with the key in it.
     logger: false,
@@ -125,7 +134,7 @@ export function renewTicketKeys(server: TlsServer, everyMs: number): void {
   server.once('close', () => clearInterval(timer))
 }
 
-const HEAD_TOO_LARGE = answer('head', `the head of the request is larger than ${MAX_HEAD} octets`)
+const HEAD_TOO_LARGE = createAnswer('head', `the head of the request is larger than ${MAX_HEAD} octets`)
 
 /**
  * Answers bytes that are not HTTP, or a request that never ended, with a status without a body, and one whose head is too
@@ -138,7 +147,7 @@ function endWithStatus(code: string, socket: Socket): void {
       code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ['408 Request Timeout', '']
         : code === 'HPE_HEADER_OVERFLOW'
-          ? ['431 Request Header Fields Too Large', bodyOf(HEAD_TOO_LARGE)]
+          ? ['431 Request Header Fields Too Large', encodeAnswer(HEAD_TOO_LARGE)]
           : ['400 Bad Request', '']
     const type = body === '' ? '' : 'Content-Type: application/json; charset=utf-8\r\n'
     socket.write(

@@ -46,7 +46,7 @@ export function countryOfAreaCode(area: string): CountryCode | null {
 }
 
 /** @returns whether `code` is the ISO 3166 code of a country that has telephone numbers. */
-export function isCountry(code: string): boolean {
+export function hasTelephoneNumbers(code: string): boolean {
   return (getCountries() as string[]).includes(code)
 }
 

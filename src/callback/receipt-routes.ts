@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Receipt, ReceiptSource } from '../providers/receipts.ts'
-import { answer } from './answers.ts'
+import { createAnswer } from './answers.ts'
 
 /** A form reports on one message, in some hundred octets and twenty fields; a JSON array on a hundred messages. */
 const LIMITS = { formOctets: 8 * 1024, fields: 100, jsonOctets: 128 * 1024, reports: 500 }
@@ -50,7 +50,7 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
         // Twilio asks again once, on a 5xx, when its connection overrides say so; others come again by themselves.
-        const { status, err_code, err_msg } = answer('unavailable', 'the report cannot be stored now')
+        const { status, err_code, err_msg } = createAnswer('unavailable', 'the report cannot be stored now')
         return reply.code(status).header('retry-after', '5').send({ err_code, err_msg })
       }
       return source.taken === undefined ? reply.code(204).send() : reply.code(200).send(source.taken)
@@ -101,7 +101,7 @@ function isStorable({ providerId, status, errorCode }: Receipt): boolean {
 
 function refuseForged(reply: FastifyReply, emit: Emit, why: string): FastifyReply {
   emit({ type: 'receipt', providerId: '', status: '', errorCode: null, result: 'forged' })
-  const { status, err_code, err_msg } = answer('credential', why)
+  const { status, err_code, err_msg } = createAnswer('credential', why)
   return reply.code(status).send({ err_code, err_msg })
 }
 

@@ -3,7 +3,7 @@ import type { Emit } from '../events/events.ts'
 import type { Interpret } from '../messages/interpret.ts'
 import { type Accepted, BacklogFull, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type Answer, contentInvalid, unavailable } from './answers.ts'
+import { type Answer, answerInvalidContent, answerUnavailable } from './answers.ts'
 import type { Caller } from './authenticate.ts'
 import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts'
 import type { CallbackBody } from './body.ts'
@@ -58,7 +58,7 @@ export function createReceiver(
     const interpreted = options.interpret(channel, body)
     if (!interpreted.ok) {
       const { pointer, why } = interpreted
-      return { answer: contentInvalid(channel, `${pointer}: ${why}`), kind: 'none', ids: [] }
+      return { answer: answerInvalidContent(channel, `${pointer}: ${why}`), kind: 'none', ids: [] }
     }
     const { kind } = interpreted
     const to = options.recipients(channel, String(body.to), textOf(body.area_code))
@@ -66,10 +66,10 @@ export function createReceiver(
     if (refused !== null) return { answer: refused, kind, ids: [] }
 
     // Each that waits for a stuck store holds memory: there are enough of them already.
-    if (overdue > 0) return { answer: unavailable('the store takes too long'), kind, ids: [] }
+    if (overdue > 0) return { answer: answerUnavailable('the store takes too long'), kind, ids: [] }
     const prepared = prepareMessages(options, { caller, body, interpreted, recipients: to.valid, arrivedAt })
     if (prepared === null)
-      return { answer: contentInvalid(channel, 'the message cannot be put into words'), kind, ids: [] }
+      return { answer: answerInvalidContent(channel, 'the message cannot be put into words'), kind, ids: [] }
 
     const verdicts = createAwaitedVerdicts(options.verdicts, prepared.length)
     const storing = store(options, prepared, verdicts, traceparent)
@@ -83,9 +83,9 @@ export function createReceiver(
         .catch((error: Error) => emit({ type: 'store-failed', doing: 'accept', error }))
         .finally(() => (overdue -= 1))
       const ids = prepared.map(each => each.acceptance.message.id)
-      return { answer: unavailable('the store takes too long'), kind, ids }
+      return { answer: answerUnavailable('the store takes too long'), kind, ids }
     }
-    if ('refused' in stored) return { answer: unavailable(stored.refused), kind, ids: [] }
+    if ('refused' in stored) return { answer: answerUnavailable(stored.refused), kind, ids: [] }
     const leftMs = options.answerWithinMs - (clock.now() - arrivedAt)
     const known = await verdicts.within(Math.min(leftMs, hurriedMs))
     const answer = combineAnswers(channel, to, stored.accepted, known)

@@ -6,13 +6,13 @@ import { createTimeSlices } from '../runtime/time-slices.ts'
 import type { Admission, Admitted } from './admission.ts'
 import {
   type Answer,
-  answer,
-  bodyOf,
-  contentInvalid,
+  answerInvalidContent,
+  answerUnavailable,
+  createAnswer,
   ERR_CODES,
+  encodeAnswer,
   OK,
-  postStatus,
-  unavailable,
+  statusOfAnswer,
 } from './answers.ts'
 import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
@@ -58,8 +58,8 @@ const CHANNELS: readonly Channel[] = ['email', 'sms']
 const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT']
 
 /** The answer to everything that is not a callback. */
-export const NOT_FOUND: Answer = answer('path', 'no such path')
-const OTHER_METHOD: Answer = answer('method', 'GET validates, POST sends')
+export const NOT_FOUND: Answer = createAnswer('path', 'no such path')
+const OTHER_METHOD: Answer = createAnswer('method', 'GET validates, POST sends')
 
 /**
  * The public routes: validation (GET) and sending (POST) of each channel under `/callback/{corp_id}/{key}/`, and one
@@ -112,13 +112,13 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const status = error.statusCode ?? 500
     if (status >= 500) emit({ type: 'fault', error })
-    const given = status >= 500 ? answer('fault', 'an unexpected fault') : NOT_FOUND
+    const given = status >= 500 ? createAnswer('fault', 'an unexpected fault') : NOT_FOUND
     emit({ type: 'stray-request', answer: given })
     send(reply, given.status, given)
   })
 }
 
-const OVERLOADED = unavailable('too many callbacks at once')
+const OVERLOADED = answerUnavailable('too many callbacks at once')
 
 /** GET and POST of one channel. */
 function channelRoutes(
@@ -217,7 +217,7 @@ function createResponder(
       tookMs: performance.now() - request.startedAt,
       traceparent: traceparentOf(request),
     })
-    send(reply, method === 'GET' ? given.status : postStatus(channel, given, errorStatus), given)
+    send(reply, method === 'GET' ? given.status : statusOfAnswer(channel, given, errorStatus), given)
   }
 }
 
@@ -270,7 +270,7 @@ export function sendAnswer(
     .code(status)
     .headers(headers)
     .header('content-type', 'application/json; charset=utf-8')
-    .send(bodyOf(given))
+    .send(encodeAnswer(given))
 }
 
 /** Octets of a body, as its head says; undefined when it does not. */
@@ -295,15 +295,15 @@ function answerToError(channel: Channel, error: FastifyError): Answer {
     const missing = first?.params['missingProperty']
     const pointer = `${first?.instancePath ?? ''}${typeof missing === 'string' ? `/${missing}` : ''}`
     const why = typeof missing === 'string' ? 'is missing' : (first?.message ?? 'is wrong')
-    return contentInvalid(channel, `${pointer === '' ? 'the body' : pointer}: ${why}`)
+    return answerInvalidContent(channel, `${pointer === '' ? 'the body' : pointer}: ${why}`)
   }
-  if (error instanceof BodyFault) return contentInvalid(channel, error.message, error.statusCode)
+  if (error instanceof BodyFault) return answerInvalidContent(channel, error.message, error.statusCode)
   if (error.statusCode === 413)
-    return contentInvalid(channel, `the body is larger than ${BODY_LIMIT} octets`, 413)
+    return answerInvalidContent(channel, `the body is larger than ${BODY_LIMIT} octets`, 413)
   if (error.statusCode === 415)
-    return contentInvalid(channel, 'the Content-Type must be application/json', 415)
+    return answerInvalidContent(channel, 'the Content-Type must be application/json', 415)
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
-    return contentInvalid(channel, 'the body cannot be read')
+    return answerInvalidContent(channel, 'the body cannot be read')
   }
-  return answer('fault', 'an unexpected fault')
+  return createAnswer('fault', 'an unexpected fault')
 }

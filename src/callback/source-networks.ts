@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /** The networks that may call. */
-export interface Sources {
+export interface SourceNetworks {
   /**
    * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
    * X-Forwarded-For that is not a trusted proxy's itself. An entry that a caller writes into that header changes
@@ -16,7 +16,10 @@ export interface Sources {
  * @param allowed CIDR blocks or addresses, IPv4 and IPv6; empty: everybody.
  * @param trustedProxies the same, of the proxies whose X-Forwarded-For is believed.
  */
-export function createSources(allowed: readonly string[], trustedProxies: readonly string[]): Sources {
+export function createSourceNetworks(
+  allowed: readonly string[],
+  trustedProxies: readonly string[],
+): SourceNetworks {
   const allowList = blockListOf(allowed)
   const proxies = blockListOf(trustedProxies)
 

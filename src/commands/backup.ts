@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { adminAddress } from '../config/admin-address.ts'
-import { ConfigError, loadSome } from '../config/config.ts'
+import { ConfigError, loadSomeSettings } from '../config/config.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
 
 export const backup: Command = {
@@ -31,7 +31,7 @@ async function backUp(file: string, io: Io): Promise<ExitCode> {
     io.stderr.write(`no backup: ${why}\n`)
     return 1
   }
-  const settings = loadSome(io, ['DATABASE_URL', 'STORE_SECRET', 'ADMIN_TOKEN', 'ADMIN_TOKENS'])
+  const settings = loadSomeSettings(io, ['DATABASE_URL', 'STORE_SECRET', 'ADMIN_TOKEN', 'ADMIN_TOKENS'])
   const { DATABASE_URL: store, ADMIN_TOKEN, ADMIN_TOKENS } = settings
   if (store?.kind === 'postgres')
     return fail(

@@ -5,7 +5,7 @@ import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'
 import { modulesOf } from '../providers/list.ts'
-import { type CheckResult, fail } from '../runtime/check-result.ts'
+import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../service/factories.ts'
@@ -111,7 +111,7 @@ const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'
 function failOf({ name, problem }: SettingFault): CheckResult {
   // A colon behind a quotation mark is one of JSON.
   const [what = problem, next = 'see .env.example'] = problem.split(/(?<!"): (.*)/)
-  return fail(name, what, next)
+  return checkFailure(name, what, next)
 }
 
 /** Turns an unexpected error of a check into a result, so that the other checks go on. */
@@ -120,7 +120,7 @@ async function attempt(about: string, check: Check): Promise<readonly CheckResul
     return await check()
   } catch (error) {
     return [
-      fail(
+      checkFailure(
         about,
         error instanceof Error ? error.message : String(error),
         'this was not foreseen: please report it',
@@ -140,7 +140,7 @@ async function checkProviders(
     templates = await openSmsTemplates(config, silent)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.faults.map(({ name, problem }) => fail(name, problem, 'see docs/sms.md'))
+    return error.faults.map(({ name, problem }) => checkFailure(name, problem, 'see docs/sms.md'))
   }
   const checks = modulesOf(config).map(async module => {
     const provider = await module.open(config, { clock, templates, limits: module.limits })

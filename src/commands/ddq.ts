@@ -1,4 +1,4 @@
-import { ConfigError, loadSome } from '../config/config.ts'
+import { ConfigError, loadSomeSettings } from '../config/config.ts'
 import { createDdqClient } from '../ddq/client.ts'
 import type { DdqMessage } from '../ddq/message.ts'
 import { topicFor } from '../ddq/topics.ts'
@@ -60,7 +60,7 @@ async function tail(
   product: string | undefined,
   count: number,
 ): Promise<number> {
-  const given = loadSome(io, NAMES)
+  const given = loadSomeSettings(io, NAMES)
   const absent = NEEDED.filter(name => given[name] === undefined)
   const faults = [
     ...absent.map(name => ({ name, problem: 'is missing' })),

@@ -1,12 +1,12 @@
-import { clockTime, describeReply, span } from '../admin/console/layout.ts'
+import { clockTime, describeReply, formatDuration } from '../admin/console/layout.ts'
 import { STATE_WORDS } from '../admin/console/state-badge.ts'
 import { explainAbsence, explainMessage } from '../admin/explain.ts'
 import { API } from '../admin/status/operations.ts'
 import type { ChannelCalls } from '../admin/status/status.ts'
 import { adminAddress } from '../config/admin-address.ts'
-import { ConfigError, loadSome } from '../config/config.ts'
+import { ConfigError, loadSomeSettings } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type Language, say, translated } from '../language/sentence.ts'
+import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
 
@@ -57,7 +57,7 @@ function fail(why: string, io: Io): ExitCode {
 
 /** Asks the status API of the running service: with a body by POST, else by GET. @throws ConfigError */
 function askService(io: Io) {
-  const settings = loadSome(io, ['ADMIN_TOKEN', 'ADMIN_TOKENS', 'STATUS_TOKEN'])
+  const settings = loadSomeSettings(io, ['ADMIN_TOKEN', 'ADMIN_TOKENS', 'STATUS_TOKEN'])
   const { ADMIN_TOKEN, ADMIN_TOKENS, STATUS_TOKEN } = settings
   const token = ADMIN_TOKEN ?? [...(ADMIN_TOKENS ?? [])][0]?.[1] ?? STATUS_TOKEN
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
@@ -82,7 +82,7 @@ function askService(io: Io) {
   }
 }
 
-function formatAbsence(calls: readonly ChannelCalls[], language: Language): string {
+function formatAbsence(calls: readonly ChannelCalls[], language: ReaderLanguage): string {
   const lines = calls.flatMap(seen => [
     `  ${seen.channel}`,
     ...explainAbsence(seen).map(line => `    ${line.in(language)}`),
@@ -96,11 +96,11 @@ function formatAbsence(calls: readonly ChannelCalls[], language: Language): stri
   return `${none.in(language)}\n${lines.join('\n')}\n  → ${next.in(language)}\n`
 }
 
-function formatMessage(row: MessageView, now: number, language: Language): string {
+function formatMessage(row: MessageView, now: number, language: ReaderLanguage): string {
   const { what, next } = explainMessage(row, now)
   const attempts = row.timeline.map(
     each =>
-      `    ${clockTime(each.at)}  ${each.provider}  ${translated(each.outcome).in(language)}  ${translated(describeReply(each)).in(language)}  (${span(each.tookMs).in(language)})\n`,
+      `    ${clockTime(each.at)}  ${each.provider}  ${translateText(each.outcome).in(language)}  ${translateText(describeReply(each)).in(language)}  (${formatDuration(each.tookMs).in(language)})\n`,
   )
   const { arrivedAt, channel, kind, maskedRecipient, state, id } = row
   return `${clockTime(arrivedAt)} UTC  ${channel} ${kind}  ${maskedRecipient}  ${STATE_WORDS[state].in(language)}

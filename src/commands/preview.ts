@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Config } from '../config/config.ts'
-import { type CheckResult, fail } from '../runtime/check-result.ts'
+import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { openRenderer, openSmsTemplates } from '../service/factories.ts'
-import { lint as lintMessages } from '../words/lint.ts'
+import { lintTemplates } from '../words/lint.ts'
 import { writeGallery } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import { describeCarriers } from './carriers-text.ts'
@@ -68,14 +68,14 @@ async function writeCarriers(config: Config, renderer: Renderer, out: string): P
 /** Checks what a reader would notice in a message. Problems of templates are left out: `checkTemplates` reports them. */
 function checkMessages(config: Config, renderer: Renderer): readonly CheckResult[] {
   const { WEBOTP_DOMAIN: webotpDomain, PLUGIN_SENDERS: senders } = config
-  return lintMessages({
+  return lintTemplates({
     renderer,
     pluginIds: senders.keys(),
     ...(webotpDomain !== undefined && { webotpDomain }),
   })
     .filter(({ check }) => check !== 'template')
     .map(({ check, where, line, reason }) =>
-      fail(
+      checkFailure(
         check,
         `${where}${line === undefined ? '' : `:${line}`}: ${reason}`,
         'mend the words or layout in TEMPLATES_DIR',

@@ -66,7 +66,7 @@ ${Object.entries(commands)
  * @param argv without node and script.
  * @returns the exit code: 0 for success, 1 for failure, 2 for a wrong command line.
  */
-export async function run(argv: readonly string[], io: Io): Promise<number> {
+export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv
   if (name === '--version') {
     io.stdout.write(`callback-courier ${formatBuild(build)}\n`)

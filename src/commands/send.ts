@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { reachable } from '../config/admin-address.ts'
+import { reachableHost } from '../config/admin-address.ts'
 import type { Config } from '../config/config.ts'
 import {
   type CallbackAnswer,
@@ -118,7 +118,7 @@ function formatAnswer(answer: CallbackAnswer): string {
 
 /** The service's address: as the platform reaches it, or on this machine when no option or setting says. */
 function findBaseUrl(config: Config, { base, local }: SendOptions): string {
-  const here = `${config.TLS ? 'https' : 'http'}://${reachable(config.HOST)}:${config.PORT}`
+  const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
   return local ? here : (base ?? config.PUBLIC_URL ?? here)
 }
 

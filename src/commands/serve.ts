@@ -1,4 +1,4 @@
-import { serve as serveProcess } from '../service/process.ts'
+import { runService } from '../service/process.ts'
 import { type Command, readArguments } from './command.ts'
 
 export const serve: Command = {
@@ -10,6 +10,6 @@ export const serve: Command = {
 `,
   async run(argv) {
     readArguments(argv, {})
-    return await serveProcess()
+    return await runService()
   },
 }

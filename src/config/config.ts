@@ -1,18 +1,18 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { EnvSchemaOpt } from 'env-schema'
 import type { SettingFault } from '../settings/setting.ts'
-import { advice } from './advice.ts'
+import { listAdvice } from './advice.ts'
 import { envSchema } from './env-schema.ts'
 import { faultsTogether, type Partly } from './rules.ts'
 import { faultsOf, jsonSchema, withReaders } from './schema.ts'
 import { type SettingName, type SettingValues, settingNames } from './settings.ts'
-import { mergeSources, type Sources } from './sources.ts'
+import { mergeSources, type SettingSources } from './sources.ts'
 
 export { isLoopback } from '../settings/loopback.ts'
 export type { Mailbox } from '../settings/mailbox.ts'
 export { UNNAMED } from '../settings/operators.ts'
 export type { Database } from '../settings/urls.ts'
-export type { Sources } from './sources.ts'
+export type { SettingSources } from './sources.ts'
 
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
 export type Config = SettingValues & { readonly warnings: readonly string[] }
@@ -44,7 +44,7 @@ const texts = new WeakMap<Config, Readonly<Record<string, string>>>()
  * @throws ConfigError with all faults at once.
  */
 export function loadConfig(
-  sources: Sources,
+  sources: SettingSources,
   findMore: (settings: Partly) => readonly SettingFault[] = () => [],
 ): Config {
   const merged = mergeSources(sources)
@@ -61,7 +61,7 @@ export function loadConfig(
 
   const values = second.values as SettingValues
   const strays = merged.strayLines.map(({ name, problem }) => `${name} ${problem}`)
-  const config: Config = { ...values, warnings: [...strays, ...merged.warnings, ...advice(values)] }
+  const config: Config = { ...values, warnings: [...strays, ...merged.warnings, ...listAdvice(values)] }
   texts.set(config, merged.given)
   return config
 }
@@ -80,7 +80,10 @@ export function envSchemaOptions(config: Config): EnvSchemaOpt & { readonly conf
  * Reads only some settings, for a tool that needs no service around it: what the others lack is not its business.
  * @throws ConfigError with what is wrong with those.
  */
-export function loadSome<K extends SettingName>(sources: Sources, names: readonly K[]): Pick<Partly, K> {
+export function loadSomeSettings<K extends SettingName>(
+  sources: SettingSources,
+  names: readonly K[],
+): Pick<Partly, K> {
   const merged = mergeSources(sources)
   const wanted = new Set<string>(names)
   const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))

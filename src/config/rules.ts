@@ -1,6 +1,6 @@
 import { providerModules } from '../providers/list.ts'
 import { isLoopback } from '../settings/loopback.ts'
-import { missing, type SettingFault } from '../settings/setting.ts'
+import { missingSetting, type SettingFault } from '../settings/setting.ts'
 import { isGuessable } from './guessable.ts'
 import { type SettingName, type SettingValues, settingNames, settings } from './settings.ts'
 
@@ -34,16 +34,21 @@ function channelFaults(s: Partly): SettingFault[] {
   const faults: SettingFault[] = []
   if (s.EMAIL_TOKEN === undefined && s.SMS_TOKEN === undefined)
     faults.push(
-      missing(
+      missingSetting(
         'EMAIL_TOKEN',
         'set it to switch e-mail on, or SMS_TOKEN to switch SMS on (`callback-courier token` makes one)',
       ),
     )
   if ((s.EMAIL_TOKEN ?? s.SMS_TOKEN) !== undefined && s.BRAND_NAME === undefined)
-    faults.push(missing('BRAND_NAME', 'set it to the name people know you by, or put a name into MAIL_FROM'))
+    faults.push(
+      missingSetting('BRAND_NAME', 'set it to the name people know you by, or put a name into MAIL_FROM'),
+    )
   if (s.DATABASE_URL?.kind === 'postgres' && s.STORE_SECRET === undefined)
     faults.push(
-      missing('STORE_SECRET', 'it is needed with postgres: a long random text, the same for every instance'),
+      missingSetting(
+        'STORE_SECRET',
+        'it is needed with postgres: a long random text, the same for every instance',
+      ),
     )
   return faults
 }
@@ -52,7 +57,7 @@ function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   const faults = providerFaults('email', s, wrong)
   if (s.MAIL_FROM === undefined)
     faults.push(
-      missing(
+      missingSetting(
         'MAIL_FROM',
         'e-mail is on (EMAIL_TOKEN), so say who mails are from: Example <no-reply@example.com>',
       ),
@@ -69,7 +74,7 @@ function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   ]
   if (s.DEFAULT_AREA_CODE === undefined && s.SMS_COUNTRIES === undefined)
     faults.push(
-      missing(
+      missingSetting(
         'DEFAULT_AREA_CODE',
         "SMS is on (SMS_TOKEN): set it to your country's calling code (86), or say in SMS_COUNTRIES where SMS may go",
       ),
@@ -119,7 +124,7 @@ function costFaults(s: Partly): SettingFault[] {
       : [],
   )
   if ((s.QUOTA_SMS_COST_PER_DAY ?? 0) > 0 && s.SMS_COSTS === undefined)
-    faults.push(missing('SMS_COSTS', 'QUOTA_SMS_COST_PER_DAY counts by these prices'))
+    faults.push(missingSetting('SMS_COSTS', 'QUOTA_SMS_COST_PER_DAY counts by these prices'))
   return faults
 }
 
@@ -139,7 +144,10 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
     if (configured.length < 2) return []
     const line = `SMS_ROUTES=*=${configured.join(',')}`
     return [
-      missing('SMS_ROUTES', `there are several SMS carriers, so say which of them is asked first: ${line}`),
+      missingSetting(
+        'SMS_ROUTES',
+        `there are several SMS carriers, so say which of them is asked first: ${line}`,
+      ),
     ]
   }
   const known = carrierNames(s)
@@ -162,10 +170,10 @@ function alertFaults(s: Partly): SettingFault[] {
   } as const
   return (Object.keys(needed) as (keyof typeof needed)[])
     .filter(name => s[name] === undefined)
-    .map(name => missing(name, `device alerts are on (DDQ_HOST), so set ${needed[name]}`))
+    .map(name => missingSetting(name, `device alerts are on (DDQ_HOST), so set ${needed[name]}`))
 }
 
-const NO_SIGNING_SECRET = missing(
+const NO_SIGNING_SECRET = missingSetting(
   'EVENTS_SECRET',
   'other machines are told what becomes of messages (EVENTS_URL), so set the key that is signed with: whsec_ and 32 random bytes in base64',
 )
@@ -208,8 +216,8 @@ function listenerFaults(s: Partly): SettingFault[] {
   const faults: SettingFault[] = []
   if (s.TLS === true) {
     const remedy = 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
-    if (s.TLS_CERT_FILE === undefined) faults.push(missing('TLS_CERT_FILE', remedy))
-    if (s.TLS_KEY_FILE === undefined) faults.push(missing('TLS_KEY_FILE', remedy))
+    if (s.TLS_CERT_FILE === undefined) faults.push(missingSetting('TLS_CERT_FILE', remedy))
+    if (s.TLS_KEY_FILE === undefined) faults.push(missingSetting('TLS_KEY_FILE', remedy))
   }
   if (s.PORT !== undefined && s.PORT !== 0 && s.PORT === s.ADMIN_PORT)
     faults.push({ name: 'ADMIN_PORT', problem: 'is the same as PORT: choose another one' })
@@ -224,18 +232,24 @@ function adminTokenFaults(s: Partly): SettingFault[] {
   if (admin === undefined && operators === undefined) {
     if (host !== undefined && !isLoopback(host))
       faults.push(
-        missing(
+        missingSetting(
           'ADMIN_TOKEN',
           'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters (or ADMIN_TOKENS, one for each operator), or ADMIN_HOST=127.0.0.1',
         ),
       )
     else if (metrics !== undefined)
       faults.push(
-        missing('ADMIN_TOKEN', 'the metrics have a password (METRICS_TOKEN), so the console needs one, too'),
+        missingSetting(
+          'ADMIN_TOKEN',
+          'the metrics have a password (METRICS_TOKEN), so the console needs one, too',
+        ),
       )
     else if (status !== undefined)
       faults.push(
-        missing('ADMIN_TOKEN', 'the status API has a password (STATUS_TOKEN), so the console needs one, too'),
+        missingSetting(
+          'ADMIN_TOKEN',
+          'the status API has a password (STATUS_TOKEN), so the console needs one, too',
+        ),
       )
   }
   const all = [
@@ -264,7 +278,7 @@ function dkimFaults(s: Partly): SettingFault[] {
   const absent = names.filter(name => s[name] === undefined)
   if (absent.length === names.length) return []
   return absent.map(name =>
-    missing(name, 'DKIM needs DKIM_DOMAIN, DKIM_SELECTOR and DKIM_KEY_FILE, or none of them'),
+    missingSetting(name, 'DKIM needs DKIM_DOMAIN, DKIM_SELECTOR and DKIM_KEY_FILE, or none of them'),
   )
 }
 

@@ -5,7 +5,7 @@ import { nearestName } from './names.ts'
 import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
 
 /** Where settings come from. */
-export interface Sources {
+export interface SettingSources {
   /** The process's environment. It wins over the dotenv file. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** A dotenv file; one that does not exist is none. */
@@ -15,7 +15,7 @@ export interface Sources {
 }
 
 /** The settings as text, merged, and what came up on the way. */
-export interface Merged {
+export interface MergedSettings {
   readonly given: Readonly<Record<string, string>>
   readonly faults: readonly SettingFault[]
   /** Lines of the dotenv file that set nothing. */
@@ -28,7 +28,7 @@ const NOT_OURS =
   /^((COMPOSE|DOCKER|NODE|ACME|CADDY|POSTGRES|SSL_CERT)_|(TZ|PATH|HTTP_PROXY|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
 
 /** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
-export function mergeSources(sources: Sources): Merged {
+export function mergeSources(sources: SettingSources): MergedSettings {
   const faults: SettingFault[] = []
   const { dotenv, cut, strayLines } = readDotenv(sources, faults)
   const all: Record<string, string> = {}
@@ -56,7 +56,7 @@ interface Dotenv {
 
 const NO_DOTENV: Dotenv = { dotenv: {}, cut: [], strayLines: [] }
 
-function readDotenv({ dotenvPath: path, readFile }: Sources, faults: SettingFault[]): Dotenv {
+function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: SettingFault[]): Dotenv {
   if (path === undefined) return NO_DOTENV
   try {
     const text = readFile(path)
@@ -90,7 +90,7 @@ function findStrayLines(text: string, path: string): readonly SettingFault[] {
 function valueOf(
   name: SettingName,
   all: Readonly<Record<string, string>>,
-  sources: Sources,
+  sources: SettingSources,
   faults: SettingFault[],
 ): string | undefined {
   const path = 'secret' in settings[name] ? all[`${name}_FILE`] : undefined

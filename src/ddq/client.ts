@@ -1,4 +1,4 @@
-import { type ConnectionOptions, type End, openConnection } from './connection.ts'
+import { type ConnectionEnd, type ConnectionOptions, openConnection } from './connection.ts'
 
 /** The client's state, for logs, metrics and pages. */
 export interface DdqStatus {
@@ -9,7 +9,7 @@ export interface DdqStatus {
   readonly malformed: number
   readonly connections: number
   /** Why the last connection ended; null: none has. */
-  readonly lastEnd: End | null
+  readonly lastEnd: ConnectionEnd | null
 }
 
 export interface DdqClientOptions
@@ -18,7 +18,7 @@ export interface DdqClientOptions
   /** From 0 to 1. */
   readonly random: () => number
   /** A connection ended, and the next is tried after `waitMs`. */
-  readonly onEnd?: (end: End, waitMs: number) => void
+  readonly onEnd?: (end: ConnectionEnd, waitMs: number) => void
 }
 
 export interface DdqClient {

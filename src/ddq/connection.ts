@@ -3,8 +3,8 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { Credential } from '../platform/credential.ts'
-import { describeFailure, type Failure, refusesCredential } from '../platform/result.ts'
-import { codeOf, createExchange, type Exchange } from './exchange.ts'
+import { describeFailure, type PlatformFailure, refusesCredential } from '../platform/result.ts'
+import { createExchange, type DdqExchange, errorCodeOf } from './exchange.ts'
 import { createFrameGuard, guardSocket } from './frame-guard.ts'
 import { type Heartbeat, type RunningHeartbeat, startHeartbeat } from './heartbeat.ts'
 import type { ReaderOptions } from './reader.ts'
@@ -46,7 +46,7 @@ export interface ConnectionOptions extends Pick<ReaderOptions, 'onMessage' | 'on
 }
 
 /** Why a connection ended. */
-export interface End {
+export interface ConnectionEnd {
   readonly is: 'unreachable' | 'refused' | 'silent' | 'closed' | 'stopped'
   readonly why: string
   /** The credential was refused, and a new one may be accepted. */
@@ -55,7 +55,7 @@ export interface End {
 
 export interface Connection {
   /** Resolves when it is over; never rejects. */
-  readonly ended: Promise<End>
+  readonly ended: Promise<ConnectionEnd>
   stop(): void
 }
 
@@ -70,13 +70,13 @@ const SMALLEST_WINDOW_BYTES = 16 * 1024
 /** One connection: opens, authenticates, subscribes, and hands on messages until it ends. */
 export function openConnection(options: ConnectionOptions): Connection {
   const { endpoint, timings, now } = options
-  const { promise: over, resolve: finish } = Promise.withResolvers<End>()
+  const { promise: over, resolve: finish } = Promise.withResolvers<ConnectionEnd>()
   const fail: Fail = (is, why) => finish({ is, why, logInAgain: false })
   let stop = (): void => {}
   const socket = openSocket(endpoint)
   const connectTimeout = setTimeout(fail, timings.answerMs, 'unreachable', 'no connection in time')
   let connected = false
-  socket.on('error', error => fail(connected ? 'closed' : 'unreachable', codeOf(error)))
+  socket.on('error', error => fail(connected ? 'closed' : 'unreachable', errorCodeOf(error)))
   socket.once('close', () => fail(connected ? 'closed' : 'unreachable', 'the connection was closed'))
   socket.once(isSecure(endpoint) ? 'secureConnect' : 'connect', () => {
     clearTimeout(connectTimeout)
@@ -97,7 +97,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   return { ended, stop: () => fail('stopped', 'told to end') }
 }
 
-type Fail = (is: End['is'], why: string) => void
+type Fail = (is: ConnectionEnd['is'], why: string) => void
 
 function isSecure({ origin }: DdqEndpoint): boolean {
   return origin.startsWith('https:')
@@ -122,12 +122,12 @@ function runSession(
   session: ClientHttp2Session,
   options: ConnectionOptions,
   fail: Fail,
-  finish: (end: End) => void,
+  finish: (end: ConnectionEnd) => void,
 ): () => void {
   const { endpoint, timings, now, onMessage, onMalformed } = options
   let stopped = false
   let heartbeat: RunningHeartbeat | undefined
-  session.on('error', error => fail('closed', codeOf(error)))
+  session.on('error', error => fail('closed', errorCodeOf(error)))
   session.on('close', () => fail('closed', 'the connection was closed'))
   session.on('goaway', code => fail('closed', `the server said goodbye (GOAWAY ${code})`))
   const exchange = createExchange(session, {
@@ -154,7 +154,7 @@ function runSession(
     })
     subscribe(options, exchange).then(
       end => end !== null && finish(end),
-      (error: unknown) => fail('closed', codeOf(error)),
+      (error: unknown) => fail('closed', errorCodeOf(error)),
     )
   })
   return () => {
@@ -165,12 +165,12 @@ function runSession(
 }
 
 /** Logs in, authenticates and subscribes to each topic. @returns why the connection must end; null: it is subscribed. */
-async function subscribe(options: ConnectionOptions, exchange: Exchange): Promise<End | null> {
+async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Promise<ConnectionEnd | null> {
   const { endpoint, appId, credential, topics } = options
   const login = await credential.token()
   if (!login.ok) return { is: 'refused', why: `log in: ${describeFailure(login.failure)}`, logInAgain: false }
   const token = login.value
-  const end = (doing: string, failure: Failure): End => {
+  const end = (doing: string, failure: PlatformFailure): ConnectionEnd => {
     const logInAgain = refusesCredential(failure)
     if (logInAgain) credential.refused(token)
     const is = failure.is === 'unreachable' ? 'closed' : 'refused'

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
 import { readAnswer } from '../platform/answer.ts'
-import type { Failure } from '../platform/result.ts'
+import type { PlatformFailure } from '../platform/result.ts'
 import { type ReaderOptions, readStream } from './reader.ts'
 
 export interface ExchangeOptions extends Omit<ReaderOptions, 'costs'> {
@@ -11,13 +11,13 @@ export interface ExchangeOptions extends Omit<ReaderOptions, 'costs'> {
 }
 
 /** Posts a request, and reads its stream until it ends. Null: it was accepted. */
-export type Exchange = (path: string, body: object) => Promise<Failure | null>
+export type DdqExchange = (path: string, body: object) => Promise<PlatformFailure | null>
 
 /** How long the body of a successful answer may take, ms: a server may answer without one, and keep the stream open. */
 const EMPTY_ANSWER_MS = 1000
 
 /** Requests on a session. Messages may come on the stream of each of them, behind its answer. */
-export function createExchange(session: ClientHttp2Session, options: ExchangeOptions): Exchange {
+export function createExchange(session: ClientHttp2Session, options: ExchangeOptions): DdqExchange {
   const { answerMs, onBytes, onEnd } = options
   /** Streams that messages can come on. */
   let openStreams = 0
@@ -30,7 +30,7 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
     } catch (error) {
       // A stream's faults have a code. Anything else is a bug, and must not look like a bad line.
       if (!(error instanceof Error && 'code' in error)) throw error
-      onEnd(codeOf(error))
+      onEnd(errorCodeOf(error))
     } finally {
       openStreams -= 1
       // The stream of the authentication may end before those of the subscriptions begin.
@@ -63,14 +63,14 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
   }
 
   return async (path, body) => {
-    const { status, text } = await readAnswerOf(post(session, path, body))
+    const { status, text } = await readAnswerOf(postRequest(session, path, body))
     if (status === 0) return { is: 'unreachable', message: 'no answer' }
     const answer = readAnswer(status, text === '' ? '{}' : text, 'top-level')
     return answer.ok ? null : answer.failure
   }
 }
 
-export function post(session: ClientHttp2Session, path: string, body: object): ClientHttp2Stream {
+export function postRequest(session: ClientHttp2Session, path: string, body: object): ClientHttp2Stream {
   const stream = session.request({
     [constants.HTTP2_HEADER_METHOD]: 'POST',
     [constants.HTTP2_HEADER_PATH]: path,
@@ -81,7 +81,7 @@ export function post(session: ClientHttp2Session, path: string, body: object): C
 }
 
 /** The code of an error, or its name: its words may quote the request. */
-export function codeOf(error: unknown): string {
+export function errorCodeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'an unknown fault'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }

@@ -1,5 +1,5 @@
 import type { ClientHttp2Session } from 'node:http2'
-import { post } from './exchange.ts'
+import { postRequest } from './exchange.ts'
 
 /**
  * How the connection is kept alive and watched. The contract gives an interval and a limit, but not the frame.
@@ -54,7 +54,7 @@ export function startHeartbeat(options: HeartbeatOptions): RunningHeartbeat {
     if (heartbeat === 'ping') session.ping(onAck)
     else if (heartbeat === 'settings') session.settings({}, onAck)
     else {
-      const stream = post(session, heartbeat.slice('post:'.length), {})
+      const stream = postRequest(session, heartbeat.slice('post:'.length), {})
       stream.on('response', recordActivity)
       // Its failure is the connection's, which is watched as a whole.
       stream.on('error', () => {})

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type DdqMessage, parseMessage } from './message.ts'
-import { createSplitter, type Piece } from './splitter.ts'
+import { createSplitter, type StreamPiece } from './splitter.ts'
 
 /** Something that was received and cannot be used: what it was, without its values. */
 export interface Malformed {
@@ -109,7 +109,7 @@ function countUseless(costs: StreamCosts, bytes: number, now: number): void {
 }
 
 function handlePiece(
-  piece: Piece,
+  piece: StreamPiece,
   { onMessage, onMalformed, costs, now }: ReaderOptions,
   onAnswer: (text: string) => void,
 ): void | Promise<void> {

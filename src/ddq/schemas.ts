@@ -41,7 +41,7 @@ export interface Report {
   readonly [more: string]: unknown
 }
 
-export interface Field {
+export interface ReportedField {
   readonly field: string
   readonly value: Value
   readonly [more: string]: unknown
@@ -49,12 +49,12 @@ export interface Field {
 
 /** Topic `thing/event/{product_id}/device_attribute_sync_event`. */
 export interface AttributeReport extends Report {
-  readonly attributes: readonly Field[]
+  readonly attributes: readonly ReportedField[]
 }
 
 /** Topic `thing/event/{product_id}/event_report`. */
 export interface EventReport extends Report {
-  readonly events: readonly Field[]
+  readonly events: readonly ReportedField[]
 }
 
 export interface AlertRule {

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 
 /** What the bytes of a stream came to. */
-export type Piece =
+export type StreamPiece =
   /** A whole JSON object by its brackets; whether it is JSON is for whoever parses it. */
   | { readonly is: 'object'; readonly text: string }
   /** Bytes that cannot be part of one: between objects, or an object that broke off. */
@@ -9,9 +9,9 @@ export type Piece =
 
 export interface Splitter {
   /** Takes the next bytes, cut anywhere, and gives what is complete. */
-  push(chunk: Uint8Array): readonly Piece[]
+  push(chunk: Uint8Array): readonly StreamPiece[]
   /** The stream has ended: what is left is garbage. */
-  end(): readonly Piece[]
+  end(): readonly StreamPiece[]
   /** Bytes of memory that it holds for an object whose end has not come. */
   held(): number
 }
@@ -59,7 +59,7 @@ export function createSplitter(): Splitter {
   let inText = false
   let escaped = false
   let last = 0
-  let pieces: Piece[] = []
+  let pieces: StreamPiece[] = []
 
   function garbage(bytes: number, why: string): void {
     pieces.push({ is: 'garbage', bytes, why })
@@ -177,7 +177,7 @@ export function createSplitter(): Splitter {
     size += part.length
   }
 
-  function taken(): readonly Piece[] {
+  function taken(): readonly StreamPiece[] {
     const done = pieces
     pieces = []
     return done

@@ -5,7 +5,7 @@ import { MOST_AWAITING_REPLY, type Outcome } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type AskCarrier, askRoute, type RouteEnd } from './ask-route.ts'
 import { type Attempts, NOT_KNOWN_YET } from './attempt.ts'
-import { isOurs } from './breaker.ts'
+import { isOwnDoing } from './breaker.ts'
 import type { ChannelState, Job, RoutedJob } from './channel-state.ts'
 import type { AttemptEnd } from './limiter.ts'
 import type { Verdicts } from './port.ts'
@@ -138,7 +138,7 @@ export function attemptEndOf(outcome: Outcome): AttemptEnd {
   if (outcome.overload === 'connections') return { is: 'refused-connection', accepted: outcome.accepted }
   const retryAfterMs = outcome.is === 'retry' ? outcome.retryAfterMs : undefined
   if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs }
-  if (isOurs(outcome)) return { is: 'void' }
+  if (isOwnDoing(outcome)) return { is: 'void' }
   if (outcome.is === 'ambiguous') return { is: 'failed' }
   if (outcome.is === 'limit') return { is: outcome.scope === 'account' ? 'void' : 'answered' }
   if (outcome.is !== 'retry') return { is: 'answered' }

@@ -41,7 +41,7 @@ const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'REND
  */
 const OVERTAKEN_MS = 20_000
 
-export function isOurs(outcome: Outcome): boolean {
+export function isOwnDoing(outcome: Outcome): boolean {
   return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)
 }
 
@@ -69,7 +69,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       return true
     },
     record(outcome, now, begunAt) {
-      if (isOurs(outcome)) return withdraw(begunAt)
+      if (isOwnDoing(outcome)) return withdraw(begunAt)
       if (!isProviderDown(outcome)) {
         answeredAt = now
         failures = 0

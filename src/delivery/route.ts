@@ -1,5 +1,5 @@
 import type { NewMessage, Outgoing } from '../messages/message.ts'
-import { isOurs, type Outcome, type Provider } from '../providers/provider.ts'
+import { isOperatorFault, type Outcome, type Provider } from '../providers/provider.ts'
 import type { Breaker } from './breaker.ts'
 import type { Limiter } from './limiter.ts'
 
@@ -114,7 +114,7 @@ export function mayAskNext(outcome: Outcome): boolean {
  */
 export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
   const told =
-    outcomes.find(isOurs) ??
+    outcomes.find(isOperatorFault) ??
     outcomes.findLast(({ is }) => is === 'retry') ??
     outcomes.find(({ is }) => is === 'limit') ??
     outcomes.at(-1)
@@ -130,7 +130,7 @@ export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
   const untouched = outcomes.every(each => each.is === 'retry' && each.untouched === true)
   return {
     is: 'retry',
-    whose: isOurs(told) ? 'ours' : 'later',
+    whose: isOperatorFault(told) ? 'ours' : 'later',
     code,
     reply,
     ...(retryAfterMs !== null && { retryAfterMs }),

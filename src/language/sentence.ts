@@ -3,23 +3,23 @@ import { recognize } from './recognize.ts'
 import type { zhCN } from './zh-CN.ts'
 
 /** Languages of the console and of `check`. Logs, metrics and answers to callbacks are English. */
-export type Language = 'en' | 'zh-CN'
+export type ReaderLanguage = 'en' | 'zh-CN'
 
 /** An English sentence of the word files; `{name}` stands for a value. */
-export type Key = keyof typeof zhCN
+export type SentenceKey = keyof typeof zhCN
 
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 type Value = string | number | Sentence
 
 /** What a reader is told, in whatever language they read. As a string it is English. */
 export class Sentence {
-  readonly #write: (language: Language) => string
+  readonly #write: (language: ReaderLanguage) => string
 
-  constructor(write: (language: Language) => string) {
+  constructor(write: (language: ReaderLanguage) => string) {
     this.#write = write
   }
 
-  in(language: Language): string {
+  in(language: ReaderLanguage): string {
     return this.#write(language)
   }
 
@@ -33,7 +33,7 @@ export class Sentence {
 }
 
 /** A sentence of the word files. A key that they lack is a fault of types. @param values of its places; text is put in as it is. */
-export function say<K extends Key>(
+export function say<K extends SentenceKey>(
   key: K,
   ...[values]: [NamesIn<K>] extends [never] ? [] : [values: Readonly<Record<NamesIn<K>, Value>>]
 ): Sentence {
@@ -45,12 +45,12 @@ export function say<K extends Key>(
 }
 
 /** Text that another room wrote in English, put into the reader's language where the word files know it. */
-export function translated(english: string): Sentence {
+export function translateText(english: string): Sentence {
   return new Sentence(language => (language === 'en' ? english : recognize(english)))
 }
 
 /** Sentences one after the other. Chinese has no space between them. */
-export function sentences(...parts: readonly (Sentence | null)[]): Sentence {
+export function joinSentences(...parts: readonly (Sentence | null)[]): Sentence {
   return new Sentence(language =>
     parts
       .filter(part => part !== null)
@@ -59,6 +59,6 @@ export function sentences(...parts: readonly (Sentence | null)[]): Sentence {
   )
 }
 
-function inLanguage(value: Value, language: Language): string {
+function inLanguage(value: Value, language: ReaderLanguage): string {
   return value instanceof Sentence ? value.in(language) : String(value)
 }

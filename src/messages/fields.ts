@@ -2,7 +2,7 @@ import { confineName, findCodeFault, findLineFault, findTextFault, isBlank } fro
 import { defuseLinks, findLinksInText } from './find-links.ts'
 
 /** A field of a callback's body as it was found: absent, a usable text, or unusable and why. */
-export type Field = { readonly text: string } | { readonly fault: string } | null
+export type FieldResult = { readonly text: string } | { readonly fault: string } | null
 
 /** Longest value of a parameter that is no link: room for any code, token or name. */
 const MAX_VALUE = 1024
@@ -14,7 +14,7 @@ export function readOwn(object: object, key: string): unknown {
 }
 
 /** A value on one line: code, name, time, number. */
-export function readLine(value: unknown): Field {
+export function readLine(value: unknown): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value === 'number') return numberAsText(value)
   if (typeof value !== 'string') return { fault: 'is neither text nor a number' }
@@ -25,7 +25,7 @@ export function readLine(value: unknown): Field {
 }
 
 /** A code that somebody types: short, and nothing that can be clicked. */
-export function readCode(value: unknown): Field {
+export function readCode(value: unknown): FieldResult {
   const field = readLine(value)
   if (field === null || 'fault' in field) return field
   if (field.text.length > MAX_CODE) return { fault: `is longer than ${MAX_CODE} characters` }
@@ -34,13 +34,13 @@ export function readCode(value: unknown): Field {
 }
 
 /** What names somebody or something. It stays in its place, and a link in it is shown and cannot be clicked. */
-export function readName(value: unknown): Field {
+export function readName(value: unknown): FieldResult {
   const field = readLine(value)
   return field !== null && 'text' in field ? { text: defuseLinks(confineName(field.text)) } : field
 }
 
 /** A link is not even trimmed: the reader gets it as it came, or not at all. @param findFault why it must not be sent */
-export function readLink(value: unknown, findFault: (url: string) => string | null): Field {
+export function readLink(value: unknown, findFault: (url: string) => string | null): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value !== 'string') return { fault: 'is not a string' }
   const fault = findFault(value)
@@ -48,7 +48,7 @@ export function readLink(value: unknown, findFault: (url: string) => string | nu
 }
 
 /** Running text of several lines. @param findFault why the text must not be sent, besides its characters */
-export function readText(value: unknown, findFault: (text: string) => string | null): Field {
+export function readText(value: unknown, findFault: (text: string) => string | null): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value === 'number') return numberAsText(value)
   if (typeof value !== 'string') return { fault: 'is not a string' }
@@ -66,7 +66,7 @@ function isAbsent(value: unknown): boolean {
  * A number as it was written. JSON.parse rounds integers beyond 2^53 and decimals beyond 15 digits, makes Infinity of
  * 1e400, and String writes 1e-7 for 0.0000001: any of them would send a wrong code.
  */
-function numberAsText(value: number): Field {
+function numberAsText(value: number): FieldResult {
   const text = String(value)
   const exact = Number.isSafeInteger(value) || /^-?(?=[\d.]{3,16}$)\d+\.\d+$/.test(text)
   return exact ? { text } : { fault: 'is a number that cannot be read exactly' }

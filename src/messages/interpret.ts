@@ -1,4 +1,4 @@
-import { type Field, readCode, readLine, readLink, readName, readOwn, readText } from './fields.ts'
+import { type FieldResult, readCode, readLine, readLink, readName, readOwn, readText } from './fields.ts'
 import { findLinksInText } from './find-links.ts'
 import { type CallbackKind, VALIDITY_UNIT } from './kind.ts'
 import { findLinks, type LinkPolicy } from './links.ts'
@@ -131,7 +131,7 @@ function readParams(kind: CallbackKind, given: object, linkPolicy: LinkPolicy): 
   return { params, fault }
 }
 
-function readParam(key: string, value: unknown, kind: CallbackKind, linkPolicy: LinkPolicy): Field {
+function readParam(key: string, value: unknown, kind: CallbackKind, linkPolicy: LinkPolicy): FieldResult {
   if (key === kind.linkParam) return readLink(value, linkPolicy)
   return key === 'code' ? readCode(value) : readName(value)
 }
@@ -174,7 +174,7 @@ function hasCode(given: object): boolean {
   return textOf(readLine(readOwn(given, 'code'))) !== undefined
 }
 
-function textOf(field: Field): string | undefined {
+function textOf(field: FieldResult): string | undefined {
   return field && 'text' in field ? field.text : undefined
 }
 

@@ -1,5 +1,5 @@
 import { viewOfRow } from './message-view.ts'
-import type { EventType, QueuedEvent } from './outbox.ts'
+import type { QueuedEvent, QueuedEventType } from './outbox.ts'
 
 /** Events that one step drops. */
 export const DROP_STEP = 500
@@ -9,7 +9,7 @@ export function eventOfRow(row: Readonly<Record<string, unknown>>): QueuedEvent 
   const { data } = row
   return {
     seq: row['seq'] as number,
-    type: row['type'] as EventType,
+    type: row['type'] as QueuedEventType,
     at: row['at'] as number,
     message: row['id'] === null ? null : viewOfRow(row),
     data: (typeof data === 'string' ? JSON.parse(data) : data) as QueuedEvent['data'],

@@ -283,13 +283,18 @@ export interface MemoStore {
 }
 
 /** What other machines can be told of. */
-export const EVENT_TYPES = ['message.ended', 'message.reported', 'provider.up', 'provider.down'] as const
-export type EventType = (typeof EVENT_TYPES)[number]
+export const QUEUED_EVENT_TYPES = [
+  'message.ended',
+  'message.reported',
+  'provider.up',
+  'provider.down',
+] as const
+export type QueuedEventType = (typeof QUEUED_EVENT_TYPES)[number]
 
 /** Something that other machines are to be told. */
 export interface QueuedEvent {
   readonly seq: number
-  readonly type: EventType
+  readonly type: QueuedEventType
   /** ms since the epoch. */
   readonly at: number
   /** The message that it is about, as it is now; null: about none, or it has been pruned. */

@@ -1,5 +1,5 @@
 import { type Int, intOf, parseExactly } from './exact-json.ts'
-import type { Failure, Result } from './result.ts'
+import type { PlatformFailure, PlatformResult } from './result.ts'
 
 /**
  * How an endpoint answers when it succeeds.
@@ -18,11 +18,11 @@ const MAX_MESSAGE_LENGTH = 200
  *
  * @param text the whole body.
  */
-export function readAnswer(httpStatus: number, text: string, form: AnswerForm): Result<unknown> {
+export function readAnswer(httpStatus: number, text: string, form: AnswerForm): PlatformResult<unknown> {
   const body = parsed(text)
   const good = httpStatus >= 200 && httpStatus < 300
-  if (body === undefined) return good ? unreadable(httpStatus, 'not JSON') : refused(httpStatus)
-  if (!isObject(body)) return good ? unreadable(httpStatus, 'not a JSON object') : refused(httpStatus)
+  if (body === undefined) return good ? unreadableFailure(httpStatus, 'not JSON') : refused(httpStatus)
+  if (!isObject(body)) return good ? unreadableFailure(httpStatus, 'not a JSON object') : refused(httpStatus)
 
   const { error } = body
   if (isObject(error)) return refused(httpStatus, httpStatus, intOf(error['code']), error['msg'])
@@ -35,13 +35,13 @@ export function readAnswer(httpStatus: number, text: string, form: AnswerForm): 
   if (form === 'top-level') return { ok: true, value: body }
   return enveloped
     ? { ok: true, value: body['data'] ?? {} }
-    : unreadable(httpStatus, 'not an envelope of code, msg and data')
+    : unreadableFailure(httpStatus, 'not an envelope of code, msg and data')
 }
 
-export function unreadable(
+export function unreadableFailure(
   httpStatus: number,
   message: string,
-): { readonly ok: false; readonly failure: Failure } {
+): { readonly ok: false; readonly failure: PlatformFailure } {
   return { ok: false, failure: { is: 'unreadable', httpStatus, message } }
 }
 
@@ -50,7 +50,7 @@ function refused(
   status: number = httpStatus,
   code: Int | null = null,
   message: unknown = '',
-): { readonly ok: false; readonly failure: Failure } {
+): { readonly ok: false; readonly failure: PlatformFailure } {
   return { ok: false, failure: { is: 'refused', httpStatus, status, code, message: oneLine(message) } }
 }
 

@@ -7,16 +7,16 @@ import { Agent, request } from 'undici'
  */
 export interface CallbackClient {
   /** Validates a URL as the platform's console does: GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
-  validate(url: string, credentials: Credentials): Promise<CallbackAnswer>
+  validate(url: string, credentials: ChannelCredentials): Promise<CallbackAnswer>
   /**
    * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the
    * platform does.
    */
-  post(url: string, body: unknown, credentials?: Credentials): Promise<CallbackAnswer>
+  post(url: string, body: unknown, credentials?: ChannelCredentials): Promise<CallbackAnswer>
   close(): Promise<void>
 }
 
-export interface Credentials {
+export interface ChannelCredentials {
   readonly corpId: string
   /** The Token of the channel, as entered in the console. */
   readonly token: string
@@ -69,7 +69,7 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
   async function call(
     method: 'GET' | 'POST',
     url: string,
-    credentials: Credentials | undefined,
+    credentials: ChannelCredentials | undefined,
     body?: string,
   ): Promise<CallbackAnswer> {
     const began = performance.now()
@@ -103,13 +103,13 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
 }
 
 /** The contract's signature: SHA1 over corp_id, Token and timestamp, concatenated, as 40 hex digits. */
-export function computeSignature(credentials: Credentials, timestamp: string): string {
+export function computeSignature(credentials: ChannelCredentials, timestamp: string): string {
   return createHash('sha1')
     .update(credentials.corpId + credentials.token + timestamp)
     .digest('hex')
 }
 
-function signUrl(url: string, credentials: Credentials, at: number): URL {
+function signUrl(url: string, credentials: ChannelCredentials, at: number): URL {
   const to = new URL(url)
   const timestamp = String(Math.floor(at / 1000))
   to.searchParams.set('timestamp', timestamp)

@@ -5,16 +5,16 @@ import { stringifyExactly } from './exact-json.ts'
 import {
   type HeaderOptions,
   type Method,
+  methodToSend,
   plainHeaders,
   type Signing,
   signatureHeaders,
-  wireMethod,
 } from './headers.ts'
 import {
   type AppAccount,
   type CorpAccount,
   type CorpLogin,
-  type Granted,
+  type GrantedToken,
   readAppLogin,
   readCorpLogin,
   readUserLogin,
@@ -22,10 +22,10 @@ import {
   type UserLogin,
   userAuthBody,
 } from './logins.ts'
-import { type Result, refusesCredential } from './result.ts'
+import { type PlatformResult, refusesCredential } from './result.ts'
 
 /** How a call is authenticated. Access-Token wins on the platform's side, so a call never carries both. */
-export type Authentication =
+export type CallAuthentication =
   | { readonly by: 'token'; readonly credential: Credential }
   | { readonly by: 'signature'; readonly signing: Signing }
 
@@ -37,7 +37,7 @@ export interface Call extends HeaderOptions {
   readonly query?: Readonly<Record<string, string>>
   /** Sent as JSON; bigints keep their digits. */
   readonly body?: unknown
-  readonly auth?: Authentication
+  readonly auth?: CallAuthentication
   /** Sends PUT and DELETE as they are, instead of as POST with XR-Method. */
   readonly direct?: boolean
   /** Default: `top-level` for version 1, else `envelope`. */
@@ -47,15 +47,15 @@ export interface Call extends HeaderOptions {
 /** The platform's API, as its contract describes it. */
 export interface PlatformClient {
   /** POST /v2/corp-auth */
-  corpAuth(account: CorpAccount): Promise<Result<CorpLogin>>
+  corpAuth(account: CorpAccount): Promise<PlatformResult<CorpLogin>>
   /** POST /v2/user_auth. @throws TypeError unless exactly one of phone and e-mail is given. */
-  userAuth(account: UserAccount): Promise<Result<UserLogin>>
+  userAuth(account: UserAccount): Promise<PlatformResult<UserLogin>>
   /** POST /v2/plugin/app_auth */
-  appAuth(account: AppAccount): Promise<Result<Granted>>
+  appAuth(account: AppAccount): Promise<PlatformResult<GrantedToken>>
   /** Keeps the credential of one of these logins. */
-  credential(login: () => Promise<Result<Granted>>): Credential
+  credential(login: () => Promise<PlatformResult<GrantedToken>>): Credential
   /** Any other call. One that is refused for its token logs in once more and is repeated once. */
-  call(call: Call): Promise<Result<unknown>>
+  call(call: Call): Promise<PlatformResult<unknown>>
   close(): Promise<void>
 }
 
@@ -86,8 +86,8 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   async function logIn<T>(
     path: string,
     body: object,
-    read: (value: unknown, httpStatus: number) => Result<T>,
-  ): Promise<Result<T>> {
+    read: (value: unknown, httpStatus: number) => PlatformResult<T>,
+  ): Promise<PlatformResult<T>> {
     const headers = plainHeaders({})
     const { status, result } = await send(
       { method: 'POST', path, headers, body: stringifyExactly(body) },
@@ -129,7 +129,7 @@ interface HttpRequest {
 type Send = (
   sent: HttpRequest,
   form: AnswerForm,
-) => Promise<{ readonly status: number; readonly result: Result<unknown> }>
+) => Promise<{ readonly status: number; readonly result: PlatformResult<unknown> }>
 
 /** Sends requests; one without an answer has status 0. */
 function createSender(base: string, timeoutMs: number, dispatcher: Dispatcher | undefined): Send {
@@ -148,8 +148,8 @@ function createSender(base: string, timeoutMs: number, dispatcher: Dispatcher | 
   }
 }
 
-async function callOnce(send: Send, call: Call, token: string | undefined): Promise<Result<unknown>> {
-  const { method, proxied } = wireMethod(call.method, call.direct ?? false)
+async function callOnce(send: Send, call: Call, token: string | undefined): Promise<PlatformResult<unknown>> {
+  const { method, proxied } = methodToSend(call.method, call.direct ?? false)
   const path = `${call.path}${queryOf(call.query)}`
   const body = call.body === undefined ? undefined : stringifyExactly(call.body)
   const plain = plainHeaders(call, proxied ? call.method : undefined)

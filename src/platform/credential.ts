@@ -1,16 +1,16 @@
-import type { Granted } from './logins.ts'
-import type { Result } from './result.ts'
+import type { GrantedToken } from './logins.ts'
+import type { PlatformResult } from './result.ts'
 
 /** An access token that is obtained by logging in when it is needed. */
 export interface Credential {
   /** The access token; logs in first when there is none, or when it is about to end. One login at a time. */
-  token(): Promise<Result<string>>
+  token(): Promise<PlatformResult<string>>
   /** The platform refused this token: the next one that asks logs in. A token that was replaced already is ignored. */
   refused(token: string): void
 }
 
 export interface CredentialOptions {
-  readonly login: () => Promise<Result<Granted>>
+  readonly login: () => Promise<PlatformResult<GrantedToken>>
   /** ms since any origin, never going back. */
   readonly now: () => number
 }
@@ -47,9 +47,9 @@ export function lifetimeMs(expireIn: number | null): number | null {
  */
 export function createCredential({ login, now }: CredentialOptions): Credential {
   let current: { readonly token: string; readonly renewAt: number } | undefined
-  let running: Promise<Result<string>> | undefined
+  let running: Promise<PlatformResult<string>> | undefined
 
-  async function logIn(): Promise<Result<string>> {
+  async function logIn(): Promise<PlatformResult<string>> {
     const result = await login()
     if (result.ok) {
       const lifetime = lifetimeMs(result.value.expireIn)

@@ -39,7 +39,7 @@ export interface HeaderOptions {
 }
 
 /** The method that a call goes out with: POST and XR-Method for PUT and DELETE, unless they are to go as they are. */
-export function wireMethod(
+export function methodToSend(
   method: Method,
   direct: boolean,
 ): { readonly method: Method; readonly proxied: boolean } {

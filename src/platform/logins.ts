@@ -1,6 +1,6 @@
-import { isObject, unreadable } from './answer.ts'
+import { isObject, unreadableFailure } from './answer.ts'
 import { type Int, intOf } from './exact-json.ts'
-import type { Result } from './result.ts'
+import type { PlatformResult } from './result.ts'
 
 /** POST /v2/corp-auth: an enterprise member. */
 export interface CorpAccount {
@@ -28,20 +28,20 @@ export interface AppAccount {
 }
 
 /** The result of every login. */
-export interface Granted {
+export interface GrantedToken {
   readonly accessToken: string
   readonly refreshToken: string
   /** Validity as the platform states it, in a unit that it does not name (credential.ts reads it); null: none. */
   readonly expireIn: number | null
 }
 
-export interface CorpLogin extends Granted {
+export interface CorpLogin extends GrantedToken {
   readonly corpId: string
   readonly memberId: string
   readonly roleType: Int | null
 }
 
-export interface UserLogin extends Granted {
+export interface UserLogin extends GrantedToken {
   readonly userId: Int
 }
 
@@ -61,7 +61,7 @@ export function userAuthBody(account: UserAccount): object {
   }
 }
 
-export function readCorpLogin(value: unknown, httpStatus: number): Result<CorpLogin> {
+export function readCorpLogin(value: unknown, httpStatus: number): PlatformResult<CorpLogin> {
   return readLogin(value, httpStatus, (body, granted) => {
     const [corpId, memberId] = [textOf(body['corp_id']), textOf(body['member_id'])]
     if (corpId === undefined) return 'corp_id'
@@ -70,14 +70,14 @@ export function readCorpLogin(value: unknown, httpStatus: number): Result<CorpLo
   })
 }
 
-export function readUserLogin(value: unknown, httpStatus: number): Result<UserLogin> {
+export function readUserLogin(value: unknown, httpStatus: number): PlatformResult<UserLogin> {
   return readLogin(value, httpStatus, (body, granted) => {
     const userId = intOf(body['user_id'])
     return userId === undefined ? 'user_id' : { ...granted, userId }
   })
 }
 
-export function readAppLogin(value: unknown, httpStatus: number): Result<Granted> {
+export function readAppLogin(value: unknown, httpStatus: number): PlatformResult<GrantedToken> {
   return readLogin(value, httpStatus, (_body, granted) => granted)
 }
 
@@ -85,20 +85,20 @@ export function readAppLogin(value: unknown, httpStatus: number): Result<Granted
 function readLogin<T>(
   value: unknown,
   httpStatus: number,
-  more: (body: Readonly<Record<string, unknown>>, granted: Granted) => T | string,
-): Result<T> {
-  if (!isObject(value)) return unreadable(httpStatus, 'not a JSON object')
+  more: (body: Readonly<Record<string, unknown>>, granted: GrantedToken) => T | string,
+): PlatformResult<T> {
+  if (!isObject(value)) return unreadableFailure(httpStatus, 'not a JSON object')
   const accessToken = textOf(value['access_token'])
-  if (accessToken === undefined) return unreadable(httpStatus, 'a login without access_token')
+  if (accessToken === undefined) return unreadableFailure(httpStatus, 'a login without access_token')
   const expireIn = intOf(value['expire_in'])
-  const granted: Granted = {
+  const granted: GrantedToken = {
     accessToken,
     refreshToken: textOf(value['refresh_token']) ?? '',
     expireIn: expireIn === undefined ? null : Number(expireIn),
   }
   const login = more(value, granted)
   return typeof login === 'string'
-    ? unreadable(httpStatus, `a login without ${login}`)
+    ? unreadableFailure(httpStatus, `a login without ${login}`)
     : { ok: true, value: login }
 }
 

@@ -1,11 +1,11 @@
 import type { Int } from './exact-json.ts'
 
 /** The result of a call to the platform. An expected failure is a value; only misuse throws. */
-export type Result<T> =
+export type PlatformResult<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: Failure }
+  | { readonly ok: false; readonly failure: PlatformFailure }
 
-export type Failure =
+export type PlatformFailure =
   /** The platform said no. */
   | {
       readonly is: 'refused'
@@ -27,7 +27,7 @@ export type Failure =
  * Whether the platform does not accept the credential: status 401 (missing) or 403 (failed authorization), in HTTP, in
  * the envelope, or in front of the business code, whose first three digits are the status (4011001, 4031003).
  */
-export function refusesCredential(failure: Failure): boolean {
+export function refusesCredential(failure: PlatformFailure): boolean {
   if (failure.is !== 'refused') return false
   const { httpStatus, status, code } = failure
   const statusOfCode = code === null ? 0 : Math.floor(Number(code) / 10_000)
@@ -35,7 +35,7 @@ export function refusesCredential(failure: Failure): boolean {
 }
 
 /** A failure as a log line may have it. */
-export function describeFailure(failure: Failure): string {
+export function describeFailure(failure: PlatformFailure): string {
   switch (failure.is) {
     case 'refused':
       return `refused: HTTP ${failure.httpStatus}, code ${failure.code ?? 'none'}${failure.message === '' ? '' : `, ${failure.message}`}`

@@ -1,4 +1,4 @@
-import { type CheckResult, fail, ok, warn } from '../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { MappedTemplate, SmsTemplates } from './sms-templates.ts'
 
 /** How far a signature or template has come at its carrier. */
@@ -59,7 +59,7 @@ export function checkApprovals(
 ): readonly CheckResult[] {
   if (templates.length === 0)
     return [
-      warn(
+      checkWarning(
         carrier,
         'no template is mapped: nothing can be sent by it',
         'write SMS_TEMPLATES_FILE (docs/sms.md)',
@@ -80,16 +80,20 @@ function checkEach<U, T>(
 ): readonly CheckResult[] {
   if ('items' in listed) return used.map(each => check(carrier, each, listed.items))
   const next = `allow the key to list them, or look at the ${used.length} ${what} in use in the carrier's console`
-  return [warn(carrier, `cannot know whether its ${what} are approved: ${listed.cannotKnow}`, next)]
+  return [checkWarning(carrier, `cannot know whether its ${what} are approved: ${listed.cannotKnow}`, next)]
 }
 
 function checkSignature(carrier: string, name: string, items: readonly ListedSignature[]): CheckResult {
   const about = `${carrier} signature ${name}`
   const found = bestOf(items.filter(item => item.name === name))
   if (found === undefined)
-    return fail(about, 'the account has no such signature', 'apply for it, without 【】, or correct its name')
-  if (found.approval !== 'approved') return fail(about, ...STATE[found.approval])
-  return ok(about, found.codesOnly === true ? 'approved, for verification codes only' : 'approved')
+    return checkFailure(
+      about,
+      'the account has no such signature',
+      'apply for it, without 【】, or correct its name',
+    )
+  if (found.approval !== 'approved') return checkFailure(about, ...STATE[found.approval])
+  return checkOk(about, found.codesOnly === true ? 'approved, for verification codes only' : 'approved')
 }
 
 function checkTemplate(
@@ -100,10 +104,14 @@ function checkTemplate(
   const about = `${carrier} template ${template}`
   const found = items.find(({ id }) => id === template)
   if (found === undefined)
-    return fail(about, `the account has no such template, and ${kind} uses it`, 'apply for it, or correct it')
-  if (found.approval !== 'approved') return fail(about, ...STATE[found.approval])
+    return checkFailure(
+      about,
+      `the account has no such template, and ${kind} uses it`,
+      'apply for it, or correct it',
+    )
+  if (found.approval !== 'approved') return checkFailure(about, ...STATE[found.approval])
   if (found.region !== 'both' && found.region !== region)
-    return fail(
+    return checkFailure(
       about,
       `it is for numbers ${PLACE[found.region]}`,
       `map ${kind} ${PLACE[region]} to another one`,
@@ -116,9 +124,9 @@ function checkTemplate(
       `its text has the variables ${words(found.variables)}`,
       `the mapping gives ${words(given)}`,
     ]
-    return fail(about, texts.join(', '), `make them the same for ${kind} in SMS_TEMPLATES_FILE`)
+    return checkFailure(about, texts.join(', '), `make them the same for ${kind} in SMS_TEMPLATES_FILE`)
   }
-  return ok(about, `approved, for ${kind} ${PLACE[region]}`)
+  return checkOk(about, `approved, for ${kind} ${PLACE[region]}`)
 }
 
 const PLACE = { mainland: 'on the mainland', abroad: 'abroad' } as const

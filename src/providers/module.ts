@@ -118,11 +118,11 @@ export function receiptKeys(
   if (SMS_TOKEN === undefined) return []
   return [SMS_TOKEN, SMS_TOKEN_PREVIOUS]
     .filter(token => token !== undefined)
-    .map(token => receiptKey(name, token))
+    .map(token => deriveReceiptKey(name, token))
 }
 
 /** The secret part of the URL where a carrier reports that does not sign its reports: made as a callback's key is (src/callback/key.ts). */
-export function receiptKey(carrier: string, token: string): string {
+export function deriveReceiptKey(carrier: string, token: string): string {
   return createHmac('sha256', token)
     .update(`callback-courier/receipt/${carrier}`, 'utf8')
     .digest('hex')

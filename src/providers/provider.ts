@@ -126,11 +126,11 @@ export interface Provider {
  * nothing about the next message, a refused connection or login does.
  */
 export function isProviderFailure(outcome: Outcome): boolean {
-  return isOurs(outcome) || (outcome.is === 'retry' && outcome.untouched === true)
+  return isOperatorFault(outcome) || (outcome.is === 'retry' && outcome.untouched === true)
 }
 
 /** Whether the operator has something to mend: a wrong password, or an account that is used up. */
-export function isOurs(outcome: Outcome): boolean {
+export function isOperatorFault(outcome: Outcome): boolean {
   return outcome.is === 'limit'
     ? outcome.scope === 'account'
     : outcome.is === 'retry' && outcome.whose === 'ours'

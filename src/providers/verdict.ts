@@ -1,7 +1,15 @@
 import type { Outcome } from './provider.ts'
 
 /** What a carrier's code means for a message; the words for each are in error-codes.json of the carriers' folders. */
-export type Verdict = 'ok' | 'recipient' | 'content' | 'country' | 'ours' | 'later' | 'limit' | 'ambiguous'
+export type CodeVerdict =
+  | 'ok'
+  | 'recipient'
+  | 'content'
+  | 'country'
+  | 'ours'
+  | 'later'
+  | 'limit'
+  | 'ambiguous'
 
 /** A code as error-codes.json lists it; `prefix`: of all that begin so. */
 export interface ListedCode {
@@ -13,19 +21,19 @@ export interface ListedCode {
 /** Makes a table of lists of codes. @returns the verdict on a code, by the first list that has it. */
 export function createVerdictTable(
   ...lists: readonly (readonly ListedCode[])[]
-): (code: string) => Verdict | undefined {
+): (code: string) => CodeVerdict | undefined {
   const listed = lists.flat()
-  const exact = new Map<string, Verdict>()
-  for (const { code, verdict } of listed) if (!exact.has(code)) exact.set(code, verdict as Verdict)
+  const exact = new Map<string, CodeVerdict>()
+  for (const { code, verdict } of listed) if (!exact.has(code)) exact.set(code, verdict as CodeVerdict)
   const prefixes = listed
     .filter(({ prefix }) => prefix === true)
-    .map(({ code, verdict }) => [code.replace(/\*$/, ''), verdict as Verdict] as const)
+    .map(({ code, verdict }) => [code.replace(/\*$/, ''), verdict as CodeVerdict] as const)
   return code => exact.get(code) ?? prefixes.find(([prefix]) => code.startsWith(prefix))?.[1]
 }
 
 /** The outcome of a refusal that is no limit. */
 export function outcomeOfVerdict(
-  verdict: Exclude<Verdict, 'ok' | 'limit'>,
+  verdict: Exclude<CodeVerdict, 'ok' | 'limit'>,
   code: string,
   reply: string,
 ): Outcome {

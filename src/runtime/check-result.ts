@@ -10,14 +10,14 @@ export interface CheckResult {
   readonly next?: string
 }
 
-export function ok(about: string, what: string, next?: string): CheckResult {
+export function checkOk(about: string, what: string, next?: string): CheckResult {
   return { about, is: 'ok', what, ...(next === undefined ? {} : { next }) }
 }
 
-export function warn(about: string, what: string, next: string): CheckResult {
+export function checkWarning(about: string, what: string, next: string): CheckResult {
   return { about, is: 'warn', what, next }
 }
 
-export function fail(about: string, what: string, next: string): CheckResult {
+export function checkFailure(about: string, what: string, next: string): CheckResult {
   return { about, is: 'fail', what, next }
 }

@@ -5,7 +5,7 @@ import { callbackKeys } from '../callback/key.ts'
 import { countryOfAreaCode, createPhoneParser } from '../callback/phone.ts'
 import type { QuotaLimits } from '../callback/quotas.ts'
 import { createRecipientReader, type ReadRecipients } from '../callback/recipients.ts'
-import { createSources } from '../callback/source-networks.ts'
+import { createSourceNetworks } from '../callback/source-networks.ts'
 import { type Config, ConfigError, type Mailbox } from '../config/config.ts'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
@@ -32,7 +32,7 @@ export function authenticationOptions(config: Config, wall: () => number, emit: 
       email: channelSecrets(config, 'email', 'EMAIL'),
       sms: channelSecrets(config, 'sms', 'SMS'),
     },
-    sources: createSources(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
+    sources: createSourceNetworks(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
     postSignature: config.POST_SIGNATURE,
     signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
     wall,

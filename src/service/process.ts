@@ -9,7 +9,7 @@ import { type Service, startService } from './service.ts'
  * The `serve` command: settings from the environment and `.env`, signals, exit codes.
  * @returns the exit code, once the process may end.
  */
-export async function serve(): Promise<number> {
+export async function runService(): Promise<number> {
   const stdout = openStdout()
   let service: Service
   try {

@@ -17,7 +17,7 @@ import { createQuotas } from '../callback/quotas.ts'
 import { receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
-import { createSources } from '../callback/source-networks.ts'
+import { createSourceNetworks } from '../callback/source-networks.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
 import type { ChannelSpec } from '../delivery/channel-state.ts'
@@ -338,7 +338,9 @@ async function wirePublicListener(
   const { app, unauthenticated } = createPublicListener({
     tls,
     callerOf:
-      config.TRUSTED_PROXIES.length === 0 ? undefined : createSources([], config.TRUSTED_PROXIES).callerOf,
+      config.TRUSTED_PROXIES.length === 0
+        ? undefined
+        : createSourceNetworks([], config.TRUSTED_PROXIES).callerOf,
     onNotHttp: () => emit({ type: 'stray-request', answer: NOT_FOUND }),
     onBadUrl: reply => {
       emit({ type: 'stray-request', answer: NOT_FOUND })

@@ -1,5 +1,5 @@
 import { type ParsedSetting, splitList } from './parsed-setting.ts'
-import { isCountry } from './senders.ts'
+import { isCountryCode } from './senders.ts'
 
 /** A ten-thousandth of the operator's currency, so that sums are whole. */
 export const COST_UNITS = 10_000
@@ -19,7 +19,9 @@ export function readCosts(text: string): ParsedSetting<SmsCosts> {
       (found?.[1] ?? '').toUpperCase(),
       Math.round(Number(found?.[2]) * COST_UNITS),
     ])
-    const isRight = entries.every(([country, price]) => (country === '*' || isCountry(country)) && price >= 0)
+    const isRight = entries.every(
+      ([country, price]) => (country === '*' || isCountryCode(country)) && price >= 0,
+    )
     if (carrier === '' || more.length > 0 || entries.length === 0 || !isRight || costs.has(carrier))
       return { fault: `${COSTS}; countries in two letters, * for all others, at most four decimals` }
     costs.set(carrier, new Map(entries))

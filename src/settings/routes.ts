@@ -1,5 +1,5 @@
 import { type ParsedSetting, splitList } from './parsed-setting.ts'
-import { isCountry } from './senders.ts'
+import { isCountryCode } from './senders.ts'
 
 /** Country, or `*` for all others, to the names of its carriers in the order in which they are asked. */
 export type SmsRoutes = ReadonlyMap<string, readonly string[]>
@@ -16,7 +16,7 @@ export function readRoutes(text: string): ParsedSetting<SmsRoutes> {
     if (more.length > 0 || countries.length === 0 || carriers.length === 0) return { fault: FORM }
     if (new Set(carriers).size < carriers.length) return { fault: `${FORM}: a route names a carrier twice` }
     for (const country of countries) {
-      if (country !== '*' && !isCountry(country))
+      if (country !== '*' && !isCountryCode(country))
         return { fault: `${FORM}; countries in two letters (Great Britain is GB), * for all others` }
       if (routes.has(country)) return { fault: `${FORM}: a country has two routes` }
       routes.set(country, carriers)

@@ -7,7 +7,7 @@ const NAME = /^(?=.*[A-Za-z])[A-Za-z0-9 &+_-]{1,11}$/
 const SERVICE = /^MG[0-9a-fA-F]{32}$/
 
 /** Country as ISO 3166-1 says it in two letters, known to the Unicode tables that come with Node. */
-export function isCountry(text: string): boolean {
+export function isCountryCode(text: string): boolean {
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
   return /^[A-Z]{2}$/.test(text) && !['UK', 'EU', 'UN', 'ZZ'].includes(text) && names.of(text) !== undefined
 }
@@ -18,7 +18,7 @@ const COUNTRIES = 'must be countries in two letters such as CN, US, DE (Great Br
 export function readCountries(text: string): ParsedSetting<'*' | readonly string[]> {
   if (text.trim() === '*') return { value: '*' }
   const countries = splitList(text).map(country => country.toUpperCase())
-  return countries.every(isCountry) ? { value: countries } : { fault: `${COUNTRIES}, or * for all` }
+  return countries.every(isCountryCode) ? { value: countries } : { fault: `${COUNTRIES}, or * for all` }
 }
 
 function sender(text: unknown): SmsSender | null {
@@ -83,7 +83,7 @@ export function readSendersByCountry(text: string): ParsedSetting<ReadonlyMap<st
   const senders = new Map<string, SmsSender>()
   for (const [country, value] of Object.entries(json(text) ?? { '': null })) {
     const who = sender(value)
-    if (who === null || !isCountry(country)) return { fault }
+    if (who === null || !isCountryCode(country)) return { fault }
     senders.set(country, who)
   }
   return { value: senders }
@@ -94,7 +94,7 @@ export function readLocalesByCountry(text: string): ParsedSetting<ReadonlyMap<st
   const fault = 'must be JSON such as {"CN": "zh-CN", "TW": "zh-TW"}; countries in two letters'
   const locales = new Map<string, string>()
   for (const [country, value] of Object.entries(json(text) ?? { '': null })) {
-    if (typeof value !== 'string' || !isCountry(country)) return { fault }
+    if (typeof value !== 'string' || !isCountryCode(country)) return { fault }
     try {
       locales.set(country, Intl.getCanonicalLocales(value)[0] ?? value)
     } catch {

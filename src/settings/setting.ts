@@ -12,7 +12,7 @@ export interface SettingSchema {
 }
 
 /** What an operator is told about a setting, and what it is when the operator says nothing. */
-export interface About {
+export interface SettingDescription {
   /** What it does, in an operator's words. */
   readonly meaning: string
   /** A value that an operator could write. Never a secret that works anywhere. */
@@ -32,9 +32,9 @@ export interface About {
 }
 
 /** One setting. `T` is the type of its value, once read. */
-export interface Setting<T> extends About {
+export interface Setting<T> extends SettingDescription {
   readonly schema: SettingSchema
-  readonly reader?: (text: string) => ParsedSetting<unknown>
+  readonly reader?: (textSetting: string) => ParsedSetting<unknown>
   /** Carries the type of the value; never there at run time. */
   readonly value?: T
 }
@@ -60,16 +60,18 @@ export interface SettingFault {
 }
 
 /** The fault of a setting that has to be set. @param remedy what to do, as a clause. */
-export function missing(name: string, remedy: string): SettingFault {
+export function missingSetting(name: string, remedy: string): SettingFault {
   return { name, problem: `is missing: ${remedy}` }
 }
 
-type Given<T, A extends About> = A extends { default: unknown } | { required: true } ? T : T | undefined
+type Given<T, A extends SettingDescription> = A extends { default: unknown } | { required: true }
+  ? T
+  : T | undefined
 
 /** Free text, or text of a pattern. */
-export function text<A extends About & { readonly pattern?: string; readonly minLength?: number }>(
-  about: A,
-): Setting<Given<string, A>> {
+export function text<
+  A extends SettingDescription & { readonly pattern?: string; readonly minLength?: number },
+>(about: A): Setting<Given<string, A>> {
   const { pattern, minLength } = about
   const schema: SettingSchema = {
     type: 'string',
@@ -80,15 +82,15 @@ export function text<A extends About & { readonly pattern?: string; readonly min
 }
 
 /** A whole number from `minimum` to `maximum`. */
-export function integer<A extends About & { readonly minimum: number; readonly maximum: number }>(
-  about: A,
-): Setting<Given<number, A>> {
+export function integerSetting<
+  A extends SettingDescription & { readonly minimum: number; readonly maximum: number },
+>(about: A): Setting<Given<number, A>> {
   const { minimum, maximum } = about
   return { ...about, schema: { type: 'integer', minimum, maximum } }
 }
 
 /** One of a few words. */
-export function choice<const C extends string, A extends About>(
+export function choiceSetting<const C extends string, A extends SettingDescription>(
   choices: readonly C[],
   about: A,
 ): Setting<Given<C, A>> {
@@ -96,7 +98,7 @@ export function choice<const C extends string, A extends About>(
 }
 
 /** Text that a reader turns into its value. */
-export function read<T, A extends About>(
+export function settingWithReader<T, A extends SettingDescription>(
   reader: (text: string) => ParsedSetting<T>,
   about: A,
 ): Setting<Given<T, A>> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EventType, MessageView, QueuedEvent } from '../outbox/outbox.ts'
+import type { MessageView, QueuedEvent, QueuedEventType } from '../outbox/outbox.ts'
 
 /** What one POST tells. */
 export interface Batch {
@@ -25,7 +25,7 @@ export function batchOf(events: readonly QueuedEvent[], now: number): Batch {
 
 interface ToldEvent {
   readonly id: string
-  readonly type: EventType
+  readonly type: QueuedEventType
   readonly timestamp: string
   readonly data: object
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Brand } from './brand.ts'
-import type { Language } from './language.ts'
+import type { WordLanguage } from './language.ts'
 import { type Dependence, findDependence } from './layout-dependence.ts'
 import { FALLBACK, matchLocale } from './locales.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
@@ -10,9 +10,9 @@ import { fixedVariables, layoutVariables } from './template-variables.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
 export interface Catalog {
-  readonly languages: ReadonlyMap<string, Language>
+  readonly languages: ReadonlyMap<string, WordLanguage>
   /** The language of a `channel/kind` when `tag` is wanted: that or its nearest kin, else the fallback. */
-  languageFor(tag: string, kind: string): Language
+  languageFor(tag: string, kind: string): WordLanguage
   /** A kind's own html or text, in this language's version first, or the layout. */
   template(part: Part, name: string, tag: string): Compiled
   /** Whether both parts of a mail can be precompiled. */
@@ -137,9 +137,9 @@ function loadLanguages(
   take: Take,
   ours: ReadonlyMap<string, string>,
   brand: Brand,
-): ReadonlyMap<string, Language> {
+): ReadonlyMap<string, WordLanguage> {
   const engine = createEngine('none')
-  const languages = new Map<string, Language>()
+  const languages = new Map<string, WordLanguage>()
   for (const file of files) {
     const tag = file.slice('locales/'.length, -'.json'.length)
     const language = take(file, text => readLanguage(tag, text, ours.get(file), engine, brand))
@@ -152,8 +152,8 @@ function loadLanguages(
 function loadTemplates(
   files: readonly string[],
   take: Take,
-  languages: ReadonlyMap<string, Language>,
-  english: Language,
+  languages: ReadonlyMap<string, WordLanguage>,
+  english: WordLanguage,
   ours: ReadonlyMap<string, string>,
   brand: Brand,
 ): Sources {
@@ -182,10 +182,10 @@ function loadTemplates(
 
 /** Caches the language of each tag: matching tags takes longer than rendering a message. */
 function createLanguageLookup(
-  languages: ReadonlyMap<string, Language>,
-  fallback: Language,
+  languages: ReadonlyMap<string, WordLanguage>,
+  fallback: WordLanguage,
 ): Catalog['languageFor'] {
-  const found = new Map<string, Language>()
+  const found = new Map<string, WordLanguage>()
   return (tag, kind) => {
     const language =
       found.get(tag) ?? languages.get(matchLocale(tag, languages.keys()) ?? FALLBACK) ?? fallback
@@ -197,7 +197,7 @@ function createLanguageLookup(
 /** Finds a kind's template, and compiles it for a language when it is first needed, with the fixed variables printed in. */
 function createTemplateLookup(
   sources: Sources,
-  languages: ReadonlyMap<string, Language>,
+  languages: ReadonlyMap<string, WordLanguage>,
   brand: Brand,
 ): Catalog['template'] {
   const compiled = new Map<string, Compiled>()
@@ -222,7 +222,7 @@ function fileFor(sources: Sources, part: Part, name: string, tag: string): strin
 }
 
 /** The words and plural forms that a language lacks, as warnings. */
-function findGaps(tag: string, language: Language, english: Language): readonly TemplateProblem[] {
+function findGaps(tag: string, language: WordLanguage, english: WordLanguage): readonly TemplateProblem[] {
   const file = `locales/${tag}.json`
   const missing = [...english.kinds].filter(name => !language.kinds.has(name))
   const noWords = `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`

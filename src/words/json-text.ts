@@ -5,7 +5,7 @@ import { TemplateFault } from './template-engine.ts'
 const STRICT = { disallowComments: true, allowTrailingComma: false }
 
 /** Parses a JSON object. @throws TemplateFault with the line, which quotes nothing of the text */
-export function parseJsonObject(text: string): Readonly<Record<string, unknown>> {
+export function parseJsonFile(text: string): Readonly<Record<string, unknown>> {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -26,7 +26,7 @@ export interface MailWords {
   readonly footer: string
 }
 
-export interface Language extends LocaleView {
+export interface WordLanguage extends LocaleView {
   /** Kinds that it has words for, `channel/name`. */
   readonly kinds: ReadonlySet<string>
   /** Plural forms that its rules ask for and it has not: `validity/hour/two`. Not looked for in what comes with the service. */
@@ -55,7 +55,7 @@ export function compileLanguage(
   text: string,
   engine: Engine,
   isBuiltIn: boolean,
-): Language {
+): WordLanguage {
   const compiler = createPhraseCompiler(text, engine, !isBuiltIn)
   const anyMail = wordVariables('email', undefined)
   const common = {
@@ -97,7 +97,7 @@ function compileValidity(
   tag: string,
   source: LanguageSource['validity'],
   { phrase }: PhraseCompiler,
-): Language['formatValidity'] {
+): WordLanguage['formatValidity'] {
   const plurals = new Intl.PluralRules(tag)
   const known = new Set(['n'])
   const forms = new Map(

@@ -53,7 +53,7 @@ const LIQUID = /\{\{|\{%/
  * Renders every kind in every language that has words for it, with the service's templates and the operator's, with values by
  * which faults show.
  */
-export function lint(options: LintOptions): readonly LintResult[] {
+export function lintTemplates(options: LintOptions): readonly LintResult[] {
   const { renderer } = options
   const findings: LintResult[] = renderer.reload().map(({ file, line, reason }) => ({
     check: 'template',

@@ -3,7 +3,7 @@ import type { Brand } from './brand.ts'
 import type { Catalog } from './catalog.ts'
 import { type Body, encodeBody, encodedLines } from './mime.ts'
 import { createPrecompiledLayouts, type PrecompiledLayouts } from './precompiled-layouts.ts'
-import { scopeOf, statedValidity } from './template-variables.ts'
+import { formatStatedValidity, scopeOf } from './template-variables.ts'
 
 /** A mail in the parts that people look at. */
 export interface MailView {
@@ -54,7 +54,7 @@ export function createMailRenderer({
   /** The words of a mail, and its layouts with the scope that they are rendered with. */
   function prepare(catalog: Catalog, { kind, name, content }: Sample) {
     const language = catalog.languageFor(content.locale ?? locale, `email/${name}`)
-    const validity = statedValidity(language, 'email', content)
+    const validity = formatStatedValidity(language, 'email', content)
     const values = scopeOf('email', kind, content, { brand, locale: language, validity })
     const words = language.mailWords(name, values)
     // The platform gives its mails a subject; an alert of the service has its heading for one.

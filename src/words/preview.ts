@@ -11,13 +11,18 @@ import type { Renderer } from './render.ts'
  * @param kind a kind's name, or `plain`
  * @returns null when there is no such kind of that channel
  */
-export function preview(renderer: Renderer, channel: Channel, kind: string, locale: string): Preview | null {
+export function renderPreview(
+  renderer: Renderer,
+  channel: Channel,
+  kind: string,
+  locale: string,
+): Preview | null {
   const sample = samples.find(one => one.channel === channel && one.name === kind)
   return sample ? previewOf(renderer, sample, locale) : null
 }
 
 /** Every kind in every language, or in those that are named, mails first. */
-export function previews(
+export function renderPreviews(
   renderer: Renderer,
   locales: readonly string[] = renderer.locales,
 ): readonly Preview[] {
@@ -40,7 +45,7 @@ export async function writeGallery({
   /** Only these languages. */
   readonly locales?: readonly string[]
 }): Promise<string> {
-  const all = previews(renderer, locales)
+  const all = renderPreviews(renderer, locales)
   await Promise.all(['mail', 'sms'].map(folder => mkdir(join(out, folder), { recursive: true })))
   for (const one of all) {
     const name = `${one.kind}.${one.locale}`

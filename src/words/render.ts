@@ -19,7 +19,7 @@ import { type ComposerOptions, createComposer } from './mime.ts'
 import { createRenderCache } from './render-cache.ts'
 import { chooseText, fullText } from './sms-text.ts'
 import type { TemplateProblem } from './template-files.ts'
-import { scopeOf, statedValidity } from './template-variables.ts'
+import { formatStatedValidity, scopeOf } from './template-variables.ts'
 import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
 
 export interface RendererOptions {
@@ -137,7 +137,7 @@ function createSmsRenderer(
     const text = bodies(content, templates.current(), `${name}/${tag}/${isPlain}`, () =>
       templates.renderWith(`sms/${name}`, catalog => {
         const language = catalog.languageFor(tag, `sms/${name}`)
-        const validity = statedValidity(language, 'sms', content)
+        const validity = formatStatedValidity(language, 'sms', content)
         const signature = plugin?.signature ?? brand.name
         const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
         const variants = language.smsVariants(name, scope)

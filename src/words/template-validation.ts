@@ -1,12 +1,12 @@
 import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import { samples, withRequiredOnly } from '../messages/samples.ts'
 import type { Brand } from './brand.ts'
-import { parseJsonObject } from './json-text.ts'
-import { compileLanguage, type Language } from './language.ts'
+import { parseJsonFile } from './json-text.ts'
+import { compileLanguage, type WordLanguage } from './language.ts'
 import { checkLanguage, type LanguageSource, mergeLanguage } from './language-file.ts'
 import { FALLBACK } from './locales.ts'
 import type { Compiled, Engine } from './template-engine.ts'
-import { layoutVariables, scopeOf, statedValidity } from './template-variables.ts'
+import { formatStatedValidity, layoutVariables, scopeOf } from './template-variables.ts'
 
 /**
  * Reads a language from its file. Every kind is rendered in one of the operator's, so that what would fail for a reader
@@ -20,20 +20,20 @@ export function readLanguage(
   base: string | undefined,
   engine: Engine,
   brand: Brand,
-): Language {
+): WordLanguage {
   const canonical = canonicalTag(tag)
   if (canonical === null)
     throw new Error(
       'the file should be called by the tag of a language (BCP 47), such as de.json or zh-HK.json',
     )
   if (canonical !== tag) throw new Error(`the file should be called ${canonical}.json`)
-  const own = parseJsonObject(text)
+  const own = parseJsonFile(text)
   if (text === base) return compileLanguage(tag, own as unknown as LanguageSource, text, engine, true)
-  const source = checkLanguage(base === undefined ? own : mergeLanguage(parseJsonObject(base), own), text)
+  const source = checkLanguage(base === undefined ? own : mergeLanguage(parseJsonFile(base), own), text)
   const language = compileLanguage(tag, source, text, engine, false)
   for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
     if (!language.kinds.has(`${sample.channel}/${sample.name}`)) continue
-    const validity = statedValidity(language, sample.channel, sample.content)
+    const validity = formatStatedValidity(language, sample.channel, sample.content)
     const scope = scopeOf(sample.channel, sample.kind, sample.content, { brand, locale: language, validity })
     if (sample.channel === 'email') language.mailWords(sample.name, scope)
     else
@@ -61,7 +61,7 @@ export function validateOwnTemplate(
   name: string,
   tag: string | undefined,
   engine: Engine,
-  languages: ReadonlyMap<string, Language>,
+  languages: ReadonlyMap<string, WordLanguage>,
   brand: Brand,
 ): string {
   if (name !== PLAIN_KIND && !findKind('email', name)) throw new Error(`no kind of mail is called ${name}`)
@@ -74,12 +74,12 @@ export function validateOwnTemplate(
 }
 
 /** Renders the samples, with all parameters and with the required ones, so that what would fail for a reader fails here. */
-export function renderSamples(compiled: Compiled, language: Language, brand: Brand, only?: string): void {
+export function renderSamples(compiled: Compiled, language: WordLanguage, brand: Brand, only?: string): void {
   for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
     const { channel, name, kind, content } = sample
     if (channel !== 'email' || (only !== undefined && only !== name) || !language.kinds.has(`email/${name}`))
       continue
-    const validity = statedValidity(language, channel, content)
+    const validity = formatStatedValidity(language, channel, content)
     const scope = scopeOf(channel, kind, content, { brand, locale: language, validity })
     if (compiled({ ...scope, words: language.mailWords(name, scope) }).trim() === '')
       throw new Error('comes out blank')

@@ -112,7 +112,7 @@ export function fixedVariables(
 }
 
 /** The stated validity of a message in a language's words; null when the platform stated none, or it has no words for one so short. */
-export function statedValidity(
+export function formatStatedValidity(
   language: { formatValidity(ms: number): string | null },
   channel: Channel,
   content: Content,

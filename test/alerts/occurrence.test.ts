@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-broker.ts'
-import { createReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
+import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
 import { type Occurrence, occurrencesOf } from '../../src/alerts/occurrence.ts'
 import { parseMessage } from '../../src/ddq/message.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 120)
-const reporter = createReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })
+const reporter = createDeviceReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })
 const [device, , large] = DEVICES
 const [rule, door] = RULES
 if (!device || !large || !rule || !door) throw new Error('no devices')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-broker.ts'
-import { createReporter } from '../../sandbox/emulator/devices.ts'
+import { createDeviceReporter } from '../../sandbox/emulator/devices.ts'
 import type { AlertRow } from '../../src/alerts/alert-table.ts'
 import { createNotifier, type NotifierOptions } from '../../src/alerts/notifier.ts'
 import { type DdqMessage, parseMessage } from '../../src/ddq/message.ts'
@@ -93,7 +93,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
   })
 
   let serial = 0
-  const reporter = createReporter({ corpId: '100fa4b2', now: clock.now, id: () => `m${(serial += 1)}` })
+  const reporter = createDeviceReporter({ corpId: '100fa4b2', now: clock.now, id: () => `m${(serial += 1)}` })
 
   async function stored() {
     await notifier.stop()

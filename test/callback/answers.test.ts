@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
-  answer,
-  contentInvalid,
+  answerInvalidContent,
+  answerRefusal,
+  createAnswer,
   ERR_CODES,
   type ErrName,
   OK,
-  postStatus,
-  refusal,
+  statusOfAnswer,
 } from '../../src/callback/answers.ts'
 
 /** The codes of the contract, and the two of ours: written down here a second time on purpose. */
@@ -32,7 +32,7 @@ const EXPECTED: Record<ErrName, { code: number; status: number; from: string }> 
 t.test('every code is listed here, with the status its first three digits say', async t => {
   t.same(ERR_CODES, Object.fromEntries(Object.entries(EXPECTED).map(([name, { code }]) => [name, code])))
   for (const [name, { code, status }] of Object.entries(EXPECTED)) {
-    const given = answer(name as ErrName, 'why')
+    const given = createAnswer(name as ErrName, 'why')
     t.equal(given.err_code, code)
     t.equal(given.status, status, name)
   }
@@ -46,28 +46,32 @@ t.test('every code is answered somewhere in the source', async t => {
   }
 })
 
-t.test('contentInvalid and refusal speak in the channel’s own codes', async t => {
-  t.equal(contentInvalid('email', 'x').err_code, 4002011)
-  t.equal(contentInvalid('sms', 'x').err_code, 4002001)
-  t.equal(contentInvalid('sms', 'x', 413).status, 413)
-  t.equal(refusal('email', 'recipient', 'x').err_code, 4002012)
-  t.equal(refusal('email', 'country', 'x').err_code, 4002012, 'e-mail has no country')
-  t.equal(refusal('email', 'content', 'x').err_code, 4002011)
-  t.equal(refusal('sms', 'recipient', 'x').err_code, 4002002)
-  t.equal(refusal('sms', 'country', 'x').err_code, 4002003)
-  t.equal(refusal('sms', 'content', 'x').err_code, 4002001)
-  t.match(refusal('sms', 'limit', 'x'), { err_code: 4291001, retryAfter: 3600 })
+t.test('content and recipient refusals speak in the channel’s own codes', async t => {
+  t.equal(answerInvalidContent('email', 'x').err_code, 4002011)
+  t.equal(answerInvalidContent('sms', 'x').err_code, 4002001)
+  t.equal(answerInvalidContent('sms', 'x', 413).status, 413)
+  t.equal(answerRefusal('email', 'recipient', 'x').err_code, 4002012)
+  t.equal(answerRefusal('email', 'country', 'x').err_code, 4002012, 'e-mail has no country')
+  t.equal(answerRefusal('email', 'content', 'x').err_code, 4002011)
+  t.equal(answerRefusal('sms', 'recipient', 'x').err_code, 4002002)
+  t.equal(answerRefusal('sms', 'country', 'x').err_code, 4002003)
+  t.equal(answerRefusal('sms', 'content', 'x').err_code, 4002001)
+  t.match(answerRefusal('sms', 'limit', 'x'), { err_code: 4291001, retryAfter: 3600 })
 })
 
 t.test('ERROR_STATUS=200 turns only the codes of the channel’s own table into 200', async t => {
-  t.equal(postStatus('email', answer('mailContent', ''), '200'), 200)
-  t.equal(postStatus('email', answer('mailContent', ''), 'code'), 400)
-  t.equal(postStatus('email', answer('credential', ''), '200'), 403, 'the e-mail table has no 4031003')
-  t.equal(postStatus('sms', answer('credential', ''), '200'), 200)
-  t.equal(postStatus('sms', answer('corp', ''), '200'), 200)
-  t.equal(postStatus('sms', answer('quota', ''), '200'), 429)
-  t.equal(postStatus('sms', answer('unavailable', ''), '200'), 503)
-  t.equal(postStatus('sms', OK, 'code'), 200)
+  t.equal(statusOfAnswer('email', createAnswer('mailContent', ''), '200'), 200)
+  t.equal(statusOfAnswer('email', createAnswer('mailContent', ''), 'code'), 400)
+  t.equal(
+    statusOfAnswer('email', createAnswer('credential', ''), '200'),
+    403,
+    'the e-mail table has no 4031003',
+  )
+  t.equal(statusOfAnswer('sms', createAnswer('credential', ''), '200'), 200)
+  t.equal(statusOfAnswer('sms', createAnswer('corp', ''), '200'), 200)
+  t.equal(statusOfAnswer('sms', createAnswer('quota', ''), '200'), 429)
+  t.equal(statusOfAnswer('sms', createAnswer('unavailable', ''), '200'), 503)
+  t.equal(statusOfAnswer('sms', OK, 'code'), 200)
 })
 
 function sources(folder: string): string {

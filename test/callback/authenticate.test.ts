@@ -5,7 +5,7 @@ import {
   type Credentials,
   createAuthentication,
 } from '../../src/callback/authenticate.ts'
-import { createSources } from '../../src/callback/source-networks.ts'
+import { createSourceNetworks } from '../../src/callback/source-networks.ts'
 
 const corpId = 'corp-1'
 const token = 'aTokenOfSomeLength'
@@ -17,7 +17,7 @@ function authentication(more: Partial<AuthenticationOptions> = {}) {
   return createAuthentication({
     corpId,
     channels: { email: { tokens: [token, 'previousToken1234'], keys: ['current-key', 'previous-key'] } },
-    sources: createSources([], []),
+    sources: createSourceNetworks([], []),
     postSignature: 'observe',
     signatureMaxAgeSeconds: 300,
     wall: () => NOW,
@@ -133,7 +133,9 @@ t.test('off looks at no signature', async t => {
 })
 
 t.test('only allowed sources get in, and a forged X-Forwarded-For changes nothing', async t => {
-  const restricted = authentication({ sources: createSources(['198.51.100.0/24', '2001:db8::/32'], []) })
+  const restricted = authentication({
+    sources: createSourceNetworks(['198.51.100.0/24', '2001:db8::/32'], []),
+  })
   t.ok(restricted.authenticatePost(credentials({ socketAddress: '198.51.100.7' })).ok)
   t.ok(
     restricted.authenticatePost(credentials({ socketAddress: '::ffff:198.51.100.7' })).ok,
@@ -151,7 +153,7 @@ t.test('only allowed sources get in, and a forged X-Forwarded-For changes nothin
 })
 
 t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the caller', async t => {
-  const sources = createSources(['198.51.100.0/24'], ['10.0.0.0/8', '::1'])
+  const sources = createSourceNetworks(['198.51.100.0/24'], ['10.0.0.0/8', '::1'])
   t.equal(sources.callerOf('10.0.0.1', '198.51.100.7'), '198.51.100.7')
   t.equal(sources.callerOf('10.0.0.1', '198.51.100.7, 192.0.2.1'), '192.0.2.1', 'the left part is forged')
   t.equal(
@@ -166,7 +168,7 @@ t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the ca
 })
 
 t.test('entries of X-Forwarded-For may name a port', async t => {
-  const sources = createSources([], ['10.0.0.0/8', '::1'])
+  const sources = createSourceNetworks([], ['10.0.0.0/8', '::1'])
   for (const [entry, address] of [
     ['198.51.100.7:4711', '198.51.100.7'],
     ['[2001:db8::7]:4711', '2001:db8::7'],
@@ -182,7 +184,7 @@ t.test(
   'an entry that is not understood lets nobody in, even where the proxies themselves are allowed',
   async t => {
     const restricted = authentication({
-      sources: createSources(['10.0.0.0/8', '198.51.100.0/24', '2001:db8::/32'], ['10.0.0.0/8']),
+      sources: createSourceNetworks(['10.0.0.0/8', '198.51.100.0/24', '2001:db8::/32'], ['10.0.0.0/8']),
     })
     const codeFor = (forwardedFor: string) =>
       codeOf(restricted.authenticatePost(credentials({ socketAddress: '10.0.0.1', forwardedFor })))

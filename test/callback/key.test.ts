@@ -1,21 +1,25 @@
 import t from 'tap'
-import { callbackKey, callbackKeys } from '../../src/callback/key.ts'
+import { callbackKeys, deriveCallbackKey } from '../../src/callback/key.ts'
 
 t.test('derives the key that anybody can compute from Token, channel and corp_id', t => {
   // printf 'callback-courier/email/100fa4' | openssl dgst -sha256 -hmac 'correct horse battery staple' | cut -c1-32
   const token = 'correct horse battery staple'
-  t.equal(callbackKey('email', '100fa4', token), '5a01a1d717010210e3000ac87540041f')
-  t.equal(callbackKey('sms', '100fa4', token), '90e372f185b814ebb91c3a4df3ada480')
-  t.equal(callbackKey('sms', '100fa4', '令牌-€'), 'df9436a36ccef1409d031b9cb203a0db', 'a Token is UTF-8')
+  t.equal(deriveCallbackKey('email', '100fa4', token), '5a01a1d717010210e3000ac87540041f')
+  t.equal(deriveCallbackKey('sms', '100fa4', token), '90e372f185b814ebb91c3a4df3ada480')
+  t.equal(
+    deriveCallbackKey('sms', '100fa4', '令牌-€'),
+    'df9436a36ccef1409d031b9cb203a0db',
+    'a Token is UTF-8',
+  )
   t.end()
 })
 
 t.test('differs by channel, enterprise and Token', t => {
   const keys = [
-    callbackKey('email', 'a', 'x'),
-    callbackKey('sms', 'a', 'x'),
-    callbackKey('email', 'b', 'x'),
-    callbackKey('email', 'a', 'y'),
+    deriveCallbackKey('email', 'a', 'x'),
+    deriveCallbackKey('sms', 'a', 'x'),
+    deriveCallbackKey('email', 'b', 'x'),
+    deriveCallbackKey('email', 'a', 'y'),
   ]
   t.equal(new Set(keys).size, 4)
   t.ok(keys.every(key => /^[0-9a-f]{32}$/.test(key)))
@@ -25,8 +29,8 @@ t.test('differs by channel, enterprise and Token', t => {
 t.test('while a Token is replaced, both derived keys open the URL and the new one is printed', t => {
   const keys = callbackKeys('sms', { corpId: 'c', token: 'new', tokenPrevious: 'old' })
   t.same(keys, {
-    current: callbackKey('sms', 'c', 'new'),
-    accepted: [callbackKey('sms', 'c', 'new'), callbackKey('sms', 'c', 'old')],
+    current: deriveCallbackKey('sms', 'c', 'new'),
+    accepted: [deriveCallbackKey('sms', 'c', 'new'), deriveCallbackKey('sms', 'c', 'old')],
   })
   t.end()
 })
@@ -41,6 +45,6 @@ t.test('an own key does not move with the Token, and shuts every derived one out
 
 t.test('going back from an own key to the derived one keeps the own one open for a while', t => {
   const keys = callbackKeys('email', { corpId: 'c', token: 't', ownKeyPrevious: 'k1' })
-  t.same(keys.accepted, [callbackKey('email', 'c', 't'), 'k1'])
+  t.same(keys.accepted, [deriveCallbackKey('email', 'c', 't'), 'k1'])
   t.end()
 })

@@ -1,4 +1,4 @@
-import { callbackKey } from '../../src/callback/key.ts'
+import { deriveCallbackKey } from '../../src/callback/key.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
 import { type Answered, createDriver } from '../faults/driver.ts'
 import { pause } from '../faults/stage.ts'
@@ -49,7 +49,7 @@ export function startPlatform(options: PlatformOptions): Platform {
     const at = chosen[(turn += 1) % Math.max(chosen.length, 1)]?.at()
     if (at === null || at === undefined) return {}
     const url = (channel: 'email' | 'sms') =>
-      `${at.publicUrl}/callback/${CORP}/${callbackKey(channel, CORP, TOKEN[channel])}/${channel}`
+      `${at.publicUrl}/callback/${CORP}/${deriveCallbackKey(channel, CORP, TOKEN[channel])}/${channel}`
     return { email: url('email'), sms: url('sms') }
   }
   const driver = createDriver({ urls, ca, connections: 64, timeoutMs: answerMs })

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
-import { run } from '../../src/commands/run.ts'
+import { runCommand } from '../../src/commands/run.ts'
 import { command } from './rig.ts'
 
 async function tailing(t: Test, argv: readonly string[], env: Record<string, string>) {
   const ending = new AbortController()
   let out = ''
   let err = ''
-  const code = run(['ddq', 'tail', ...argv], {
+  const code = runCommand(['ddq', 'tail', ...argv], {
     stdout: { write: text => (out += text) },
     stderr: { write: text => (err += text) },
     env,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type StandIns, startStandIns } from '../../sandbox/stand-ins.ts'
 import type { Io } from '../../src/commands/command.ts'
-import { run } from '../../src/commands/run.ts'
+import { runCommand } from '../../src/commands/run.ts'
 import { createClock } from '../../src/runtime/clock.ts'
 import { startService } from '../../src/service/service.ts'
 import { serveHere } from '../rigs/serve-here.ts'
@@ -21,7 +21,7 @@ export async function command(argv: readonly string[], env: Env = {}) {
     readFile: path => readFileSync(path, 'utf8'),
     dotenvPath: '/nowhere/.env',
   }
-  const code = await run(argv, io)
+  const code = await runCommand(argv, io)
   return { code, out, err }
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { callbackKey } from '../../src/callback/key.ts'
-import { receiptKey } from '../../src/providers/module.ts'
+import { deriveCallbackKey } from '../../src/callback/key.ts'
+import { deriveReceiptKey } from '../../src/providers/module.ts'
 import { enough } from '../config/settings.ts'
 import { command } from './rig.ts'
 
@@ -9,7 +9,7 @@ const env = { ...enough, PUBLIC_URL: 'https://courier.example.com/iot/' }
 t.test('prints what to paste for each channel that is on', async t => {
   const { code, out } = await command(['urls'], env)
   t.equal(code, 0)
-  const key = callbackKey('email', enough.CORP_ID, enough.EMAIL_TOKEN)
+  const key = deriveCallbackKey('email', enough.CORP_ID, enough.EMAIL_TOKEN)
   t.match(out, `E-mail\n  URL    https://courier.example.com/iot/callback/100fa4b2/${key}/email\n`)
   t.match(out, /SMS\n {2}URL {4}https:\/\/courier.example.com\/iot\/callback\/100fa4b2\/[0-9a-f]{32}\/sms\n/)
   t.match(out, /the value of SMS_TOKEN \(20 characters, fingerprint [0-9a-f]{6}\)/)
@@ -51,7 +51,7 @@ t.test('asks for PUBLIC_URL, or takes another base', async t => {
 t.test('a carrier that does not sign its reports has a URL to enter in its console', async t => {
   const aliyun = { ALIYUN_ACCESS_KEY_ID: 'LTAItest', ALIYUN_ACCESS_KEY_SECRET: 'canary-secret' }
   const given = { ...env, TWILIO_ACCOUNT_SID: '', TWILIO_AUTH_TOKEN: '', TWILIO_FROM: '', ...aliyun }
-  const url = `https://courier.example.com/iot/receipt/aliyun/${receiptKey('aliyun', enough.SMS_TOKEN)}`
+  const url = `https://courier.example.com/iot/receipt/aliyun/${deriveReceiptKey('aliyun', enough.SMS_TOKEN)}`
   t.match(
     (await command(['urls'], given)).out,
     `Delivery reports of aliyun: enter this URL in its console\n  URL    ${url}\n`,

@@ -1,4 +1,4 @@
-import { type Config, ConfigError, loadConfig, type Sources } from '../../src/config/config.ts'
+import { type Config, ConfigError, loadConfig, type SettingSources } from '../../src/config/config.ts'
 
 /** The least that serves both channels. */
 export const enough = {
@@ -18,7 +18,7 @@ export const enough = {
 export function sourcesOf(
   env: Readonly<Record<string, string | undefined>>,
   files: Readonly<Record<string, string>> = {},
-): Sources {
+): SettingSources {
   return {
     env,
     dotenvPath: '.env',

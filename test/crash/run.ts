@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { callbackKey } from '../../src/callback/key.ts'
+import { deriveCallbackKey } from '../../src/callback/key.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { journalPath, readAttemptJournal } from '../../src/outbox/sqlite/attempt-journal.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
@@ -206,7 +206,7 @@ async function finish(service: ReturnType<typeof spawnWaiting>, adminUrl: string
 
 function urlsAt(origin: string): { readonly email: string; readonly sms: string } {
   const at = (channel: 'email' | 'sms') =>
-    `${origin}/callback/${CORP}/${callbackKey(channel, CORP, TOKEN[channel])}/${channel}`
+    `${origin}/callback/${CORP}/${deriveCallbackKey(channel, CORP, TOKEN[channel])}/${channel}`
   return { email: at('email'), sms: at('sms') }
 }
 

@@ -1,9 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import type { Test } from 'tap'
 import { createTokens } from '../../sandbox/emulator/accounts.ts'
-import { createContract } from '../../sandbox/emulator/contract/contract.ts'
+import { createContractChecker } from '../../sandbox/emulator/contract/contract.ts'
 import { createDdqServer } from '../../sandbox/emulator/ddq-server.ts'
-import { createReporter, DEVICES } from '../../sandbox/emulator/devices.ts'
+import { createDeviceReporter, DEVICES } from '../../sandbox/emulator/devices.ts'
 import { createDdqClient, type DdqClientOptions } from '../../src/ddq/client.ts'
 import type { Timings } from '../../src/ddq/connection.ts'
 import type { Heartbeat } from '../../src/ddq/heartbeat.ts'
@@ -29,7 +29,7 @@ export async function subscribed(
   } = {},
 ) {
   const [authenticatePath, subscribePath] = options.paths ?? ['/auth', '/subscribe']
-  const contract = createContract(Date.now)
+  const contract = createContractChecker(Date.now)
   const now = () => performance.now()
   const tokens = createTokens({
     lifeMs: 3_600_000,
@@ -115,7 +115,7 @@ export async function subscribed(
   }
 
   let serial = 0
-  const reporter = createReporter({ corpId: '100fa4b2', now: Date.now, id: () => `m${(serial += 1)}` })
+  const reporter = createDeviceReporter({ corpId: '100fa4b2', now: Date.now, id: () => `m${(serial += 1)}` })
   client.start()
   return {
     client,

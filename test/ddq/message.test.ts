@@ -1,11 +1,11 @@
 import t from 'tap'
-import { createReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
+import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
 import { parseMessage } from '../../src/ddq/message.ts'
 import { isOnline, type OnlineState } from '../../src/ddq/schemas.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 123)
-const reporter = createReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })
+const reporter = createDeviceReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })
 const [device, , large] = DEVICES
 const [rule] = RULES
 if (!device || !large || !rule) throw new Error('no devices')

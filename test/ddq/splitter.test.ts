@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createSplitter, type Piece } from '../../src/ddq/splitter.ts'
+import { createSplitter, type StreamPiece } from '../../src/ddq/splitter.ts'
 
 /** Pushes the text in chunks of these sizes, over and over. */
-function split(text: string | Buffer, sizes: readonly number[] = [1 << 20]): Piece[] {
+function split(text: string | Buffer, sizes: readonly number[] = [1 << 20]): StreamPiece[] {
   const splitter = createSplitter()
   const bytes = Buffer.from(text)
-  const pieces: Piece[] = []
+  const pieces: StreamPiece[] = []
   for (let at = 0, n = 0; at < bytes.length; n += 1) {
     const size = sizes[n % sizes.length] ?? 1
     pieces.push(...splitter.push(bytes.subarray(at, at + size)))
@@ -15,9 +15,9 @@ function split(text: string | Buffer, sizes: readonly number[] = [1 << 20]): Pie
   return [...pieces, ...splitter.end()]
 }
 
-const objects = (pieces: readonly Piece[]) =>
+const objects = (pieces: readonly StreamPiece[]) =>
   pieces.flatMap(piece => (piece.is === 'object' ? [piece.text] : []))
-const garbage = (pieces: readonly Piece[]) => pieces.filter(piece => piece.is === 'garbage')
+const garbage = (pieces: readonly StreamPiece[]) => pieces.filter(piece => piece.is === 'garbage')
 
 const json = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { callbackKey } from '../../src/callback/key.ts'
+import { deriveCallbackKey } from '../../src/callback/key.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, NO_QUOTAS, type Settings, type Sinks, startSinks } from '../rigs/service.ts'
@@ -24,7 +24,7 @@ export async function openBurst(t: Test, settings: Settings): Promise<Burst> {
   const start = () => startProcess(t, env)
   const running = await start()
   const urls = {
-    email: `${running.publicUrl}/callback/${CORP_ID}/${callbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`,
+    email: `${running.publicUrl}/callback/${CORP_ID}/${deriveCallbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`,
   }
   const driver = createDriver({ urls: () => urls, ca: sinks.ca, connections: 32 })
   t.teardown(() => driver.close())

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { languageOfBrowser, languageOfTerminal } from '../../src/language/choose.ts'
 import { recognize } from '../../src/language/recognize.ts'
-import { say, sentences, translated } from '../../src/language/sentence.ts'
+import { joinSentences, say, translateText } from '../../src/language/sentence.ts'
 import { zhCN, zhCNOfOthers } from '../../src/language/zh-CN.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -61,12 +61,12 @@ t.test(
     const sentence = say('{provider} has failed for {time}: {what}.', {
       provider: 'smtp',
       time: say('{n} s', { n: 5 }),
-      what: translated('535 no {time} $& such user'),
+      what: translateText('535 no {time} $& such user'),
     })
     t.equal(String(sentence), 'smtp has failed for 5 s: 535 no {time} $& such user.')
     t.equal(JSON.stringify({ sentence }), JSON.stringify({ sentence: String(sentence) }))
     t.equal(sentence.in('zh-CN'), 'smtp 故障已持续 5 秒：535 no {time} $& such user。')
-    const two = sentences(say('All is well.'), null, say('No attempt yet.'))
+    const two = joinSentences(say('All is well.'), null, say('No attempt yet.'))
     t.equal(String(two), 'All is well. No attempt yet.')
     t.equal(two.in('zh-CN'), '一切正常。尚未尝试。')
   },

@@ -1,14 +1,17 @@
 import t from 'tap'
 import { createCredential, lifetimeMs } from '../../src/platform/credential.ts'
-import type { Granted } from '../../src/platform/logins.ts'
-import type { Result } from '../../src/platform/result.ts'
+import type { GrantedToken } from '../../src/platform/logins.ts'
+import type { PlatformResult } from '../../src/platform/result.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
-const down: Result<Granted> = { ok: false, failure: { is: 'unreachable', message: 'ECONNREFUSED' } }
+const down: PlatformResult<GrantedToken> = {
+  ok: false,
+  failure: { is: 'unreachable', message: 'ECONNREFUSED' },
+}
 
 /** Grants t1, t2, … and counts. */
-function door(expireIn: number | null, answers: Result<Granted>[] = []) {
+function door(expireIn: number | null, answers: PlatformResult<GrantedToken>[] = []) {
   let logins = 0
   let now = 0
   const credential = createCredential({

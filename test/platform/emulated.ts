@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { type Accounts, createTokens } from '../../sandbox/emulator/accounts.ts'
-import { createApi, type Exchange } from '../../sandbox/emulator/api.ts'
-import { createApiServer } from '../../sandbox/emulator/api-server.ts'
-import { createContract } from '../../sandbox/emulator/contract/contract.ts'
+import { type ApiExchange, createPlatformApi } from '../../sandbox/emulator/api.ts'
+import { createPlatformServer } from '../../sandbox/emulator/api-server.ts'
+import { createContractChecker } from '../../sandbox/emulator/contract/contract.ts'
 import { createPlatformClient, type PlatformClientOptions } from '../../src/platform/client.ts'
 
 export const accounts: Accounts = {
@@ -34,14 +34,14 @@ export async function emulated(
     readonly client?: Partial<PlatformClientOptions>
   } = {},
 ) {
-  const contract = createContract(Date.now)
+  const contract = createContractChecker(Date.now)
   let now = 1_795_219_200_000
   const clock = { now: () => now, pass: (ms: number) => void (now += ms) }
   const { unit = 'seconds', lifeMs = 7_200_000 } = options
   const tokens = createTokens({ lifeMs, unit, now: clock.now, random: n => randomBytes(n).toString('hex') })
-  const exchanges: Exchange[] = []
+  const exchanges: ApiExchange[] = []
   const signatures: object[] = []
-  const api = createApi({
+  const api = createPlatformApi({
     accounts,
     tokens,
     contract,
@@ -52,7 +52,7 @@ export async function emulated(
       return request.headers['signature'] === 'signed'
     },
   })
-  const server = createApiServer(api)
+  const server = createPlatformServer(api)
   const baseUrl = await server.listen(0)
   t.teardown(() => server.close())
   const client = createPlatformClient({ baseUrl, now: clock.now, ...options.client })

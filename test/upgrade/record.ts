@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { callbackKey } from '../../src/callback/key.ts'
+import { deriveCallbackKey } from '../../src/callback/key.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
 import { createDriver } from '../faults/driver.ts'
@@ -65,7 +65,7 @@ async function play(t: Test, sinks: Sinks, settings: Settings, story: Omit<Story
   const listening = await program.started
   if (listening === null) throw new Error(program.stderr())
   const url = (channel: Channel, token: string) =>
-    `${listening.publicUrl}/callback/${CORP_ID}/${callbackKey(channel, CORP_ID, token)}/${channel}`
+    `${listening.publicUrl}/callback/${CORP_ID}/${deriveCallbackKey(channel, CORP_ID, token)}/${channel}`
   const urls = { email: url('email', EMAIL_TOKEN), sms: url('sms', SMS_TOKEN) }
   const driver = createDriver({ urls: () => urls, ca: sinks.ca })
   const post = async (each: Callback) => (await driver.post(each)).errCode

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import t from 'tap'
 import { Agent, request } from 'undici'
-import { callbackKey } from '../../src/callback/key.ts'
+import { deriveCallbackKey } from '../../src/callback/key.ts'
 import { startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, mailBody, startSinks, until } from '../rigs/service.ts'
 import { SECRET, startReceiver } from './receiver.ts'
@@ -32,7 +32,7 @@ t.test('the event of a message that ended is told after a kill -9, over HTTPS', 
   })
   const dispatcher = new Agent({ connect: { ca: sinks.ca } })
   t.teardown(() => dispatcher.destroy())
-  const url = `${first.publicUrl}/callback/${CORP_ID}/${callbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`
+  const url = `${first.publicUrl}/callback/${CORP_ID}/${deriveCallbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`
   for (let n = 0; n < 5; n += 1) {
     const { statusCode, body } = await request(url, {
       dispatcher,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { lineOf, parseJsonObject } from '../../src/words/json-text.ts'
+import { lineOf, parseJsonFile } from '../../src/words/json-text.ts'
 import { templateFaultOf } from '../../src/words/template-engine.ts'
 
 t.test('every value is found on its line', async t => {
@@ -69,7 +69,7 @@ t.test('a text of one fault anywhere is refused on one of its lines', async () =
       const cut = at % text.length
       const broken = text.slice(0, cut) + noise + text.slice(cut + 1)
       try {
-        parseJsonObject(broken)
+        parseJsonFile(broken)
         return true
       } catch (error) {
         const { line = 0, message } = templateFaultOf(error)
@@ -86,7 +86,7 @@ t.test('a text of one fault anywhere is refused on one of its lines', async () =
 
 function faultOf(text: string) {
   try {
-    parseJsonObject(text)
+    parseJsonFile(text)
   } catch (error) {
     return templateFaultOf(error)
   }

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { messageKinds } from '../../src/messages/registry.ts'
 import { createBrand } from '../../src/words/brand.ts'
-import { parseJsonObject } from '../../src/words/json-text.ts'
+import { parseJsonFile } from '../../src/words/json-text.ts'
 import { checkLanguage, type LanguageSource } from '../../src/words/language-file.ts'
 import { createEngine, templateFaultOf } from '../../src/words/template-engine.ts'
 import { readLanguage, renderSamples } from '../../src/words/template-validation.ts'
@@ -46,7 +46,7 @@ function faultAfter(change: (language: Record<string, Json>) => void): string {
   change(language)
   const text = JSON.stringify(language, null, 2)
   try {
-    checkLanguage(parseJsonObject(text), text)
+    checkLanguage(parseJsonFile(text), text)
     return 'none'
   } catch (error) {
     const { message, line } = templateFaultOf(error)

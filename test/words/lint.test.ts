@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Check, lint } from '../../src/words/lint.ts'
+import { type Check, lintTemplates } from '../../src/words/lint.ts'
 import type { RendererOptions } from '../../src/words/render.ts'
 import { rendererFor } from './rendering.ts'
 
@@ -13,16 +13,16 @@ async function findingsOf(t: Test, files: Record<string, string>, options: Parti
   }
   const renderer = rendererFor({ templatesDir: dir, ...options })
   t.teardown(() => renderer.close())
-  return lint({
+  return lintTemplates({
     renderer,
     ...(options.sms?.webotpDomain !== undefined && { webotpDomain: options.sms.webotpDomain }),
   })
 }
 
 t.test('the built-in words and layouts have no findings, with and without the WebOTP line', async t => {
-  t.same(lint({ renderer: rendererFor() }), [])
+  t.same(lintTemplates({ renderer: rendererFor() }), [])
   const webotpDomain = 'northwind.example'
-  t.same(lint({ renderer: rendererFor({ sms: { webotpDomain } }), webotpDomain }), [])
+  t.same(lintTemplates({ renderer: rendererFor({ sms: { webotpDomain } }), webotpDomain }), [])
 })
 
 t.test('the language of the docs, which leaves kinds and units out, has no findings', async t => {
@@ -173,8 +173,8 @@ t.test('each fault is found and named', async t => {
       ]),
     }
     const renderer = rendererFor({ sms, locale: 'zh-CN' })
-    const found = lint({ renderer, pluginIds: ['p1'] })
+    const found = lintTemplates({ renderer, pluginIds: ['p1'] })
     t.ok(found.some(one => one.check === 'segments' && /signature of p1/.test(one.reason)))
-    t.same(lint({ renderer }), [])
+    t.same(lintTemplates({ renderer }), [])
   })
 })

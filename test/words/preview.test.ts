@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { samples } from '../../src/messages/samples.ts'
-import { preview, writeGallery } from '../../src/words/preview.ts'
+import { renderPreview, writeGallery } from '../../src/words/preview.ts'
 import { rendererFor } from './rendering.ts'
 
 const renderer = rendererFor()
@@ -34,15 +34,15 @@ t.test('the gallery has every kind in every language, and a page that shows each
 })
 
 t.test('a single sample is rendered for the console', async t => {
-  t.match(preview(renderer, 'email', 'file', 'ar'), {
+  t.match(renderPreview(renderer, 'email', 'file', 'ar'), {
     channel: 'email',
     mail: { dir: 'rtl', html: /<html lang="ar" dir="rtl"/ },
   })
-  t.match(preview(renderer, 'sms', 'login-code', 'zh-TW'), {
+  t.match(renderPreview(renderer, 'sms', 'login-code', 'zh-TW'), {
     channel: 'sms',
     text: /登入/,
     size: { segments: 1 },
   })
-  t.equal(preview(renderer, 'sms', 'file', 'en'), null)
-  t.equal(preview(renderer, 'email', '__proto__', 'en'), null)
+  t.equal(renderPreview(renderer, 'sms', 'file', 'en'), null)
+  t.equal(renderPreview(renderer, 'email', '__proto__', 'en'), null)
 })

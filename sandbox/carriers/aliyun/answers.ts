@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import published from '../../../src/providers/aliyun/error-codes.json' with { type: 'json' }
-import type { ApiAnswer, CarrierFault } from '../api-server.ts'
+import type { CarrierAnswer, CarrierFault } from '../api-server.ts'
 import type { NamedFaults } from '../stand-in.ts'
 
 /** An answer of the SMS service: HTTP 200, whether it accepts or refuses. */
-export function answerOf(fields: Readonly<Record<string, unknown>>): ApiAnswer {
+export function answerOf(fields: Readonly<Record<string, unknown>>): CarrierAnswer {
   return { status: 200, body: JSON.stringify({ ...fields, RequestId: randomUUID().toUpperCase() }) }
 }
 
 /** A refusal by a published code: of the service by HTTP 200, of the gateway before it by 4xx or 5xx. */
-export function refusalOf(code: string, message?: string): ApiAnswer {
+export function refusalOf(code: string, message?: string): CarrierAnswer {
   const gateway = published.gateway.codes.find(each => each.code.replace(/\*$/, '') === code)
   if (gateway === undefined) return answerOf({ Message: message ?? messageOf(code), Code: code })
   const fields = { Code: code, Message: message ?? gateway.en, HostId: 'dysmsapi.aliyuncs.com' }

@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto'
 import type http from 'node:http'
 import { signRequest } from '../../../src/providers/aliyun/sign.ts'
 import {
-  type ApiAnswer,
-  type ApiServer,
+  type CarrierAnswer,
   type CarrierFault,
-  createApiServer,
-  remember,
+  type CarrierServer,
+  createCarrierServer,
+  pushBounded,
 } from '../api-server.ts'
 import { answerOf, refusalOf } from './answers.ts'
 
@@ -49,7 +49,7 @@ export interface AliyunTemplate {
   readonly TemplateType: number
 }
 
-export interface AliyunStandIn extends ApiServer<AliyunRequest> {
+export interface AliyunStandIn extends CarrierServer<AliyunRequest> {
   /** Accepted messages, oldest first, at most `keep` of them. */
   readonly messages: readonly AliyunMessage[]
 }
@@ -81,7 +81,7 @@ export function createAliyunStandIn(options: AliyunStandInOptions): AliyunStandI
   const messages: AliyunMessage[] = []
   const nonces = new Set<string>()
 
-  function route({ action, query, refusal, at }: AliyunRequest): ApiAnswer {
+  function route({ action, query, refusal, at }: AliyunRequest): CarrierAnswer {
     if (refusal !== null) return refusalOf(refusal)
     if (forbidden.includes(action)) return refusalOf('NoPermission')
     switch (action) {
@@ -98,7 +98,7 @@ export function createAliyunStandIn(options: AliyunStandInOptions): AliyunStandI
     }
   }
 
-  function send(query: Readonly<Record<string, string>>, at: number): ApiAnswer {
+  function send(query: Readonly<Record<string, string>>, at: number): CarrierAnswer {
     const refusal = refusalToSend(options, query) ?? limitOf(options, messages, query, at)
     if (refusal !== null) return typeof refusal === 'string' ? refusalOf(refusal) : refusal
     const { PhoneNumbers: phoneNumber = '', SignName: signName = '', TemplateCode: templateCode = '' } = query
@@ -113,12 +113,12 @@ export function createAliyunStandIn(options: AliyunStandInOptions): AliyunStandI
       body: `【${signName}】${content.replace(/\$\{(\w+)\}/g, (_, name: string) => params[name] ?? '')}`,
       at,
     }
-    remember(messages, message, keep)
+    pushBounded(messages, message, keep)
     options.onMessage?.(message)
     return answerOf({ Message: 'OK', BizId: message.bizId, Code: 'OK' })
   }
 
-  const server = createApiServer({
+  const server = createCarrierServer({
     read: incoming => readRequest(incoming, options, nonces, now()),
     route,
     fault: options.fault,
@@ -213,7 +213,7 @@ function limitOf(
   messages: readonly AliyunMessage[],
   { PhoneNumbers: number, SignName: signName, TemplateCode: code }: Readonly<Record<string, string>>,
   at: number,
-): ApiAnswer | null {
+): CarrierAnswer | null {
   const template = templates.find(each => each.TemplateCode === code)
   if (limits === undefined || template?.TemplateType !== 2) return null
   const times = messages.filter(each => each.phoneNumber === number && each.signName === signName)

@@ -1,10 +1,10 @@
 import type http from 'node:http'
 import {
-  type ApiAnswer,
-  type ApiServer,
+  type CarrierAnswer,
   type CarrierFault,
-  createApiServer,
-  remember,
+  type CarrierServer,
+  createCarrierServer,
+  pushBounded,
 } from '../api-server.ts'
 
 /** A message that was accepted. */
@@ -33,14 +33,14 @@ export interface GatewayApiRequest {
 /** What one gateway's API looks like, by its published description. */
 export interface GatewayDialect {
   /** Answers a request. @param take accepts a message. */
-  answer(request: GatewayApiRequest, take: (message: Omit<GatewayMessage, 'at'>) => void): ApiAnswer
+  answer(request: GatewayApiRequest, take: (message: Omit<GatewayMessage, 'at'>) => void): CarrierAnswer
   /** A refusal by a published code. */
-  refusal(code: string, words?: string): ApiAnswer
+  refusal(code: string, words?: string): CarrierAnswer
   /** The delivery report of a message. */
   report(message: GatewayMessage, isDelivered: boolean): unknown
 }
 
-export interface GatewayStandIn extends ApiServer<GatewayApiRequest> {
+export interface GatewayStandIn extends CarrierServer<GatewayApiRequest> {
   /** Accepted messages, oldest first, at most `keep` of them. */
   readonly messages: readonly GatewayMessage[]
 }
@@ -57,12 +57,12 @@ export function createGatewayStandIn(
 ): GatewayStandIn {
   const { fault, onMessage, now = Date.now, keep = 10_000 } = options
   const messages: GatewayMessage[] = []
-  const server = createApiServer<GatewayApiRequest>({
+  const server = createCarrierServer<GatewayApiRequest>({
     read: ({ method = '', url = '', headers }, body) => ({ method, url, headers, body }),
     route: request =>
       dialect.answer(request, taken => {
         const message = { ...taken, at: now() }
-        remember(messages, message, keep)
+        pushBounded(messages, message, keep)
         onMessage?.(message)
       }),
     fault,

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import published from '../../../src/providers/tencent/error-codes.json' with { type: 'json' }
-import type { ApiAnswer, CarrierFault } from '../api-server.ts'
+import type { CarrierAnswer, CarrierFault } from '../api-server.ts'
 import type { NamedFaults } from '../stand-in.ts'
 
 /** An answer of the service: HTTP 200 whenever it processed the request, refusals included. */
-export function answerOf(fields: Readonly<Record<string, unknown>>): ApiAnswer {
+export function answerOf(fields: Readonly<Record<string, unknown>>): CarrierAnswer {
   return { status: 200, body: JSON.stringify({ Response: { ...fields, RequestId: randomUUID() } }) }
 }
 
 /** A refusal of the whole request by a published code. */
-export function refusalOf(code: string, message?: string): ApiAnswer {
+export function refusalOf(code: string, message?: string): CarrierAnswer {
   return answerOf({ Error: { Code: code, Message: message ?? wordsOf(code) } })
 }
 
 /** A refusal of one number by a published code, in an answer that took the request. */
-export function numberRefusalOf(phoneNumber: string, code: string, message?: string): ApiAnswer {
+export function numberRefusalOf(phoneNumber: string, code: string, message?: string): CarrierAnswer {
   const empty = { SerialNo: '', Fee: 0, SessionContext: '', IsoCode: '' }
   const row = { ...empty, PhoneNumber: phoneNumber, Code: code, Message: message ?? wordsOf(code) }
   return answerOf({ SendStatusSet: [row] })

@@ -3,11 +3,11 @@ import type http from 'node:http'
 import { textOf } from '../../../src/providers/json-answer.ts'
 import { signRequest } from '../../../src/providers/tencent/sign.ts'
 import {
-  type ApiAnswer,
-  type ApiServer,
+  type CarrierAnswer,
   type CarrierFault,
-  createApiServer,
-  remember,
+  type CarrierServer,
+  createCarrierServer,
+  pushBounded,
 } from '../api-server.ts'
 import { answerOf, numberRefusalOf, refusalOf } from './answers.ts'
 
@@ -53,7 +53,7 @@ export interface TencentTemplate {
   readonly StatusCode: number
 }
 
-export interface TencentStandIn extends ApiServer<TencentRequest> {
+export interface TencentStandIn extends CarrierServer<TencentRequest> {
   /** Accepted messages, oldest first, at most `keep` of them. */
   readonly messages: readonly TencentMessage[]
 }
@@ -87,7 +87,7 @@ export function createTencentStandIn(options: TencentStandInOptions): TencentSta
   const { signatures, templates, individual = false, keep = 10_000, now = Date.now } = options
   const messages: TencentMessage[] = []
 
-  function route({ action, params, refusal, at }: TencentRequest): ApiAnswer {
+  function route({ action, params, refusal, at }: TencentRequest): CarrierAnswer {
     if (refusal !== null) return refusalOf(refusal)
     switch (action) {
       case 'SendSms':
@@ -106,7 +106,7 @@ export function createTencentStandIn(options: TencentStandInOptions): TencentSta
     }
   }
 
-  function send(params: Readonly<Record<string, unknown>>, at: number): ApiAnswer {
+  function send(params: Readonly<Record<string, unknown>>, at: number): CarrierAnswer {
     const template = templates.find(each => String(each.TemplateId) === params['TemplateId'])
     const refusal = refusalToSend(options, params, template)
     if (refusal !== null) return refusalOf(refusal)
@@ -116,14 +116,14 @@ export function createTencentStandIn(options: TencentStandInOptions): TencentSta
       ? limitOf(options, messages, message)
       : 'InvalidParameterValue.IncorrectPhoneNumber'
     if (ofNumber !== null) return numberRefusalOf(phoneNumber, ofNumber)
-    remember(messages, message, keep)
+    pushBounded(messages, message, keep)
     options.onMessage?.(message)
     const row = { SerialNo: serialNo, PhoneNumber: phoneNumber, Fee: 1, SessionContext: sessionContext }
     const IsoCode = phoneNumber.startsWith('+86') ? 'CN' : 'DEF'
     return answerOf({ SendStatusSet: [{ ...row, Code: 'Ok', Message: 'send success', IsoCode }] })
   }
 
-  const server = createApiServer({
+  const server = createCarrierServer({
     read: (incoming, body) => readRequest(incoming, body, options, now()),
     route,
     fault: options.fault,

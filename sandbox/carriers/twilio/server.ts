@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type http from 'node:http'
-import { type ApiServer, type CarrierFault, createApiServer, remember } from '../api-server.ts'
+import { type CarrierFault, type CarrierServer, createCarrierServer, pushBounded } from '../api-server.ts'
 import {
   accountResource,
   messagePage,
@@ -26,7 +26,7 @@ export interface TwilioRequest {
   readonly at: number
 }
 
-export interface TwilioStandIn extends ApiServer<TwilioRequest> {
+export interface TwilioStandIn extends CarrierServer<TwilioRequest> {
   /** Accepted messages, oldest first, at most `keep` of them. */
   readonly messages: readonly TwilioMessage[]
 }
@@ -78,12 +78,12 @@ export function createTwilioStandIn(options: {
     const refusal = verdictOnMessage(request.form)
     if (refusal) return failure(refusal)
     const message = acceptedMessage(request)
-    remember(messages, message, keep)
+    pushBounded(messages, message, keep)
     onMessage?.(message)
     return { status: 201, body: JSON.stringify(messageResource(accountSid, message)) }
   }
 
-  const server = createApiServer({
+  const server = createCarrierServer({
     read: (incoming, body) => readRequest(incoming, body, passwords, now()),
     route,
     fault,

@@ -20,7 +20,7 @@ export interface Violation {
   readonly keyword: string
 }
 
-export interface Contract {
+export interface ContractChecker {
   /** Checks a body and remembers its violation. @returns null when there is none. */
   validate(by: Violation['by'], body: SchemaName, value: unknown): Violation | null
   /** Newest last, at most 200. */
@@ -39,10 +39,10 @@ function oneOfFault(body: SchemaName, errors: readonly ErrorObject[]): string | 
 }
 
 /** @param now ms since the epoch. @param onViolation called for each. */
-export function createContract(
+export function createContractChecker(
   now: () => number,
   onViolation: (violation: Violation) => void = () => {},
-): Contract {
+): ContractChecker {
   const ajv = new Ajv({ allowUnionTypes: true, strictRequired: false })
   const compiled = new Map<SchemaName, ValidateFunction>()
   let violations: readonly Violation[] = []

@@ -1,11 +1,11 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
-import { type Sentence, say, sentences, translated } from '../../language/sentence.ts'
+import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
 import { type DeviceAlertsStatus, deviceCauses } from './devices.ts'
-import { clockTime, describeReply, span } from './layout.ts'
+import { clockTime, describeReply, formatDuration } from './layout.ts'
 
 /** One line that says what is wrong, since when, and what to do. */
 export interface Cause {
@@ -65,7 +65,10 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
     })),
     ...(sources.webhooks === null ? [] : webhookCauses(sources.webhooks, now)),
     ...sources.templateProblems.map(problem =>
-      warn('words', say('Words: {problem}; the last good ones are used.', { problem: translated(problem) })),
+      warn(
+        'words',
+        say('Words: {problem}; the last good ones are used.', { problem: translateText(problem) }),
+      ),
     ),
   ]
   if (causes.length === 0) return [{ level: 'ok', about: 'all', text: say('All is well.') }]
@@ -92,7 +95,7 @@ function webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now:
       'events',
       say(
         'EVENTS_URL has taken nothing for {time} ({reason}), and {n} events wait. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
-        { time: span(now - failing.since), reason: failing.reason, n: waiting },
+        { time: formatDuration(now - failing.since), reason: failing.reason, n: waiting },
       ),
     ),
   ]
@@ -125,7 +128,7 @@ function storeCauses({ now, summary, health }: CauseSources): readonly Cause[] {
       say('The store could not {doing} at {at}: {message}. Callbacks are answered 503 meanwhile.', {
         doing,
         at: clockTime(at),
-        message: translated(message),
+        message: translateText(message),
       }),
     ),
   ]
@@ -136,7 +139,7 @@ function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): Sent
     from === null
       ? say('until {until}', { until: clockTime(until) })
       : say('between {from} and {until}', { from: clockTime(from), until: clockTime(until) })
-  return sentences(
+  return joinSentences(
     messages === 0
       ? say('Ends of messages that were written {when} are gone: what had been sent may be sent again.', {
           when,
@@ -167,7 +170,7 @@ function channelCauses(channel: Channel, { now, summary, health }: CauseSources)
           channel === 'email'
             ? '{count} mails wait, the oldest for {time}.'
             : '{count} SMS wait, the oldest for {time}.',
-          { count: summary?.backlog[channel] ?? 0, time: span(now - oldest) },
+          { count: summary?.backlog[channel] ?? 0, time: formatDuration(now - oldest) },
         ),
       ),
     )
@@ -211,7 +214,7 @@ function certificateCauses({ now, certificate, renewalRefused }: CauseSources): 
     )
   if (renewalRefused !== null) causes.push(warn('renewal', refusedLine(renewalRefused, expiresAt, now)))
   for (const flaw of flaws)
-    causes.push(warn('certificate', say('Certificate: {flaw}', { flaw: translated(flaw) })))
+    causes.push(warn('certificate', say('Certificate: {flaw}', { flaw: translateText(flaw) })))
   return causes
 }
 
@@ -220,11 +223,11 @@ function refusedLine(
   expiresAt: number,
   now: number,
 ): Sentence {
-  return sentences(
+  return joinSentences(
     say('The certificate’s files changed and have been refused for {time}, since {at}: {reason}.', {
-      time: span(now - since),
+      time: formatDuration(now - since),
       at: clockTime(since),
-      reason: translated(reason),
+      reason: translateText(reason),
     }),
     expiresAt > now
       ? say('The one before is served on, and is valid until {at}.', { at: clockTime(expiresAt) })
@@ -241,9 +244,9 @@ function downLine(
   now: number,
 ): Sentence {
   const circuitOpen = channelStatus.some(each => each.channel === channel && each.breaker !== 'closed')
-  const what = lastError === null ? say('it does not answer') : translated(describeReply(lastError))
-  return sentences(
-    say('{provider} has failed for {time}: {what}.', { provider, time: span(now - since), what }),
+  const what = lastError === null ? say('it does not answer') : translateText(describeReply(lastError))
+  return joinSentences(
+    say('{provider} has failed for {time}: {what}.', { provider, time: formatDuration(now - since), what }),
     lastError?.whose === 'ours'
       ? say('This is ours to mend: look at its settings and account.')
       : say('Messages wait and are tried until they expire.'),

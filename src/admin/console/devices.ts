@@ -1,6 +1,6 @@
-import { type Sentence, say, translated } from '../../language/sentence.ts'
+import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import { type Html, html } from './html.ts'
-import { span } from './layout.ts'
+import { formatDuration } from './layout.ts'
 
 /** How the data subscription does, that device alerts come of. */
 export interface DeviceAlertsStatus {
@@ -29,7 +29,7 @@ export function deviceCauses(
   const away = {
     level: 'fail',
     text: say('No device alert has come for {time}: {why}. {next}', {
-      time: span(forMs),
+      time: formatDuration(forMs),
       why: lastEnd === null ? say('the platform has not answered yet') : ended(lastEnd),
       next: whatToDo(lastEnd),
     }),
@@ -42,7 +42,7 @@ export function deviceCauses(
           level: 'warn',
           text: say(
             'The platform refuses the topic {topic} ({why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.',
-            { topic, why: translated(why) },
+            { topic, why: translateText(why) },
           ),
         }) as const,
     ),
@@ -55,16 +55,16 @@ export function devicesCard(devices: DeviceAlertsStatus): Html {
   const word = say(subscribed ? 'subscribed' : 'not subscribed')
   return html`<section class="card"><h2>${say('Device alerts')}</h2>${
     leads
-      ? html`<p><span class="state ${subscribed ? 's-sent' : 's-unknown'}">${word}</span> <span class="soft">${say('for {time}', { time: span(forMs) })}</span></p>`
+      ? html`<p><span class="state ${subscribed ? 's-sent' : 's-unknown'}">${word}</span> <span class="soft">${say('for {time}', { time: formatDuration(forMs) })}</span></p>`
       : html`<p>${say('Another replica watches the devices.')}</p>`
   }
 <dl><dt>${say('Last end')}</dt><dd>${lastEnd === null ? say('none') : ended(lastEnd)}</dd>
-<dt>${say('Topics refused')}</dt><dd>${refused.length === 0 ? say('none') : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span>: ${translated(why)}<br>`)}</dd>
+<dt>${say('Topics refused')}</dt><dd>${refused.length === 0 ? say('none') : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span>: ${translateText(why)}<br>`)}</dd>
 <dt>${say('Since the start')}</dt><dd>${say('{received} messages, {malformed} that cannot be used', { received, malformed })}</dd></dl></section>`
 }
 
 function ended({ is, why }: { readonly is: string; readonly why: string }): Sentence {
-  return say('{is}, {why}', { is: translated(is), why: translated(why) })
+  return say('{is}, {why}', { is: translateText(is), why: translateText(why) })
 }
 
 function whatToDo(lastEnd: DeviceAlertsStatus['lastEnd']): Sentence {

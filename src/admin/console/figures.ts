@@ -2,7 +2,7 @@ import { type Sentence, say } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
 import { type Html, html } from './html.ts'
-import { plot } from './plot.ts'
+import { renderChart } from './plot.ts'
 
 const HOUR = 3_600_000
 export const CHANNEL_NAMES: Readonly<Record<Channel, Sentence>> = { email: say('E-mail'), sms: say('SMS') }
@@ -35,7 +35,7 @@ const COLUMNS: readonly { readonly name: Sentence; readonly states: readonly Sta
 ]
 
 /** What became of the messages of a period, and the switch to the other one. @param summary null: the store does not answer. */
-export function figures(
+export function renderFigures(
   summary: Summary | null,
   period: Period,
   channels: readonly Channel[],
@@ -47,7 +47,7 @@ export function figures(
 ${
   summary === null
     ? html`<p>${say('The store does not answer.')}</p>`
-    : html`${plot(summary.series, now - lengthMs, now, stepMs, title)}
+    : html`${renderChart(summary.series, now - lengthMs, now, stepMs, title)}
 ${countsTable(title, summary, channels)}`
 }</section>`
 }

@@ -1,22 +1,22 @@
-import { type Language, Sentence } from '../../language/sentence.ts'
+import { type ReaderLanguage, Sentence } from '../../language/sentence.ts'
 import { escapeHtml } from '../../runtime/html.ts'
 
 /** A piece of HTML that may be put into another one as it is, in whatever language its reader has. */
 export class Html {
-  readonly #write: (language: Language) => string
+  readonly #write: (language: ReaderLanguage) => string
 
-  constructor(write: (language: Language) => string) {
+  constructor(write: (language: ReaderLanguage) => string) {
     this.#write = write
   }
 
-  in(language: Language): string {
+  in(language: ReaderLanguage): string {
     return this.#write(language)
   }
 }
 
-export type Piece = Html | Sentence | string | number | null | undefined | false | readonly Piece[]
+export type HtmlPiece = Html | Sentence | string | number | null | undefined | false | readonly HtmlPiece[]
 
-function toHtml(piece: Piece, language: Language): string {
+function toHtml(piece: HtmlPiece, language: ReaderLanguage): string {
   if (piece === null || piece === undefined || piece === false) return ''
   if (typeof piece === 'string') return escapeHtml(piece)
   if (typeof piece === 'number') return String(piece)
@@ -26,7 +26,7 @@ function toHtml(piece: Piece, language: Language): string {
 }
 
 /** Writes HTML: everything put in is escaped, unless it was written by this function itself. */
-export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
+export function html(strings: TemplateStringsArray, ...pieces: readonly HtmlPiece[]): Html {
   return new Html(language => {
     let text = strings[0] ?? ''
     pieces.forEach((piece, at) => {

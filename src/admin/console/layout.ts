@@ -1,4 +1,4 @@
-import { type Language, type Sentence, say } from '../../language/sentence.ts'
+import { type ReaderLanguage, type Sentence, say } from '../../language/sentence.ts'
 import { build, formatBuild } from '../../runtime/build.ts'
 import { type Html, html } from './html.ts'
 
@@ -15,7 +15,10 @@ export interface Page {
 }
 
 /** A whole page in a reader's language. */
-export function frame({ title, place, content, now, menu, liveMs }: Page, language: Language): string {
+export function renderPage(
+  { title, place, content, now, menu, liveMs }: Page,
+  language: ReaderLanguage,
+): string {
   return `<!doctype html>${html`<html lang="${language}" data-live="${liveMs ?? 0}">
 <head>
 <meta charset="utf-8">
@@ -46,7 +49,7 @@ export function clockTime(at: number): string {
 }
 
 /** A moment, readable and exact. */
-export function moment(at: number | null): Html {
+export function timeElement(at: number | null): Html {
   return at === null ? html`–` : html`<time datetime="${new Date(at).toISOString()}">${clockTime(at)}</time>`
 }
 
@@ -56,7 +59,7 @@ export function describeReply({ code, reply }: { readonly code: string; readonly
 }
 
 /** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
-export function span(ms: number): Sentence {
+export function formatDuration(ms: number): Sentence {
   if (ms < 1000) return say('{n} ms', { n: Math.round(ms) })
   if (ms < 60_000) return say('{n} s', { n: (ms / 1000).toFixed(1) })
   const minutes = Math.floor(ms / 60_000)

@@ -1,4 +1,4 @@
-import { type Sentence, say, sentences, translated } from '../../language/sentence.ts'
+import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
 import {
   FINAL_STATES,
   LIVE_STATES,
@@ -10,7 +10,7 @@ import { explainAbsence } from '../explain.ts'
 import type { ChannelCalls, MessagePage } from '../status/status.ts'
 import { CHANNEL_NAMES } from './figures.ts'
 import { type Html, html } from './html.ts'
-import { clockTime, describeReply, span } from './layout.ts'
+import { clockTime, describeReply, formatDuration } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
 import {
   type ConsolePage,
@@ -104,7 +104,7 @@ function unknownFilters(query: Fields, filter: Filter): Html | string {
 function absence(calls: readonly ChannelCalls[]): Html {
   return html`<section class="card"><h2>${say('No message to this recipient')}</h2>
 <p>${say('The platform did not ask for one, or the callback was refused. The log has each refusal with its reason: events callback, stray, over-quota.')}</p>
-<dl>${calls.map(seen => html`<dt>${CHANNEL_NAMES[seen.channel]}</dt><dd>${sentences(...explainAbsence(seen))}</dd>`)}</dl></section>`
+<dl>${calls.map(seen => html`<dt>${CHANNEL_NAMES[seen.channel]}</dt><dd>${joinSentences(...explainAbsence(seen))}</dd>`)}</dl></section>`
 }
 
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
@@ -137,7 +137,7 @@ function messageList(
 <td data-l="${say('State')}">${stateBadge(row.state)}${receiptWord(row)}</td>
 <td data-l="${say('Attempts')}" class="n">${row.attempts}</td>
 <td data-l="${say('Last reply')}" class="small">${lastReply(row)}</td>
-<td data-l="${say('Took')}" class="n">${row.finalAt === null ? html`<span class="soft">${say('{time} so far', { time: span(now - row.arrivedAt) })}</span>` : span(row.finalAt - row.arrivedAt)}</td></tr>`,
+<td data-l="${say('Took')}" class="n">${row.finalAt === null ? html`<span class="soft">${say('{time} so far', { time: formatDuration(now - row.arrivedAt) })}</span>` : formatDuration(row.finalAt - row.arrivedAt)}</td></tr>`,
   )}</tbody></table>
 <div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
 }
@@ -150,10 +150,10 @@ function countLine(count: number): Sentence {
 function receiptWord({ receipt }: MessageView): Html | string {
   return receipt === null
     ? ''
-    : html` <span class="small soft">${translated(receipt.status)}${receipt.errorCode === null ? '' : ` ${receipt.errorCode}`}</span>`
+    : html` <span class="small soft">${translateText(receipt.status)}${receipt.errorCode === null ? '' : ` ${receipt.errorCode}`}</span>`
 }
 
 function lastReply({ timeline }: MessageView): Sentence | string {
   const last = timeline.at(-1)
-  return last === undefined ? '' : translated(describeReply(last).slice(0, 120))
+  return last === undefined ? '' : translateText(describeReply(last).slice(0, 120))
 }

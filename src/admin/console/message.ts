@@ -1,9 +1,9 @@
-import { type Sentence, say, translated } from '../../language/sentence.ts'
+import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { MessageView } from '../../outbox/outbox.ts'
 import { explainMessage } from '../explain.ts'
 import { CHANNEL_NAMES } from './figures.ts'
 import { type Html, html } from './html.ts'
-import { clockTime, moment, span } from './layout.ts'
+import { clockTime, formatDuration, timeElement } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
 import { type ConsolePage, LIVE_MS, notFound, type PageRequest, type PageResponse } from './page.ts'
 import { stateBadge } from './state-badge.ts'
@@ -63,11 +63,11 @@ ${timelineTable(row)}
 <dt>${say('Kind')}</dt><dd>${CHANNEL_NAMES[row.channel]}: ${row.kind}</dd>
 <dt>${say('Id')}</dt><dd class="mono">${row.id}</dd>
 <dt>${say('Provider’s id')}</dt><dd class="mono">${row.providerId ?? '–'}</dd>
-<dt>${say('Arrived')}</dt><dd>${moment(row.arrivedAt)}</dd>
-<dt>${say('Valid until')}</dt><dd>${moment(row.expiresAt)}</dd>
-<dt>${say('Next attempt')}</dt><dd>${row.dueAt === null ? '–' : html`${moment(row.dueAt)} <span class="soft">(${row.dueAt <= now ? say('now') : say('in {time}', { time: span(row.dueAt - now) })})</span>`}</dd>
-<dt>${say('Ended')}</dt><dd>${row.finalAt === null ? '–' : html`${moment(row.finalAt)} <span class="soft">(${say('after {time}', { time: span(row.finalAt - row.arrivedAt) })})</span>`}</dd>
-<dt>${say('Delivery report')}</dt><dd>${row.receipt === null ? say('none') : html`${translated(row.receipt.status)}${row.receipt.errorCode === null ? '' : say(' (error {code})', { code: row.receipt.errorCode })} ${moment(row.receipt.at)}`}</dd>
+<dt>${say('Arrived')}</dt><dd>${timeElement(row.arrivedAt)}</dd>
+<dt>${say('Valid until')}</dt><dd>${timeElement(row.expiresAt)}</dd>
+<dt>${say('Next attempt')}</dt><dd>${row.dueAt === null ? '–' : html`${timeElement(row.dueAt)} <span class="soft">(${row.dueAt <= now ? say('now') : say('in {time}', { time: formatDuration(row.dueAt - now) })})</span>`}</dd>
+<dt>${say('Ended')}</dt><dd>${row.finalAt === null ? '–' : html`${timeElement(row.finalAt)} <span class="soft">(${say('after {time}', { time: formatDuration(row.finalAt - row.arrivedAt) })})</span>`}</dd>
+<dt>${say('Delivery report')}</dt><dd>${row.receipt === null ? say('none') : html`${translateText(row.receipt.status)}${row.receipt.errorCode === null ? '' : say(' (error {code})', { code: row.receipt.errorCode })} ${timeElement(row.receipt.at)}`}</dd>
 <dt>${say('Attempts')}</dt><dd>${say('{attempts}, {ambiguous} of them ambiguous', { attempts: row.attempts, ambiguous: row.ambiguous })}</dd></dl></section>`
 }
 
@@ -79,7 +79,7 @@ function timelineTable(row: MessageView): Html {
       ? html`<tr><td colspan="6">${say('No attempt yet.')}</td></tr>`
       : row.timeline.map(
           each => html`<tr>
-<td data-l="${say('When')}" class="when">${clockTime(each.at)}</td><td data-l="${say('Provider')}">${each.provider}</td><td data-l="${say('Outcome')}">${translated(each.outcome)}</td><td data-l="${say('Code')}" class="mono">${each.code}</td><td data-l="${say('Reply')}">${translated(each.reply)}</td><td data-l="${say('Took')}" class="n">${span(each.tookMs)}</td></tr>`,
+<td data-l="${say('When')}" class="when">${clockTime(each.at)}</td><td data-l="${say('Provider')}">${each.provider}</td><td data-l="${say('Outcome')}">${translateText(each.outcome)}</td><td data-l="${say('Code')}" class="mono">${each.code}</td><td data-l="${say('Reply')}">${translateText(each.reply)}</td><td data-l="${say('Took')}" class="n">${formatDuration(each.tookMs)}</td></tr>`,
         )
   }</tbody></table></section>`
 }

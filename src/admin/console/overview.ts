@@ -1,13 +1,13 @@
-import { type Sentence, say, translated } from '../../language/sentence.ts'
+import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { Refusals, ServiceHealth } from '../service-health.ts'
 import type { ProviderView, Status } from '../status/status.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
-import { CHANNEL_NAMES, figures, type Period, periodOf } from './figures.ts'
+import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
 import { type Html, html } from './html.ts'
-import { clockTime, describeReply, moment, span } from './layout.ts'
+import { clockTime, describeReply, formatDuration, timeElement } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
 import { type ConsolePage, LIVE_MS } from './page.ts'
 
@@ -85,7 +85,7 @@ ${recipientSearch}
 <section class="card">${house(sources)}</section>
 ${sources.deviceAlerts === null ? '' : devicesCard(sources.deviceAlerts)}
 </div>
-${figures(summary, period, channels, now)}`
+${renderFigures(summary, period, channels, now)}`
 }
 
 /** The question that is asked most, where every visit begins. */
@@ -100,9 +100,9 @@ function providerList({ providers, now }: OverviewSources): Html {
     each => html`${
       each.since === null
         ? html`<p>${say('{provider}: nothing sent yet.', { provider: each.provider })}</p>`
-        : html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${say(each.up ? 'works' : 'fails')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: span(now - each.since) })}</span></p>
-<dl class="small"><dt>${say('Last accepted')}</dt><dd>${moment(each.lastSentAt)}</dd>
-<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${moment(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
+        : html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${say(each.up ? 'works' : 'fails')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: formatDuration(now - each.since) })}</span></p>
+<dl class="small"><dt>${say('Last accepted')}</dt><dd>${timeElement(each.lastSentAt)}</dd>
+<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
     }
 <p class="small soft">${concurrencyLine(each, now)}</p>`,
   )}`
@@ -114,11 +114,11 @@ function concurrencyLine(provider: ProviderView, now: number): Html {
     provider.breaker === 'closed'
       ? ''
       : rest > 0
-        ? say('; left alone for {time}', { time: span(rest) })
+        ? say('; left alone for {time}', { time: formatDuration(rest) })
         : say('; being tried by one message')
   const { inFlight, waiting, awaitingReply, limit, limitWhy } = provider
   const awaiting = awaitingReply === 0 ? '' : say(' ({n} wait long for their reply)', { n: awaitingReply })
-  const why = translated(limitWhy)
+  const why = translateText(limitWhy)
   const second = provider.isSecond
     ? say('; asked second, because its delivery reports are late or bad, or have stopped')
     : ''
@@ -136,10 +136,10 @@ function callers(channel: Channel, { health, requiredIsSafe, rotating }: Overvie
   const safe = requiredIsSafe.includes(channel)
   const outdatedAt = health.outdatedAt(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
-<dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : html`${moment(validation.at)}: ${validation.ok ? say('right') : validation.reason}`}</dd>
+<dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : html`${timeElement(validation.at)}: ${validation.ok ? say('right') : validation.reason}`}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(health.refusals(channel))}</dd>
 <dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', { right, wrong, absent })}${safe ? html`. <strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
-${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : moment(outdatedAt)}</dd>` : ''}</dl>`
+${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
 }
 
 function refusedLine({ count, last }: Refusals): Html | Sentence {
@@ -150,7 +150,7 @@ function refusedLine({ count, last }: Refusals): Html | Sentence {
 
 function house({ summary, webhooks, certificate, now, startedAt }: OverviewSources): Html {
   return html`<h2>${say('This service')}</h2><dl>
-<dt>${say('Started')}</dt><dd>${moment(startedAt)} <span class="soft">(${span(now - startedAt)})</span></dd>
+<dt>${say('Started')}</dt><dd>${timeElement(startedAt)} <span class="soft">(${formatDuration(now - startedAt)})</span></dd>
 <dt>${say('Waiting')}</dt><dd>${summary === null ? '–' : say('{mails} mails, {sms} SMS', { mails: summary.backlog.email, sms: summary.backlog.sms })}</dd>
 <dt>${say('Store')}</dt><dd>${summary?.bytes === null || summary === null ? '–' : `${(summary.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
 ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.leads ? webhooks.waiting : say('another replica tells them')}</dd>`}
@@ -160,7 +160,7 @@ ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.
       : say('{names}; until {at}; chain {chain}', {
           names: certificate.names.join(', '),
           at: clockTime(certificate.expiresAt),
-          chain: translated(certificate.chain),
+          chain: translateText(certificate.chain),
         })
   }</dd></dl>`
 }

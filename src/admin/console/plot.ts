@@ -28,7 +28,7 @@ function edge(at: number): string {
  * Messages over time by what became of them, as stacked bars.
  * @param since, until ms since the epoch; @param stepMs one bar.
  */
-export function plot(
+export function renderChart(
   series: Summary['series'],
   since: number,
   until: number,

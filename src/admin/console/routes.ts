@@ -5,7 +5,7 @@ import { say } from '../../language/sentence.ts'
 import { StoreUnavailable } from '../../outbox/outbox.ts'
 import { CONSOLE_POLICY } from '../auth.ts'
 import { html } from './html.ts'
-import { frame, type Page } from './layout.ts'
+import { type Page, renderPage } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
 import type { Fields, PageResponse } from './page.ts'
 import { PAGES } from './pages.ts'
@@ -33,7 +33,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
     return reply
       .type('text/html; charset=utf-8')
       .header('content-language', language)
-      .send(frame({ ...page, menu: MENU, now: options.now() }, language))
+      .send(renderPage({ ...page, menu: MENU, now: options.now() }, language))
   }
   const send = (reply: FastifyReply, place: string, response: PageResponse) => {
     if (response.is === 'redirect') return reply.redirect(response.to, response.status ?? 303)

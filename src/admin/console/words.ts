@@ -1,4 +1,4 @@
-import { say, translated } from '../../language/sentence.ts'
+import { say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions, WordsPreview } from './options.ts'
@@ -64,7 +64,7 @@ function wordsList(
   problems: readonly string[],
   inFull: ReturnType<ConsoleOptions['renderedInFull']>,
 ): Html {
-  return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${say('{problem}; the last good one is used.', { problem: translated(problem) })}</li>`)}</ul>`}
+  return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${say('{problem}; the last good one is used.', { problem: translateText(problem) })}</li>`)}</ul>`}
 ${inFull.map(({ file, line, because }) => html`<p class="soft">${say('{file}, line {line}: rendered in full for every mail, which takes longer, because of {because}.', { file, line, because })}</p>`)}
 <p class="soft">${say('Each as a reader gets it, with your name and colour, and with invented codes and links.')}</p>
 <div class="cards">${CHANNELS.map(

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { EventHandlers, EventOf } from '../../events/events.ts'
-import { isOurs } from '../../providers/provider.ts'
+import { isOperatorFault } from '../../providers/provider.ts'
 import { describeFault } from './fault.ts'
 import type { LogThrottles } from './throttles.ts'
 
@@ -75,7 +75,7 @@ function logAttempt(log: Logger, rarely: LogThrottles['rarely'], event: EventOf<
     ...(outcome.is === 'sent' ? {} : { code: outcome.code }),
   }
   if (outcome.is === 'sent') log.debug(line, 'sent')
-  else if (isOurs(outcome)) {
+  else if (isOperatorFault(outcome)) {
     // Loud, and once: what has to be mended is the same for every message.
     rarely(`mend/${provider}/${outcome.code}`, times =>
       log.error({ ...line, times }, 'the provider refuses us: mend this'),

@@ -2,10 +2,10 @@ import type { SettingValues } from '../../config/settings.ts'
 import type { TraceParent } from './trace-context.ts'
 
 /** Whether a trace is recorded; the same answer for the same trace, whoever asks. */
-export type Sample = (traceId: string, parent: TraceParent | null) => boolean
+export type SampleTrace = (traceId: string, parent: TraceParent | null) => boolean
 
 /** @param ratio of the traces that `traceidratio` records, from 0 to 1. */
-export function createSampler(sampler: SettingValues['OTEL_TRACES_SAMPLER'], ratio: number): Sample {
+export function createSampler(sampler: SettingValues['OTEL_TRACES_SAMPLER'], ratio: number): SampleTrace {
   const [, followsParent, rule] = /^(parentbased_)?(.*)$/.exec(sampler) ?? []
   const share = rule === 'always_on' ? 1 : rule === 'always_off' ? 0 : ratio
   return (traceId, parent) => {

@@ -1,12 +1,12 @@
 import type { EventHandlers, EventOf } from '../../events/events.ts'
-import type { Sample } from './sampler.ts'
+import type { SampleTrace } from './sampler.ts'
 import type { Span } from './span.ts'
 import { parseTraceparent } from './trace-context.ts'
 
 export interface TraceSinkOptions {
   /** ms since the epoch. */
   readonly now: () => number
-  readonly sample: Sample
+  readonly sample: SampleTrace
   /** So many octets at random, in hex. */
   readonly randomHex: (octets: number) => string
   readonly record: (span: Span) => void
@@ -80,7 +80,7 @@ function startTrace(
 function newTrace(
   id: string,
   traceparent: string | undefined,
-  sample: Sample,
+  sample: SampleTrace,
   randomHex: (octets: number) => string,
 ): Trace {
   const parent = parseTraceparent(traceparent)

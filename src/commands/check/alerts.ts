@@ -1,6 +1,6 @@
 import { type Config, ConfigError } from '../../config/config.ts'
 import { describeFailure } from '../../platform/result.ts'
-import { type CheckResult, fail, ok } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk } from '../../runtime/check-result.ts'
 import { openDdq, readAlerts, topicsOf } from '../../service/device-alerts.ts'
 
 const ABOUT = 'alerts'
@@ -23,11 +23,11 @@ export async function checkAlerts(
       rows.flatMap(({ recipients }) => recipients.map(({ channel, to }) => `${channel} ${to}`)),
     )
     const topics = topicsOf(rows, config.DDQ_ANY_PRODUCT)
-    results = [ok(ABOUT, `${rows.length} rows, ${people.size} recipients, ${topics.length} topics`)]
+    results = [checkOk(ABOUT, `${rows.length} rows, ${people.size} recipients, ${topics.length} topics`)]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     results = error.faults.map(({ problem }) =>
-      fail(ABOUT, `ALERTS ${problem}`, 'docs/alerts.md shows what a row is'),
+      checkFailure(ABOUT, `ALERTS ${problem}`, 'docs/alerts.md shows what a row is'),
     )
   }
   const ddq = openDdq({
@@ -42,12 +42,12 @@ export async function checkAlerts(
     return [
       ...results,
       login.ok
-        ? ok(
+        ? checkOk(
             ABOUT,
             `the application logs in at ${DDQ_AUTH_URL}`,
             'callback-courier ddq tail shows whether messages come',
           )
-        : fail(
+        : checkFailure(
             ABOUT,
             `log in at ${DDQ_AUTH_URL}: ${describeFailure(login.failure)}`,
             'look at DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET',

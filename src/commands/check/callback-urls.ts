@@ -1,5 +1,5 @@
 import type { CallbackClient } from '../../platform/callback-client.ts'
-import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { CallbackUrl } from '../../service/callback-urls.ts'
 
 /**
@@ -16,19 +16,20 @@ export async function checkCallbackUrls(
       const about = `${channel} URL`
       const answer = await platform.validate(url, { corpId, token })
       if (answer.is === 'unreachable' && answer.certificateRefused)
-        return warn(
+        return checkWarning(
           about,
           `the certificate that is shown at PUBLIC_URL is refused from here: ${answer.why}`,
           'the platform will refuse it, too, unless it was told to trust it: serve one of a public authority, for this name, with its whole chain',
         )
       if (answer.is === 'unreachable')
-        return warn(
+        return checkWarning(
           about,
           `nobody answers at PUBLIC_URL from here: ${answer.why}`,
           'start the service; or the way to it is not open from this machine',
         )
-      if (answer.status === 200 && answer.errCode === 0) return ok(about, `validates, in ${answer.ms} ms`)
-      return fail(
+      if (answer.status === 200 && answer.errCode === 0)
+        return checkOk(about, `validates, in ${answer.ms} ms`)
+      return checkFailure(
         about,
         `HTTP ${answer.status}, err_code ${answer.errCode ?? 'none'} ${answer.errMsg}`.trimEnd(),
         answer.errCode === null

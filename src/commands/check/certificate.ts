@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
 
 const ABOUT = 'certificate'
@@ -10,12 +10,14 @@ const ABOUT = 'certificate'
  */
 export function checkCertificate(config: Config, now: number): readonly CheckResult[] {
   if (!config.TLS)
-    return [ok(ABOUT, 'TLS=off: a proxy in front has to end TLS, the platform calls https only')]
+    return [checkOk(ABOUT, 'TLS=off: a proxy in front has to end TLS, the platform calls https only')]
   try {
     return checkFiles(config, now)
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error
-    return [fail(ABOUT, error.message, 'the service does not start without a certificate and its key')]
+    return [
+      checkFailure(ABOUT, error.message, 'the service does not start without a certificate and its key'),
+    ]
   }
 }
 
@@ -24,12 +26,12 @@ function checkFiles(config: Config, now: number): readonly CheckResult[] {
   const certificate = loadCertificate(files, now)
   const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
   const results: CheckResult[] = [
-    ok(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`),
+    checkOk(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`),
   ]
   const host = config.PUBLIC_URL === undefined ? undefined : new URL(config.PUBLIC_URL).hostname
   if (host !== undefined && !certificate.covers(host.replace(/^\[|\]$/g, '')))
     results.push(
-      fail(
+      checkFailure(
         ABOUT,
         `is not for ${host}, the host in PUBLIC_URL`,
         'get one for that name, or correct PUBLIC_URL',
@@ -39,7 +41,7 @@ function checkFiles(config: Config, now: number): readonly CheckResult[] {
   for (const problem of certificate.problems) {
     const [what = problem, next = 'see that a certificate of a public authority is served'] =
       problem.split(/: (.*)/)
-    results.push(broken ? fail(ABOUT, what, next) : warn(ABOUT, what, next))
+    results.push(broken ? checkFailure(ABOUT, what, next) : checkWarning(ABOUT, what, next))
   }
   return results
 }

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkOk, checkWarning } from '../../runtime/check-result.ts'
 
 /** Asks a server for its time, ms since the epoch; null when it does not answer or sends no Date. */
 export type ReadServerDate = (url: string) => Promise<number | null>
@@ -38,10 +38,10 @@ export async function checkClock(
   const serverTime = await dateAt(config.TWILIO_API_URL)
   if (serverTime === null) return []
   const aheadMs = now() - serverTime
-  if (Math.abs(aheadMs) <= TOLERANCE_MS) return [ok('clock', "agrees with Twilio's")]
+  if (Math.abs(aheadMs) <= TOLERANCE_MS) return [checkOk('clock', "agrees with Twilio's")]
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
   return [
-    warn(
+    checkWarning(
       'clock',
       `is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} Twilio's`,
       'let the machine keep its time by NTP (timedatectl set-ntp true)',

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import { describeUnreadable } from '../../runtime/unreadable.ts'
 import { type ResolveTxt, readTxt } from './dns.ts'
 
@@ -17,14 +17,14 @@ export async function checkDkim(
     pem = readFile(path)
   } catch (error) {
     const [what = '', next = ''] = describeUnreadable(error).split(/: (.*)/)
-    return [fail('DKIM', `${path} ${what}`, next)]
+    return [checkFailure('DKIM', `${path} ${what}`, next)]
   }
   let published: string
   try {
     const key = createPublicKey(createPrivateKey(pem))
     if (key.asymmetricKeyType !== 'rsa')
       return [
-        fail(
+        checkFailure(
           'DKIM',
           `${path} is no RSA key`,
           'give an RSA key of 2048 bits: receivers check nothing else reliably',
@@ -33,13 +33,15 @@ export async function checkDkim(
     published = key.export({ type: 'spki', format: 'der' }).toString('base64')
   } catch {
     // Without the cause: nobody knows what an OpenSSL message quotes.
-    return [fail('DKIM', `${path} cannot be read as a private key`, 'give a PEM file without a passphrase')]
+    return [
+      checkFailure('DKIM', `${path} cannot be read as a private key`, 'give a PEM file without a passphrase'),
+    ]
   }
   const name = `${selector}._domainkey.${domain}`
   const looked = await readTxt(resolveTxt, name)
   if (looked.is === 'unknown')
     return [
-      warn(
+      checkWarning(
         'DKIM',
         `the key under ${name} could not be looked up from here (${looked.why})`,
         `look from elsewhere: dig +short TXT ${name}`,
@@ -48,14 +50,16 @@ export async function checkDkim(
   const records = looked.is === 'none' ? [] : looked.records
   const found = records.map(text => text.replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
   if (found === undefined)
-    return [warn('DKIM', `there is no key under ${name}`, `publish there: v=DKIM1; k=rsa; p=${published}`)]
+    return [
+      checkWarning('DKIM', `there is no key under ${name}`, `publish there: v=DKIM1; k=rsa; p=${published}`),
+    ]
   if (!found.includes(published))
     return [
-      fail(
+      checkFailure(
         'DKIM',
         `the key under ${name} is another one`,
         'publish the public half of DKIM_KEY_FILE, or change DKIM_SELECTOR',
       ),
     ]
-  return [ok('DKIM', `signs for ${domain}; the DNS has the same key`)]
+  return [checkOk('DKIM', `signs for ${domain}; the DNS has the same key`)]
 }

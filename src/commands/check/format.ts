@@ -1,12 +1,12 @@
-import { type Language, say, translated } from '../../language/sentence.ts'
+import { type ReaderLanguage, say, translateText } from '../../language/sentence.ts'
 import type { CheckResult } from '../../runtime/check-result.ts'
 
 const WIDTH = 14
 const LEVELS = { ok: say('ok'), warn: say('warn'), fail: say('fail') } as const
 
 /** Formats results as lines for a terminal in its reader's language, with a count at the end. */
-export function formatAsText(results: readonly CheckResult[], language: Language): string {
-  const write = (english: string) => translated(english).in(language)
+export function formatAsText(results: readonly CheckResult[], language: ReaderLanguage): string {
+  const write = (english: string) => translateText(english).in(language)
   const lines = results.map(({ about, is, what, next }) => {
     const first = `${pad(LEVELS[is].in(language), 4)}  ${pad(write(about), WIDTH)}  ${write(what)}\n`
     return next === undefined ? first : `${first}${' '.repeat(WIDTH + 8)}→ ${write(next)}\n`

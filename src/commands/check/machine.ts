@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 
 /** The limits that the machine, or the container, sets for a process; null where they cannot be read. */
 export interface MachineLimits {
@@ -69,26 +69,30 @@ function checkDisk(
   const what = `${formatSize(free)} free at ${directory}`
   if (free < LEAST_FREE)
     return [
-      fail('disk', `${what}: callbacks are answered 503 when it is full`, 'make room, or move DATABASE_URL'),
+      checkFailure(
+        'disk',
+        `${what}: callbacks are answered 503 when it is full`,
+        'make room, or move DATABASE_URL',
+      ),
     ]
   if (free < MAX_BACKLOG * PER_MESSAGE)
     return [
-      warn(
+      checkWarning(
         'disk',
         `${what}: less than MAX_BACKLOG messages need (${formatSize(MAX_BACKLOG * PER_MESSAGE)})`,
         'make room, or lower MAX_BACKLOG',
       ),
     ]
-  return [ok('disk', what)]
+  return [checkOk('disk', what)]
 }
 
 function checkOpenFiles(machine: MachineLimits): readonly CheckResult[] {
   const most = machine.openFiles()
   if (most === null) return []
   const what = `${most} may be open at once`
-  if (most >= ENOUGH_FILES) return [ok('open files', what)]
+  if (most >= ENOUGH_FILES) return [checkOk('open files', what)]
   return [
-    warn(
+    checkWarning(
       'open files',
       `${what}: each connection takes one`,
       `raise it to ${ENOUGH_FILES} or more (ulimits in compose, LimitNOFILE in systemd)`,
@@ -100,14 +104,20 @@ function checkMemory(machine: MachineLimits): readonly CheckResult[] {
   const most = machine.memory()
   if (most === null || most >= ENOUGH_MEMORY) return []
   return [
-    warn('memory', `${formatSize(most)} are allowed, and a burst of callbacks takes more`, 'allow it 256 MB'),
+    checkWarning(
+      'memory',
+      `${formatSize(most)} are allowed, and a burst of callbacks takes more`,
+      'allow it 256 MB',
+    ),
   ]
 }
 
 function checkDotenv(path: string, machine: MachineLimits): readonly CheckResult[] {
   const mode = machine.mode(path)
   if (mode === null || (mode & 0o004) === 0) return []
-  return [warn(path, 'holds secrets, and every user of this machine can read it', `chmod 600 ${path}`)]
+  return [
+    checkWarning(path, 'holds secrets, and every user of this machine can read it', `chmod 600 ${path}`),
+  ]
 }
 
 function nearestExisting(directory: string): string {

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts'
 import { type Diagnosis, diagnoseExchange } from '../../providers/diagnosis.ts'
 import type { HttpLimits } from '../../providers/http-exchange.ts'
 import { proxyOf } from '../../providers/module.ts'
-import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { collectorUrl } from '../../service/factories.ts'
 import { batchOf } from '../../webhooks/payload.ts'
@@ -37,14 +37,14 @@ export async function checkEventReceiver(
   // An id that no receiver has seen: one that drops repetitions has to look at the signature all the same.
   const headers = signPayload(readSigningKeys(secret), `check-${randomUUID()}`, Date.now(), body)
   const result = await post(createPoster(url, clock, proxyOf(config), limits), headers, body)
-  if (result.is === 'delivered') return [ok(setting, 'took a signed POST without events')]
+  if (result.is === 'delivered') return [checkOk(setting, 'took a signed POST without events')]
   const { what, next } = diagnose(result, {
     setting,
     url,
     refused: 'EVENTS_SECRET has to be the same there, and both clocks right',
     otherwise: 'look at its log: events wait until it answers 2xx, three days at most',
   })
-  return [fail(setting, what, next)]
+  return [checkFailure(setting, what, next)]
 }
 
 /** Checks the collector of traces by a request without spans, which it has to take (OTLP/HTTP, "Success"). */
@@ -54,7 +54,7 @@ export async function checkCollector(config: Config, clock: Clock): Promise<read
   const headers = Object.fromEntries(config.OTEL_EXPORTER_OTLP_HEADERS ?? [])
   // It is reached without HTTPS_PROXY.
   const result = await post(createPoster(url, clock, undefined), headers, '{"resourceSpans":[]}')
-  if (result.is === 'delivered') return [ok('traces', 'the collector took a request without spans')]
+  if (result.is === 'delivered') return [checkOk('traces', 'the collector took a request without spans')]
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = config
   const { what, next } = diagnose(result, {
     setting: `OTEL_EXPORTER_OTLP_${whole === undefined ? '' : 'TRACES_'}ENDPOINT`,
@@ -62,7 +62,7 @@ export async function checkCollector(config: Config, clock: Clock): Promise<read
     refused: 'look at OTEL_EXPORTER_OTLP_HEADERS',
     otherwise: 'look at its log, and whether it takes OTLP over HTTP as JSON; callbacks do not wait for it',
   })
-  return [warn('traces', what, next)]
+  return [checkWarning('traces', what, next)]
 }
 
 async function post(

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import { type ResolveTxt, readTxt } from './dns.ts'
 
 /** Reserved names, which are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
@@ -16,7 +16,7 @@ export async function checkSender(config: Config, resolveTxt: ResolveTxt): Promi
   const bounce = domainOf(config.MAIL_BOUNCE_TO ?? config.MAIL_FROM.address)
   if (RESERVED.test(from))
     return [
-      warn(
+      checkWarning(
         'MAIL_FROM',
         `${from} is no domain of the internet: receivers refuse such a sender`,
         'set MAIL_FROM to an address of your own domain',
@@ -34,22 +34,30 @@ async function checkSpf(domain: string, resolveTxt: ResolveTxt): Promise<CheckRe
   const [record, ...more] =
     answer.is === 'none' ? [] : answer.records.filter(text => /^v=spf1(?: |$)/i.test(text))
   if (record === undefined)
-    return warn(
+    return checkWarning(
       'SPF',
       `${domain} has no SPF record`,
       `publish the TXT record that your mail server's operator names, such as: v=spf1 include:… ~all`,
     )
   if (more.length > 0)
-    return warn(
+    return checkWarning(
       'SPF',
       `${domain} has ${more.length + 1} SPF records, which receivers take for a fault`,
       'make them one',
     )
   if (/(?:^| )\+?all(?: |$)/i.test(record))
-    return warn('SPF', `${domain} lets everybody send in its name (+all)`, 'let it end in ~all or -all')
+    return checkWarning(
+      'SPF',
+      `${domain} lets everybody send in its name (+all)`,
+      'let it end in ~all or -all',
+    )
   if (/^v=spf1 -all *$/i.test(record))
-    return warn('SPF', `${domain} says that nobody may send in its name`, 'name your mail server in it')
-  return ok('SPF', `${domain} names who may send: ${record.slice(0, 120)}`)
+    return checkWarning(
+      'SPF',
+      `${domain} says that nobody may send in its name`,
+      'name your mail server in it',
+    )
+  return checkOk('SPF', `${domain} names who may send: ${record.slice(0, 120)}`)
 }
 
 interface Domains {
@@ -65,7 +73,7 @@ async function checkDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<Che
     const record = answer.is === 'none' ? undefined : answer.records.find(text => /^v=DMARC1 *;/i.test(text))
     if (record !== undefined) return checkPolicy(record, domain, domains)
   }
-  return warn(
+  return checkWarning(
     'DMARC',
     `${domains.from} has no DMARC record, which large mailbox providers ask for`,
     `publish a TXT record under _dmarc.${domains.from}: v=DMARC1; p=none; rua=mailto:… and tighten it once the reports are clean`,
@@ -77,8 +85,8 @@ function checkPolicy(record: string, domain: string, { from, bounce, dkim }: Dom
   const what = `${domain} has p=${policy}`
   // DMARC passes with SPF or DKIM of the domain that readers see.
   if ([bounce, dkim].some(each => each !== undefined && isAligned(each, domain, from)))
-    return ok('DMARC', what)
-  return ok(
+    return checkOk('DMARC', what)
+  return checkOk(
     'DMARC',
     what,
     `the bounce address is of ${bounce}, so only a DKIM signature of ${from} passes: let your mail server sign, or set DKIM_DOMAIN`,
@@ -96,7 +104,7 @@ function parentDomains(domain: string): readonly string[] {
 }
 
 function warnLookupFailed(about: string, name: string, why: string): CheckResult {
-  return warn(
+  return checkWarning(
     about,
     `could not be looked up from here (${why})`,
     `look from elsewhere: dig +short TXT ${name}`,

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import { fingerprint } from '../fingerprint.ts'
 
 const CHANNELS = [
@@ -10,14 +10,14 @@ const CHANNELS = [
 /** Checks what the settings alone show. */
 export function checkSettings(config: Config): readonly CheckResult[] {
   return [
-    ok(
+    checkOk(
       'settings',
       `read; ${CHANNELS.map(([name, token]) => `${name} is ${config[token] ? 'on' : 'off'}`).join(', ')}`,
     ),
     ...config.warnings.map(warning => resultOfWarning(warning)),
     ...CHANNELS.flatMap(([, name]) => {
       const token = config[name]
-      return token === undefined ? [] : [ok(name, fingerprint(token))]
+      return token === undefined ? [] : [checkOk(name, fingerprint(token))]
     }),
     ...checkCallers(config),
     ...checkLinks(config),
@@ -29,15 +29,15 @@ export function checkSettings(config: Config): readonly CheckResult[] {
 function resultOfWarning(warning: string): CheckResult {
   const name = /^[A-Z_0-9]+/.exec(warning)?.[0] ?? 'settings'
   const colon = warning.lastIndexOf(': ')
-  if (colon < 0) return warn(name, warning, 'see .env.example')
-  return warn(name, warning.slice(0, colon), warning.slice(colon + 2))
+  if (colon < 0) return checkWarning(name, warning, 'see .env.example')
+  return checkWarning(name, warning.slice(0, colon), warning.slice(colon + 2))
 }
 
 function checkCallers(config: Config): readonly CheckResult[] {
   const results: CheckResult[] = []
   if (config.PUBLIC_URL === undefined)
     results.push(
-      warn(
+      checkWarning(
         'PUBLIC_URL',
         'is not set',
         'set it to this service as the platform reaches it, so that `urls` can print what to paste',
@@ -52,7 +52,7 @@ function checkCallers(config: Config): readonly CheckResult[] {
     config.POST_SIGNATURE === 'observe'
       ? 'once the console or the metrics show that POSTs come signed, set POST_SIGNATURE=required'
       : undefined
-  results.push(ok('callers', `let in by ${protections.join(', ')}`, next))
+  results.push(checkOk('callers', `let in by ${protections.join(', ')}`, next))
   return results
 }
 
@@ -63,7 +63,7 @@ function checkLinks(config: Config): readonly CheckResult[] {
     config.LINKS_HTTPS_ONLY && config.LINK_HOSTS.length > 0
       ? undefined
       : 'when you know what links the platform sends, set LINK_HOSTS and LINKS_HTTPS_ONLY=on'
-  return [ok('links', `${hosts}, ${schemes}`, next)]
+  return [checkOk('links', `${hosts}, ${schemes}`, next)]
 }
 
 /** The brakes that an operator has switched off: the channel they are of, what is open, and what that may cost. */
@@ -99,10 +99,10 @@ function checkAccountQuotas(config: Config): readonly CheckResult[] {
   const results: CheckResult[] = []
   for (const [channel, name, open, cost] of BRAKES)
     if (config[channel] !== undefined && config[name] === 0)
-      results.push(warn('quotas', open, `set ${name} to ${cost}`))
+      results.push(checkWarning('quotas', open, `set ${name} to ${cost}`))
   if (config.EMAIL_TOKEN !== undefined && config.QUOTA_EMAIL_PER_DAY === 0)
     results.push(
-      ok(
+      checkOk(
         'quotas',
         'nothing limits all mails of a day',
         'QUOTA_EMAIL_PER_DAY would protect your reputation as a sender',

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
-import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 
 /** The state of a running service, as its private listener answers. */
 export type ServiceStatus =
@@ -25,10 +25,14 @@ export async function checkStore(
   const service = await askService()
   // A shared store is tried all the same: the settings may name another one than the service uses.
   if (service.is === 'ready' && store.kind === 'file')
-    return [ok('store', 'the running service says that it commits')]
+    return [checkOk('store', 'the running service says that it commits')]
   if (service.is === 'unready')
     return [
-      fail('store', `the running service does not accept callbacks: ${service.reason}`, 'look at its log'),
+      checkFailure(
+        'store',
+        `the running service does not accept callbacks: ${service.reason}`,
+        'look at its log',
+      ),
       ...(store.kind === 'postgres' ? [await tryStore(open)] : []),
     ]
   if (store.kind === 'file' && !existsSync(store.path)) return [checkCreatable(store.path)]
@@ -42,20 +46,20 @@ async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
       const commits = await outbox.queries.probeCommit()
       const loss = outbox.loss?.() ?? null
       if (commits && loss !== null)
-        return warn(
+        return checkWarning(
           'store',
           `opens and commits, but lacks ${loss.messages} messages that it had stored`,
           'see docs/operations.md, CallbackCourierStoreLoss',
         )
-      if (commits) return ok('store', 'opens and commits')
-      return fail('store', 'opens, but cannot commit', 'look for a full disk or a read-only mount')
+      if (commits) return checkOk('store', 'opens and commits')
+      return checkFailure('store', 'opens, but cannot commit', 'look for a full disk or a read-only mount')
     } finally {
       await outbox.close()
     }
   } catch (error) {
     if (!(error instanceof StoreUnusable)) throw error
     const [what = error.message, next = 'see docs/operations.md'] = error.message.split(/: (.*)/)
-    return fail('store', what, next)
+    return checkFailure('store', what, next)
   }
 }
 
@@ -65,9 +69,9 @@ function checkCreatable(path: string): CheckResult {
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   try {
     accessSync(folder, constants.W_OK)
-    return ok('store', `${path} will be made at the first start`)
+    return checkOk('store', `${path} will be made at the first start`)
   } catch {
-    return fail(
+    return checkFailure(
       'store',
       `${path} cannot be made: ${folder} is not writable`,
       'make it writable for the service’s user',

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, fail, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { Renderer } from '../../words/render.ts'
 
 /** Reports problems of the built-in templates and the operator's own; reading them tries each template with each kind. */
@@ -7,17 +7,17 @@ export function checkTemplates(config: Config, renderer: Renderer): readonly Che
   const problems = renderer.problems().map(({ file, line, reason, is }) => {
     const where = line === undefined ? file : `${file}:${line}`
     return is === 'refused'
-      ? fail(
+      ? checkFailure(
           'templates',
           `${where}: ${reason}`,
           'mend the file in TEMPLATES_DIR; until then the built-in words are used',
         )
-      : warn('templates', `${where}: ${reason}`, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
+      : checkWarning('templates', `${where}: ${reason}`, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
   })
   const inFull = renderer
     .renderedInFull()
     .map(({ file, line, because }) =>
-      ok(
+      checkOk(
         'templates',
         `${file}:${line}: rendered in full for every mail, which takes longer, because of ${because}`,
       ),
@@ -26,6 +26,6 @@ export function checkTemplates(config: Config, renderer: Renderer): readonly Che
   const own = config.TEMPLATES_DIR === undefined ? '' : ` and ${config.TEMPLATES_DIR}`
   return [
     ...inFull,
-    ok('templates', `${config.LOCALE} (there are ${renderer.locales.join(', ')}); built in${own}`),
+    checkOk('templates', `${config.LOCALE} (there are ${renderer.locales.join(', ')}); built in${own}`),
   ]
 }

@@ -1,5 +1,5 @@
 import { readSwitch } from '../../settings/readers.ts'
-import { type Group, integer, read, text } from '../../settings/setting.ts'
+import { type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 
 const PATH = { pattern: '^/[\\x21-\\x7e]{0,199}$', form: 'a path such as /subscribe' } as const
@@ -12,20 +12,20 @@ const settings = {
       "The platform's data subscription service (DDQ). Set it to be told of device alerts by mail and SMS (docs/alerts.md); without it nothing of this runs.",
     example: 'ddq.example.com',
   }),
-  DDQ_PORT: integer({
+  DDQ_PORT: integerSetting({
     minimum: 1,
     maximum: 65_535,
     default: 80,
     meaning: 'Its port; 80 on the public cloud.',
     example: '80',
   }),
-  DDQ_TLS: read(readSwitch, {
+  DDQ_TLS: settingWithReader(readSwitch, {
     default: 'off',
     meaning:
       'on: connect with TLS. off: in the clear, as the public cloud does on port 80; then the credential can be read on the way.',
     example: 'on',
   }),
-  DDQ_AUTH_URL: read(readApiUrl, {
+  DDQ_AUTH_URL: settingWithReader(readApiUrl, {
     meaning: "The platform API's address, for the login that DDQ asks for.",
     example: 'https://api.example.com',
   }),

@@ -1,5 +1,5 @@
 import { readNetworks, readSwitch } from '../../settings/readers.ts'
-import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
+import { choiceSetting, type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
 import { readPublicUrl } from '../../settings/urls.ts'
 
 const TOKEN = { minLength: 1, secret: true } as const
@@ -62,43 +62,43 @@ const settings = {
     meaning: 'The same for the SMS URL.',
     example: 'the-old-key-of-the-sms-url',
   }),
-  PUBLIC_URL: read(readPublicUrl, {
+  PUBLIC_URL: settingWithReader(readPublicUrl, {
     fill: true,
     meaning:
       'This service as the platform reaches it. `callback-courier urls` prints the full URLs from it; Twilio reports final delivery to it.',
     example: 'https://courier.example.com',
   }),
-  POST_SIGNATURE: choice(['observe', 'required', 'off'], {
+  POST_SIGNATURE: choiceSetting(['observe', 'required', 'off'], {
     default: 'observe',
     meaning:
       'What to do with the signature of a POST. observe: refuse nothing, but count whether POSTs come signed, and say when required would be safe. required: refuse a POST without a right one. off: do not look.',
     example: 'required',
   }),
-  SIGNATURE_MAX_AGE_SECONDS: integer({
+  SIGNATURE_MAX_AGE_SECONDS: integerSetting({
     minimum: 10,
     maximum: 86_400,
     default: 300,
     meaning: 'With POST_SIGNATURE=required: how far the timestamp of a POST may be from now.',
     example: '300',
   }),
-  ALLOWED_SOURCES: read(readNetworks, {
+  ALLOWED_SOURCES: settingWithReader(readNetworks, {
     default: '',
     meaning: 'Networks and addresses that callbacks may come from. Empty: from anywhere.',
     example: '203.0.113.0/24, 2001:db8::/32',
   }),
-  TRUSTED_PROXIES: read(readNetworks, {
+  TRUSTED_PROXIES: settingWithReader(readNetworks, {
     default: '',
     meaning:
       'Proxies in front of this service whose X-Forwarded-For is believed. Empty: nobody is, and the caller is whoever connects.',
     example: '10.0.0.0/8',
   }),
-  ERROR_STATUS: choice(['code', '200'], {
+  ERROR_STATUS: choiceSetting(['code', '200'], {
     default: 'code',
     meaning:
       "HTTP status of a refused POST. code: the err_code's first three digits. 200: for a platform that reads the body of nothing else.",
     example: '200',
   }),
-  ANSWER_WITHIN_MS: integer({
+  ANSWER_WITHIN_MS: integerSetting({
     minimum: 100,
     maximum: 30_000,
     default: 2000,
@@ -106,14 +106,14 @@ const settings = {
       'How long an answer may wait for the mail server or Twilio, in milliseconds. After it the answer is 0 and delivery goes on.',
     example: '2000',
   }),
-  MAX_RECIPIENTS: integer({
+  MAX_RECIPIENTS: integerSetting({
     minimum: 1,
     maximum: 1000,
     default: 50,
     meaning: 'Most recipients of one callback.',
     example: '50',
   }),
-  ROUTED_ADDRESSES: read(readSwitch, {
+  ROUTED_ADDRESSES: settingWithReader(readSwitch, {
     default: 'off',
     meaning:
       'on: mail goes to addresses with % or ! before the @, or a quoted part there. Many mail servers route by these, so one mailbox then has many names, each with quotas of its own.',

@@ -1,6 +1,6 @@
 import { ADMIN_TOKEN, readOperators } from '../../settings/operators.ts'
 import { readHosts, readSwitch } from '../../settings/readers.ts'
-import { choice, type Group, integer, read, text } from '../../settings/setting.ts'
+import { choiceSetting, type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
 
 const settings = {
   HOST: text({
@@ -8,14 +8,14 @@ const settings = {
     meaning: 'Address that the callbacks are served on.',
     example: '0.0.0.0',
   }),
-  PORT: integer({
+  PORT: integerSetting({
     minimum: 0,
     maximum: 65_535,
     default: 8443,
     meaning: 'Port that the callbacks are served on.',
     example: '8443',
   }),
-  TLS: read(readSwitch, {
+  TLS: settingWithReader(readSwitch, {
     default: 'on',
     meaning: 'on: serve HTTPS from the two files below. off: behind a proxy that ends TLS.',
     example: 'off',
@@ -31,7 +31,7 @@ const settings = {
     meaning: 'PEM file: the private key of the certificate.',
     example: '/certs/privkey.pem',
   }),
-  DRAIN_SECONDS: integer({
+  DRAIN_SECONDS: integerSetting({
     minimum: 0,
     maximum: 10,
     default: 5,
@@ -44,7 +44,7 @@ const settings = {
       'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKEN or ADMIN_TOKENS.',
     example: '0.0.0.0',
   }),
-  ADMIN_PORT: integer({
+  ADMIN_PORT: integerSetting({
     minimum: 0,
     maximum: 65_535,
     default: 9090,
@@ -58,7 +58,7 @@ const settings = {
     meaning: 'Password of console and metrics. Make one with `callback-courier token`.',
     example: 'a-long-random-password',
   }),
-  ADMIN_TOKENS: read(readOperators, {
+  ADMIN_TOKENS: settingWithReader(readOperators, {
     secret: true,
     meaning:
       'Passwords of operators, name:token each, one a line or with spaces between them, so that the log says who did what in the console. Beside or instead of ADMIN_TOKEN; many are better kept in a file (ADMIN_TOKENS_FILE).',
@@ -77,13 +77,13 @@ const settings = {
       'What a program of yours sends as bearer token to ask what became of messages: it opens /api and nothing else.',
     example: 'one-more-long-random-password',
   }),
-  ADMIN_NAMES: read(readHosts, {
+  ADMIN_NAMES: settingWithReader(readHosts, {
     default: '',
     meaning:
       'Host names that the console may be opened under, beside localhost and plain addresses (a protection against DNS rebinding).',
     example: 'courier-admin.internal.example',
   }),
-  LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+  LOG_LEVEL: choiceSetting(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     default: 'info',
     meaning: 'How much is logged. No level ever logs a code, a link, a full recipient or a secret.',
     example: 'debug',

@@ -1,7 +1,7 @@
 import { providerSettings } from '../../providers/list.ts'
 import { readAddress, readMailbox } from '../../settings/mailbox.ts'
 import { readDomain } from '../../settings/readers.ts'
-import { choice, type Group, read, text } from '../../settings/setting.ts'
+import { choiceSetting, type Group, settingWithReader, text } from '../../settings/setting.ts'
 
 /** The address of MAIL_FROM, when it can be read. */
 function addressOfFrom(given: Readonly<Record<string, string>>): string | undefined {
@@ -11,22 +11,22 @@ function addressOfFrom(given: Readonly<Record<string, string>>): string | undefi
 
 const settings = {
   ...providerSettings('email'),
-  MAIL_FROM: read(readMailbox, {
+  MAIL_FROM: settingWithReader(readMailbox, {
     fill: true,
     meaning: 'Who mails are from.',
     example: 'Example <no-reply@example.com>',
   }),
-  MAIL_REPLY_TO: read(readMailbox, {
+  MAIL_REPLY_TO: settingWithReader(readMailbox, {
     meaning: 'Where answers of readers go, when not to MAIL_FROM.',
     example: 'Example Support <support@example.com>',
   }),
-  MAIL_BOUNCE_TO: read(readAddress, {
+  MAIL_BOUNCE_TO: settingWithReader(readAddress, {
     defaultFrom: addressOfFrom,
     meaning:
       'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
     example: 'bounces@example.com',
   }),
-  DKIM_DOMAIN: read(readDomain, {
+  DKIM_DOMAIN: settingWithReader(readDomain, {
     meaning: 'Signs mails with DKIM, when your mail server does not: the domain. All three or none.',
     example: 'example.com',
   }),
@@ -40,7 +40,7 @@ const settings = {
     meaning: 'DKIM: PEM file of the private key.',
     example: '/secrets/dkim.pem',
   }),
-  EMAIL_WORDS: choice(['ours', 'platform'], {
+  EMAIL_WORDS: choiceSetting(['ours', 'platform'], {
     default: 'ours',
     meaning:
       "Whose words mails use. platform: the platform's own plain text, when it sends one, in this service's layout.",

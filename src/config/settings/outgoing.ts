@@ -1,4 +1,4 @@
-import { type Group, read, text } from '../../settings/setting.ts'
+import { type Group, settingWithReader, text } from '../../settings/setting.ts'
 import { readProxyUrl } from '../../settings/urls.ts'
 
 const settings = {
@@ -7,7 +7,7 @@ const settings = {
       'PEM file of certificate authorities of your own, trusted beside the public ones wherever this service connects to: mail server, carriers, Postgres, the platform.',
     example: '/certs/company-ca.pem',
   }),
-  HTTPS_PROXY: read(readProxyUrl, {
+  HTTPS_PROXY: settingWithReader(readProxyUrl, {
     secret: true,
     meaning:
       'Proxy for the requests to SMS carriers, to SMTP_OAUTH2_TOKEN_URL and to EVENTS_URL. Mail servers, Postgres and the platform are reached directly.',

@@ -1,60 +1,60 @@
 import { readCarrierQuotas } from '../../settings/costs.ts'
 import { readQuota } from '../../settings/readers.ts'
-import { type Group, integer, read } from '../../settings/setting.ts'
+import { type Group, integerSetting, settingWithReader } from '../../settings/setting.ts'
 
 const settings = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: read(readQuota, {
+  QUOTA_RECIPIENT_PER_10_MINUTES: settingWithReader(readQuota, {
     default: '5',
     meaning: 'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
     example: '5',
   }),
-  QUOTA_RECIPIENT_PER_DAY: read(readQuota, {
+  QUOTA_RECIPIENT_PER_DAY: settingWithReader(readQuota, {
     default: '20',
     meaning: 'The same in a day.',
     example: '20',
   }),
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: read(readQuota, {
+  QUOTA_SMS_PREFIX_PER_10_MINUTES: settingWithReader(readQuota, {
     default: '50',
     meaning: 'SMS in 10 minutes to numbers that differ only in their last four digits.',
     example: '50',
   }),
-  QUOTA_ALARM_RECIPIENT_PER_HOUR: read(readQuota, {
+  QUOTA_ALARM_RECIPIENT_PER_HOUR: settingWithReader(readQuota, {
     default: '100',
     meaning: 'Alarms of one kind to one recipient in an hour.',
     example: '100',
   }),
-  QUOTA_SMS_COUNTRY_PER_DAY: read(readQuota, {
+  QUOTA_SMS_COUNTRY_PER_DAY: settingWithReader(readQuota, {
     default: 'off',
     meaning: 'SMS to one country in a day.',
     example: '5000',
   }),
-  QUOTA_SMS_PER_MINUTE: read(readQuota, {
+  QUOTA_SMS_PER_MINUTE: settingWithReader(readQuota, {
     default: '600',
     meaning: 'All SMS in a minute: the limit of the whole account.',
     example: '300',
   }),
-  QUOTA_SMS_PER_DAY: read(readQuota, {
+  QUOTA_SMS_PER_DAY: settingWithReader(readQuota, {
     default: '20000',
     meaning: 'All SMS in a day. Name a figure that you are willing to pay.',
     example: '10000',
   }),
-  QUOTA_SMS_CARRIER_PER_DAY: read(readCarrierQuotas, {
+  QUOTA_SMS_CARRIER_PER_DAY: settingWithReader(readCarrierQuotas, {
     meaning: 'SMS in a day by carrier: of those that go to it first. Left out: no limit.',
     example: 'aliyun=5000, twilio=500',
   }),
-  QUOTA_SMS_COST_PER_DAY: integer({
+  QUOTA_SMS_COST_PER_DAY: integerSetting({
     minimum: 0,
     maximum: 100_000,
     default: 0,
     meaning: 'What all SMS of a day may cost, by the prices of SMS_COSTS and in their currency. 0: no limit.',
     example: '200',
   }),
-  QUOTA_EMAIL_PER_MINUTE: read(readQuota, {
+  QUOTA_EMAIL_PER_MINUTE: settingWithReader(readQuota, {
     default: '6000',
     meaning: 'All mails in a minute.',
     example: '600',
   }),
-  QUOTA_EMAIL_PER_DAY: read(readQuota, {
+  QUOTA_EMAIL_PER_DAY: settingWithReader(readQuota, {
     default: 'off',
     meaning: 'All mails in a day.',
     example: '50000',

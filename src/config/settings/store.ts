@@ -1,9 +1,9 @@
 import { readSecrets } from '../../settings/readers.ts'
-import { type Group, integer, read, text } from '../../settings/setting.ts'
+import { type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
 import { readDatabase } from '../../settings/urls.ts'
 
 const settings = {
-  DATABASE_URL: read(readDatabase, {
+  DATABASE_URL: settingWithReader(readDatabase, {
     default: 'file:data/outbox.db',
     secret: true,
     meaning:
@@ -18,20 +18,20 @@ const settings = {
       'Encrypts codes, links and recipients in the store. Left out with a file: made at the first start, kept beside it. Needed with postgres, the same for every instance.',
     example: 'a-long-random-secret-of-your-own',
   }),
-  STORE_SECRET_PREVIOUS: read(readSecrets, {
+  STORE_SECRET_PREVIOUS: settingWithReader(readSecrets, {
     secret: true,
     meaning:
       'Secrets that messages may have been stored with before, parted by spaces: they are read with these, and written with STORE_SECRET. Only until those messages are sent.',
     example: 'the-secret-that-was-before-this-one',
   }),
-  MAX_BACKLOG: integer({
+  MAX_BACKLOG: integerSetting({
     minimum: 100,
     maximum: 100_000_000,
     default: 1_000_000,
     meaning: 'Most messages that may wait. Beyond it callbacks are answered 503, "try again later".',
     example: '1000000',
   }),
-  RETENTION_DAYS: integer({
+  RETENTION_DAYS: integerSetting({
     minimum: 1,
     maximum: 3650,
     default: 30,

@@ -1,6 +1,6 @@
 import { readMailbox } from '../../settings/mailbox.ts'
 import { readColor, readHosts, readLocale, readSwitch } from '../../settings/readers.ts'
-import { type Group, read, text } from '../../settings/setting.ts'
+import { type Group, settingWithReader, text } from '../../settings/setting.ts'
 import { readBrandUrl } from '../../settings/urls.ts'
 
 /** The display name of MAIL_FROM, when it has one. */
@@ -18,16 +18,16 @@ const settings = {
     meaning: 'The name people know you by; stands in every mail and SMS. Left out: the name in MAIL_FROM.',
     example: 'Example',
   }),
-  BRAND_URL: read(readBrandUrl, {
+  BRAND_URL: settingWithReader(readBrandUrl, {
     meaning: 'Your web site, at the foot of mails.',
     example: 'https://www.example.com',
   }),
-  BRAND_COLOR: read(readColor, {
+  BRAND_COLOR: settingWithReader(readColor, {
     default: '1f5fd6',
     meaning: 'Colour of buttons and codes in mails: six hex digits, with or without #.',
     example: '0a7d55',
   }),
-  LOCALE: read(readLocale, {
+  LOCALE: settingWithReader(readLocale, {
     default: 'en',
     meaning: 'Language of mails and SMS.',
     example: 'zh-CN',
@@ -36,13 +36,13 @@ const settings = {
     meaning: 'Folder with templates of your own, in place of the built-in ones.',
     example: '/templates',
   }),
-  LINK_HOSTS: read(readHosts, {
+  LINK_HOSTS: settingWithReader(readHosts, {
     default: '',
     meaning:
       'Hosts that links in messages may lead to; *.example.com means everything under it. Empty: any host.',
     example: 'www.example.com, *.iot.example.com',
   }),
-  LINKS_HTTPS_ONLY: read(readSwitch, {
+  LINKS_HTTPS_ONLY: settingWithReader(readSwitch, {
     default: 'off',
     meaning: 'on: a message whose link is not https is refused.',
     example: 'on',

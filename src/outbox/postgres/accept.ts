@@ -4,7 +4,7 @@ import type { Acceptance, Accepted, BacklogFull } from '../outbox.ts'
 import { afterNewerCode, answerForDuplicate, checkBacklog, judgeDuplicate, stateAtExpiry } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
 import { type BacklogEstimate, createBacklogEstimate } from './backlog.ts'
-import { ask, type Client, type Statement, together } from './connect.ts'
+import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import { LIVE_GROUP } from './schema.ts'
@@ -77,11 +77,11 @@ async function lockAndRead(
   const dedupeKeys = all.map(each => each.dedupeKey)
   const recipients = all.map(each => each.recipientHash)
   const groups = new Set(all.flatMap(each => each.groupKey ?? []))
-  const [, , endable, duplicates] = await together(
+  const [, , endable, duplicates] = await awaitStatements(
     client.query('BEGIN'),
-    ask(client, LOCK_RECIPIENTS, recipients),
-    ask(client, ENDABLE, [...groups], recipients, dedupeKeys, now),
-    ask(client, DUPLICATES, recipients, dedupeKeys),
+    runStatement(client, LOCK_RECIPIENTS, recipients),
+    runStatement(client, ENDABLE, [...groups], recipients, dedupeKeys, now),
+    runStatement(client, DUPLICATES, recipients, dedupeKeys),
     backlog.refresh(client, now, all.length),
   )
   // One that ended while its lock was waited for is nobody's any more.

@@ -1,5 +1,5 @@
 import type { Channel } from '../../messages/message.ts'
-import { ask, type Client, type Result, type Statement } from './connect.ts'
+import { type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 
 /** Writers of a process that count at the same time. */
 export const WRITERS = 3
@@ -35,10 +35,10 @@ export function addToBacklog(
   client: Client,
   row: BacklogRow,
   { email, sms }: Readonly<Record<Channel, number>>,
-): Promise<Result>[] {
+): Promise<QueryResult>[] {
   const { from, to } = row()
-  const moved = from === to ? [] : [ask(client, MOVE_BACKLOG, from, to)]
-  return [...moved, ask(client, ADD_BACKLOG, email, sms, to)]
+  const moved = from === to ? [] : [runStatement(client, MOVE_BACKLOG, from, to)]
+  return [...moved, runStatement(client, ADD_BACKLOG, email, sms, to)]
 }
 
 /** At most how many messages are live: by the last count, and what this process has stored since. */
@@ -56,7 +56,7 @@ export function createBacklogEstimate(maxBacklog: number): BacklogEstimate {
   return {
     async refresh(client, now, added) {
       if (Math.abs(now - countedAt) <= COUNT_AGE_MS && live + added <= maxBacklog / 2) return
-      const { rows } = await ask(client, COUNT_BACKLOG)
+      const { rows } = await runStatement(client, COUNT_BACKLOG)
       live = Number(rows[0]?.['live'] ?? 0)
       countedAt = now
     },

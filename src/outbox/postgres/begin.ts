@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../outbox.ts'
-import { ask, type Client, commit, type Statement } from './connect.ts'
+import { type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
 
 /** An attempt that begins, under the lease of this token. `provider`: see Outbox.beginAttempt. */
 export interface BegunAttempt {
@@ -17,11 +17,11 @@ export async function markBegun(
   client: Client,
   calls: readonly BegunAttempt[],
 ): Promise<(undefined | StoreUnavailable)[]> {
-  const [, , updated] = await commit(
+  const [, , updated] = await commitTransaction(
     client,
     client.query('BEGIN'),
     client.query('SET LOCAL synchronous_commit = off'),
-    ask(
+    runStatement(
       client,
       MARK,
       calls.map(call => call.id),

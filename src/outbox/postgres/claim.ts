@@ -11,7 +11,7 @@ import {
   storeRecord,
 } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
-import { ask, type Client, type Result, type Statement, together } from './connect.ts'
+import { awaitStatements, type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
@@ -113,7 +113,7 @@ async function claimDue(
   uncertainEnds.begin(unsendable, now)
   const [, [anyDue, next]] = await Promise.all([
     writer.commit(),
-    together(ask(client, ANY_DUE, channel), ask(client, NEXT, channel)),
+    awaitStatements(runStatement(client, ANY_DUE, channel), runStatement(client, NEXT, channel)),
   ])
   uncertainEnds.confirm(unsendable)
   const at = next.rows[0]?.['at'] as number | null | undefined
@@ -129,13 +129,16 @@ async function lockDue(
   client: Client,
   { channel, limit, now }: Pick<CallArguments<'claim'>, 'channel' | 'limit' | 'now'>,
   oldest: OldestDue,
-): Promise<Result['rows']> {
-  const found: Result['rows'] = []
+): Promise<QueryResult['rows']> {
+  const found: QueryResult['rows'] = []
   const begun = client.query('BEGIN')
   for (const [rank, dueAt] of oldest.entries()) {
     if (dueAt === null || found.length >= limit) continue
     const order = claimOrder(dueAt, now)
-    const [, { rows }] = await together(begun, ask(client, DUE[order], channel, rank, limit - found.length))
+    const [, { rows }] = await awaitStatements(
+      begun,
+      runStatement(client, DUE[order], channel, rank, limit - found.length),
+    )
     found.push(...rows)
   }
   await begun
@@ -197,14 +200,14 @@ async function tidyUp(
   readonly oldest: OldestDue
 }> {
   const { now } = writer
-  const [, ofDead, lost, outlived, orphans] = await together(
+  const [, ofDead, lost, outlived, orphans] = await awaitStatements(
     client.query('BEGIN'),
     claimedByDead(client, channel, dead),
-    ask(client, LOST, channel, now),
-    ask(client, OUTLIVED, channel, now),
+    runStatement(client, LOST, channel, now),
+    runStatement(client, OUTLIVED, channel, now),
     findOrphans === null ? NOTHING : lockOrphans(client, channel, findOrphans),
-    ask(client, PROMOTE, channel, 0, now),
-    ask(client, PROMOTE, channel, 1, now),
+    runStatement(client, PROMOTE, channel, 0, now),
+    runStatement(client, PROMOTE, channel, 1, now),
   )
   const taken = distinct([...ofDead.rows, ...lost.rows].map(rowOf))
   const over = outlived.rows.map(rowOf)
@@ -219,7 +222,10 @@ async function tidyUp(
   }
   const ended = all.filter(row => row.finalAt !== null)
   uncertainEnds.begin(ended, now)
-  const [, [first]] = await Promise.all([writer.commit(), together(ask(client, OLDEST_DUE, channel))])
+  const [, [first]] = await Promise.all([
+    writer.commit(),
+    awaitStatements(runStatement(client, OLDEST_DUE, channel)),
+  ])
   uncertainEnds.confirm(ended)
   const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
   const oldest: OldestDue = [codes ?? null, others ?? null]
@@ -230,32 +236,32 @@ async function tidyUp(
   }
 }
 
-const NOTHING: Promise<Pick<Result, 'rows'>> = Promise.resolve({ rows: [] })
+const NOTHING: Promise<Pick<QueryResult, 'rows'>> = Promise.resolve({ rows: [] })
 
 /** Locks the messages that are stored under leases whose commits were given up. */
 async function lockOrphans(
   client: Client,
   channel: Channel,
   findOrphans: UncertainCommits['findGivenUp'],
-): Promise<Pick<Result, 'rows'>> {
-  const { rows } = await ask(client, LEASED, channel)
+): Promise<Pick<QueryResult, 'rows'>> {
+  const { rows } = await runStatement(client, LEASED, channel)
   const orphans = new Set(findOrphans(rows.map(row => row['lease_token'] as string)))
   if (orphans.size === 0) return NOTHING
   const seqs = rows.filter(row => orphans.has(row['lease_token'] as string)).map(row => row['seq'])
-  return ask(client, UNCOMMITTED, seqs, [...orphans])
+  return runStatement(client, UNCOMMITTED, seqs, [...orphans])
 }
 
 async function claimedByDead(
   client: Client,
   channel: Channel,
   dead: readonly DeadReplica[],
-): Promise<Pick<Result, 'rows'>> {
+): Promise<Pick<QueryResult, 'rows'>> {
   if (dead.length === 0) return NOTHING
   const names = dead.map(each => each.name)
   const heartbeats = dead.map(each => each.heartbeats)
-  const [, claimed] = await together(
-    ask(client, LOCK_DEAD_REPLICAS, names),
-    ask(client, CLAIMED_BY_DEAD, channel, names, heartbeats),
+  const [, claimed] = await awaitStatements(
+    runStatement(client, LOCK_DEAD_REPLICAS, names),
+    runStatement(client, CLAIMED_BY_DEAD, channel, names, heartbeats),
   )
   return claimed
 }

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { StoreUnavailable } from '../outbox.ts'
 
 export type Client = pg.PoolClient
-export type Result = pg.QueryResult<Record<string, unknown>>
+export type QueryResult = pg.QueryResult<Record<string, unknown>>
 
 export interface ConnectOptions {
   readonly url: string
@@ -118,16 +118,16 @@ export interface Statement {
   readonly text: string
 }
 
-export function ask(
+export function runStatement(
   client: Client,
   { name, text }: Statement,
   ...values: readonly unknown[]
-): Promise<Result> {
+): Promise<QueryResult> {
   return client.query<Record<string, unknown>>({ name, text, values: [...values] })
 }
 
 /** Waits for statements that were sent together; the first fault is the cause of those after it. */
-export async function together<T extends readonly Promise<unknown>[]>(
+export async function awaitStatements<T extends readonly Promise<unknown>[]>(
   ...asked: T
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const ends = await Promise.allSettled(asked)
@@ -138,11 +138,11 @@ export async function together<T extends readonly Promise<unknown>[]>(
 }
 
 /** @throws when the transaction was rolled back instead: COMMIT itself does not say so. */
-export async function commit(
+export async function commitTransaction(
   client: Client,
-  ...asked: readonly Promise<Result>[]
-): Promise<readonly Result[]> {
-  const results = await together(...asked, client.query<Record<string, unknown>>('COMMIT'))
+  ...asked: readonly Promise<QueryResult>[]
+): Promise<readonly QueryResult[]> {
+  const results = await awaitStatements(...asked, client.query<Record<string, unknown>>('COMMIT'))
   if (results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back')
   return results
 }

@@ -1,13 +1,13 @@
 import { type CountChanges, createCountChanges } from '../counts.ts'
 import { addToBacklog, type BacklogRow } from './backlog.ts'
-import { ask, type Client, type Result, type Statement } from './connect.ts'
+import { type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 
 /** What a transaction changes in the counts of messages: by minute of arrival and state, and of live ones. */
 export interface Counts extends Pick<CountChanges, 'addChange'> {
   /** By how many the live messages grow. */
   added(): number
   /** The last locks of a transaction, on a shard of its own: nobody waits for them. */
-  write(): Promise<Result>[]
+  write(): Promise<QueryResult>[]
 }
 
 /** Where a writer counts: its shard of the counts, and its row of the backlog. */
@@ -23,10 +23,10 @@ export function createCounts(client: Client, { shard, backlogRow }: CountPlaces)
     addChange,
     added: () => live().email + live().sms,
     write() {
-      const asked: Promise<Result>[] = []
+      const asked: Promise<QueryResult>[] = []
       const changed = changes()
       const { email, sms } = live()
-      if (changed.length > 0) asked.push(ask(client, ADD_COUNTS, JSON.stringify(changed), shard))
+      if (changed.length > 0) asked.push(runStatement(client, ADD_COUNTS, JSON.stringify(changed), shard))
       if (email === 0 && sms === 0) return asked
       return [...asked, ...addToBacklog(client, backlogRow, { email, sms })]
     },

@@ -25,7 +25,7 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
 }
 
 /** What an operator can do when the store cannot be opened. Never shows the URL: it holds a password. */
-export function adviseOperator(error: unknown): string {
+export function adviseOnFailure(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (code === '28P01' || code === '28000') {
     return 'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'

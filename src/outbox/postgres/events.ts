@@ -1,12 +1,12 @@
 import type { CallArguments, CallResult } from '../calls.ts'
 import { DROP_STEP, eventOfRow } from '../event-row.ts'
 import { VIEW_COLUMNS } from '../message-view.ts'
-import type { EventType, QueuedEvent } from '../outbox.ts'
-import { ask, type Client, type Result, type Statement, together } from './connect.ts'
+import type { QueuedEvent, QueuedEventType } from '../outbox.ts'
+import { awaitStatements, type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 
 /** An event that a transaction adds. */
 export interface NewEvent {
-  readonly type: EventType
+  readonly type: QueuedEventType
   readonly at: number
   /** Id of the message that it is about; absent: about none. */
   readonly message?: string
@@ -14,27 +14,27 @@ export interface NewEvent {
 }
 
 /** Adds events in the open transaction. */
-export function addEvents(client: Client, events: readonly NewEvent[]): Promise<Result>[] {
-  return events.length === 0 ? [] : [ask(client, ADD, JSON.stringify(events))]
+export function addEvents(client: Client, events: readonly NewEvent[]): Promise<QueryResult>[] {
+  return events.length === 0 ? [] : [runStatement(client, ADD, JSON.stringify(events))]
 }
 
 export async function readEvents(
   client: Client,
   { limit }: CallArguments<'readEvents'>,
 ): Promise<CallResult<'readEvents'>> {
-  const [read, span] = await together(ask(client, READ, limit), ask(client, SPAN))
+  const [read, span] = await awaitStatements(runStatement(client, READ, limit), runStatement(client, SPAN))
   return { events: read.rows.map(eventOfRow), waiting: Number(span.rows[0]?.['waiting'] ?? 0) }
 }
 
 export async function removeEvents(client: Client, { seqs }: CallArguments<'removeEvents'>): Promise<void> {
-  await ask(client, REMOVE, seqs)
+  await runStatement(client, REMOVE, seqs)
 }
 
 export async function dropEvents(
   client: Client,
   { most, before }: CallArguments<'dropEvents'>,
 ): Promise<number> {
-  return (await ask(client, DROP, most, before)).rowCount ?? 0
+  return (await runStatement(client, DROP, most, before)).rowCount ?? 0
 }
 
 const ADD: Statement = {

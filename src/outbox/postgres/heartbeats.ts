@@ -1,6 +1,6 @@
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnavailable } from '../outbox.ts'
-import { ask, type Client, type Connections, type Statement, together } from './connect.ts'
+import { awaitStatements, type Client, type Connections, runStatement, type Statement } from './connect.ts'
 
 /**
  * Which replicas on the database are alive.
@@ -177,7 +177,7 @@ async function exchange(
 ): Promise<readonly OtherReplica[]> {
   const began = monotonic()
   // Each commits by itself, so that a process that is stopped here holds no lock.
-  const [sent, read] = await together(ask(client, SEND, name), ask(client, READ))
+  const [sent, read] = await awaitStatements(runStatement(client, SEND, name), runStatement(client, READ))
   onDatabaseTime(sent.rows[0]?.['at'] as number, monotonic() - began)
   return read.rows.map(row => ({
     name: row['name'] as string,
@@ -187,7 +187,7 @@ async function exchange(
 }
 
 async function leave(client: Client, name: string): Promise<void> {
-  await together(ask(client, LEAVE, name), ask(client, FORGET, name))
+  await awaitStatements(runStatement(client, LEAVE, name), runStatement(client, FORGET, name))
 }
 
 /** Keeps dead replicas from coming back while their claims are taken over: a heartbeat waits for this transaction. */

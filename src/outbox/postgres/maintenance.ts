@@ -1,4 +1,4 @@
-import { ask, type Client, commit, type Statement } from './connect.ts'
+import { type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
 import { OLD_REPLICAS } from './heartbeats.ts'
 
 const PRUNE_STEP = 500
@@ -9,14 +9,14 @@ const PRUNE_STEP = 500
  * @returns whether there is more.
  */
 export async function prune(client: Client, now: number, retentionMs: number): Promise<boolean> {
-  const [, messages, counters, memos] = await commit(
+  const [, messages, counters, memos] = await commitTransaction(
     client,
     client.query('BEGIN'),
-    ask(client, OLD_MESSAGES, now - retentionMs),
-    ask(client, OLD_COUNTERS, now),
-    ask(client, OLD_MEMOS, now),
-    ask(client, OLD_COUNTS, Math.floor((now - retentionMs) / 60_000)),
-    ask(client, OLD_REPLICAS),
+    runStatement(client, OLD_MESSAGES, now - retentionMs),
+    runStatement(client, OLD_COUNTERS, now),
+    runStatement(client, OLD_MEMOS, now),
+    runStatement(client, OLD_COUNTS, Math.floor((now - retentionMs) / 60_000)),
+    runStatement(client, OLD_REPLICAS),
   )
   return [messages, counters, memos].some(each => each?.rowCount === PRUNE_STEP)
 }

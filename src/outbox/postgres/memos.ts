@@ -1,18 +1,18 @@
 import type { Memo } from '../outbox.ts'
-import { ask, type Client, type Result, type Statement } from './connect.ts'
+import { type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 
 /** Writes memos in the place of those of their names, in the open transaction. */
-export function writeMemos(client: Client, memos: readonly Memo[]): Promise<Result>[] {
+export function writeMemos(client: Client, memos: readonly Memo[]): Promise<QueryResult>[] {
   // The last one of a name: a statement may change a row only once.
   const last = new Map(memos.map(memo => [memo.name, memo]))
-  return last.size === 0 ? [] : [ask(client, WRITE, JSON.stringify([...last.values()]))]
+  return last.size === 0 ? [] : [runStatement(client, WRITE, JSON.stringify([...last.values()]))]
 }
 
 export async function readMemos(
   client: Client,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await ask(client, READ, names)
+  const { rows } = await runStatement(client, READ, names)
   return new Map(rows.map(row => [row['name'] as string, row['value'] as string]))
 }
 
@@ -27,10 +27,10 @@ export async function takeLeaderLease(
   ttlMs: number,
 ): Promise<boolean> {
   if (ttlMs <= 0) {
-    await ask(client, GIVE_UP, name, owner)
+    await runStatement(client, GIVE_UP, name, owner)
     return false
   }
-  const { rows } = await ask(client, TAKE, name, owner, ttlMs)
+  const { rows } = await runStatement(client, TAKE, name, owner, ttlMs)
   return rows.length > 0
 }
 

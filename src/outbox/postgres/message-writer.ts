@@ -13,7 +13,7 @@ import {
   stateAtClaim,
   stateAtEnd,
 } from '../rules.ts'
-import { ask, type Client, commit, type Statement } from './connect.ts'
+import { type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
 import { type CountPlaces, type Counts, createCounts } from './counts.ts'
 import { addEvents, type NewEvent } from './events.ts'
 import { writeMemos } from './memos.ts'
@@ -127,11 +127,11 @@ export function createMessageWriter(
     async commit() {
       const changes = [...changed].map(row => ({ seq: row.seq, ...changesOf(row, now) }))
       const rows = stored.map(each => columnsOf(each, now))
-      await commit(
+      await commitTransaction(
         client,
         // First what ends: an outlived duplicate makes room for the new one in the index of live dedupe keys.
-        ...(changes.length === 0 ? [] : [ask(client, CHANGE, JSON.stringify(changes))]),
-        ...(rows.length === 0 ? [] : [ask(client, STORE, JSON.stringify(rows))]),
+        ...(changes.length === 0 ? [] : [runStatement(client, CHANGE, JSON.stringify(changes))]),
+        ...(rows.length === 0 ? [] : [runStatement(client, STORE, JSON.stringify(rows))]),
         ...addEvents(client, events),
         ...writeMemos(client, memos),
         ...quotas.write(),

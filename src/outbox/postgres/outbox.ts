@@ -13,7 +13,7 @@ import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections } from './connect.ts'
 
-import { adviseOperator } from './errors.ts'
+import { adviseOnFailure } from './errors.ts'
 import { addEvents, dropEvents, readEvents, removeEvents } from './events.ts'
 import { asError, createGroupCommit } from './group-commit.ts'
 import {
@@ -305,5 +305,5 @@ async function prepareDatabase(settings: Settings): Promise<void> {
 async function failStart(reason: unknown, ...open: readonly Connections[]): Promise<never> {
   await Promise.all(open.map(each => each.close()))
   if (reason instanceof StoreUnusable) throw reason
-  throw new StoreUnusable(adviseOperator(reason), { cause: reason })
+  throw new StoreUnusable(adviseOnFailure(reason), { cause: reason })
 }

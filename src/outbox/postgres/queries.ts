@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { CallArguments } from '../calls.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
 import { type ListFilter, type MessageView, PROBE_BYTES } from '../outbox.ts'
-import { ask, type Client, commit, type Statement } from './connect.ts'
+import { type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
 
 export async function findMessage(
   client: Client,
   { id }: CallArguments<'findMessage'>,
 ): Promise<MessageView | null> {
-  const { rows } = await ask(client, FIND, id)
+  const { rows } = await runStatement(client, FIND, id)
   return rows[0] === undefined ? null : viewOfRow(rows[0])
 }
 
@@ -37,7 +37,7 @@ export async function listMessages(
 /** Whether a commit works right now, with room for what a callback needs: random bytes are not compressed. */
 export async function probeCommit(client: Client): Promise<boolean> {
   const bytes = randomBytes(PROBE_BYTES).toString('base64')
-  await commit(client, client.query('BEGIN'), ask(client, PROBE, bytes))
+  await commitTransaction(client, client.query('BEGIN'), runStatement(client, PROBE, bytes))
   return true
 }
 

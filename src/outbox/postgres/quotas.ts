@@ -7,7 +7,7 @@ import {
   refundCounter,
   rotateCounter,
 } from '../quota.ts'
-import { ask, type Client, type Result, type Statement, together } from './connect.ts'
+import { awaitStatements, type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 
 /** The quotas' counters of one transaction: locked, counted in memory, written back. */
 export interface Quotas {
@@ -17,7 +17,7 @@ export interface Quotas {
   charge(charges: readonly Charge[]): ReturnType<typeof chargeQuotas>
   /** Takes a message that was not sent out of the windows that it was counted in. */
   refund(windows: ChargedWindows): void
-  write(): Promise<Result>[]
+  write(): Promise<QueryResult>[]
 }
 
 export function createQuotas(client: Client, now: number): Quotas {
@@ -36,7 +36,10 @@ export function createQuotas(client: Client, now: number): Quotas {
       )
       const names = new Set([...charged.keys(), ...refunds.flat().map(([name]) => name)])
       if (names.size === 0) return
-      const [, read] = await together(ask(client, CREATE, jsonOf(charged)), ask(client, LOCK, [...names]))
+      const [, read] = await awaitStatements(
+        runStatement(client, CREATE, jsonOf(charged)),
+        runStatement(client, LOCK, [...names]),
+      )
       for (const row of read.rows) {
         locked.set(row['name'] as string, {
           windowStart: row['window_start'] as number,
@@ -59,7 +62,7 @@ export function createQuotas(client: Client, now: number): Quotas {
     },
     write() {
       if (changed.size === 0) return []
-      return [ask(client, WRITE, jsonOf(new Map([...locked].filter(([name]) => changed.has(name)))))]
+      return [runStatement(client, WRITE, jsonOf(new Map([...locked].filter(([name]) => changed.has(name)))))]
     },
   }
 }

@@ -3,7 +3,7 @@ import type { DeliveryReport } from '../outbox.ts'
 import { isLaterReceipt } from '../receipt-order.ts'
 import { afterReport, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported.ts'
-import { ask, type Client, type Statement, together } from './connect.ts'
+import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
@@ -43,8 +43,8 @@ export function createWriteReceipts(options: WriterOptions, unreported: Pick<Unr
       return 'recorded'
     })
     const changes = [...written.values()]
-    await together(
-      ...(changes.length === 0 ? [] : [ask(client, WRITE, JSON.stringify(changes))]),
+    await awaitStatements(
+      ...(changes.length === 0 ? [] : [runStatement(client, WRITE, JSON.stringify(changes))]),
       writer.commit(),
     )
     for (const each of ended) unreported.add(each)
@@ -57,9 +57,9 @@ async function lockMessages(
   client: Client,
   reports: readonly DeliveryReport[],
 ): Promise<readonly (Row | undefined)[]> {
-  const [, read] = await together(
+  const [, read] = await awaitStatements(
     client.query('BEGIN'),
-    ask(
+    runStatement(
       client,
       REPORTED,
       reports.map(({ providerId }) => providerId),

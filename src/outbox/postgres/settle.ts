@@ -1,7 +1,7 @@
 import type { CallArguments } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
 import { afterSettlement, refundsQuota } from '../rules.ts'
-import { ask, type Client, type Statement, together } from './connect.ts'
+import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
@@ -19,9 +19,9 @@ export function createSettle(options: WriterOptions) {
   ): Promise<Settled[]> => {
     const now = Math.max(...calls.map(call => call.now))
     const writer = createMessageWriter(client, options, now)
-    const [, read] = await together(
+    const [, read] = await awaitStatements(
       client.query('BEGIN'),
-      ask(
+      runStatement(
         client,
         CLAIMED,
         calls.map(call => call.id),

@@ -1,6 +1,6 @@
 import type { CallArguments } from '../calls.ts'
 import type { Summary } from '../outbox.ts'
-import { ask, type Client, type Statement, together } from './connect.ts'
+import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
 
 const MINUTE = 60_000
 
@@ -11,12 +11,12 @@ export async function readSummary(
 ): Promise<Summary> {
   const from = Math.floor(since / MINUTE)
   const minutes = Math.max(1, Math.round(stepMs / MINUTE))
-  const [backlog, oldest, counts, series, bytes] = await together(
-    ask(client, BACKLOG),
-    ask(client, OLDEST),
-    ask(client, COUNTS, from),
-    ask(client, SERIES, from, minutes),
-    ask(client, BYTES),
+  const [backlog, oldest, counts, series, bytes] = await awaitStatements(
+    runStatement(client, BACKLOG),
+    runStatement(client, OLDEST),
+    runStatement(client, COUNTS, from),
+    runStatement(client, SERIES, from, minutes),
+    runStatement(client, BYTES),
   )
   const first = (rows: readonly Record<string, unknown>[]) => rows[0] ?? {}
   return {

@@ -1,5 +1,5 @@
 import type { SettledByStore } from '../calls.ts'
-import { ask, type Client, type Statement } from './connect.ts'
+import { type Client, runStatement, type Statement } from './connect.ts'
 import type { Row } from './row.ts'
 
 /** Messages that a claim ended while nobody knows whether its commit holds: their ends are reported once it is known. */
@@ -29,7 +29,7 @@ export function createUncertainEnds(monotonic: () => number): UncertainEnds {
       const now = monotonic()
       for (const [id, { until }] of ends) if (now > until) ends.delete(id)
       if (ends.size === 0) return []
-      const { rows } = await ask(client, ENDED, [...ends.keys()])
+      const { rows } = await runStatement(client, ENDED, [...ends.keys()])
       return rows.flatMap(row => {
         const { id, final_at, ...rest } = row as { id: string; final_at: number } & Omit<SettledByStore, 'id'>
         // Whoever ended it at another time reports it.

@@ -2,12 +2,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallResult } from '../calls.ts'
 import { DROP_STEP, eventOfRow } from '../event-row.ts'
 import { VIEW_COLUMNS } from '../message-view.ts'
-import type { EventType } from '../outbox.ts'
+import type { QueuedEventType } from '../outbox.ts'
 
 /** Adds an event about a message in the open transaction. */
-export type AddMessageEvent = (type: EventType, at: number, message: string, data?: object) => void
+export type AddMessageEvent = (type: QueuedEventType, at: number, message: string, data?: object) => void
 
-export function createEvents(db: DatabaseSync): {
+export function createEventQueue(db: DatabaseSync): {
   readonly addMessageEvent: AddMessageEvent
   readonly handlers: {
     readonly [N in 'addEvent' | 'readEvents' | 'removeEvents' | 'dropEvents']: (

@@ -27,7 +27,7 @@ export function openStore(path: string, schema = SCHEMA): DatabaseSync {
   } catch (error) {
     closeQuietly(db)
     if (error instanceof StoreUnusable) throw error
-    throw new StoreUnusable(adviseOperator(error, path), { cause: error })
+    throw new StoreUnusable(adviseOnFailure(error, path), { cause: error })
   }
 }
 
@@ -87,22 +87,22 @@ function check(db: DatabaseSync, path: string): void {
   const pageSize = Number(db.prepare('PRAGMA page_size').get()?.['page_size'])
   if (pages * pageSize > CHECKED_WHOLE_BYTES) return
   const found = db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
-  if (found !== 'ok') throw new StoreUnusable(corrupt(path), { cause: new Error(String(found)) })
+  if (found !== 'ok') throw new StoreUnusable(adviseOnDamage(path), { cause: new Error(String(found)) })
 }
 
-function adviseOperator(error: unknown, path: string): string {
+function adviseOnFailure(error: unknown, path: string): string {
   switch (classifyError(error)) {
     case 'locked':
       return `the store ${path} is in use by another process: end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)`
     case 'corrupt':
-      return corrupt(path)
+      return adviseOnDamage(path)
     default:
       return `the store ${path} cannot be opened: its directory must exist, be writable for the service's user and have room left`
   }
 }
 
 /** What an operator can do about a damaged file. */
-export function corrupt(path: string): string {
+export function adviseOnDamage(path: string): string {
   return (
     `the store ${path} is damaged: stop the service, keep a copy of the file and of ${path}-wal, look after the disk, ` +
     `then restore a backup, or save what can be read with "sqlite3 ${path} .recover | sqlite3 recovered.db" and put that in its place`

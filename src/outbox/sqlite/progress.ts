@@ -3,11 +3,11 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { StoreLoss } from '../outbox.ts'
 import { readMeta, writeMeta } from './open.ts'
 import {
+  type CommitProgress,
   findLoss,
   LOSS_SHOWN_MS,
   type Mark,
   openWatermark,
-  type Progress,
   readWatermark,
   watermarkPath,
 } from './watermark.ts'
@@ -33,7 +33,7 @@ export interface ProgressCount {
  * @param now ms since the epoch.
  * @returns what was lost, now or within the last day; and whether it was noticed now.
  */
-export function noteLoss(
+export function recordLoss(
   db: DatabaseSync,
   path: string,
   now: number,
@@ -49,7 +49,11 @@ export function noteLoss(
   writeMeta(db, 'loss', JSON.stringify(loss))
   // In the same transaction, so that it is found once.
   const { commits, stored } = mark?.store === here.store ? mark : here
-  writeMeta(db, 'progress', JSON.stringify({ commits: commits + 1, stored, at: now } satisfies Progress))
+  writeMeta(
+    db,
+    'progress',
+    JSON.stringify({ commits: commits + 1, stored, at: now } satisfies CommitProgress),
+  )
   return { loss, isNew: true }
 }
 
@@ -94,9 +98,9 @@ function storeName(db: DatabaseSync): string {
   return name
 }
 
-function readProgress(db: DatabaseSync): Progress {
+function readProgress(db: DatabaseSync): CommitProgress {
   const known = readMeta(db, 'progress')
-  return typeof known === 'string' ? (JSON.parse(known) as Progress) : { commits: 0, stored: 0, at: 0 }
+  return typeof known === 'string' ? (JSON.parse(known) as CommitProgress) : { commits: 0, stored: 0, at: 0 }
 }
 
 function readLoss(db: DatabaseSync, now: number): StoreLoss | null {

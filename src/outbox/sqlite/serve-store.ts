@@ -5,7 +5,7 @@ import type { MessageFromWorker, MessageToWorker, StoreCall } from '../calls.ts'
 import type { PayloadKeys } from '../encryption.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
-import { closeQuietly, corrupt, openStore } from './open.ts'
+import { adviseOnDamage, closeQuietly, openStore } from './open.ts'
 import { createStore, type Store } from './store.ts'
 
 /** The settings that a store is opened with. */
@@ -39,7 +39,7 @@ function open(
     const store = createStore(db, {
       ...settings,
       retentionMs: settings.retentionDays * 24 * 3600 * 1000,
-      damaged: corrupt(settings.path),
+      damaged: adviseOnDamage(settings.path),
       newLeaseToken: createLeaseTokens(() => thread),
     })
     return { db, store }

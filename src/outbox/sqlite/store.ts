@@ -11,13 +11,13 @@ import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { createClaim } from './claim.ts'
 import { correctClock } from './clock-correction.ts'
 import { type Counts, createCounts } from './counts.ts'
-import { createEvents } from './events.ts'
+import { createEventQueue } from './events.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMemos } from './memos.ts'
 import { createMessageWriter } from './message-writer.ts'
 import { readMeta, writeMeta } from './open.ts'
-import { createProgressCount, noteLoss, type ProgressCount } from './progress.ts'
+import { createProgressCount, type ProgressCount, recordLoss } from './progress.ts'
 import { createAdminQueries } from './queries.ts'
 import { createQuotas, type Quotas } from './quotas.ts'
 import { createWriteReceipt } from './receipts.ts'
@@ -75,7 +75,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const maintenance = createMaintenance(db, deps.retentionMs)
   checkSecret(db, deps, counts.backlog())
   const loss = inTransaction(db, () => {
-    const noted = noteLoss(db, deps.path, deps.now)
+    const noted = recordLoss(db, deps.path, deps.now)
     // Nobody but us can hold the file, so whoever was sending is dead: their leases are over. An attempt of which the journal
     // says nothing may have ended in what was lost.
     endLeases(db, noted.isNew ? null : readAttemptJournal(journalPath(deps.path)))
@@ -176,7 +176,7 @@ function createHandlers(
   progress: ProgressCount,
 ): Handlers {
   const memos = createMemos(db)
-  const events = createEvents(db)
+  const events = createEventQueue(db)
   const addMessageEvent = deps.keepsEvents ? events.addMessageEvent : null
   const writer = createMessageWriter({ db, payloadKeys: deps.payloadKeys, quotas, counts, addMessageEvent })
   const shared = { ...deps, db, counts, unreported, quotas, writer, memos }

@@ -16,7 +16,7 @@ export interface Watermark {
 }
 
 /** How far a store has come, as the database itself holds it. */
-export interface Progress {
+export interface CommitProgress {
   /** Commits since the store was made. */
   readonly commits: number
   /** Messages stored since then. */
@@ -26,7 +26,7 @@ export interface Progress {
 }
 
 /** How far which store had come. */
-export interface Mark extends Progress {
+export interface Mark extends CommitProgress {
   /** The store's random name: another database in its place has not lost anything. */
   readonly store: string
   /** Messages that waited or were being sent. */

@@ -16,7 +16,7 @@ const CLOCK_SKEW_MS = 5 * 60_000
  * The days to ask for a message that was sent between two moments, newest first, as `yyyyMMdd`. Aliyun does not say
  * in which zone its days are, so those of China and of UTC are asked for, and around midnight both.
  */
-export function daysBetween(since: number, now: number): readonly string[] {
+export function daysToAsk(since: number, now: number): readonly string[] {
   const days = new Set<string>()
   for (const offset of [CHINA_OFFSET_MS, 0])
     for (let at = now + CLOCK_SKEW_MS; at > since - CLOCK_SKEW_MS - DAY; at -= DAY)

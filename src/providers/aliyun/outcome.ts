@@ -3,7 +3,7 @@ import { readRetryAfter, unreadableAnswer } from '../http-exchange.ts'
 import { textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
-import { createVerdictTable, outcomeOfVerdict, type Verdict } from '../verdict.ts'
+import { type CodeVerdict, createVerdictTable, outcomeOfVerdict } from '../verdict.ts'
 import type { AliyunAnswer } from './api.ts'
 import published from './error-codes.json' with { type: 'json' }
 
@@ -22,7 +22,7 @@ export const receiptVerdict = createVerdictTable(published.receipt, published.se
  *
  * @param status HTTP status: the service itself refuses with 200, the gateway before it with 4xx.
  */
-export function verdictOnCode(status: number, code: string): Verdict {
+export function verdictOnCode(status: number, code: string): CodeVerdict {
   if (code === 'OK') return status === 200 ? 'ok' : 'ambiguous'
   const known = listed(code)
   if (known !== undefined) return known

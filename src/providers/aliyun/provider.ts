@@ -8,7 +8,7 @@ import type { SmsTemplates } from '../sms-templates.ts'
 import { createTemplateProvider } from '../template-provider.ts'
 import { findValueFault, type ValueRules } from '../template-values.ts'
 import { type AliyunAnswer, type AliyunApi, type AliyunApiSettings, createAliyunApi } from './api.ts'
-import { DETAILS_PAGE, daysBetween, findInDetails, MOST_PAGES, readDetails } from './look-up.ts'
+import { DETAILS_PAGE, daysToAsk, findInDetails, MOST_PAGES, readDetails } from './look-up.ts'
 import { aliyunOutcome } from './outcome.ts'
 
 export interface AliyunSettings extends AliyunApiSettings {
@@ -103,7 +103,7 @@ async function lookUpMessage(
   signal: AbortSignal,
 ): Promise<LookUp> {
   const PhoneNumber = vendorNumber(message)
-  for (const SendDate of daysBetween(since, settings.clock.now())) {
+  for (const SendDate of daysToAsk(since, settings.clock.now())) {
     for (let page = 1; page <= MOST_PAGES; page += 1) {
       const query = { PhoneNumber, SendDate, PageSize: String(DETAILS_PAGE), CurrentPage: String(page) }
       const result = await api.call('QuerySendDetails', query, signal, Infinity)

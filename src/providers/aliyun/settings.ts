@@ -1,4 +1,10 @@
-import { missing, read, type SettingFault, text, type Values } from '../../settings/setting.ts'
+import {
+  missingSetting,
+  type SettingFault,
+  settingWithReader,
+  text,
+  type Values,
+} from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import type { HttpLimits } from '../http-exchange.ts'
 
@@ -21,7 +27,7 @@ export const aliyunSettings = {
     meaning: 'Your approved signature, unless a template or plugin_id has its own.',
     example: '示例科技',
   }),
-  ALIYUN_API_URL: read(readApiUrl, {
+  ALIYUN_API_URL: settingWithReader(readApiUrl, {
     default: 'https://dysmsapi.aliyuncs.com',
     meaning: "Aliyun's SMS API.",
     example: 'https://dysmsapi.ap-southeast-1.aliyuncs.com',
@@ -35,8 +41,8 @@ export const ALIYUN_LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, b
 export function findAliyunFaults(s: Partial<Values<typeof aliyunSettings>>): readonly SettingFault[] {
   const faults: SettingFault[] = []
   if (s.ALIYUN_ACCESS_KEY_ID === undefined)
-    faults.push(missing('ALIYUN_ACCESS_KEY_ID', 'SMS by Aliyun need the AccessKey of a RAM user'))
+    faults.push(missingSetting('ALIYUN_ACCESS_KEY_ID', 'SMS by Aliyun need the AccessKey of a RAM user'))
   if (s.ALIYUN_ACCESS_KEY_SECRET === undefined)
-    faults.push(missing('ALIYUN_ACCESS_KEY_SECRET', 'it belongs to ALIYUN_ACCESS_KEY_ID'))
+    faults.push(missingSetting('ALIYUN_ACCESS_KEY_SECRET', 'it belongs to ALIYUN_ACCESS_KEY_ID'))
   return faults
 }

@@ -1,14 +1,14 @@
 import { Ajv } from 'ajv'
 import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
-import type { Verdict } from '../verdict.ts'
+import type { CodeVerdict } from '../verdict.ts'
 import { parseYaml } from '../yaml-text.ts'
 import { type Finder, findFinderFault } from './finder.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
 
 /** What a code of a gateway means; of a limit also whose it is, and how long it lasts. */
 export type CodeMeaning =
-  | Exclude<Verdict, 'limit'>
+  | Exclude<CodeVerdict, 'limit'>
   | { readonly limit: 'number' | 'account'; readonly minutes: number }
 
 /** How an answer to a request is read. */

@@ -1,17 +1,17 @@
 import type { ParsedSetting } from '../../settings/parsed-setting.ts'
-import { missing, read, type SettingFault, type Values } from '../../settings/setting.ts'
+import { missingSetting, type SettingFault, settingWithReader, type Values } from '../../settings/setting.ts'
 import type { HttpLimits } from '../http-exchange.ts'
 import { parseGateways } from './definition.ts'
 
 /** HTTP gateways that the operator describes. */
 export const gatewaySettings = {
-  SMS_GATEWAYS: read(parseGateways, {
+  SMS_GATEWAYS: settingWithReader(parseGateways, {
     secret: true,
     meaning:
       'SMS carriers with an HTTP API, by name, as YAML or JSON: see docs/sms-gateways.md. As a rule a file, SMS_GATEWAYS_FILE.',
     example: '{"my-gateway": {"request": {"url": "https://sms.example.com/send", "json": "{}"}}}',
   }),
-  SMS_GATEWAY_SECRETS: read(readSecrets, {
+  SMS_GATEWAY_SECRETS: settingWithReader(readSecrets, {
     secret: true,
     meaning: 'The secrets that they name as secrets.NAME, as JSON on one line or in a file.',
     example: '{"my_gateway": "the-secret-of-the-gateway"}',
@@ -48,5 +48,5 @@ export function findGatewayFaults(s: Partial<GatewaySettingValues>): readonly Se
     .flatMap(({ name, secrets: needed }) =>
       needed.filter(each => !secrets.has(each)).map(each => ({ name, each })),
     )
-    .map(({ name, each }) => missing('SMS_GATEWAY_SECRETS', `${name} needs secrets.${each} in it`))
+    .map(({ name, each }) => missingSetting('SMS_GATEWAY_SECRETS', `${name} needs secrets.${each} in it`))
 }

@@ -1,7 +1,12 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { createHttpClient, type HttpProxy } from '../http-client.ts'
 import { createExchanges, type HttpLimits } from '../http-exchange.ts'
-import { readTokenAnswer, type TokenEndpoint, type TokenFailure, tokenUnanswered } from './token-answer.ts'
+import {
+  failureWithoutAnswer,
+  readTokenAnswer,
+  type TokenEndpoint,
+  type TokenFailure,
+} from './token-answer.ts'
 
 export interface AccessTokensOptions {
   readonly clock: Clock
@@ -63,7 +68,7 @@ export function createAccessTokens(
       new AbortController().signal,
       Infinity,
     )
-    if (!('value' in result)) return tokenUnanswered(result, endpoint.url)
+    if (!('value' in result)) return failureWithoutAnswer(result, endpoint.url)
     const answer = readTokenAnswer(result.value, { endpoint, secrets, now: clock.now() })
     if ('whose' in answer) return answer
     refreshToken = answer.refreshToken ?? refreshToken

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../runtime/clock.ts'
 import type { SmtpLimits } from './limits.ts'
 import type { BodyStream } from './nodemailer-connection.ts'
-import type { Progress } from './outcome.ts'
+import type { DialogueProgress } from './outcome.ts'
 
 export interface AttemptOptions {
   readonly clock: Clock
@@ -18,7 +18,7 @@ export interface AttemptOptions {
 }
 
 /** One message on its way over a connection. */
-export interface Attempt extends Progress {
+export interface Attempt extends DialogueProgress {
   /** Aborted when the attempt is stopped. */
   readonly signal: AbortSignal
   /** Stops the attempt in so many ms, unless another limit takes this one's place. */

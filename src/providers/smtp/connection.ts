@@ -13,7 +13,7 @@ import { diagnose } from './diagnosis.ts'
 import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
 import { logIn } from './log-in.ts'
-import { mendConnections, WHOLE_MAILS } from './nodemailer-connection.ts'
+import { patchConnections, WHOLE_MAILS } from './nodemailer-connection.ts'
 import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
 import type { TokenFailure } from './token-answer.ts'
 import type { SmtpAddress } from './url.ts'
@@ -80,7 +80,7 @@ interface Connection extends SmtpConnectionOptions {
  */
 export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
   const { address, limits, signMessage } = options
-  mendConnections()
+  patchConnections()
   const connection: Connection = {
     ...options,
     attempt: undefined,

@@ -35,7 +35,7 @@ interface Unpublished {
  * - A mail that is there as a whole leaves in one write, its dot included, and past two streams and a loop over each of its
  *   octets, which took a tenth of all that a mail costs.
  */
-export function mendConnections(): void {
+export function patchConnections(): void {
   const connections = SMTPConnection.prototype as unknown as Unpublished
   const { _onData: read, _createSendStream: createStream } = connections
   if (mended.has(read)) return

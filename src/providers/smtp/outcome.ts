@@ -3,7 +3,7 @@ import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 
 /** How far an attempt had come when it failed. */
-export interface Progress {
+export interface DialogueProgress {
   /** MAIL FROM may have been sent. */
   readonly begun: boolean
   /** The dot that ends the message may have been sent: from here on only the server knows. */
@@ -43,7 +43,7 @@ type Verdict =
  */
 export function smtpFailure(
   error: SmtpError,
-  progress: Progress,
+  progress: DialogueProgress,
   recipient: string,
   secrets: readonly string[] = [],
 ): Outcome {
@@ -77,7 +77,7 @@ export function smtpFailure(
  * A server that hangs up before a message begins has too many connections (421 4.7.0, or 421 alone), unless it says that
  * it is shutting down (RFC 3463: 4.3.x is about the system).
  */
-function overloadOf({ status, enhanced }: Reply, { begun }: Progress): { overload?: 'connections' } {
+function overloadOf({ status, enhanced }: Reply, { begun }: DialogueProgress): { overload?: 'connections' } {
   return status === 421 && !begun && !enhanced.startsWith('4.3.') ? { overload: 'connections' } : {}
 }
 
@@ -125,7 +125,7 @@ export function oneLine(response: string): string {
 }
 
 /** The network's words, not the server's: they name at most the host. */
-function explain(error: SmtpError, cause: string, { stopped }: Progress): string {
+function explain(error: SmtpError, cause: string, { stopped }: DialogueProgress): string {
   if (stopped) return STOPPED[stopped] ?? stopped
   const text = error.message.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, 150) || cause
   return isCertificateError(cause) ? `the server's certificate was not accepted: ${text}` : text

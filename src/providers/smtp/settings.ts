@@ -1,7 +1,14 @@
 import { isLoopback } from '../../settings/loopback.ts'
 import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { readSwitch } from '../../settings/readers.ts'
-import { integer, missing, read, type SettingFault, text, type Values } from '../../settings/setting.ts'
+import {
+  integerSetting,
+  missingSetting,
+  type SettingFault,
+  settingWithReader,
+  text,
+  type Values,
+} from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import { readSmtpUrl } from './url.ts'
 
@@ -13,19 +20,19 @@ function readUrl(text: string): ParsedSetting<string> {
 
 /** Settings of the enterprise's mail servers. */
 export const smtpSettings = {
-  SMTP_URL: read(readUrl, {
+  SMTP_URL: settingWithReader(readUrl, {
     fill: true,
     secret: true,
     meaning:
       'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded; the user alone with SMTP_OAUTH2_TOKEN_URL. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
     example: 'smtp://courier:password@mail.example.com:587',
   }),
-  SMTP_FALLBACK_URL: read(readUrl, {
+  SMTP_FALLBACK_URL: settingWithReader(readUrl, {
     secret: true,
     meaning: 'A second mail server, used when the first one refuses or cannot be reached.',
     example: 'smtps://courier:password@mail2.example.com:465',
   }),
-  SMTP_OAUTH2_TOKEN_URL: read(readApiUrl, {
+  SMTP_OAUTH2_TOKEN_URL: settingWithReader(readApiUrl, {
     meaning:
       'For a mail server that wants OAuth2 (XOAUTH2) instead of a password, as Microsoft 365 and Google do: where access tokens are asked for (docs/operations.md). A URL with a user and no password then logs in so.',
     example: 'https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/v2.0/token',
@@ -53,13 +60,13 @@ export const smtpSettings = {
     meaning: 'OAuth2: what is asked for. Microsoft 365 with client credentials needs the one of the example.',
     example: 'https://outlook.office365.com/.default',
   }),
-  SMTP_LOGIN_WITHOUT_TLS: read(readSwitch, {
+  SMTP_LOGIN_WITHOUT_TLS: settingWithReader(readSwitch, {
     default: 'off',
     meaning:
       'on: user and password may cross the network in the clear, to a server on another machine that offers no TLS (?requireTLS=false) or is not asked for it (?ignoreTLS=true). Whoever is on the way reads them.',
     example: 'on',
   }),
-  SMTP_CONNECTIONS: integer({
+  SMTP_CONNECTIONS: integerSetting({
     minimum: 1,
     maximum: 200,
     default: 50,
@@ -72,7 +79,7 @@ export const smtpSettings = {
 /** What they lack or contradict when e-mail is on. */
 export function findSmtpFaults(settings: Given): readonly SettingFault[] {
   const remedy = 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587'
-  const absent = settings.SMTP_URL === undefined ? [missing('SMTP_URL', remedy)] : []
+  const absent = settings.SMTP_URL === undefined ? [missingSetting('SMTP_URL', remedy)] : []
   const faults = [...absent, ...findOauth2Faults(settings)]
   if (settings.SMTP_LOGIN_WITHOUT_TLS !== false) return faults
   return [...faults, ...URLS.filter(name => logsInWithoutTls(settings[name])).map(loginInTheClear)]
@@ -91,7 +98,9 @@ function findOauth2Faults(settings: Given): readonly SettingFault[] {
       'has a user and no password: write user:password@, or set SMTP_OAUTH2_TOKEN_URL, where an access token is asked for in its place',
   }))
   const idle = OAUTH2.find(name => settings[name] !== undefined)
-  return idle === undefined ? faults : [...faults, missing('SMTP_OAUTH2_TOKEN_URL', `${idle} needs it`)]
+  return idle === undefined
+    ? faults
+    : [...faults, missingSetting('SMTP_OAUTH2_TOKEN_URL', `${idle} needs it`)]
 }
 
 /** @param isUsed whether a mail server is logged in to with a token. */
@@ -104,10 +113,10 @@ function findTokenFaults(settings: Given, isUsed: boolean): readonly SettingFaul
         'needs a user and no password for SMTP_OAUTH2_TOKEN_URL: write smtp://courier%40example.com@smtp.office365.com:587, or leave the other out',
     })
   if (settings.SMTP_OAUTH2_CLIENT_ID === undefined)
-    faults.push(missing('SMTP_OAUTH2_CLIENT_ID', 'it belongs to SMTP_OAUTH2_TOKEN_URL'))
+    faults.push(missingSetting('SMTP_OAUTH2_CLIENT_ID', 'it belongs to SMTP_OAUTH2_TOKEN_URL'))
   if (settings.SMTP_OAUTH2_CLIENT_SECRET === undefined && settings.SMTP_OAUTH2_REFRESH_TOKEN === undefined)
     faults.push(
-      missing(
+      missingSetting(
         'SMTP_OAUTH2_CLIENT_SECRET',
         'it belongs to SMTP_OAUTH2_CLIENT_ID, unless there is a refresh token',
       ),

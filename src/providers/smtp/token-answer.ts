@@ -38,7 +38,7 @@ const USUAL_LIFE_SECONDS = 3600
 const LONGEST_LIFE_SECONDS = 86_400
 
 /** The endpoint could not be reached, or did not answer in time. */
-export function tokenUnanswered(failed: FailedExchange, url: string): TokenFailure {
+export function failureWithoutAnswer(failed: FailedExchange, url: string): TokenFailure {
   const { code, message } = (failed.error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   const cause = failed.stopped ?? (typeof code === 'string' ? code : undefined)
   if (cause === undefined)

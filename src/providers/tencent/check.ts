@@ -1,4 +1,4 @@
-import { type CheckResult, ok } from '../../runtime/check-result.ts'
+import { type CheckResult, checkOk } from '../../runtime/check-result.ts'
 import {
   type Approval,
   checkApprovals,
@@ -40,7 +40,7 @@ const REGIONS: Readonly<Record<string, ListedTemplate['region']>> = {
 }
 
 /** No operation tells what the operator has set. */
-const DAILY_LIMIT = ok(
+const DAILY_LIMIT = checkOk(
   'tencent limits',
   'cannot know them: unless you raised it, a number gets 2 SMS a day and the same text once in 30 s',
   "raise the frequency limits in Tencent's console, or a third code of one day is refused",

@@ -11,7 +11,7 @@ const WEEK = 7 * 24 * 60 * MINUTE
  * The span to ask for, in seconds: whether it means the time of sending or of the report is not documented, and
  * Tencent's clock and ours may differ, so it is wide. Reports of 7 days are kept.
  */
-export function spanToAsk(
+export function timeRangeOf(
   since: number,
   now: number,
 ): { readonly BeginTime: number; readonly EndTime: number } {

@@ -3,7 +3,7 @@ import { readRetryAfter, unreadableAnswer } from '../http-exchange.ts'
 import { objectOf, objectsOf, textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
-import { createVerdictTable, outcomeOfVerdict, type Verdict } from '../verdict.ts'
+import { type CodeVerdict, createVerdictTable, outcomeOfVerdict } from '../verdict.ts'
 import type { TencentAnswer } from './api.ts'
 import published from './error-codes.json' with { type: 'json' }
 
@@ -13,7 +13,7 @@ const listed = createVerdictTable(published.send, published.common.codes)
 const codes: readonly string[] = published.send.map(({ code }) => code)
 
 /** Of codes that are not listed, by the part before the dot; of all others the operator has something to mend. */
-const FAMILIES: Readonly<Record<string, Verdict>> = {
+const FAMILIES: Readonly<Record<string, CodeVerdict>> = {
   LimitExceeded: 'limit',
   RequestLimitExceeded: 'later',
   FailedOperation: 'ambiguous',
@@ -24,7 +24,7 @@ const FAMILIES: Readonly<Record<string, Verdict>> = {
  * What a code means, of one number or of the whole request. Tencent spells some in several ways, and one of its own
  * examples lacks the last letter.
  */
-export function verdictOnCode(code: string): Verdict {
+export function verdictOnCode(code: string): CodeVerdict {
   const cutOff =
     code.includes('.') && codes.find(each => each.startsWith(code) && each.length - code.length <= 2)
   return listed(code) ?? (cutOff ? listed(cutOff) : undefined) ?? FAMILIES[code.split('.')[0] ?? ''] ?? 'ours'

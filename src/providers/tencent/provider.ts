@@ -8,7 +8,7 @@ import type { SmsTemplates } from '../sms-templates.ts'
 import { createTemplateProvider } from '../template-provider.ts'
 import { findValueFault, type ValueRules } from '../template-values.ts'
 import { createTencentApi, type TencentAnswer, type TencentApi, type TencentApiSettings } from './api.ts'
-import { findInReports, REPORTS_PAGE, spanToAsk } from './look-up.ts'
+import { findInReports, REPORTS_PAGE, timeRangeOf } from './look-up.ts'
 import { errorOf, tencentOutcome } from './outcome.ts'
 
 export interface TencentSettings extends TencentApiSettings {
@@ -95,7 +95,7 @@ async function lookUpMessage(
   signal: AbortSignal,
 ): Promise<LookUp> {
   const request = { PhoneNumber: to, SmsSdkAppId: appId, Offset: 0, Limit: REPORTS_PAGE }
-  const span = spanToAsk(since, clock.now())
+  const span = timeRangeOf(since, clock.now())
   const result = await api.call('PullSmsSendStatusByPhoneNumber', { ...request, ...span }, signal, Infinity)
   if (!('value' in result)) return { is: 'unreachable', reply: outcomeWithoutAnswer(result, 'Tencent').reply }
   const refusal = refusalOf(result.value, to, secretKey)

@@ -1,4 +1,10 @@
-import { missing, read, type SettingFault, text, type Values } from '../../settings/setting.ts'
+import {
+  missingSetting,
+  type SettingFault,
+  settingWithReader,
+  text,
+  type Values,
+} from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import type { HttpLimits } from '../http-exchange.ts'
 
@@ -34,7 +40,7 @@ export const tencentSettings = {
     meaning: 'Region that requests name, which has nothing to do with the recipients.',
     example: 'ap-beijing',
   }),
-  TENCENT_API_URL: read(readApiUrl, {
+  TENCENT_API_URL: settingWithReader(readApiUrl, {
     default: 'https://sms.tencentcloudapi.com',
     meaning: "Tencent Cloud's SMS API.",
     example: 'https://sms.intl.tencentcloudapi.com',
@@ -53,5 +59,5 @@ export function findTencentFaults(s: Partial<Values<typeof tencentSettings>>): r
   } as const
   return (Object.keys(needed) as (keyof typeof needed)[])
     .filter(name => s[name] === undefined)
-    .map(name => missing(name, needed[name]))
+    .map(name => missingSetting(name, needed[name]))
 }

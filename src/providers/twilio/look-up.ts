@@ -34,8 +34,8 @@ export function findInList(listed: readonly ListedMessage[], body: string, since
   if (found !== undefined)
     return {
       is: 'accepted',
-      reply: `found in the list of messages, ${wordOf(found.status) ?? 'of no known status'}`,
-      providerId: wordOf(found.sid),
+      reply: `found in the list of messages, ${readWord(found.status) ?? 'of no known status'}`,
+      providerId: readWord(found.sid),
     }
   // An account may redact what its messages say: then one of them may be ours.
   if (recent.some(each => textOf(each).trim() === '' || /redacted/i.test(textOf(each))))
@@ -49,7 +49,7 @@ function textOf({ body }: ListedMessage): string {
 }
 
 /** A short word of printable ASCII, as Twilio's ids and statuses are; undefined: it is something else. */
-export function wordOf(value: unknown): string | undefined {
+export function readWord(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value) ? value : undefined
 }
 

@@ -1,5 +1,5 @@
 import type { SmsSender } from '../../messages/message.ts'
-import { type CheckResult, ok, warn } from '../../runtime/check-result.ts'
+import { type CheckResult, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { Values } from '../../settings/setting.ts'
 import { checkLogin } from '../check-login.ts'
 import { longestExchangeMs } from '../http-exchange.ts'
@@ -70,13 +70,13 @@ function receiptUrl(config: TwilioConfig): string | undefined {
 /** Whether Twilio can report what becomes of an SMS. */
 function checkReceipts(config: TwilioConfig): CheckResult {
   const url = receiptUrl(config)
-  if (url !== undefined) return ok('receipts', `Twilio reports what becomes of each SMS to ${url}`)
+  if (url !== undefined) return checkOk('receipts', `Twilio reports what becomes of each SMS to ${url}`)
   const off = 'off: nobody will know whether an SMS reached its phone'
   if (config.TWILIO_AUTH_TOKEN === undefined)
-    return warn(
+    return checkWarning(
       'receipts',
       `${off}. Only an API key is set, and Twilio signs its reports with the Auth Token`,
       'set TWILIO_AUTH_TOKEN beside the API key; SMS are sent with the key all the same',
     )
-  return warn('receipts', `${off}. Twilio is not told where to report`, 'set PUBLIC_URL')
+  return checkWarning('receipts', `${off}. Twilio is not told where to report`, 'set PUBLIC_URL')
 }

@@ -5,7 +5,7 @@ import { type LookUp, notBegun, type Outcome, type Provider, type Verification }
 import { createTwilioApi, type TwilioApi, type TwilioApiSettings } from './api.ts'
 import { diagnoseAccount, diagnoseTwilio } from './diagnosis.ts'
 import { TWILIO_LIMITS } from './limits.ts'
-import { findInList, LOOK_UP_PAGE, wordOf } from './look-up.ts'
+import { findInList, LOOK_UP_PAGE, readWord } from './look-up.ts'
 import { failedAtOnce, twilioFailure } from './outcome.ts'
 import type { TwilioSdk } from './sdk.ts'
 
@@ -81,9 +81,9 @@ async function createMessage(
   if (!('value' in result)) return twilioFailure(result, message.to, clock.now(), [secretOf(settings)])
   const { sid, status } = result.value
   if (NOT_SENT.has(status)) return failedAtOnce(result.value, message.to, [secretOf(settings)])
-  const providerId = wordOf(sid)
+  const providerId = readWord(sid)
   return providerId !== undefined
-    ? { is: 'sent', reply: `accepted, ${wordOf(status) ?? 'of no known status'}`, providerId }
+    ? { is: 'sent', reply: `accepted, ${readWord(status) ?? 'of no known status'}`, providerId }
     : { is: 'ambiguous', code: 'no-sid', reply: 'accepted, but the answer names no message' }
 }
 

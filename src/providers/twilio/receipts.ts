@@ -1,7 +1,7 @@
 import { validateRequest } from 'twilio/lib/webhooks/webhooks.js'
 import { receiptPath } from '../module.ts'
 import type { ReceiptSource } from '../receipts.ts'
-import { wordOf } from './look-up.ts'
+import { readWord } from './look-up.ts'
 
 /**
  * Reads Twilio's status callbacks (https://www.twilio.com/docs/usage/webhooks/messaging-webhooks#status-callback),
@@ -27,10 +27,10 @@ export function createTwilioReceipts({
       const called = query === '' ? url : `${url}?${query}`
       if (typeof signature !== 'string' || !validateRequest(authToken, signature, called, fields))
         return 'forged'
-      const providerId = wordOf(fields['MessageSid'])
-      const status = wordOf(fields['MessageStatus'])
+      const providerId = readWord(fields['MessageSid'])
+      const status = readWord(fields['MessageStatus'])
       if (providerId === undefined || status === undefined || !/^[a-z_]{1,32}$/.test(status)) return []
-      const code = wordOf(fields['ErrorCode'])
+      const code = readWord(fields['ErrorCode'])
       const errorCode = code !== undefined && /^\d{1,6}$/.test(code) ? code : null
       return [{ providerId, id: /^id=([0-9a-f]{32})$/.exec(query)?.[1], status, errorCode }]
     },

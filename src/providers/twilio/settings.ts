@@ -1,5 +1,12 @@
 import { readFrom } from '../../settings/senders.ts'
-import { integer, missing, read, type SettingFault, text, type Values } from '../../settings/setting.ts'
+import {
+  integerSetting,
+  missingSetting,
+  type SettingFault,
+  settingWithReader,
+  text,
+  type Values,
+} from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 
 /** Settings of the enterprise's Twilio account. */
@@ -30,7 +37,7 @@ export const twilioSettings = {
     meaning: "The API key's secret.",
     example: 'the-secret-of-the-api-key',
   }),
-  TWILIO_FROM: read(readFrom, {
+  TWILIO_FROM: settingWithReader(readFrom, {
     fill: true,
     meaning: 'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it.',
     example: '+15005550006',
@@ -41,12 +48,12 @@ export const twilioSettings = {
     meaning: 'Instead of TWILIO_FROM: a messaging service that chooses the sender.',
     example: 'MG00000000000000000000000000000000',
   }),
-  TWILIO_API_URL: read(readApiUrl, {
+  TWILIO_API_URL: settingWithReader(readApiUrl, {
     default: 'https://api.twilio.com',
     meaning: "Twilio's API.",
     example: 'https://api.dublin.ie1.twilio.com',
   }),
-  TWILIO_CONCURRENCY: integer({
+  TWILIO_CONCURRENCY: integerSetting({
     minimum: 1,
     maximum: 2000,
     default: 200,
@@ -61,18 +68,24 @@ export function findTwilioFaults(s: Partial<Values<typeof twilioSettings>>): rea
   const faults: SettingFault[] = []
   const because = 'SMS is on (SMS_TOKEN)'
   if (s.TWILIO_ACCOUNT_SID === undefined)
-    faults.push(missing('TWILIO_ACCOUNT_SID', `${because}, so name your Twilio account (AC…)`))
+    faults.push(missingSetting('TWILIO_ACCOUNT_SID', `${because}, so name your Twilio account (AC…)`))
   if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_AUTH_TOKEN === undefined)
     faults.push(
-      missing('TWILIO_AUTH_TOKEN', `${because}: set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET`),
+      missingSetting(
+        'TWILIO_AUTH_TOKEN',
+        `${because}: set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET`,
+      ),
     )
   if (s.TWILIO_API_KEY_SID !== undefined && s.TWILIO_API_KEY_SECRET === undefined)
-    faults.push(missing('TWILIO_API_KEY_SECRET', 'it belongs to TWILIO_API_KEY_SID'))
+    faults.push(missingSetting('TWILIO_API_KEY_SECRET', 'it belongs to TWILIO_API_KEY_SID'))
   if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_API_KEY_SECRET !== undefined)
-    faults.push(missing('TWILIO_API_KEY_SID', 'it belongs to TWILIO_API_KEY_SECRET'))
+    faults.push(missingSetting('TWILIO_API_KEY_SID', 'it belongs to TWILIO_API_KEY_SECRET'))
   if (s.TWILIO_FROM === undefined && s.TWILIO_MESSAGING_SERVICE_SID === undefined)
     faults.push(
-      missing('TWILIO_FROM', `${because}: set it to a number of yours, or set TWILIO_MESSAGING_SERVICE_SID`),
+      missingSetting(
+        'TWILIO_FROM',
+        `${because}: set it to a number of yours, or set TWILIO_MESSAGING_SERVICE_SID`,
+      ),
     )
   if (s.TWILIO_FROM !== undefined && s.TWILIO_MESSAGING_SERVICE_SID !== undefined)
     faults.push({

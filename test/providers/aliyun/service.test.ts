@@ -2,11 +2,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { reportOf } from '../../../sandbox/carriers/aliyun/server.ts'
-import { receiptKey } from '../../../src/providers/module.ts'
+import { deriveReceiptKey } from '../../../src/providers/module.ts'
 import { type ServiceRig, SMS_TOKEN, smsBody, startRig, until } from '../../rigs/service.ts'
 import { type AliyunServer, LOGIN, SIGN_NAME, startAliyunServer } from './rig.ts'
 
-const PATH = `/receipt/aliyun/${receiptKey('aliyun', SMS_TOKEN)}`
+const PATH = `/receipt/aliyun/${deriveReceiptKey('aliyun', SMS_TOKEN)}`
 
 /** The service with Aliyun alone. */
 async function start(t: Test): Promise<{ readonly rig: ServiceRig; readonly aliyun: AliyunServer }> {

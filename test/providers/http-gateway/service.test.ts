@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readExample } from '../../../sandbox/carriers/http-gateway/example.ts'
-import { receiptKey } from '../../../src/providers/module.ts'
+import { deriveReceiptKey } from '../../../src/providers/module.ts'
 import { SMS_TOKEN, smsBody, startRig, until } from '../../rigs/service.ts'
 import { EXAMPLES, startServer } from './rig.ts'
 
@@ -17,7 +17,7 @@ t.test('a gateway is a carrier as the others are: route, report, timeline, conso
   t.equal((await rig.post('sms', smsBody({ to: '13800138001' }))).errCode, 0)
   const [taken] = vonage.standIn.messages
   if (taken === undefined) return t.fail('the gateway has nothing')
-  const key = receiptKey('vonage', SMS_TOKEN)
+  const key = deriveReceiptKey('vonage', SMS_TOKEN)
   const { pathname } = new URL(new URLSearchParams(vonage.standIn.requests[0]?.body).get('callback') ?? '')
   t.equal(pathname, `/receipt/vonage/${key}`)
   const report = new URLSearchParams(dialect.report(taken, true) as Record<string, string>).toString()
