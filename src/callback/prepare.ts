@@ -17,7 +17,7 @@ export interface Prepared {
 }
 
 export interface PrepareOptions {
-  readonly render: (message: NewMessage) => Outgoing
+  readonly render: (message: NewMessage, country: string | undefined) => Outgoing
   readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
   readonly charges: ChargesOf
   readonly delivery: Pick<Delivery, 'reserve'>
@@ -59,7 +59,7 @@ export function prepareMessages(
       expiresAt: arrivedAt + interpreted.validityMs,
     }
     try {
-      rendered.push({ message, outgoing: render(message), country })
+      rendered.push({ message, outgoing: render(message, country), country })
     } catch (error) {
       const fault = error instanceof Error ? error : new Error('unknown fault')
       emit({ type: 'unrenderable', channel, kind, error: fault })

@@ -34,13 +34,17 @@ const DEPTH = 3
 export function redactReply(reply: string, sent: SentMessage): string {
   const { params, subject = '', plain = '', recipient = '', text = '' } = sent
   const values = [...Object.values(params), subject, plain, recipient].filter(value => value.length >= LEAST)
-  const pieces = `${plain}\n${text}`.split(/[\n.!?。！？]+/).map(piece => piece.trim())
+  const pieces = reply.length < LEAST_PIECE ? [] : `${plain}\n${text}`.split(/[\n.!?。！？]+/)
+  const wholes = [
+    ...values,
+    ...pieces.map(piece => piece.trim()).filter(piece => piece.length >= LEAST_PIECE),
+  ]
   // Cut short by whoever handed it on: its last word may be half of one of ours.
   let redacted = reply.length < CUT_LENGTH ? reply : reply.replace(/\S+$/, '…')
-  for (const value of [...values, ...pieces.filter(piece => piece.length >= LEAST_PIECE)].toSorted(
-    (one, other) => other.length - one.length,
-  ))
-    redacted = replaceAll(redacted, value)
+  for (const whole of wholes
+    .filter(each => isIn(redacted, each))
+    .toSorted((one, other) => other.length - one.length))
+    redacted = replaceAll(redacted, whole)
   const said = values.join('\n').toLowerCase()
   const lower = values.map(value => value.toLowerCase())
   return redacted
@@ -48,8 +52,11 @@ export function redactReply(reply: string, sent: SentMessage): string {
     .replace(/[\p{L}\p{N}]+/gu, word => (isOfMessage(word, said) ? '…' : word))
 }
 
+function isIn(text: string, value: string): boolean {
+  return value.length <= text.length && text.toLowerCase().includes(value.toLowerCase())
+}
+
 function replaceAll(text: string, value: string): string {
-  if (!text.toLowerCase().includes(value.toLowerCase())) return text
   return text.replace(new RegExp(value.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi'), '…')
 }
 

@@ -22,23 +22,34 @@ export interface Segments {
 
 /** How many segments `text` takes: 160 septets or 70 code units alone, 153 or 67 each when there are several. */
 export function countSegments(text: string): Segments {
-  const chars = Array.from(text)
-  const gsm = chars.every(char => septets.has(char))
-  const size = gsm ? (char: string) => septets.get(char) ?? 1 : (char: string) => char.length
-  const units = chars.reduce((sum, char) => sum + size(char), 0)
+  const inGsm7 = countSeptets(text)
+  const gsm = inGsm7 !== null
+  const units = inGsm7 ?? text.length
   const [alone, each] = gsm ? [160, 153] : [70, 67]
   const encoding = gsm ? 'GSM-7' : 'UCS-2'
   if (units <= alone) return { encoding, units, segments: 1 }
   let count = 1
   let used = 0
-  for (const char of chars) {
-    if (used + size(char) > each) {
+  for (const char of text) {
+    const size = gsm ? (septets.get(char) ?? 1) : char.length
+    if (used + size > each) {
       count++
       used = 0
     }
-    used += size(char)
+    used += size
   }
   return { encoding, units, segments: count }
+}
+
+/** @returns null: a character of it is not in the alphabet. */
+function countSeptets(text: string): number | null {
+  let sum = 0
+  for (const char of text) {
+    const own = septets.get(char)
+    if (own === undefined) return null
+    sum += own
+  }
+  return sum
 }
 
 const LOOK_ALIKES: Readonly<Record<string, string>> = {

@@ -54,8 +54,8 @@ export function renderForRoute(
   render: Renderer['render'],
 ): Renderer['render'] {
   const route = channels.find(({ channel }) => channel === 'sms')?.route
-  return message => {
-    const outgoing = render(message)
+  return (message, country) => {
+    const outgoing = render(message, country)
     if (outgoing.channel !== 'sms') return outgoing
     const unfit = (route?.(message) ?? []).map(({ provider }) => findMisfit(provider, outgoing))
     // It throws what is wrong with it.

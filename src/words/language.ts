@@ -208,12 +208,17 @@ function compileSms(
 
 /** @param isAlarm what a device reports may be written in plainer letters; a code or a name of a person may not. */
 function* fillSms(variants: readonly SmsVariant[], scope: Scope, isAlarm: boolean): Iterable<string> {
-  const plainer = Object.entries(scope).flatMap(([name, value]) =>
-    typeof value === 'string' && (isAlarm || name === 'validity') ? [[name, transliterate(value)]] : [],
-  )
-  const gsm7Scope: Scope = { ...scope, ...Object.fromEntries(plainer) }
+  let gsm7Scope: Scope | undefined
   for (const { asWritten, inGsm7 } of variants) {
     yield asWritten(scope)
+    // Most texts fit as they are written, and nobody asks for another one.
+    gsm7Scope ??= Object.fromEntries(
+      Object.entries(scope).map(([name, value]) =>
+        typeof value === 'string' && (isAlarm || name === 'validity')
+          ? [name, transliterate(value)]
+          : [name, value],
+      ),
+    )
     yield inGsm7(gsm7Scope)
   }
 }

@@ -8,6 +8,7 @@ import {
   hasTelephoneNumbers,
   maskNumber,
 } from '../../src/callback/phone.ts'
+import { countryOf } from '../../src/messages/country.ts'
 
 const anywhere = createPhoneParser({ countries: '*' })
 const china = createPhoneParser({ countries: new Set(['CN']), defaultAreaCode: '86' })
@@ -43,6 +44,11 @@ t.test('the example mobile number of every country is read, nationally and inter
       continue
     const parsed = anywhere(number.number, undefined)
     t.ok(parsed.ok && parsed.number === number.number, `${country} ${number.number}`)
+    t.equal(
+      parsed.ok && parsed.country,
+      countryOf(number.number),
+      'the country that its words and its route go by',
+    )
     const national = anywhere(number.nationalNumber, number.countryCallingCode)
     t.ok(national.ok && national.number === number.number, `${country} national ${number.nationalNumber}`)
     read += 1
