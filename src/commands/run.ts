@@ -13,7 +13,8 @@ const commands: Readonly<Record<string, Entry>> = {
     load: () => import('./serve.ts').then(it => it.serve),
   },
   check: {
-    summary: 'look at settings, mail server, Twilio, certificate, store and templates; say what to mend',
+    summary:
+      'look at settings, mail server, SMS carriers, certificate, store and templates; say what to mend',
     load: () => import('./check.ts').then(it => it.check),
   },
   urls: {
@@ -52,7 +53,7 @@ const width = Math.max(...Object.keys(commands).map(name => name.length))
 /** The text that `callback-courier --help` prints. */
 export const usage = `callback-courier COMMAND [options]
 
-  Delivers an IoT platform's e-mail and SMS callbacks through your own SMTP server and Twilio account.
+  Delivers an IoT platform's e-mail and SMS callbacks through your own SMTP server and SMS carriers.
 
 ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)

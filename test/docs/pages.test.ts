@@ -1,13 +1,13 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
-import { ERR_CODES } from '../src/callback/answers.ts'
-import { settingNames } from '../src/config/settings.ts'
-import { callbackKinds } from '../src/messages/registry.ts'
-import { command } from './commands/rig.ts'
-import { enough, load } from './config/settings.ts'
+import { ERR_CODES } from '../../src/callback/answers.ts'
+import { settingNames } from '../../src/config/settings.ts'
+import { callbackKinds } from '../../src/messages/registry.ts'
+import { command } from '../commands/rig.ts'
+import { enough, load } from '../config/settings.ts'
 
-const root = resolve(import.meta.dirname, '..')
+const root = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(resolve(root, path), 'utf8')
 const README = read('README.md')
 const READINGS = read('docs/contract-readings.md')
