@@ -104,7 +104,7 @@ export function createAttemptRunner(
   }
 
   return async (channel, job) => {
-    const outgoing = job.outgoing ?? renderOr(channel, job)
+    const outgoing = job.outgoing ?? renderOr(channel, job, clock.now())
     if ('ended' in outgoing) return settleAttempt(channel, job, outgoing.ended)
     const { route } = channel
     const ask = createAsk(channel, job, outgoing)
@@ -116,20 +116,21 @@ export function createAttemptRunner(
       return steps.giveBack(channel, job, ended.pausedUntil + Math.round(random() * RETURN_SPREAD_MS))
     await settleAttempt(channel, job, ended)
   }
+}
 
-  /** The message as its provider gets it; `ended` when it cannot be put into words. */
-  function renderOr(
-    { render, carriers }: ChannelState,
-    { message, ambiguous }: RoutedJob,
-  ): Outgoing | { readonly ended: RouteEnd } {
-    try {
-      return render(message)
-    } catch (error) {
-      const outcome = { is: 'retry', whose: 'ours', ...unrenderable(error) } as const
-      const provider = carriers[0]?.provider.name ?? ''
-      const record = { at: clock.now(), tookMs: 0, provider, outcome: 'retry', ...unrenderable(error) }
-      return { ended: { outcome, ambiguous, records: [record], carrier: undefined } }
-    }
+/** The message as its provider gets it; `ended` when it cannot be put into words. @param now ms since the epoch */
+function renderOr(
+  { render, carriers }: ChannelState,
+  { message, ambiguous }: RoutedJob,
+  now: number,
+): Outgoing | { readonly ended: RouteEnd } {
+  try {
+    return render(message)
+  } catch (error) {
+    const outcome = { is: 'retry', whose: 'ours', ...unrenderable(error) } as const
+    const provider = carriers[0]?.provider.name ?? ''
+    const record = { at: now, tookMs: 0, provider, outcome: 'retry', ...unrenderable(error) }
+    return { ended: { outcome, ambiguous, records: [record], carrier: undefined } }
   }
 }
 

@@ -47,11 +47,54 @@ const OVERDUE: Outcome = {
   code: 'attempt-limit',
   reply: 'the provider did not come back in time',
 }
+const NOT_ASKED: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
+const FAULT = 'an unexpected fault in the provider'
 export const NOT_KNOWN_YET: Outcome & { is: 'retry' } = {
   is: 'retry',
   whose: 'later',
   code: 'not-known-yet',
   reply: 'the provider does not know yet what became of it',
+}
+
+/** Calls to providers, none of which runs for ever or throws. */
+interface BoundedCalls {
+  /**
+   * Runs one call to a provider.
+   * @param overdue is its result when the provider does not come back.
+   * @param afterFault is its result after a bug of the provider's: nobody knows what it did before it threw.
+   */
+  run<T>(call: (signal: AbortSignal) => Promise<T>, overdue: T, afterFault: T): Promise<T>
+  /** Aborts those that run. */
+  abort(): void
+}
+
+function createBoundedCalls(limitMs: number, emit: Emit): BoundedCalls {
+  const running = createObjectSet<AbortController>()
+  return {
+    async run<T>(call: (signal: AbortSignal) => Promise<T>, overdue: T, afterFault: T) {
+      const controller = new AbortController()
+      let timer: NodeJS.Timeout | undefined
+      const limit = new Promise<T>(resolve => {
+        timer = setTimeout(() => {
+          controller.abort()
+          timer = setTimeout(() => resolve(overdue), LAST_WORD_MS).unref()
+        }, limitMs).unref()
+      })
+      const remove = running.add(controller)
+      try {
+        return await Promise.race([call(controller.signal), limit])
+      } catch (error) {
+        emit({ type: 'fault', error: error instanceof Error ? error : new Error('unknown fault') })
+        return afterFault
+      } finally {
+        clearTimeout(timer)
+        remove()
+      }
+    },
+    abort() {
+      for (const controller of running) controller.abort()
+    },
+  }
 }
 
 /**
@@ -63,68 +106,17 @@ export function createAttempts(options: {
   readonly clock: Clock
   readonly emit: Emit
 }): Attempts {
-  const { limitMs, clock, emit } = options
-  const running = createObjectSet<AbortController>()
-
-  /** Runs one call to a provider within the limit. @param overdue is its result when the provider does not come back. */
-  async function callWithin<T>(call: (signal: AbortSignal) => Promise<T>, overdue: T): Promise<T> {
-    const controller = new AbortController()
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<T>(resolve => {
-      timer = setTimeout(() => {
-        controller.abort()
-        timer = setTimeout(() => resolve(overdue), LAST_WORD_MS).unref()
-      }, limitMs).unref()
-    })
-    const remove = running.add(controller)
-    try {
-      return await Promise.race([call(controller.signal), limit])
-    } finally {
-      clearTimeout(timer)
-      remove()
-    }
-  }
-
-  /** A bug in a provider. Nobody knows what it did before it threw. */
-  function reportFault(error: unknown): void {
-    emit({ type: 'fault', error: error instanceof Error ? error : new Error('unknown fault') })
-  }
-
-  async function lookUp(provider: Provider, outgoing: Outgoing, since: number): Promise<LookUp> {
-    try {
-      const none: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
-      return (
-        (await callWithin(
-          signal => provider.lookUp?.(outgoing, since, signal) ?? Promise.resolve(none),
-          none,
-        )) ?? none
-      )
-    } catch (error) {
-      reportFault(error)
-      return { is: 'unreachable', reply: 'an unexpected fault in the provider' }
-    }
-  }
-
-  async function sendOnce(
-    provider: Provider,
-    outgoing: Outgoing,
-    onAwaitingReply: AwaitingReply,
-  ): Promise<Outcome> {
-    try {
-      return await callWithin(signal => provider.send(outgoing, signal, onAwaitingReply), OVERDUE)
-    } catch (error) {
-      reportFault(error)
-      return { is: 'ambiguous', code: 'FAULT', reply: 'an unexpected fault in the provider' }
-    }
-  }
-
+  const { clock } = options
+  const { run, abort } = createBoundedCalls(options.limitMs, options.emit)
   return {
     async send(provider, outgoing, { message, isHere, ambiguous: copies }, onAwaitingReply) {
       const timeline = createTimeline(provider.name, () => sentMessage(message, outgoing), clock)
       let ambiguous = copies
       if (isHere && provider.lookUp !== undefined) {
         const askedAt = clock.now()
-        const found = await lookUp(provider, outgoing, message.arrivedAt)
+        const ask = async (signal: AbortSignal) =>
+          (await provider.lookUp?.(outgoing, message.arrivedAt, signal)) ?? NOT_ASKED
+        const found = await run(ask, NOT_ASKED, { is: 'unreachable', reply: FAULT })
         timeline.add('looked-up', found.is, found.reply, askedAt)
         const outcome = outcomeOfLookUp(found, ambiguous >= MAX_COPIES[message.channel])
         if (outcome !== null) return timeline.end(outcome, clock.now(), ambiguous)
@@ -134,11 +126,11 @@ export function createAttempts(options: {
           return timeline.end({ is: 'retry', whose: 'ours', ...why, untouched: true }, clock.now(), ambiguous)
       }
       const sendingAt = clock.now()
-      return timeline.end(await sendOnce(provider, outgoing, onAwaitingReply), sendingAt, ambiguous)
+      const send = (signal: AbortSignal) => provider.send(outgoing, signal, onAwaitingReply)
+      const outcome = await run(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
+      return timeline.end(outcome, sendingAt, ambiguous)
     },
-    abort() {
-      for (const controller of running) controller.abort()
-    },
+    abort,
   }
 }
 

@@ -98,9 +98,8 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
 
   const limit = (now: number): number => Math.max(1, pool.limit(now))
 
-  /** How many may wait. Nothing is known of a provider at first: it is taken for a quick one. */
-  function waitingPlaces(now: number): number {
-    const attempts = limit(now)
+  /** How many may wait beside so many attempts. Nothing is known of a provider at first: it is taken for a quick one. */
+  function waitingPlaces(attempts: number): number {
     const wanted =
       paceMs === undefined ? MOST_WAITING : Math.ceil((attempts * AHEAD_MS) / Math.max(paceMs, 1))
     return Math.min(Math.max(wanted, attempts), Math.max(MOST_WAITING, attempts))
@@ -120,7 +119,10 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
     wasPaused: false,
     riseTimer: undefined,
     limit,
-    capacity: now => limit(now) + waitingPlaces(now),
+    capacity(now) {
+      const attempts = limit(now)
+      return attempts + waitingPlaces(attempts)
+    },
     reservedForCodes: now => Math.ceil(state.capacity(now) / 4),
     freePlaces: (purpose, now) =>
       state.capacity(now) -
@@ -145,7 +147,7 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
       return queue.takeNext(now, codesOnly, spec.carriers.length === 1 ? undefined : mayBegin)
     },
     removeSurplus(now) {
-      const surplus = queue.length - waitingPlaces(now)
+      const surplus = queue.length - waitingPlaces(limit(now))
       return surplus <= 0 ? [] : queue.removeLast(surplus, now)
     },
     recordDuration(tookMs) {

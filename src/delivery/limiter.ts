@@ -105,8 +105,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   let inFlight = 0
   /** The most that ever were under way: so many connections have been opened. */
   let peak = 0
-  let failingShare = 0
-  let loweredAt = Number.NEGATIVE_INFINITY
+  const failures = createFailureShare()
 
   /** What is known to be taken. */
   function bound(): number {
@@ -131,7 +130,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   }
 
   function takeAnswer(place: Place, allInUse: boolean, now: number): void {
-    failingShare *= 1 - LATEST
+    failures.takeAnswer()
     refusals.noteAnswer(place, search.limit, now)
     if (allInUse && place.round === search.round)
       search.measure({ tookMs: now - place.beganAt, isNew: place.isNew }, now, ceiling())
@@ -148,13 +147,9 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   }
 
   function takeFailure(place: Place, now: number): void {
-    // Few under way are not why it fails, and those that began before the limit was lowered have been counted.
-    if (place.nth * 2 < bound() || place.beganAt < loweredAt) return
-    failingShare += (1 - failingShare) * LATEST
-    if (failingShare <= FAILING_SHARE) return
-    failingShare = 0
-    loweredAt = now
-    search.lowerTo(Math.max(1, Math.floor(bound() * WHEN_FAILING)))
+    // Few under way are not why it fails.
+    if (place.nth * 2 >= bound() && failures.takeFailure(place.beganAt, now))
+      search.lowerTo(Math.max(1, Math.floor(bound() * WHEN_FAILING)))
   }
 
   return {
@@ -187,17 +182,45 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       else if (end.is === 'failed') takeFailure(place, now)
     },
     status(now) {
-      const limit = limitAt(now)
-      const { pausedUntil } = refusals
       const refused = boundingRefusal()
-      const base = { limit, inFlight, most, until: refused?.until ?? null }
-      if (now < pausedUntil) return { ...base, reason: 'paused', why: describePause(pausedUntil - now) }
-      if (refused !== undefined)
-        return { ...base, reason: refused.by, why: describeRefusal(refused, refused.until - now) }
-      if (limit >= most) return { ...base, reason: 'most', why: 'as many as the settings allow' }
-      return { ...base, reason: search.step.is, why: STEPS[search.step.is](search.step) }
+      const base = { limit: limitAt(now), inFlight, most, until: refused?.until ?? null }
+      return { ...base, ...explain(base, refusals.pausedUntil - now, refused, search.step, now) }
     },
   }
+}
+
+/** The share of attempts that fail, among the latest. */
+function createFailureShare() {
+  let share = 0
+  let loweredAt = Number.NEGATIVE_INFINITY
+  return {
+    takeAnswer(): void {
+      share *= 1 - LATEST
+    },
+    /** @returns whether so many fail that fewer are to be under way; those that began before it said so have been counted. */
+    takeFailure(beganAt: number, now: number): boolean {
+      if (beganAt < loweredAt) return false
+      share += (1 - share) * LATEST
+      if (share <= FAILING_SHARE) return false
+      share = 0
+      loweredAt = now
+      return true
+    },
+  }
+}
+
+/** Why a limit is what it is. @param pausedMs how long a pause still takes, ms; 0 or less without one */
+function explain(
+  { limit, most }: { readonly limit: number; readonly most: number },
+  pausedMs: number,
+  refused: Refusal | undefined,
+  step: LimitStep,
+  now: number,
+): Pick<LimiterStatus, 'reason' | 'why'> {
+  if (pausedMs > 0) return { reason: 'paused', why: describePause(pausedMs) }
+  if (refused !== undefined) return { reason: refused.by, why: describeRefusal(refused, refused.until - now) }
+  if (limit >= most) return { reason: 'most', why: 'as many as the settings allow' }
+  return { reason: step.is, why: STEPS[step.is](step) }
 }
 
 const STEPS: Readonly<Record<LimitStep['is'], (step: LimitStep) => string>> = {
