@@ -3,7 +3,6 @@ import {
   createDecipheriv,
   createHmac,
   createSecretKey,
-  hash,
   hkdfSync,
   type KeyObject,
   randomBytes,
@@ -39,6 +38,8 @@ export interface StoreKeys extends KeyedHashes {
   decrypt(id: string, encrypted: Uint8Array): Payload
 }
 
+type Hash = (fields: readonly string[]) => string
+
 /**
  * Derives all of the store's keys from one secret, each for one purpose (HKDF-SHA256, RFC 5869).
  *
@@ -54,47 +55,26 @@ export function createStoreKeys(
     return createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `callback-courier/${purpose}`, 32)))
   }
   const payloadKeys: PayloadKeys = [derive('payload'), ...previous.map(each => derive('payload', each))]
-  const keyedHash = (purpose: string) => {
-    const authenticate = createShortHmac(derive(purpose))
+  const hash = (purpose: string): Hash => {
+    const key = derive(purpose)
     // As JSON, since joined with any separator `a|b`,`c` and `a`,`b|c` would be the same.
-    return (...fields: readonly string[]) =>
-      Buffer.from(authenticate(JSON.stringify(fields)).slice(0, 16), 'latin1').toString('base64url')
+    return fields =>
+      createHmac('sha256', key).update(JSON.stringify(fields)).digest().subarray(0, 16).toString('base64url')
   }
-  const dedupe = keyedHash('dedupe')
+  const [dedupe, group, recipient, bucket] = ['dedupe', 'group', 'recipient', 'bucket'].map(hash) as [
+    Hash,
+    Hash,
+    Hash,
+    Hash,
+  ]
   return {
     payloadKeys,
     encrypt: (id, payload) => encryptPayload(payloadKeys, id, payload),
     decrypt: (id, encrypted) => decryptPayload(payloadKeys, id, encrypted),
-    dedupeKey: fields => dedupe(...fields),
-    groupKey: keyedHash('group'),
-    recipientHash: keyedHash('recipient'),
-    bucketHash: keyedHash('bucket'),
-  }
-}
-
-const BLOCK = 64
-const ROOM = 4096
-
-/**
- * HMAC-SHA256 (RFC 2104) of texts that are mostly short, by two plain hashes: Node's own objects take three times as long, and
- * each message needs four.
- * @returns its octets, a character each.
- */
-function createShortHmac(key: KeyObject): (text: string) => string {
-  const bytes = key.export()
-  const pad = (by: number, room: number) =>
-    Buffer.alloc(BLOCK + room, by).map((_, at) => by ^ (bytes[at] ?? 0))
-  const inner = Buffer.from(pad(0x36, ROOM))
-  const outer = Buffer.from(pad(0x5c, 32))
-  return text => {
-    // Of UTF-16's units each is three octets at most.
-    if (text.length * 3 > ROOM) return createHmac('sha256', key).update(text).digest('binary')
-    outer.write(
-      hash('sha256', inner.subarray(0, BLOCK + inner.write(text, BLOCK)), 'binary'),
-      BLOCK,
-      'latin1',
-    )
-    return hash('sha256', outer, 'binary')
+    dedupeKey: dedupe,
+    groupKey: (...fields) => group(fields),
+    recipientHash: (...fields) => recipient(fields),
+    bucketHash: (...fields) => bucket(fields),
   }
 }
 
