@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv'
+import { Ajv, type ValidateFunction } from 'ajv'
 import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import type { CodeVerdict } from '../verdict.ts'
@@ -109,7 +109,8 @@ const REQUEST = {
     anyOf: [{ required: ['form', 'json'] }, { required: ['form', 'xml'] }, { required: ['json', 'xml'] }],
   },
 }
-const FILE = {
+/** What a file of gateways may hold. */
+export const GATEWAY_FILE = {
   type: 'object',
   minProperties: 1,
   propertyNames: { pattern: '^[a-z][a-z0-9-]{0,30}$' },
@@ -147,10 +148,13 @@ const FILE = {
   ),
 } as const
 
+/** Compiled when the first file is read; that it is a schema is proven by a test, not at each start. */
+let isFile: ValidateFunction<Readonly<Record<string, WrittenGateway>>> | undefined
+
 /** Reads the gateways of a file in YAML or JSON, by name, and compiles their templates. */
 export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
-  const schema = new Ajv({ allErrors: false, strict: false })
-  const read = parseYaml(text, schema.compile<Readonly<Record<string, WrittenGateway>>>(FILE))
+  isFile ??= new Ajv({ allErrors: false, strict: false, validateSchema: false }).compile(GATEWAY_FILE)
+  const read = parseYaml(text, isFile)
   if ('fault' in read) return { fault: `line ${read.fault.line}: ${read.fault.reason}` }
   const gateways: Gateway[] = []
   for (const [name, written] of Object.entries(read.value)) {

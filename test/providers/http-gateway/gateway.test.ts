@@ -1,9 +1,10 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { readExample } from '../../../sandbox/carriers/http-gateway/example.ts'
-import { parseGateways } from '../../../src/providers/http-gateway/definition.ts'
+import { GATEWAY_FILE, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { httpGateway } from '../../../src/providers/http-gateway/module.ts'
 import { gatewayOutcome } from '../../../src/providers/http-gateway/outcome.ts'
 import { createGatewayReceipts } from '../../../src/providers/http-gateway/receipts.ts'
@@ -84,6 +85,10 @@ t.test(
     t.match(header.headers, { 'x-text': /^[\x20-\x7e]+$/, authorization: `Basic ${btoa('k:1')}` })
   },
 )
+
+t.test('what a file may hold is said by a JSON schema, which no start proves again', async t => {
+  t.equal(new Ajv({ strict: false }).validateSchema(GATEWAY_FILE), true)
+})
 
 t.test('a file that cannot be used says which gateway, where and why, and quotes no value', t => {
   const request = { url: 'https://sms.example.com/send', json: '{}' }
