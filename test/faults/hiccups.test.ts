@@ -1,6 +1,4 @@
 import t from 'tap'
 import { playHiccups, SHORT } from './hiccups.ts'
 
-t.setTimeout(120_000)
-
 t.test('a hiccup costs no message', { jobs: 5 }, async t => playHiccups(t, SHORT))

@@ -1,8 +1,6 @@
 import t from 'tap'
 import { playSwallowedReplies } from './swallowed-replies.ts'
 
-t.setTimeout(240_000)
-
 playSwallowedReplies(t, {
   replyMs: 12_000,
   patienceMs: 2000,

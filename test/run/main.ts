@@ -6,12 +6,12 @@ import { unitsOf } from './units.ts'
 
 const USAGE = `node test/run/main.ts [--form short|long|soak] [--jobs N] [path ...]
 
-Runs the short tests, or those of another form: all of them, or those of these files and folders. The short tests of
-a folder share a process, because starting one and loading the service costs more than most of them take. To run
+Runs the short tests, or those of another form: all of them, or those of these files and folders. Short tests of
+folders share processes, because starting one and loading the service costs more than most of them take. To run
 one file as it is: npx tap --disable-coverage test/callback/key.test.ts`
 
 /** For a whole process, s; a test that hangs ends it. The machine may have other work to do. */
-const TIMEOUT_SECONDS = process.argv.includes('soak') ? 2700 : 400
+const TIMEOUT_SECONDS = process.argv.includes('soak') ? 2700 : 600
 
 /** Most tests wait for each other's sockets and timers most of the time, and leave the processor to others. */
 const JOBS_A_CORE = 3
@@ -38,7 +38,7 @@ const env = {
 }
 // tap puts hooks for coverage in front of whatever it starts, which costs each process half a second.
 const nodeOptions = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
-const folderRunner = join(import.meta.dirname, 'folder.ts')
+const together = join(import.meta.dirname, 'together.ts')
 /** Collecting garbage less often saves a tenth of the time. */
 const ROOMY = '--max-semi-space-size=64'
 const failures: string[] = []
@@ -50,9 +50,8 @@ t.on('subtestEnd', unit => {
   for (const { name } of unit.results?.failures ?? []) failures.push(`${unit.name}: ${name}`)
 })
 const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, form)
-for (const unit of units) {
-  const script = 'file' in unit ? [unit.file] : [folderRunner, ...unit.folders]
-  const name = 'file' in unit ? unit.file : unit.folders.join(' ')
+for (const { name, files } of units) {
+  const script = files.length === 1 ? files : [together, ...files]
   const options = { env, buffered: t.jobs > 1, timeout: TIMEOUT_SECONDS * 1000 }
   void t.spawn('env', [nodeOptions, process.execPath, ROOMY, ...script], options, name)
 }

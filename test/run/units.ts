@@ -15,98 +15,95 @@ function formOf(file: string): Form {
 }
 
 /**
- * Each of these has a process of its own: they wait for real time to pass more than they compute, load the machine, or
- * hold what a process has one of (a sandbox's certificate authority).
+ * Short tests that share a process, one after the other: to start one and load the service in it takes a second of
+ * processor time, more than most of them. A folder stands for those of its tests that have no place of their own; what
+ * has none at all shares the last process. What takes longest begins first, for alone at the end it would leave the other
+ * processors idle; and files that mostly wait for real time stand apart from their folder, which computes meanwhile.
  */
-const ALONE: readonly string[] = [
-  'test/attack/secrets.test.ts',
-  'test/attack/floods.test.ts',
-  'test/attack/connections.test.ts',
-  'test/attack/newcomers.test.ts',
-  'test/faults/burst.test.ts',
-  'test/faults/hiccups.test.ts',
-  'test/faults/overload.test.ts',
-  'test/faults/smtp.test.ts',
-  'test/faults/swallowed-replies.test.ts',
-  'test/sandbox/page.test.ts',
-  'test/service/process.test.ts',
-  'test/outbox/heartbeats.test.ts',
-  'test/outbox/postgres.test.ts',
-  'test/outbox/postgres-faults.test.ts',
-  'test/alerts/service.test.ts',
+const SHARED: readonly (readonly string[])[] = [
+  ['test/outbox/heartbeats.test.ts', 'test/outbox/postgres-faults.test.ts'],
+  [
+    'test/faults/hiccups.test.ts',
+    'test/faults/swallowed-replies.test.ts',
+    'test/faults/smtp.test.ts',
+    'test/faults/burst.test.ts',
+    'test/faults/overload.test.ts',
+  ],
+  ['test/faults'],
+  ['test/outbox'],
+  [
+    'test/webhooks',
+    'test/upgrade',
+    'test/docker',
+    'test/docs',
+    'test/tls',
+    'test/sandbox/emulator',
+    'test/sandbox/carriers',
+  ],
+  ['test/attack'],
+  ['test/admin', 'test/alerts', 'test/alerts/service.test.ts'],
+  ['test/delivery'],
+  ['test/commands', 'test/commands/check'],
+  [
+    'test/attack/secrets.test.ts',
+    'test/attack/connections.test.ts',
+    'test/attack/newcomers.test.ts',
+    'test/attack/floods.test.ts',
+  ],
+  ['test/providers', 'test/providers/aliyun', 'test/providers/tencent', 'test/providers/http-gateway'],
+  ['test/service', 'test/service/process.test.ts'],
+  // Its last file runs its tests side by side, and those of a file behind it.
+  ['test/providers/twilio', 'test/providers/smtp'],
+  ['test/callback', 'test/config', 'test/ddq', 'test/messages', 'test/platform', 'test/runtime', 'test'],
+  ['test/outbox/postgres.test.ts'],
+  ['test/sandbox'],
+  ['test/words', 'test/words/templates', 'test/language'],
+  // The certificate authority of its sandbox is that of the whole process.
+  ['test/sandbox/page.test.ts'],
 ]
 
-/** What takes longest, longest first: it begins early, for alone at the end it would leave the other processors idle. */
-const LONGEST: readonly string[] = [
-  'test/attack',
-  'test/outbox',
-  'test/faults',
-  'test/outbox/heartbeats.test.ts',
-  'test/delivery',
-  'test/commands',
-  'test/sandbox',
-  'test/service/process.test.ts',
-  'test/providers/twilio',
-  'test/outbox/postgres-faults.test.ts',
-  'test/words',
-  'test/admin',
-  'test/outbox/postgres.test.ts',
-  'test/alerts',
-  'test/faults/swallowed-replies.test.ts',
-]
-
-/** Folders of so few short tests share a process with each other: to start one costs more than they take. */
-const FEW = 4
-
-/** The short tests of a folder that share a process. @returns paths relative to the working directory. */
-export function testsOf(folder: string): readonly string[] {
-  return globSync(join(folder, '*.test.ts'))
-    .filter(file => formOf(file) === 'short' && !ALONE.includes(file))
-    .sort()
+/** Tests that run in a process of their own, and what they are called together. */
+export interface Unit {
+  readonly name: string
+  readonly files: readonly string[]
 }
-
-/** What runs as a process of its own: a file, or folders whose short tests share it. */
-export type Unit = { readonly file: string } | { readonly folders: readonly string[] }
 
 /** @param paths files and folders; a file that is named runs, whatever its form. */
 export function unitsOf(paths: readonly string[], form: Form): readonly Unit[] {
-  return paths.map(normalize).flatMap(path => {
-    if (statSync(path).isFile()) return [{ file: path }]
-    const files = globSync(join(path, '**/*.test.ts')).sort()
-    if (form !== 'short') return files.filter(file => formOf(file) === form).map(file => ({ file }))
-    const alone = files.filter(file => ALONE.includes(file)).map(file => ({ file }))
-    const units = alternate(shareProcesses(files), alone)
-    return [
-      ...units.filter(isLong).toSorted((a, b) => placeOf(a) - placeOf(b)),
-      ...units.filter(unit => !isLong(unit)),
-    ]
-  })
+  const [files, folders] = partition(paths.map(normalize), path => statSync(path).isFile())
+  const found = folders.flatMap(folder => globSync(join(folder, '**/*.test.ts'))).sort()
+  const wanted = found.filter(file => formOf(file) === form)
+  const shared = form === 'short' ? shareProcesses(wanted) : wanted.map(ofOneFile)
+  return [...files.map(ofOneFile), ...shared]
 }
 
-/** A place among the longest; -1 for the others. */
-function placeOf(unit: Unit): number {
-  return LONGEST.indexOf('file' in unit ? unit.file : unit.folders.join(' '))
+function ofOneFile(file: string): Unit {
+  return { name: file, files: [file] }
 }
 
-function isLong(unit: Unit): boolean {
-  return placeOf(unit) >= 0
-}
-
-/** Those with the most tests come first. */
 function shareProcesses(files: readonly string[]): readonly Unit[] {
-  const counted = [...new Set(files.map(file => dirname(file)))]
-    .map(folder => ({ folder, count: testsOf(folder).length }))
-    .filter(({ count }) => count > 0)
-    .toSorted((a, b) => b.count - a.count)
-  const few = counted.filter(({ count }) => count <= FEW).map(({ folder }) => folder)
-  const many = counted.filter(({ count }) => count > FEW)
-  return [...(few.length > 0 ? [{ folders: few }] : []), ...many.map(({ folder }) => ({ folders: [folder] }))]
+  const units = SHARED.map(row => row.map(place => ({ place, files: [] as string[] })))
+  const others: { readonly place: string; readonly files: string[] }[] = []
+  const places = new Map(units.flat().map(each => [each.place, each]))
+  for (const file of files) {
+    const folder = dirname(file)
+    let home = places.get(file) ?? places.get(folder)
+    if (home === undefined) {
+      home = { place: folder, files: [] }
+      places.set(folder, home)
+      others.push(home)
+    }
+    home.files.push(file)
+  }
+  return [...units, others]
+    .map(unit => unit.filter(each => each.files.length > 0))
+    .filter(unit => unit.length > 0)
+    .map(unit => ({
+      name: unit.map(({ place }) => place).join(' '),
+      files: unit.flatMap(each => each.files),
+    }))
 }
 
-/** What computes beside what waits keeps the processors busy. */
-function alternate<T>(some: readonly T[], others: readonly T[]): readonly T[] {
-  const longer = Math.max(some.length, others.length)
-  return Array.from({ length: longer }, (_, index) => [some[index], others[index]])
-    .flat()
-    .filter(each => each !== undefined)
+function partition<T>(all: readonly T[], is: (each: T) => boolean): readonly [readonly T[], readonly T[]] {
+  return [all.filter(is), all.filter(each => !is(each))]
 }
