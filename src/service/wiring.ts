@@ -36,6 +36,8 @@ import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { SmsTemplates } from '../providers/sms-templates.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
@@ -138,17 +140,88 @@ export async function createServiceParts(options: WiringOptions): Promise<Servic
  * @param resources gets what has to be closed, in that order: the store last.
  */
 async function wire(options: WiringOptions, resources: Resource[]): Promise<ServiceParts> {
-  const { config, log, clock, limits } = options
+  const { config, log, clock } = options
   const startedAt = clock.now()
+  const late: Late = {}
+  const observers = await wireObservers(options, late, resources)
+  const { emit, health, metrics, admission } = observers
+  const storeKeys = await openStoreKeys(config)
+  const renderer = openRenderer(config, log)
+  resources.push(renderer)
+  // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
+  const alerting = config.DDQ_HOST === undefined ? undefined : await import('./device-alerts.ts')
+  const rows = alerting?.readAlerts(config, renderer.locales) ?? []
+  const templates = await openSmsTemplates(config, log.child({ event: 'templates' }))
+  resources.push(templates)
+  const providers = await openPricedProviders(options, templates, emit)
+  resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
+  const outbox = await openOutbox(config, clock, storeKeys, log, {
+    committed: commit => emit({ type: 'store-commit', ...commit }),
+    startThread: options.startStoreThread,
+  })
+  resources.push(outbox)
+  late.outbox = outbox
+  const loss = outbox.loss?.() ?? null
+  if (loss !== null) emit({ type: 'store-loss', ...loss })
+
+  const common = wireChannels(options, observers, late, { storeKeys, renderer, providers, outbox })
+  const authentication = createAuthentication(authenticationOptions(config, options.wall, emit))
+  const delivery = wireDelivery(common)
+  late.delivery = delivery
+  const receive = wireReceiver(common, delivery)
+  const webhooks = await openWebhooks(common, delivery.status)
+  late.webhooks = webhooks
+  const alerts = alerting?.createDeviceAlerts({ ...common, rows, wake: delivery.wake }) ?? null
+  return {
+    publicListener: await wirePublicListener(common, authentication, admission, receive),
+    adminListener: await wireAdminListener(common, authentication, receive, {
+      delivery,
+      health,
+      metrics,
+      smsTemplateProblems: () =>
+        templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
+      deviceAlerts: () => alerts?.status() ?? null,
+      webhooks: () => webhooks?.status() ?? null,
+      startedAt,
+    }),
+    delivery,
+    alerts,
+    webhooks,
+    renderer,
+    beginDraining() {
+      late.isDraining = true
+    },
+    async load() {
+      await Promise.all(providers.flatMap(provider => provider.load?.() ?? []))
+    },
+    async close() {
+      for (const each of resources) await each.close()
+    },
+  }
+}
+
+/** What the observers look at, and is made after them. */
+interface Late {
+  outbox?: Outbox
+  delivery?: Delivery
+  webhooks?: Webhooks | null
+  isDraining?: boolean
+}
+
+type Observers = Awaited<ReturnType<typeof wireObservers>>
+
+/** All that events go to: log, metrics, traces, and those parts that decide by them. */
+async function wireObservers(options: WiringOptions, late: Late, resources: Resource[]) {
+  const { config, log, clock } = options
   const health = createServiceHealth(clock.now)
   const sources: MetricsSources = {
     build,
     ...certificateSources(options),
     now: clock.now,
-    channelStatus: () => delivery.status(),
-    storeLoss: () => outbox.loss?.() ?? null,
-    backlog: () => outbox.queries.readSummary(clock.now(), 60_000).catch(() => null),
-    webhooks: () => webhooks?.status() ?? null,
+    channelStatus: () => late.delivery?.status() ?? [],
+    storeLoss: () => late.outbox?.loss?.() ?? null,
+    backlog: async () => late.outbox?.queries.readSummary(clock.now(), 60_000).catch(() => null) ?? null,
+    webhooks: () => late.webhooks?.status() ?? null,
   }
   const metrics = createMetrics(sources, {
     deviceAlerts: config.DDQ_HOST !== undefined,
@@ -168,32 +241,35 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     traces?.sink ?? {},
     health.handlers,
     reports.handlers,
-    { breaker: event => webhooks?.noteBreaker(event) },
+    { breaker: event => late.webhooks?.noteBreaker(event) },
     { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
   ])
+  return { emit, health, metrics, admission, reports }
+}
 
-  const storeKeys = await openStoreKeys(config)
-  const renderer = openRenderer(config, log)
-  resources.push(renderer)
-  // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
-  const alerting = config.DDQ_HOST === undefined ? undefined : await import('./device-alerts.ts')
-  const rows = alerting?.readAlerts(config, renderer.locales) ?? []
-  const templates = await openSmsTemplates(config, log.child({ event: 'templates' }))
-  resources.push(templates)
+/** The providers; those with a price report what their SMS cost. */
+async function openPricedProviders(
+  { config, clock, limits }: WiringOptions,
+  templates: SmsTemplates,
+  emit: Emit,
+): Promise<readonly Provider[]> {
   const { SMS_COSTS: costs = new Map() } = config
   const opened = await openProviders(config, { clock, templates, limits })
-  const providers = opened.map(provider => withCosts(provider, costs, emit))
-  resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
-  const outbox = await openOutbox(config, clock, storeKeys, log, {
-    committed: commit => emit({ type: 'store-commit', ...commit }),
-    startThread: options.startStoreThread,
-  })
-  resources.push(outbox)
-  const loss = outbox.loss?.() ?? null
-  if (loss !== null) emit({ type: 'store-loss', ...loss })
+  return opened.map(provider => withCosts(provider, costs, emit))
+}
 
+/** The channels with what a message needs on its way to them. */
+function wireChannels(
+  options: WiringOptions,
+  { emit, reports }: Observers,
+  late: Late,
+  parts: Pick<Common, 'storeKeys' | 'renderer' | 'outbox'> & { readonly providers: readonly Provider[] },
+): Common {
+  const { config } = options
+  const { renderer, storeKeys } = parts
+  const { SMS_COSTS: costs = new Map() } = config
   const channels = createChannels({
-    providers,
+    providers: parts.providers,
     routes: config.SMS_ROUTES,
     render: renderer.render,
     random: options.random,
@@ -205,51 +281,16 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     costs.size > 0 || config.QUOTA_SMS_CARRIER_PER_DAY !== undefined
       ? createExpectedUse(channels, costs)
       : () => undefined
-  let draining = false
-  const common: Common = {
+  return {
     ...options,
+    ...parts,
     emit,
-    storeKeys,
-    renderer,
     channels,
     render: renderForRoute(channels, renderer.render),
-    outbox,
     verdicts: createVerdicts(),
     charges: (message, country, outgoing) => charge(message, country, expectUse(message, outgoing)),
     headers: answerHeaders(options.tls !== undefined),
-    isDraining: () => draining,
-  }
-  const authentication = createAuthentication(authenticationOptions(config, options.wall, emit))
-  const delivery = wireDelivery(common)
-  const receive = wireReceiver(common, delivery)
-  const { render } = common
-  const webhooks = await openWebhooks(common, () => delivery.status())
-  const alerts = alerting?.createDeviceAlerts({ ...common, rows, render, wake: delivery.wake }) ?? null
-  return {
-    publicListener: await wirePublicListener(common, authentication, admission, receive),
-    adminListener: await wireAdminListener(common, authentication, receive, {
-      delivery,
-      health,
-      metrics,
-      smsTemplateProblems: () =>
-        templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
-      deviceAlerts: () => alerts?.status() ?? null,
-      webhooks: () => webhooks?.status() ?? null,
-      startedAt,
-    }),
-    delivery,
-    alerts,
-    webhooks,
-    renderer,
-    beginDraining() {
-      draining = true
-    },
-    async load() {
-      await Promise.all(providers.flatMap(provider => provider.load?.() ?? []))
-    },
-    async close() {
-      for (const each of resources) await each.close()
-    },
+    isDraining: () => late.isDraining === true,
   }
 }
 
