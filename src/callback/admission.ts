@@ -9,6 +9,8 @@
  * Maurer, "Fail at Scale", ACM Queue 2015.)
  */
 export interface Admission {
+  /** Whether a callback that comes now is refused. @param octets as in `admit`. */
+  isFull(octets: number | undefined): boolean
   /** @param octets of its body; undefined: not known. @returns null: it is refused. */
   admit(octets: number | undefined): Admitted | null
   /** A commit of the store took so long, ms, with so many calls in it. */
@@ -44,7 +46,7 @@ const SLOW_BODY_MS = 50
 const BURST = 256
 /** Those that may when the queue stands. One commit can take as many, so their time says nothing of a queue. */
 const FEW = 64
-/** A queue that was found longer again and again for so long stands, ms; unless it was not for a while. */
+/** A queue that was found longer again and again for so long stands, ms, or since it was full; unless it was not for a while. */
 const STANDS_AFTER_MS = 1000
 const DRAINED_AFTER_MS = 100
 /** How long a callback may wait until it is stored when the queue stands, beside the commits, ms. */
@@ -54,7 +56,7 @@ const COMMITS = 4
 /** And at most so long, ms: it has to be answered within a second. */
 const MOST_WAIT_MS = 900
 /** How long an answer may wait for its verdict while others are refused, ms. */
-const HURRIED_MS = 300
+const HURRIED_MS = 100
 /** What a call adds to its commit, ms: the rest is the disk's. */
 const CALL_MS = 0.5
 /** The rate is measured for so long at a time, ms, and for some commits. */
@@ -69,6 +71,8 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
   /** When the queue was found long at last, and since when it is again and again. */
   let longAt = Number.NEGATIVE_INFINITY
   let longSince = Number.NEGATIVE_INFINITY
+  /** When somebody was refused at last, because the queue was full. */
+  let fullAt = Number.NEGATIVE_INFINITY
   /** What a commit takes, without what its calls add; near the quickest. */
   let commitMs: number | undefined
   /** Callbacks that are stored in a ms, since the queue is long; 0: not known yet. */
@@ -78,10 +82,14 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
   const commitsMs = (): number => COMMITS * (commitMs ?? 0)
 
   const stands = (now: number): boolean =>
-    now - longAt <= DRAINED_AFTER_MS && now - longSince >= STANDS_AFTER_MS + commitsMs()
+    now - longAt <= DRAINED_AFTER_MS &&
+    (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs())
 
   function mostUnstored(now: number): number {
-    return Math.max(stands(now) ? FEW : BURST, rate * Math.min(WAIT_MS + commitsMs(), MOST_WAIT_MS))
+    return Math.max(
+      stands(now) && rate > 0 ? FEW : BURST,
+      rate * Math.min(WAIT_MS + commitsMs(), MOST_WAIT_MS),
+    )
   }
 
   function countStored(now: number): void {
@@ -162,13 +170,19 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
     }
   }
 
+  function isFull(octets: number, now: number): boolean {
+    setSlowAside(now)
+    lookAtQueue(now)
+    if (unstored < mostUnstored(now)) return memory + MEMORY_EACH + octets > MOST_MEMORY
+    fullAt = now
+    return true
+  }
+
   return {
+    isFull: (octets = bodyLimit) => isFull(octets, monotonic()),
     admit(octets = bodyLimit) {
       const now = monotonic()
-      setSlowAside(now)
-      lookAtQueue(now)
-      const needs = MEMORY_EACH + octets
-      return memory + needs > MOST_MEMORY || unstored >= mostUnstored(now) ? null : enter(octets, now)
+      return isFull(octets, now) ? null : enter(octets, now)
     },
     recordCommit(ms, calls) {
       const latest = Math.max(0, ms - calls * CALL_MS)

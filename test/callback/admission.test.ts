@@ -103,6 +103,26 @@ t.test('ten times as many: what is let in is stored soon, and the store has enou
   }
 })
 
+t.test(
+  'once one was refused nobody is let in to wait for long, and no answer waits for its verdict',
+  async t => {
+    const service = play({ commitMs: 2, eachMs: 3 })
+    service.run(0.1, 1000)
+    service.run(3, 1000)
+    const { refused, p99Ms } = service.run(3, 1000)
+    t.ok(refused > 2000, `${refused} refused`)
+    t.ok(p99Ms <= 500, `p99 ${p99Ms} ms from the second second on`)
+
+    const admission = createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
+    const all: (Admitted | null)[] = []
+    while (!all.includes(null)) all.push(admission.admit(300))
+    t.equal(all.length, 257)
+    t.equal(all[0]?.stored(), 100)
+    const calm = createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
+    t.equal(calm.admit(300)?.stored(), Number.POSITIVE_INFINITY)
+  },
+)
+
 t.test('a store that hangs fills nothing but the burst, and is as good as new afterwards', async t => {
   const store = { commitMs: 2, eachMs: 0.5 }
   const service = play(store)
