@@ -171,7 +171,10 @@ function beginTrial(search: Search, now: number, ceiling: number): void {
   if (now < search.nextTrialAt && !shifted) return
   if (shifted) search.failedTrials = 0
   const higher = Math.min(highest, Math.ceil(from * (opening ? OPENING.factor : MORE)))
-  const mayTryFewer = now >= search.nextFewerAt && search.measuredSinceLull >= BATCHES * from
+  // What the provider refuses bounds the number, not the search: the first trial of fewer is as rare as those after it.
+  const isRefused = from === ceiling && ceiling < search.most
+  const enough = BATCHES * (isRefused ? PAUSE_PER_TRIAL * before.batchSize : from)
+  const mayTryFewer = now >= search.nextFewerAt && search.measuredSinceLull >= enough
   const lower = mayTryFewer ? Math.ceil(from * FEWER) : from
   const more = higher > from && (search.nextMore || lower === from)
   const to = more ? higher : lower

@@ -279,6 +279,20 @@ t.test('421 to the 6th connection: it is not asked for again for a while, and no
 })
 
 t.test(
+  'while a refusal bounds their number, all places are in use from the start: fewer are hardly ever tried',
+  async t => {
+    const server = taking(
+      () => 5,
+      serving => ({ is: 'refused-connection', accepted: serving }),
+    )
+    const limiter = createLimiter({ most: MOST })
+    const { rate } = load(server, { limiter, callers: 50, forMs: 3000 }, { fromMs: 500 })
+    const fixed = load(server, { limiter: fixedLimiter(5), callers: 50, forMs: 3000 }, { fromMs: 500 })
+    t.ok(rate >= 0.98 * fixed.rate, `${rate.toFixed(0)}/s, and ${fixed.rate.toFixed(0)}/s with a fixed limit`)
+  },
+)
+
+t.test(
   'any number of connections: one refusal each time that one more is tried, and the rate of the best',
   async t => {
     fc.assert(
