@@ -22,7 +22,7 @@ function freePort(): Promise<number> {
 }
 
 /** `serve` whose log goes to `stdout`, once it answers. */
-async function startServe(t: Test, stdout: 'pipe' | number, level: string) {
+async function startServe(t: Test, stdout: 'pipe' | number, level: string, drainSeconds = 0) {
   const [port, adminPort] = [await freePort(), await freePort()]
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     stdio: ['ignore', stdout, stdout],
@@ -37,7 +37,7 @@ async function startServe(t: Test, stdout: 'pipe' | number, level: string) {
       PORT: String(port),
       ADMIN_PORT: String(adminPort),
       DATABASE_URL: `file:${join(t.testdir({}), 'outbox.db')}`,
-      DRAIN_SECONDS: '0',
+      DRAIN_SECONDS: String(drainSeconds),
       LOG_LEVEL: level,
     },
   })
@@ -77,7 +77,8 @@ t.test('it ends when the reader of its log ends together with it, at any level',
   }
 })
 
-t.test('it ends when nobody reads its log any more, and the pipe is full', async t => {
+/** The same with its log in a pipe that is full, and that nobody reads. */
+async function startServeBeforeFullPipe(t: Test, drainSeconds: number) {
   const path = join(t.testdir({}), 'log')
   execFileSync('mkfifo', [path])
   // Held open for reading, and never read.
@@ -87,12 +88,25 @@ t.test('it ends when nobody reads its log any more, and the pipe is full', async
     closeSync(reader)
     closeSync(writer)
   })
-  const { end } = await startServe(t, writer, 'info')
+  const serve = await startServe(t, writer, 'info', drainSeconds)
   t.throws(
     () => {
       for (;;) writeSync(reader, Buffer.alloc(4096, 'x'))
     },
     { code: 'EAGAIN' },
   )
+  return serve
+}
+
+t.test('it ends when nobody reads its log any more, and the pipe is full', async t => {
+  const { end } = await startServeBeforeFullPipe(t, 0)
   t.ok((await end('SIGTERM')) < END_WITHIN_MS)
+})
+
+t.test('a second signal ends it at once, though nobody reads its log', async t => {
+  const { child, end } = await startServeBeforeFullPipe(t, 10)
+  child.kill('SIGTERM')
+  await pause(300)
+  t.equal(child.signalCode, null, 'it serves on for DRAIN_SECONDS')
+  t.ok((await end('SIGINT')) < END_WITHIN_MS / 2)
 })
