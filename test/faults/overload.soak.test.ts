@@ -41,14 +41,17 @@ for (const store of ['SQLite', 'Postgres'])
   )
 
 function describe(report: OverloadReport): string {
-  const { sustainable, offered, sent, accepted, refused, after, lateMs, peakMb } = report
+  const { sustainable, offered, sent, accepted, refused, bystander, turnMs, after, lateMs, peakMb } = report
   const of = (loop: typeof accepted) =>
     `${Math.round(loop.perSecond)}/s, p50 ${Math.round(loop.p50Ms)} ms, p99 ${Math.round(loop.p99Ms)} ms`
   return [
     `sustainable ${Math.round(sustainable)}/s, offered ${Math.round(offered)}/s, sent ${Math.round(sent)}/s`,
     `accepted ${of(accepted)}`,
     `refused ${of(refused)}`,
+    `the platform late by ${Math.round(lateMs)} ms`,
+    `to one that is not busy: accepted ${of(bystander.accepted)}, refused ${of(bystander.refused)}, late by ${Math.round(bystander.lateMs)} ms`,
+    `turns of the service p50 ${Math.round(turnMs.p50)} ms, p99 ${Math.round(turnMs.p99)} ms`,
     `afterwards ${of(after)}`,
-    `the platform late by ${Math.round(lateMs)} ms, ${Math.round(peakMb)} MB`,
+    `${Math.round(peakMb)} MB`,
   ].join('; ')
 }

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type Child, startChild, watchUsage } from '../../bench/child.ts'
-import type { FloodAnswer, FloodQuestion } from '../../bench/flood-driver.ts'
+import type { FloodAnswer, FloodQuestion, OpenQuestion } from '../../bench/flood-driver.ts'
+import { createFloodTally, type FloodAnswers } from '../../bench/flood-tally.ts'
 import {
   buildPost,
   type Client,
@@ -13,7 +15,7 @@ import {
 } from '../../bench/https-client.ts'
 import type { LoopResult } from '../../bench/loop.ts'
 import { emailCallback, smsCallback } from '../../bench/numbered-callbacks.ts'
-import { PATHS } from '../../bench/service.ts'
+import { freePort, PATHS } from '../../bench/service.ts'
 import type { Channel, Session } from '../../bench/session.ts'
 import type { Received } from '../../bench/sinks/tally.ts'
 import { createMemoryLimit } from '../rigs/cgroup.ts'
@@ -23,6 +25,9 @@ export const MEMORY_BYTES = 512 * 1024 * 1024
 
 /** Callbacks under way when the rate is measured. */
 const USUAL = 64
+
+/** A second platform that sends so few a second that it is never late itself, and has always a connection for the next. */
+const BYSTANDER = { perSecond: 50, connections: 64 }
 
 /** How much is asked of the service, and for how long. */
 export interface OverloadSize {
@@ -50,6 +55,10 @@ export interface OverloadReport {
   readonly unanswered: number
   /** What the platform's process was late by: 99 of 100 times less than this, ms. */
   readonly lateMs: number
+  /** What a second platform saw that is not busy, and what it was late by. */
+  readonly bystander: FloodAnswers & { readonly lateMs: number }
+  /** Turns of the service's event loop during the flood, as its own metric says, ms. */
+  readonly turnMs: { readonly p50: number; readonly p99: number }
   /** Callbacks at half the sustainable rate, after the recovery; all of them answered 0. */
   readonly after: LoopResult
   /** Of all that was answered 0. */
@@ -72,19 +81,17 @@ export async function flood(
   env: Readonly<Record<string, string>> = {},
 ): Promise<OverloadReport> {
   const limit = createMemoryLimit(MEMORY_BYTES)
-  const start = () => session.startService({ env })
+  const adminPort = await freePort()
+  const start = () => session.startService({ env: { ...env, ADMIN_PORT: String(adminPort) } })
   const driver = await startChild('./flood-driver.ts')
   const service = await (limit === null ? start() : limit.during(start))
   const usage = watchUsage(service.pid)
   pin(service.pid, 0)
   for (const { pid } of [driver, ...Object.values(session.sinks)]) pin(pid, 1)
-  const usual = await openClient({
-    port: service.port,
-    ca: session.certificate.cert,
-    connections: USUAL,
-  })
+  const ca = session.certificate.cert
+  const usual = await openClient({ port: service.port, ca, connections: USUAL })
   try {
-    const report = await floodService(session, channel, size, usual, driver, service.port)
+    const report = await floodService(session, channel, size, usual, driver, service.port, adminPort)
     return { ...report, peakMb: usage.read().peakMb, kills: limit?.kills() ?? null }
   } finally {
     usage.stop()
@@ -106,6 +113,7 @@ async function floodService(
   usual: Client,
   driver: Child,
   port: number,
+  adminPort: number,
 ): Promise<Omit<OverloadReport, 'peakMb' | 'kills'>> {
   const make = channel === 'email' ? emailCallback : smsCallback
   const promised: [number, number][] = []
@@ -116,21 +124,24 @@ async function floodService(
   }
   await usual.sendAtRate(100, 1, plain)
   const { perSecond: sustainable } = await usual.saturate(measureSeconds, plain)
+  const ca = session.certificate.cert
+  const opening: OpenQuestion = { is: 'open', port, ca, connections }
+  await driver.ask(opening)
+  const bystander = await openBystander(session, channel, port, floodSeconds)
   const from = session.numbers.next()
   const asked: FloodQuestion = {
     is: 'flood',
-    port,
-    ca: session.certificate.cert,
     path: PATHS[channel],
     channel,
-    connections,
     perSecond: sustainable * 10,
     seconds: floodSeconds,
     from,
   }
-  const found = await driver.ask<FloodAnswer>(asked)
+  await readTurns(adminPort)
+  const [found, seen] = await Promise.all([driver.ask<FloodAnswer>(asked), bystander.run()])
+  const turnMs = await readTurns(adminPort)
   while (session.numbers.taken() < from + found.sent) session.numbers.next()
-  for (const number of found.promised) promised.push([number, number])
+  for (const number of [...found.promised, ...seen.promised]) promised.push([number, number])
   await sleep(recoverSeconds * 1000)
   const after = await usual.sendAtRate(sustainable / 2, recoverSeconds, plain)
   const received = await awaitArrival(session, channel, promised)
@@ -140,9 +151,41 @@ async function floodService(
     sustainable,
     offered: found.due / floodSeconds,
     sent: answered / floodSeconds,
+    bystander: seen,
+    turnMs,
     after,
     received,
   }
+}
+
+/** Posts now and then while the flood runs. Times count from when a callback was due; this process has nothing else to do. */
+async function openBystander(session: Session, channel: Channel, port: number, seconds: number) {
+  const { connections, perSecond } = BYSTANDER
+  const from = session.numbers.next()
+  for (let more = perSecond * seconds; more > 0; more -= 1) session.numbers.next()
+  const tally = createFloodTally({ path: PATHS[channel], channel, from })
+  const client = await openClient({ port, ca: session.certificate.cert, connections })
+  return {
+    async run(): Promise<OverloadReport['bystander']> {
+      const late = monitorEventLoopDelay({ resolution: 1 })
+      late.enable()
+      await client.sendAtRate(perSecond, seconds, tally.next)
+      late.disable()
+      client.close()
+      return { ...tally.read(seconds * 1000), lateMs: late.percentile(99) / 1e6 }
+    },
+  }
+}
+
+/** Reads how long the turns of the service's event loop took since this was read before, ms. */
+async function readTurns(adminPort: number): Promise<OverloadReport['turnMs']> {
+  const scrape = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+  const read = (percentile: string) =>
+    1000 *
+    Number(
+      new RegExp(`^nodejs_eventloop_lag_${percentile}_seconds (\\S+)$`, 'm').exec(scrape)?.[1] ?? Number.NaN,
+    )
+  return { p50: read('p50'), p99: read('p99') }
 }
 
 async function awaitArrival(
@@ -159,6 +202,7 @@ async function awaitArrival(
 /** What must hold whatever the machine has to do besides. */
 export function checkReport(t: Test, report: OverloadReport): void {
   t.same(report.others, [], 'an answer is 0, or 5031002 with Retry-After')
+  t.same(report.bystander.others, [], 'to a second platform, too')
   t.equal(report.unanswered, 0)
   t.match(report.received, { missing: 0, doubled: 0, wrong: 0 }, 'what was answered 0 arrived, once')
   t.ok(report.accepted.done > 0, `${report.accepted.done} accepted`)
