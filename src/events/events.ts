@@ -30,6 +30,13 @@ type CallbackEvent =
       /** The caller's, as it came. */
       readonly traceparent: string | undefined
     }
+  /** POSTs that were refused in one tick, because there are too many at once. */
+  | {
+      readonly type: 'overloaded'
+      readonly channel: Channel
+      readonly answer: Answered
+      readonly times: number
+    }
   /** Messages of a callback are committed, and will be handed over next. */
   | {
       readonly type: 'stored'

@@ -3,8 +3,8 @@ const REPEAT_MS = 60_000
 /** The most conditions that are kept apart. There are a few dozen; codes that servers make up must not add to them without end. */
 const MOST = 500
 
-/** Logs a condition at once, then rarely, with how many times it happened since it was last logged. */
-export type LogThrottle = (condition: string, log: (times: number) => void) => void
+/** Logs a condition at once, then rarely, with how many times it happened since it was last logged; once a call unless given. */
+export type LogThrottle = (condition: string, log: (times: number) => void, times?: number) => void
 
 /**
  * @param now ms; only differences count.
@@ -12,14 +12,14 @@ export type LogThrottle = (condition: string, log: (times: number) => void) => v
  */
 export function createLogThrottle(now: () => number, burst = 1): LogThrottle {
   const known = new Map<string, { since: number; logged: number; times: number }>()
-  return (condition, log) => {
+  return (condition, log, more = 1) => {
     let state = known.get(condition)
     if (state === undefined) {
       if (known.size >= MOST) known.clear()
       state = { since: now(), logged: 0, times: 0 }
       known.set(condition, state)
     }
-    state.times += 1
+    state.times += more
     if (now() - state.since >= REPEAT_MS) {
       state.since = now()
       state.logged = 0

@@ -49,6 +49,9 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     },
     { ...callback, method: 'GET', kind: 'none', outdated: true, tookMs: 2 },
   ],
+  overloaded: [
+    { type: 'overloaded', channel: 'sms', answer: { err_code: 5031002, err_msg: 'too many' }, times: 3 },
+  ],
   'stray-request': [{ type: 'stray-request', answer: { err_code: 4041000, err_msg: 'no such path' } }],
   'signature-news': [{ type: 'signature-news', is: 'unsigned', channel: 'email' }],
   unrenderable: [{ type: 'unrenderable', channel: 'email', kind: 'activation-code', error }],

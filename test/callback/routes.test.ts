@@ -1,17 +1,38 @@
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Admission } from '../../src/callback/admission.ts'
+import { createAnswer } from '../../src/callback/answers.ts'
 import type { Authentication, Caller } from '../../src/callback/authenticate.ts'
 import { BODY_LIMIT } from '../../src/callback/body.ts'
 import { createPublicListener } from '../../src/callback/listener.ts'
 import { type CallbackRoutesOptions, callbackRoutes } from '../../src/callback/routes.ts'
+import type { Emit, ServiceEvent } from '../../src/events/events.ts'
 import { smsBodySchema } from '../../src/messages/schemas.ts'
 import { openRaw } from '../rigs/raw.ts'
 import { smsBody, until } from '../rigs/service.ts'
 
 /** The public listener with everybody let in by authentication, and an admission that does as it is told. */
-async function listen(t: Test, admit: Admission['admit'], receive: CallbackRoutesOptions['receive']) {
+async function listen(
+  t: Test,
+  admit: Admission['admit'],
+  receive: CallbackRoutesOptions['receive'],
+  {
+    isFull = () => false,
+    authenticate = () => true,
+    emit = () => {},
+  }: {
+    readonly isFull?: Admission['isFull']
+    readonly authenticate?: () => boolean
+    readonly emit?: Emit
+  } = {},
+) {
   const caller = { channel: 'sms', corpId: 'corp' } as Caller
+  const refused = {
+    ok: false,
+    answer: createAnswer('credential', 'no'),
+    reason: 'key',
+    signature: 'absent',
+  } as const
   const accepted = { ok: true, caller, signature: 'absent', outdated: false } as const
   const { app, unauthenticated } = createPublicListener({
     tls: undefined,
@@ -20,13 +41,15 @@ async function listen(t: Test, admit: Admission['admit'], receive: CallbackRoute
     onBadUrl: () => {},
   })
   callbackRoutes(app, {
-    authentication: { authenticatePost: () => accepted } as unknown as Authentication,
-    admission: { admit },
+    authentication: {
+      authenticatePost: () => (authenticate() ? accepted : refused),
+    } as unknown as Authentication,
+    admission: { admit, isFull },
     receive,
     schemas: { email: {}, sms: smsBodySchema },
     errorStatus: 'code',
     headers: {},
-    emit: () => {},
+    emit,
     unauthenticated,
     isDraining: () => false,
   })
@@ -105,6 +128,85 @@ t.test('whoever was let in is out again, whatever becomes of the callback', asyn
   await until(() => inside === 0, 'its connection broke')
   raw.socket.destroy()
 })
+
+t.test(
+  'a flood over connections that have shown the key is refused without another look at it, and reported together',
+  async t => {
+    let isFull = false
+    let looks = 0
+    const events: ServiceEvent[] = []
+    const url = await listen(
+      t,
+      () => ({ read: () => true, stored: () => Number.POSITIVE_INFINITY, end: () => {} }),
+      accept,
+      { isFull: () => isFull, authenticate: () => (looks += 1) < 3, emit: event => void events.push(event) },
+    )
+    const [known, stranger] = [await openRaw(url), await openRaw(url)]
+    const body = JSON.stringify(smsBody())
+    const post = `${POST}Content-Length: ${body.length}\r\n\r\n${body}`
+    known.write(post)
+    await known.says(/HTTP\/1\.1 200 /)
+    isFull = true
+    known.write(post.repeat(20))
+    await until(() => known.text().split('HTTP/1.1 503 ').length === 21, 'refused')
+    t.match(
+      known.text(),
+      /HTTP\/1\.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-type: application\/json/,
+    )
+    t.equal(looks, 1)
+    isFull = false
+    known.write(post)
+    await until(() => known.text().split('HTTP/1.1 200 ').length === 3, 'its connection serves on')
+    t.equal(looks, 2)
+    isFull = true
+    stranger.write(post)
+    await stranger.says(/HTTP\/1\.1 403 /)
+    for (const each of [known, stranger]) each.socket.destroy()
+    const overloads = events.flatMap(each => (each.type === 'overloaded' ? [each.times] : []))
+    t.equal(
+      overloads.reduce((sum, times) => sum + times, 0),
+      20,
+    )
+    t.ok(overloads.length < 20, `${overloads.length} reports`)
+  },
+)
+
+t.test(
+  'of callbacks that come together only as many are dealt with in a turn as a slice has time for',
+  async t => {
+    const COUNT = 12
+    let turn = 0
+    const turns: number[] = []
+    const countTurns = () => {
+      turn += 1
+      counting = setImmediate(countTurns)
+    }
+    let counting = setImmediate(countTurns)
+    t.teardown(() => clearImmediate(counting))
+    const url = await listen(
+      t,
+      () => ({ read: () => true, stored: () => Number.POSITIVE_INFINITY, end: () => {} }),
+      async (...args) => {
+        turns.push(turn)
+        // More than a slice, by the clock that slices go by.
+        for (const until = performance.now() + 11; performance.now() < until; );
+        return accept(...args)
+      },
+    )
+    const raw = await openRaw(url)
+    const body = JSON.stringify(smsBody())
+    raw.write(`${POST}Content-Length: ${body.length}\r\n\r\n${body}`)
+    await raw.says(/HTTP\/1\.1 200 /)
+    // Over a connection that is authenticated by now one read may hold many.
+    raw.write(`${POST}Content-Length: ${body.length}\r\n\r\n${body}`.repeat(COUNT))
+    await until(() => turns.length === COUNT + 1, 'all are received')
+    raw.socket.destroy()
+    for (const each of turns.slice(1)) {
+      const together = turns.filter(other => other === each).length
+      t.ok(together <= 2, `${together} in one turn`)
+    }
+  },
+)
 
 t.test('a chunked body that is too large is answered 413, and its connection is closed by us', async t => {
   const admitted = { read: () => true, stored: () => Number.POSITIVE_INFINITY, end: () => {} }

@@ -10,6 +10,14 @@ export function logCallbacks(log: Logger, throttles: LogThrottles): EventHandler
   const { rarely } = throttles
   return {
     callback: event => logCallback(log, throttles, event),
+    overloaded({ channel, answer: { err_code, err_msg }, times: more }) {
+      rarely(
+        `overloaded/${channel}`,
+        times =>
+          log.warn({ event: 'callback', channel, method: 'POST', kind: 'none', err_code, times }, err_msg),
+        more,
+      )
+    },
     'stray-request'({ answer }) {
       rarely(`stray/${answer.err_code}`, times => {
         log.info({ event: 'stray', err_code: answer.err_code, times }, 'asked for something that is not here')

@@ -74,6 +74,10 @@ export const COUNTERS: readonly CounterRow[] = [
         kind,
         err_code: String(answer.err_code),
       }),
+      overloaded: ({ channel, answer, times }) => [
+        { channel, method: 'POST', kind: 'none', err_code: String(answer.err_code) },
+        times,
+      ],
     },
   },
   {
@@ -208,7 +212,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 5, 10, 30,
 export const HISTOGRAMS: readonly HistogramRow[] = [
   {
     name: 'answer_seconds',
-    help: 'Time from a callback’s head to its answer.',
+    help: 'Time from a callback’s head to its answer, without those refused for being too many.',
     labels: ['channel', 'method'],
     initial: combine({ channel: CHANNELS, method: METHODS }),
     buckets: SECONDS,
