@@ -3,7 +3,7 @@ import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import type { CodeVerdict } from '../verdict.ts'
 import { parseYaml } from '../yaml-text.ts'
-import { type Finder, findFinderFault } from './finder.ts'
+import { type Finder, findFinderFault, type Pointer } from './finder.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
 
 /** What a code of a gateway means; of a limit also whose it is, and how long it lasts. */
@@ -30,13 +30,13 @@ export interface GatewayReports {
   readonly format?: 'json' | 'form' | 'query'
   /** Where the list of reports is; a JSON pointer; absent: the body is one report, or a list of them. */
   readonly list?: string
-  readonly id: Finder
+  readonly id: Pointer
   /** Where our id is, when the request told it. */
-  readonly ref?: Finder
-  readonly state: Finder
+  readonly ref?: Pointer
+  readonly state: Pointer
   /** The gateway's words for states, to ours. */
   readonly states: Readonly<Record<string, 'sent' | 'delivered' | 'undelivered'>>
-  readonly code?: Finder
+  readonly code?: Pointer
 }
 
 /** An HTTP gateway as the operator wrote it down, checked. */
@@ -69,6 +69,14 @@ const FINDER = {
     { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 } },
   ],
 } as const
+const POINTER = {
+  anyOf: [
+    { type: 'string', pattern: '^/' },
+    { type: 'array', minItems: 1, items: { type: 'string', pattern: '^/' } },
+  ],
+} as const
+/** Headers that are of a connection, or say where a body ends or goes: those are not the file's to say. */
+const OURS = 'host|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer'
 const TEMPLATE = { type: 'string', maxLength: 20_000 } as const
 const MEANING = {
   anyOf: [
@@ -95,7 +103,7 @@ const REQUEST = {
       headers: {
         type: 'object',
         propertyNames: {
-          pattern: '^(?!(?:host|content-length|transfer-encoding|connection)$)[A-Za-z0-9-]+$',
+          pattern: `^(?!(?i:${OURS})$)[A-Za-z0-9-]+$`,
         },
         additionalProperties: TEMPLATE,
       },
@@ -129,11 +137,11 @@ export const GATEWAY_FILE = {
         {
           format: { enum: ['json', 'form', 'query'] },
           list: { type: 'string', pattern: '^/' },
-          id: FINDER,
-          ref: FINDER,
-          state: FINDER,
+          id: POINTER,
+          ref: POINTER,
+          state: POINTER,
           states: { type: 'object', additionalProperties: { enum: ['sent', 'delivered', 'undelivered'] } },
-          code: FINDER,
+          code: POINTER,
         },
         'id',
         'state',
@@ -199,16 +207,13 @@ function originOf(url: string, path: readonly string[]): string {
   return read.value
 }
 
-function findWrongFinder({ answer = {}, reports }: WrittenGateway): {
+function findWrongFinder({ answer: { id, code, words } = {} }: WrittenGateway): {
   readonly path: readonly string[]
   readonly reason: string
 } | null {
-  const { id, code, words } = answer
-  const all = { answer: { id, code, words }, reports: { ...reports, format: undefined, states: undefined } }
-  for (const [part, finders] of Object.entries(all))
-    for (const [name, finder] of Object.entries(finders)) {
-      const reason = finder === undefined ? null : findFinderFault(finder)
-      if (reason !== null) return { path: [part, name], reason }
-    }
+  for (const [name, finder] of Object.entries({ id, code, words })) {
+    const reason = finder === undefined ? null : findFinderFault(finder)
+    if (reason !== null) return { path: ['answer', name], reason }
+  }
   return null
 }

@@ -1,3 +1,4 @@
+import { type Context, createContext, Script } from 'node:vm'
 import { objectOf, textOf } from '../json-answer.ts'
 import { unescapePointer } from '../yaml-text.ts'
 
@@ -7,14 +8,22 @@ import { unescapePointer } from '../yaml-text.ts'
  */
 export type Finder = string | readonly string[]
 
+/** Where something is in a report, which is a value: pointers alone. */
+export type Pointer = string | readonly string[]
+
 /** What was received: its text, and its value when it is JSON. */
 export interface Received {
   readonly text: string
   readonly json: unknown
 }
 
-/** More than any code or id needs; an expression that runs wild does so over little. */
+/** More than any code or id needs. */
 const MOST_SEARCHED = 4096
+/** An expression that takes so long, ms, is not at its end soon: some texts take it hours, and everything waits meanwhile. */
+const LONGEST_SEARCH_MS = 200
+/** In a context of its own, since nothing else can interrupt an expression; it costs some tenths of a millisecond. */
+const SEARCH = new Script("new RegExp(expression).exec(text)?.[1] ?? ''")
+let context: Context | undefined
 
 /** @returns why a finder can find nothing; null: it can. */
 export function findFinderFault(finder: Finder): string | null {
@@ -29,15 +38,40 @@ export function findFinderFault(finder: Finder): string | null {
   return null
 }
 
-/** @returns a text or number as text; empty when there is none. */
-export function findText(finder: Finder | undefined, received: Received): string {
+/** @returns a text or number as text; empty when there is none; null when an expression takes too long to tell. */
+export function findText(finder: Finder | undefined, { json, text }: Received): string | null {
   for (const each of [finder ?? []].flat()) {
-    const found = each.startsWith('/')
-      ? textOf(findValue(each, received.json))
-      : (new RegExp(each).exec(received.text.slice(0, MOST_SEARCHED))?.[1] ?? '')
+    const found = each.startsWith('/') ? findPointed(each, json) : search(each, text.slice(0, MOST_SEARCHED))
     if (found !== '') return found
   }
   return ''
+}
+
+/** @returns a text or number as text; empty when there is none. */
+export function findPointed(pointer: Pointer | undefined, json: unknown): string {
+  for (const each of [pointer ?? []].flat()) {
+    const found = textOf(findValue(each, json))
+    if (found !== '') return found
+  }
+  return ''
+}
+
+/** @returns what the group of an expression has found; null: it did not end in time. */
+function search(expression: string, text: string): string | null {
+  if (isTame(expression)) return new RegExp(expression).exec(text)?.[1] ?? ''
+  context ??= createContext({}, { codeGeneration: { strings: false, wasm: false } })
+  Object.assign(context, { expression, text })
+  try {
+    return String(SEARCH.runInContext(context, { timeout: LONGEST_SEARCH_MS }))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return null
+    throw error
+  }
+}
+
+/** One repetition at most, not of a group, and no back reference: it takes the square of the length at worst, milliseconds. */
+function isTame(expression: string): boolean {
+  return !/[*+{].*[*+{]|\)[*+{]|\\[1-9k]/s.test(expression)
 }
 
 /** What a JSON pointer points at. */

@@ -25,20 +25,23 @@ export function gatewayOutcome(
   { to, secrets, now }: { readonly to: string; readonly secrets: readonly string[]; readonly now: number },
 ): Outcome {
   const code = findText(answer.code, reply)
+  if (code === null)
+    return {
+      is: 'ambiguous',
+      code: 'unreadable-answer',
+      reply: 'its answer takes the expressions of the file too long',
+    }
   const meaning = meaningOf(answer, code, reply.status)
-  const named = /^[\x21-\x7e]{1,64}$/.test(code)
-    ? code
-    : code === ''
-      ? `http-${reply.status}`
-      : 'unreadable-code'
+  const isSayable = isWord(code) && !repeats(code, [to.slice(-8), ...secrets])
+  const named = code === '' ? `http-${reply.status}` : isSayable ? code : 'unreadable-code'
   if (meaning === 'ok') {
-    const providerId = findText(answer.id, reply)
+    const providerId = findText(answer.id, reply) ?? ''
     if (answer.id === undefined) return { is: 'sent', reply: `accepted, ${named}` }
-    return /^[\x21-\x7e]{1,64}$/.test(providerId)
+    return isWord(providerId)
       ? { is: 'sent', reply: `accepted, ${named}`, providerId }
       : { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
   }
-  const said = findText(answer.words, reply)
+  const said = findText(answer.words, reply) ?? ''
   const words = said === '' ? named : presentableReply(said, to, secrets)
   if (typeof meaning === 'object')
     return {
@@ -51,6 +54,16 @@ export function gatewayOutcome(
   const outcome = outcomeOfVerdict(meaning, named, words)
   if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
   return { ...outcome, retryAfterMs: readRetryAfter(reply.retryAfter, now), overload: 'requests' }
+}
+
+/** Whether it may be kept and logged as a code or an id. */
+function isWord(text: string): boolean {
+  return /^[\x21-\x7e]{1,64}$/.test(text)
+}
+
+/** Whether a code, which is logged, counted and shown, tells what must not be told; less than four characters do by chance. */
+function repeats(code: string, hidden: readonly string[]): boolean {
+  return hidden.some(each => each.length >= 4 && code.toLowerCase().includes(each.toLowerCase()))
 }
 
 /** What the file says of a code, else what HTTP says of its status. @param code empty: the answer has none. */

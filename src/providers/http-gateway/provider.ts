@@ -15,6 +15,7 @@ import type { SmsTemplates } from '../sms-templates.ts'
 import { createTemplateProvider } from '../template-provider.ts'
 import type { Gateway } from './definition.ts'
 import { type GatewayReply, gatewayOutcome } from './outcome.ts'
+import { RequestFault } from './request.ts'
 
 export interface GatewaySettings {
   readonly gateway: Gateway
@@ -110,6 +111,7 @@ function packMessage(
       }),
     })
   } catch (error) {
+    if (error instanceof RequestFault) return { why: `its request ${error.message}` }
     const [, name = 'something'] = /^undefined variable: ([\w.]+)/.exec(templateFaultOf(error).message) ?? []
     return { why: `its request says ${name}, which the message does not have` }
   }

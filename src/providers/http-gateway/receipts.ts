@@ -2,7 +2,10 @@ import { reportCodeOf } from '../json-answer.ts'
 import { receiptPath } from '../module.ts'
 import type { Receipt, ReceiptSource } from '../receipts.ts'
 import type { GatewayReports } from './definition.ts'
-import { findText, findValue } from './finder.ts'
+import { findPointed, findValue } from './finder.ts'
+
+/** Reports of one request: more are not looked at. */
+const MOST_REPORTS = 500
 
 /** Reads a gateway's delivery reports as the operator's file describes them. They are not signed. */
 export function createGatewayReceipts(
@@ -18,7 +21,10 @@ export function createGatewayReceipts(
     parseReports({ body, query }) {
       const named = /(?:^|&)id=([0-9a-f]{32})(?:&|$)/.exec(query)?.[1]
       const found = list === undefined ? body : findValue(list, body)
-      return [found].flat().flatMap(each => readReport(reports, each, named) ?? [])
+      return [found]
+        .flat()
+        .slice(0, MOST_REPORTS)
+        .flatMap(each => readReport(reports, each, named) ?? [])
     },
   }
 }
@@ -29,16 +35,15 @@ function readReport(
   json: unknown,
   named: string | undefined,
 ): Receipt | null {
-  const received = { json, text: '' }
-  const providerId = findText(id, received)
-  const word = findText(state, received)
+  const providerId = findPointed(id, json)
+  const word = findPointed(state, json)
   const status = Object.hasOwn(states, word) ? states[word] : undefined
   if (providerId === '' || status === undefined) return null
-  const ours = findText(ref, received) || (named ?? '')
+  const ours = findPointed(ref, json) || (named ?? '')
   return {
     providerId,
     id: /^[0-9a-f]{32}$/.test(ours) ? ours : undefined,
     status,
-    errorCode: status === 'undelivered' ? reportCodeOf(findText(code, received)) : null,
+    errorCode: status === 'undelivered' ? reportCodeOf(findPointed(code, json)) : null,
   }
 }

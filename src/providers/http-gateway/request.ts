@@ -13,7 +13,7 @@ export interface WrittenRequest {
 
 /** Makes the requests to a gateway. */
 export interface GatewayRequest {
-  /** @throws LiquidError when the scope has not what it needs. */
+  /** @throws LiquidError when the scope has not what it needs; RequestFault when a value does not fit where it stands. */
   (scope: Scope): HttpRequest
   /** The names that it uses, `params.code` as such. */
   readonly variables: readonly string[]
@@ -87,6 +87,7 @@ function compile(source: string, escape: keyof typeof ESCAPES | 'none', path: re
 
 /** Compiles a request's templates. @param path where it stands, for faults. @throws RequestFault */
 export function compileRequest(written: WrittenRequest, path: readonly string[]): GatewayRequest {
+  checkSteps(written.url, path)
   const place = compile(written.url.replace(/^https?:\/\/[^/?#]+/, ''), 'url', [...path, 'url'])
   const headers = Object.entries(written.headers ?? {}).map(
     ([name, value]) => [name.toLowerCase(), compile(value, 'none', [...path, 'headers', name])] as const,
@@ -97,7 +98,7 @@ export function compileRequest(written: WrittenRequest, path: readonly string[])
     throw new RequestFault(path, 'GET has no body: write it into the url')
   const render = (scope: Scope): HttpRequest => ({
     method,
-    path: `/${place(scope)}`.replace(/^\/+/, '/'),
+    path: pathOf(place(scope), path),
     headers: {
       ...(body !== null && { 'content-type': body.type }),
       // Nothing else can be carried by a header.
@@ -109,6 +110,19 @@ export function compileRequest(written: WrittenRequest, path: readonly string[])
   })
   const compiled = [place, ...headers.map(([, value]) => value), ...(body?.parts ?? [])]
   return Object.assign(render, { variables: [...new Set(compiled.flatMap(({ variables }) => variables))] })
+}
+
+/** Path and query as they are sent, from the first slash. @throws RequestFault */
+function pathOf(filled: string, at: readonly string[]): string {
+  const path = `/${filled}`.replace(/^\/+/, '/').toWellFormed()
+  checkSteps(path, at)
+  return path.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
+}
+
+/** Whoever reads a path takes `..` for a step up, also where a value came to stand, and no escaping hides it. @throws RequestFault */
+function checkSteps(url: string, at: readonly string[]): void {
+  if (/^[^?#]*\/\.\.?(?:[/?#]|$)/.test(url))
+    throw new RequestFault([...at, 'url'], 'has . or .. for a part of its path')
 }
 
 interface Body {

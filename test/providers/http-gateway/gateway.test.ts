@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { readExample } from '../../../sandbox/carriers/http-gateway/example.ts'
 import { GATEWAY_FILE, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
+import { findText } from '../../../src/providers/http-gateway/finder.ts'
 import { httpGateway } from '../../../src/providers/http-gateway/module.ts'
 import { gatewayOutcome } from '../../../src/providers/http-gateway/outcome.ts'
 import { createGatewayReceipts } from '../../../src/providers/http-gateway/receipts.ts'
@@ -90,6 +91,55 @@ t.test('what a file may hold is said by a JSON schema, which no start proves aga
   t.equal(new Ajv({ strict: false }).validateSchema(GATEWAY_FILE), true)
 })
 
+t.test(
+  'no value leads a request elsewhere: in a path it is one part, and none that is a step up',
+  async t => {
+    const { url, got } = await startSink(t)
+    const send = async (place: string, code: string) => {
+      const provider = open(gatewayOf(file({ request: { url: `${url}${place}`, json: '{}' } })), {})
+      const outcome = await provider.send(sms({ params: { code } }), abort())
+      await provider.close()
+      return outcome
+    }
+    for (const [place, code] of [
+      ['/v1/{{ params.code }}/send', '..'],
+      ['/v1/{{ params.code }}', '.'],
+      ['/v1/.{{ params.code }}?x=1', '.'],
+    ] as const)
+      t.match(await send(place, code), {
+        code: 'no-template',
+        reply: /^its request has \. or \.\./,
+        untouched: true,
+      })
+    t.equal(got.length, 0)
+    t.match(await send('/发送 a/{{ params.code }}?to={{ params.code }}', '../x?y#z'), { is: 'sent' })
+    t.equal(got[0]?.url, '/%E5%8F%91%E9%80%81%20a/..%2Fx%3Fy%23z?to=..%2Fx%3Fy%23z')
+  },
+)
+
+t.test('an answer that makes an expression of the file run wild is given up', async t => {
+  const answer = { code: '^(?:\\w+\\s?)+;code=(\\d+)$', id: '/id', codes: { '0': 'ok' } } as const
+  const outcome = (text: string) =>
+    gatewayOutcome(
+      answer,
+      { status: 200, text, json: { id: 'm1' }, retryAfter: undefined },
+      { to: NUMBER, secrets: [], now: 0 },
+    )
+  t.match(outcome('a b;code=0'), { is: 'sent', providerId: 'm1' })
+  const before = performance.now()
+  t.match(outcome('a'.repeat(4096)), { is: 'ambiguous', code: 'unreadable-answer' })
+  t.ok(performance.now() - before < 20_000, 'and not in hours')
+  t.match(outcome('a b;code=0'), { is: 'sent', providerId: 'm1' }, 'the next is read again')
+  for (const wild of [
+    '(?:a|a)+(b)',
+    '(?:a|aa){1,99}(b)',
+    '(?:a?a?)*(b)',
+    'a*a*a*a*a*(b)',
+    '(?=(a+))\\1*(?:a|a)+(b)',
+  ])
+    t.ok(findText(wild, { text: 'a'.repeat(4096), json: undefined }) !== '', wild)
+})
+
 t.test('a file that cannot be used says which gateway, where and why, and quotes no value', t => {
   const request = { url: 'https://sms.example.com/send', json: '{}' }
   const table: readonly [string, RegExp][] = [
@@ -105,7 +155,11 @@ t.test('a file that cannot be used says which gateway, where and why, and quotes
     [file({ request: { ...request, json: '{"t": {{ text }}}' } }), /is no JSON once it is filled/],
     [file({ request: { ...request, json: '{"t": ' } }), /is no JSON once it is filled/],
     [file({ request: { ...request, headers: { host: 'x' } } }), /headers must match.*: host$/],
+    [file({ request: { ...request, headers: { Host: 'x' } } }), /headers must match.*: Host$/],
+    [file({ request: { ...request, headers: { 'Transfer-Encoding': 'x' } } }), /: Transfer-Encoding$/],
+    [file({ request: { ...request, headers: { Expect: 'x' } } }), /: Expect$/],
     [file({ request: { ...request, headers: { 'a b': 'x' } } }), /: a b$/],
+    [file({ request: { ...request, url: 'https://sms.example.com/a/../b?c' } }), /url has \. or \.\./],
     [file({ request: { url: 'http://sms.example.com/' } }), /g\/request\/url must be an https address/],
     [file({ request: { url: 'https://{{ to }}/' } }), /must be an https address/],
     [file({ request: { url: 'https://user:canary@sms.example.com/' } }), /must be an https address/],
@@ -117,6 +171,10 @@ t.test('a file that cannot be used says which gateway, where and why, and quotes
     [file({ request, answer: { id: 'no group' } }), /g\/answer\/id needs a group/],
     [file({ request, answer: { code: '(' } }), /g\/answer\/code is neither/],
     [file({ request, reports: { id: '/id' } }), /required property 'state'/],
+    [
+      file({ request, reports: { id: 'id=(.+)', state: '/s', states: {} } }),
+      /reports\/id must match pattern/,
+    ],
     [file({ request, reports: { id: '/id', state: '/s', states: { a: 'read' } } }), /must be equal to one/],
     [file({ request, limits: { concurrency: 0 } }), /must be >= 1/],
   ]
@@ -195,6 +253,12 @@ t.test('what an answer means follows the file, and HTTP where that says nothing'
     code: '7',
   })
   t.notMatch(JSON.stringify(outcome(200, { code: 7, why: `to ${NUMBER}: ${CODE}` })), /607182|7400112233/)
+  for (const code of [`bad:${NUMBER.slice(1)}`, `X${CODE}Y`, NUMBER.slice(-8)])
+    t.match(
+      outcome(400, { code }),
+      { is: 'retry', code: 'unreadable-code', reply: 'unreadable-code' },
+      'a code is logged',
+    )
   t.match(outcome(200, { code: 9 }), { is: 'limit', scope: 'number', retryAfterMs: 1_800_000 })
   t.match(outcome(200, 'ERR: 7'), { is: 'rejected' }, 'of text, too')
   t.match(outcome(403, { code: 'BAD' }), { is: 'retry', whose: 'ours', code: 'BAD' })
