@@ -145,9 +145,16 @@ const STOPPED: Readonly<Record<string, string>> = {
   'answer-limit': 'the answer took too long',
 }
 
-/** Retry-After is seconds or a date (RFC 9110 10.2.3). @returns ms; undefined when it is neither. */
+/** A longer wait, ms, is not believed: what waits would be over, and whoever asked for it may have been wrong. */
+const LONGEST_WAIT_MS = 3_600_000
+
+/** Retry-After is seconds or a date (RFC 9110 10.2.3). @returns ms, an hour at most; undefined when it is neither. */
 export function readRetryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined
+  const ms = value === undefined ? undefined : waitOf(value, now)
+  return ms === undefined ? undefined : Math.min(ms, LONGEST_WAIT_MS)
+}
+
+function waitOf(value: string, now: number): number | undefined {
   if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000
   // Date.parse makes a date of `-5`, too.
   const date = /^\s*[a-z]{3}/i.test(value) ? Date.parse(value) : Number.NaN

@@ -46,3 +46,23 @@ function replaceAll(text: string, found: string, by: string): string {
   const pattern = bare.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   return text.replace(new RegExp(String.raw`<?\+?${pattern}>?`, 'gi'), by)
 }
+
+/** A provider's id or status as it may be stored, logged and shown: a short word of printable ASCII; undefined: it is none. */
+export function readWord(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value) ? value : undefined
+}
+
+/**
+ * A provider's code as it may be logged, counted and shown: a short word that repeats neither the recipient's number nor
+ * `secrets`; undefined: it is none. A word without digits, or a shorter one, may stand in a code by chance.
+ */
+export function presentableCode(
+  code: string,
+  recipient: string,
+  secrets: readonly string[],
+): string | undefined {
+  // Carriers write a number in several ways, which have its end in common.
+  const hidden = [recipient.slice(-8), ...secrets].filter(each => each.length >= 4)
+  const repeats = hidden.some(each => each === code || (/\d/.test(each) && code.includes(each)))
+  return repeats || !/^[\x21-\x7e]{1,80}$/.test(code) ? undefined : code
+}

@@ -2,7 +2,7 @@ import { msUntilChinaMidnight } from '../china-time.ts'
 import { readRetryAfter, unreadableAnswer } from '../http-exchange.ts'
 import { textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
-import { presentableReply } from '../reply.ts'
+import { presentableCode, presentableReply, readWord } from '../reply.ts'
 import { type CodeVerdict, createVerdictTable, outcomeOfVerdict } from '../verdict.ts'
 import type { AliyunAnswer } from './api.ts'
 import published from './error-codes.json' with { type: 'json' }
@@ -48,10 +48,9 @@ export function aliyunOutcome(
   const message = textOf(body?.['Message'])
   const verdict = verdictOnCode(status, code)
   if (verdict === 'ok') {
-    const providerId = textOf(body?.['BizId'])
-    return { is: 'sent', reply: 'accepted', ...(providerId !== '' && { providerId }) }
+    return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(body?.['BizId'])) }
   }
-  const named = /^[\w.]{1,80}$/.test(code) ? code : `http-${status}`
+  const named = presentableCode(code, recipient, secrets) ?? `http-${status}`
   const reply = presentableReply(withoutRequest(message) || named, recipient, secrets)
   if (verdict === 'limit') return { is: 'limit', code: named, reply, ...windowOf(code, message, now) }
   const outcome = outcomeOfVerdict(verdict, named, reply)

@@ -1,6 +1,6 @@
 import { readRetryAfter } from '../http-exchange.ts'
 import type { Outcome } from '../provider.ts'
-import { presentableReply } from '../reply.ts'
+import { presentableCode, presentableReply, readWord } from '../reply.ts'
 import { outcomeOfVerdict } from '../verdict.ts'
 import type { CodeMeaning, GatewayAnswer } from './definition.ts'
 import { findText, type Received } from './finder.ts'
@@ -32,12 +32,12 @@ export function gatewayOutcome(
       reply: 'its answer takes the expressions of the file too long',
     }
   const meaning = meaningOf(answer, code, reply.status)
-  const isSayable = isWord(code) && !repeats(code, [to.slice(-8), ...secrets])
-  const named = code === '' ? `http-${reply.status}` : isSayable ? code : 'unreadable-code'
+  const named =
+    code === '' ? `http-${reply.status}` : (presentableCode(code, to, secrets) ?? 'unreadable-code')
   if (meaning === 'ok') {
-    const providerId = findText(answer.id, reply) ?? ''
+    const providerId = readWord(findText(answer.id, reply))
     if (answer.id === undefined) return { is: 'sent', reply: `accepted, ${named}` }
-    return isWord(providerId)
+    return providerId !== undefined
       ? { is: 'sent', reply: `accepted, ${named}`, providerId }
       : { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
   }
@@ -54,16 +54,6 @@ export function gatewayOutcome(
   const outcome = outcomeOfVerdict(meaning, named, words)
   if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
   return { ...outcome, retryAfterMs: readRetryAfter(reply.retryAfter, now), overload: 'requests' }
-}
-
-/** Whether it may be kept and logged as a code or an id. */
-function isWord(text: string): boolean {
-  return /^[\x21-\x7e]{1,64}$/.test(text)
-}
-
-/** Whether a code, which is logged, counted and shown, tells what must not be told; less than four characters do by chance. */
-function repeats(code: string, hidden: readonly string[]): boolean {
-  return hidden.some(each => each.length >= 4 && code.toLowerCase().includes(each.toLowerCase()))
 }
 
 /** What the file says of a code, else what HTTP says of its status. @param code empty: the answer has none. */

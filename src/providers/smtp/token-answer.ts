@@ -77,9 +77,12 @@ export function readTokenAnswer(
   return { ...failure, ...(retryAfterMs !== undefined && failure.whose === 'later' && { retryAfterMs }) }
 }
 
+/** Octets of a token at most: a line of a login has 12,288, in base64 (RFC 4954, 4). */
+const LONGEST_TOKEN = 8192
+
 /** What RFC 6749 allows in a token (A.12, A.17): it cannot end the field of the login that it stands in. */
 function isToken(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text)
+  return text.length <= LONGEST_TOKEN && /^[\x21-\x7e]+$/.test(text)
 }
 
 function lifeOf(expiresIn: unknown): number {

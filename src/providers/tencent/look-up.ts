@@ -1,5 +1,6 @@
 import { type JsonObject, textOf } from '../json-answer.ts'
 import type { LookUp } from '../provider.ts'
+import { readWord } from '../reply.ts'
 
 /** Rows of one answer at most, by Tencent's limit. */
 export const REPORTS_PAGE = 100
@@ -28,10 +29,9 @@ export function timeRangeOf(
 export function findInReports(rows: readonly JsonObject[], id: string): LookUp {
   const row = rows.find(each => each['SessionContext'] === id)
   if (row !== undefined) {
-    const providerId = textOf(row['SerialNo'])
     const status = row['ReportStatus'] === 'SUCCESS' ? 'delivered' : 'not delivered'
     const reply = `found among the reports, ${status}`
-    return { is: 'accepted', reply, ...(providerId !== '' && { providerId }) }
+    return { is: 'accepted', reply, providerId: readWord(textOf(row['SerialNo'])) }
   }
   const nameless = rows.some(each => textOf(each['SessionContext']) === '')
   return {

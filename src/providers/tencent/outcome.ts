@@ -2,7 +2,7 @@ import { msUntilChinaMidnight } from '../china-time.ts'
 import { readRetryAfter, unreadableAnswer } from '../http-exchange.ts'
 import { objectOf, objectsOf, textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
-import { presentableReply } from '../reply.ts'
+import { presentableCode, presentableReply, readWord } from '../reply.ts'
 import { type CodeVerdict, createVerdictTable, outcomeOfVerdict } from '../verdict.ts'
 import type { TencentAnswer } from './api.ts'
 import published from './error-codes.json' with { type: 'json' }
@@ -57,10 +57,9 @@ export function tencentOutcome(
   if (code === '') return unreadableAnswer(status)
   const verdict = verdictOnCode(code)
   if (verdict === 'ok') {
-    const providerId = textOf(row?.['SerialNo'])
-    return { is: 'sent', reply: 'accepted', ...(providerId !== '' && { providerId }) }
+    return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(row?.['SerialNo'])) }
   }
-  const named = /^[\w.]{1,80}$/.test(code) ? code : 'unreadable-code'
+  const named = presentableCode(code, to, secrets) ?? 'unreadable-code'
   const reply = presentableReply((error?.message ?? textOf(row?.['Message'])) || named, to, secrets)
   if (verdict === 'limit') return { is: 'limit', code: named, reply, ...windowOf(code, now) }
   const outcome = outcomeOfVerdict(verdict, named, reply)

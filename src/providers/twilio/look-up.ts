@@ -1,4 +1,5 @@
 import type { LookUp } from '../provider.ts'
+import { readWord } from '../reply.ts'
 
 /** What a look-up reads of a message resource (https://www.twilio.com/docs/messaging/api/message-resource). */
 export interface ListedMessage {
@@ -46,11 +47,6 @@ export function findInList(listed: readonly ListedMessage[], body: string, since
 
 function textOf({ body }: ListedMessage): string {
   return typeof body === 'string' ? body : ''
-}
-
-/** A short word of printable ASCII, as Twilio's ids and statuses are; undefined: it is something else. */
-export function readWord(value: unknown): string | undefined {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value) ? value : undefined
 }
 
 /** Twilio may replace characters beyond GSM-7 by their plain forms ("smart encoding"), and spaces with them. */

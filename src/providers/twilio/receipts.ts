@@ -1,7 +1,7 @@
 import { validateRequest } from 'twilio/lib/webhooks/webhooks.js'
 import { receiptPath } from '../module.ts'
 import type { ReceiptSource } from '../receipts.ts'
-import { readWord } from './look-up.ts'
+import { readWord } from '../reply.ts'
 
 /**
  * Reads Twilio's status callbacks (https://www.twilio.com/docs/usage/webhooks/messaging-webhooks#status-callback),

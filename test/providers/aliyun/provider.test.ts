@@ -94,6 +94,11 @@ t.test('an answer of the API means', async t => {
     [plain(200, '[]'), ambiguous],
     [plain(200, '{"Message":"OK"}'), ambiguous],
     [plain(200, '{"Code":"OK","Message":"OK"}'), { is: 'sent' }],
+    ...['x'.repeat(65), 'a\u001b[31mb', ''].map((id): [CarrierFault, object] => [
+      plain(200, JSON.stringify({ Code: 'OK', BizId: id })),
+      { is: 'sent', providerId: undefined },
+    ]),
+    [refuse(`bad.${NUMBER.slice(-11)}`), { is: 'retry', code: 'http-200', reply: /^(?!.*\d{5})/ }],
     [plain(200, `{"Code":"OK","x":"${'x'.repeat(300 * 1024)}"}`), ambiguous],
     [{ is: 'half' }, ambiguous],
   ]

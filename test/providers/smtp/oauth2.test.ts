@@ -171,6 +171,7 @@ t.test('while there is no token the mail server is left in peace, and the messag
     [{ is: 'stall' }, { ...later, code: 'UND_ERR_HEADERS_TIMEOUT' }],
     [answer(200, '<html>'), { ...later, code: 'http-200' }],
     [answer(200, '{"access_token":"a\\u0001b"}'), { ...later, code: 'http-200' }],
+    [answer(200, JSON.stringify({ access_token: 'a'.repeat(8193) })), { ...later, code: 'http-200' }],
     [answer(200, '[]'), { ...later, code: 'http-200' }],
     [answer(302, '', { location: 'https://evil.example/' }), { ...later, code: 'http-302' }],
     [answer(404, 'not here'), { ...later, code: 'http-404' }],

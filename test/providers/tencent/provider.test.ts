@@ -82,6 +82,16 @@ t.test('an answer of the API means', async t => {
     [inRow('OK'), ours],
     [inRow('O'), ours],
     [{ is: 'answer', ...numberRefusalOf('+8613700000000', 'Ok') }, ambiguous],
+    [
+      plain(
+        200,
+        JSON.stringify({
+          Response: { SendStatusSet: [{ PhoneNumber: NUMBER, Code: 'Ok', SerialNo: 'x'.repeat(65) }] },
+        }),
+      ),
+      { is: 'sent', providerId: undefined },
+    ],
+    [inRow(`Bad.${NUMBER.slice(-11)}`), { ...ours, code: 'unreadable-code' }],
     [plain(200, '{"Response":{"SendStatusSet":[]}}'), ambiguous],
     [plain(200, '{"Response":{"SendStatusSet":null,"RequestId":"x"}}'), ambiguous],
     [plain(200, '{"Response":[]}'), ambiguous],

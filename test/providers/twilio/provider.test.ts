@@ -127,6 +127,8 @@ await t.test('Retry-After in seconds and as a date', async t => {
     ['0', 0],
     ['Fri, 20 Nov 2026 10:01:30 GMT', 90_000],
     ['Fri, 20 Nov 2026 09:00:00 GMT', 0],
+    ['999999999', 3_600_000],
+    ['Fri, 20 Nov 2093 10:00:00 GMT', 3_600_000],
     ['soon', undefined],
     ['-5', undefined],
   ] as const) {
