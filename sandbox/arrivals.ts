@@ -8,13 +8,13 @@ import { type CarriedSms, ENVELOPE_SENDER } from './stand-ins.ts'
 export interface ArrivalResult {
   /** How often. */
   readonly arrived: number
-  /** What is wrong, in words; empty when it arrived exactly once and as it should. */
+  /** Its faults, in words; empty when it arrived exactly once and as it should. */
   readonly faults: readonly string[]
   /** The first copy, as contents of files by their extension; null when none arrived. */
   readonly files: Readonly<Record<string, string | Buffer>> | null
 }
 
-/** What is wrong with an answer that should be a success; empty when nothing is. */
+/** The faults of an answer that should be a success; empty when there are none. */
 export function answerFaults(answer: CallbackAnswer): readonly string[] {
   if (answer.is === 'unreachable') return [`no answer: ${answer.why}`]
   if (answer.status === 200 && answer.errCode === 0) return []

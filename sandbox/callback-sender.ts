@@ -15,7 +15,7 @@ export interface SentCallback {
   readonly at: number
   readonly channel: Channel
   readonly title: string
-  /** What was posted; null for a validation. */
+  /** The posted body; null for a validation. */
   readonly body: SampleCallback['body'] | null
   readonly answer: CallbackAnswer
 }

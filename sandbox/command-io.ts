@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Io } from '../src/commands/command.ts'
 
-/** What the command lines of sandbox and emulator may touch; `signal` ends them. */
+/** The environment of the command lines of sandbox and emulator; `signal` ends them. */
 export type CommandIo = Pick<Io, 'stdout' | 'stderr'> & { readonly signal: AbortSignal }
 
 /** Resolves once the signal is aborted. */

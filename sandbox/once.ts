@@ -16,7 +16,7 @@ export interface KindResult {
   readonly callback: SentCallback
   /** How often its message arrived; null for a validation, which sends nothing. */
   readonly arrived: number | null
-  /** What is wrong with it, in words; empty when nothing is. */
+  /** Its faults, in words; empty when there are none. */
   readonly faults: readonly string[]
   readonly files: ArrivalResult['files']
 }

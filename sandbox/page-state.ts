@@ -4,7 +4,7 @@ import type { CallbackSender } from './callback-sender.ts'
 import type { ReceivedMail } from './carriers/smtp/inbox.ts'
 import type { StandIns } from './stand-ins.ts'
 
-/** Where everything is that a client or a person may want to reach. */
+/** The addresses that a client or a person may want. */
 export interface ConnectionDetails {
   readonly corpId: string
   /** The callback URLs and Tokens, as they would be entered in the platform's console. */

@@ -158,7 +158,7 @@ async function serviceSettings(directory: string, ports: SandboxCommandOptions['
     DEFAULT_AREA_CODE: '86',
     SMS_COUNTRIES: '*',
     BRAND_NAME: 'Example IoT',
-    // Here one person sends many messages to the same recipient; a provider of one's own may be behind it, so that the
+    // In the sandbox one person sends many messages to the same recipient; a provider of one's own may be behind it, so that the
     // brakes for a whole channel stay on.
     QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
     QUOTA_RECIPIENT_PER_DAY: 'off',

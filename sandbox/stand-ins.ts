@@ -128,7 +128,7 @@ async function writeTemplates(carriers: readonly SmsCarrier[], directory: string
   return path
 }
 
-/** To each carrier's country by it first, then by the others with templates, and by those that send text in the end. */
+/** The route of a carrier's country has that carrier first, then the others with templates, and those that send text last. */
 function routesOf(carriers: readonly SmsCarrier[]): string {
   const names = [...carriers]
     .sort((one, other) => Number(one.templates === undefined) - Number(other.templates === undefined))

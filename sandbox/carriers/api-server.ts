@@ -1,7 +1,7 @@
 import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** What to do with a request instead of answering it as the carrier does. */
+/** A fault that is played instead of answering a request as the carrier does. */
 export type CarrierFault =
   /** Answers so; `accept`: the message counts as accepted all the same. */
   | {

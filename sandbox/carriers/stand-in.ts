@@ -38,7 +38,7 @@ interface StandInBase {
   close(): Promise<void>
 }
 
-/** What the sandbox sends by a stand-in of an SMS carrier. */
+/** The kinds that the sandbox sends by a stand-in of an SMS carrier. */
 export interface SandboxRoute {
   /** Numbers of this country go by it first. */
   readonly country: string

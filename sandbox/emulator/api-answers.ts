@@ -1,7 +1,7 @@
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
 import type { ContractChecker, SchemaName } from './contract/contract.ts'
 
-/** What goes back over HTTP. */
+/** An answer over HTTP. */
 export interface ApiAnswer {
   readonly status: number
   readonly body: string

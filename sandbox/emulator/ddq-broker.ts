@@ -12,7 +12,7 @@ export interface Publication {
   readonly schema?: SchemaName
 }
 
-/** What the contract leaves open about how messages are sent. */
+/** The ways of sending messages that the contract leaves open. */
 export interface DdqVariant {
   idKey: 'message_id' | 'msgId'
   /** The HTTP/2 stream that messages are sent on: each subscription's own, or the authentication's. */

@@ -13,7 +13,7 @@ export interface DeviceState {
   readonly alarms: readonly string[]
 }
 
-/** What can be made to happen to a device. */
+/** Events that can be made to happen to a device. */
 export const DEVICE_ACTIONS = [
   'offline',
   'online',
@@ -35,7 +35,7 @@ export interface SimulatedMessage {
   readonly id: string
   /** The body as it is on the wire, if no fault is switched on. */
   readonly payload: object
-  /** To how many subscriptions it was sent. */
+  /** The number of subscriptions that it was sent to. */
   readonly receivers: number
 }
 

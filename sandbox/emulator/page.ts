@@ -56,7 +56,7 @@ export function createEmulatorPage({ emulator, sandboxUrl }: EmulatorPageOptions
   }
 }
 
-/** What the page has switched, and the result of its last request. */
+/** The switches of the page, and the result of its last request. */
 interface Controls {
   silent: boolean
   down: boolean

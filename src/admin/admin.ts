@@ -30,7 +30,7 @@ export interface AdminOptions {
   readonly health: ServiceHealth
   readonly metrics: Metrics
   readonly renderer: Renderer
-  /** What is wrong with SMS_TEMPLATES_FILE as it is now. */
+  /** The faults of SMS_TEMPLATES_FILE as it is now. */
   readonly smsTemplateProblems: () => readonly string[]
   readonly certificate: () => Certificate | null
   readonly renewalRefused: () => RefusedRenewal | null

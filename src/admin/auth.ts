@@ -9,7 +9,7 @@ import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks the private listener. */
+    /** The caller of the private listener. */
     operator: string
   }
 }
@@ -21,7 +21,7 @@ interface Refusal {
 }
 
 export interface AdminTokens {
-  /** By operator's name. Empty: no token is asked for, which only a loopback listener may do. */
+  /** Tokens by the operator's name. Empty: no token is asked for, which only a loopback listener may do. */
   readonly operators: ReadonlyMap<string, string>
   /** METRICS_TOKEN, which opens /metrics alone. */
   readonly metrics?: string | undefined
@@ -30,7 +30,7 @@ export interface AdminTokens {
 }
 
 export interface AdminAuthOptions {
-  /** What the listener binds to, as configured. */
+  /** The address that the listener binds to, as configured. */
   readonly host: string
   readonly tokens: AdminTokens
   /** ADMIN_NAMES: names beside localhost and plain addresses; `*.example.com` for everything below it. */
@@ -74,7 +74,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 }
 
-/** What a token opens that does not open everything. */
+/** The paths that a token opens which does not open everything. */
 const OPENED: Readonly<Record<'metrics' | 'status', (request: FastifyRequest) => boolean>> = {
   metrics: request => request.routeOptions.url === '/metrics',
   status: isApiPath,
@@ -127,7 +127,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     const { status, text, inApi = status } = REFUSALS[reason]
     if (status === 401) reply.header('www-authenticate', 'Basic realm="callback-courier", charset="UTF-8"')
     if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
-    // What may follow in the request is not read.
+    // The rest of the request is not read.
     if (request.method !== 'GET' || status === 429) reply.header('connection', 'close')
     sendFailure(request, reply, { status: isApiPath(request) ? inApi : status, error: reason, message: text })
   }

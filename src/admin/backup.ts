@@ -33,7 +33,7 @@ export function backupRoute(
       if (!(error instanceof StoreUnavailable)) throw error
       return await reply.code(503).type('text/plain').send(`${error.message}\n`)
     } finally {
-      // What is open already is read to its end all the same.
+      // A file that is open already is read to its end all the same.
       await unlink(copy)
     }
   })

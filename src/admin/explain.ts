@@ -3,7 +3,7 @@ import type { MessageView } from '../outbox/outbox.ts'
 import { clockTime, describeReply, formatDuration } from './console/layout.ts'
 import type { ChannelCalls } from './status/status.ts'
 
-/** What became of something, and what to do about it. */
+/** An explanation of what became of a message, and the next step. */
 export interface Explanation {
   readonly what: Sentence
   readonly next: Sentence

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../outbox/outbox.ts'
 
-/** What is below this path is asked by programs: they are answered JSON, and everybody else text. */
+/** Programs ask below this path and are answered JSON; everybody else is answered text. */
 const API = '/api/'
 
 /** Why a request to the private listener is not answered. */
@@ -46,7 +46,7 @@ export function sendFailure(
     : reply.type('text/plain; charset=utf-8').send(`${message}\n`)
 }
 
-/** What a request is answered whose route, or whose parsing, threw this. */
+/** The answer to a request whose route or parsing threw this error. */
 export function failureOf(error: Error & Partial<FastifyError>): Failure {
   if (error instanceof RequestRefused) return error.failure
   if (error instanceof StoreUnavailable) return { status: 503, error: 'unavailable', message: error.message }

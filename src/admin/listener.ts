@@ -12,7 +12,7 @@ import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
 import type { Readiness } from './readiness.ts'
 
-/** What the open health routes ask. */
+/** The questions that the open health routes ask. */
 export interface Health {
   /** Whether a callback would be accepted now: the store commits, and we are not ending. */
   ready(): Promise<Readiness>
@@ -20,7 +20,7 @@ export interface Health {
 
 let ajv: Ajv | undefined
 
-/** As Fastify would, but that a field that there is not is a mistake to name, not to pass over. */
+/** As Fastify would, except that an unknown field is an error that is named instead of being dropped. */
 function compile(schema: AnySchemaObject): ValidateFunction {
   ajv ??= new Ajv({ coerceTypes: 'array', useDefaults: true, addUsedSchema: false, validateSchema: false })
   return ajv.compile(schema)
@@ -67,7 +67,7 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
   return app
 }
 
-/** Who has a token keeps the connection, and a probe makes a new one: neither is shut out by those that idle or flood. */
+/** A caller with a token keeps its connection, and a probe makes a new one: neither is shut out by those that idle or flood. */
 function createServer(handler: RequestListener, unauthenticated: UnauthenticatedConnections): Server {
   const guarded = closeIdleConnections(
     rejectPipelining(handler, unauthenticated, () => {}),

@@ -7,9 +7,9 @@ const SUBSCRIBER: NetworkSize = { octets: 4, groups: 4 }
 export interface LoginThrottleLimits {
   /** ms. */
   readonly windowMs: number
-  /** From one address (IPv6: one /64, which is what one subscriber has). */
+  /** Wrong tokens from one address (IPv6: one /64, which is what one subscriber has). */
   readonly perAddress: number
-  /** From all addresses together. */
+  /** Wrong tokens from all addresses together. */
   readonly overall: number
 }
 

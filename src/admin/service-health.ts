@@ -22,25 +22,25 @@ export interface ProviderStatus {
 export interface Validation {
   readonly at: number
   readonly ok: boolean
-  /** What it was answered, when it failed. */
+  /** The answer to it, when it failed. */
   readonly reason: string
 }
 
 /** Callers of a channel whose authentication failed. */
 export interface Refusals {
   readonly count: number
-  /** What it was answered. */
+  /** The latest one, with its answer. */
   readonly last: { readonly at: number; readonly reason: string } | null
 }
 
-/** How POSTs of a channel came. */
+/** Counts of a channel's POSTs by their signature. */
 export interface SignatureCounts {
   readonly right: number
   readonly wrong: number
   readonly absent: number
 }
 
-/** What people ask first at night, kept in memory. */
+/** The facts that people ask for first at night, kept in memory. */
 export interface ServiceHealth {
   readonly handlers: EventHandlers
   providers(): readonly ProviderStatus[]

@@ -16,7 +16,7 @@ export interface AlertRow {
   readonly source: Source
   /** Only this product's devices; null: every product's. */
   readonly product: string | null
-  /** At most one alarm in so long per device and rule, ms; 0: each. */
+  /** The shortest time between two alarms of a device and rule, ms; 0: each is sent. */
   readonly everyMs: number
   /** Language of the words; null: the service's, or that of the number's country. */
   readonly locale: string | null

@@ -3,7 +3,7 @@ import { type AlertRule, isOnline, type ReportedField } from '../ddq/schemas.ts'
 import { confineName } from '../messages/characters.ts'
 import { defuseLinks } from '../messages/find-links.ts'
 
-/** Which of DDQ's topics an alert comes from, as the alert table calls it. */
+/** The topic of DDQ that an alert comes from, in the alert table's words. */
 export type Source = 'state' | 'event' | 'alert'
 export const SOURCES: readonly Source[] = ['state', 'event', 'alert']
 

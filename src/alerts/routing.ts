@@ -11,7 +11,7 @@ export interface Notification {
   readonly memoName: string
 }
 
-/** Which occurrences go to which recipients. */
+/** Decides which occurrences go to which recipients. */
 export interface Routing {
   /** Whether any row is about the message's topic and product. Most messages are about none, so this is cheap. */
   isRouted(message: DdqMessage): boolean

@@ -11,7 +11,7 @@ const MAX_ADDRESS = 254
  * names of the mailbox victim@example.com, each with quotas of its own.
  */
 const DOT_ATOM = dotAtom("#$&'*+/=?^_`{|}~-")
-/** What an operator may open, who knows that no server on the way routes by it. */
+/** Characters that an operator may allow who knows that no server on the way routes by them. */
 const ROUTED = dotAtom("%!#$&'*+/=?^_`{|}~-")
 /**
  * The beginning of an encoded word (RFC 2047), which is no word in an address; but some libraries decode it there, so that
@@ -110,7 +110,7 @@ export function mailboxOf(address: string): string {
     .slice(0, at)
     .normalize('NFKC')
     .toLowerCase()
-    // What stands in quotes is the same without them (RFC 5321, 4.1.2).
+    // A quoted text is the same without its quotes (RFC 5321, 4.1.2).
     .replace(/^"(.*)"$/, '$1')
     .replace(/(?<=.)\+.*$/, '')
   const provider = PROVIDERS.get(domain)

@@ -66,7 +66,7 @@ export function combineAnswers(
   return lost === 0 ? OK : createAnswer('ok', `${lost} of ${total} recipients refused`)
 }
 
-/** What the mail server may lack for the only recipient, which was refused. */
+/** A hint at what the mail server may lack, for the only recipient, which was refused. */
 function hintFor(recipient: Recipient | undefined): string {
   return recipient !== undefined && /[^ -~]/.test(recipient.to)
     ? ' (an address beyond ASCII needs a mail server with SMTPUTF8)'

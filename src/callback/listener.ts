@@ -24,9 +24,9 @@ import {
 const READ_LIMIT_MS = 5000
 /** How often Node looks for stalled requests, ms. */
 const CHECK_MS = 1000
-/** Longer than the usual 60 s of load balancers, so that they close first. */
+/** Limit of an idle connection: longer than the usual 60 s of load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000
-/** From a connection's last request on: Node's own limit, which counts from its answer, must always come first. */
+/** Limit counted from a connection's last request: Node's own, which counts from its answer, must always come first. */
 const IDLE_LIMIT_MS = 2 * KEEP_ALIVE_MS
 /** A key of session tickets is used for so long, ms. */
 const TICKET_KEY_MS = 60 * 60_000

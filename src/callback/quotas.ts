@@ -34,7 +34,7 @@ export interface QuotaLimits {
   readonly smsCountryPerDay: number
   /** By carrier. */
   readonly smsCarrierPerDay?: ReadonlyMap<string, number> | undefined
-  /** In the units of `cost`. */
+  /** A limit in the units of `cost`. */
   readonly smsCostPerDay?: number
   readonly channel: Readonly<Record<'email' | 'sms', { readonly perMinute: number; readonly perDay: number }>>
 }

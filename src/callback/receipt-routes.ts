@@ -17,7 +17,7 @@ export interface ReceiptRoutesOptions {
   /** Gets a `receipt` for every report. */
   readonly emit: Emit
   readonly source: ReceiptSource
-  /** Of every answer. */
+  /** The headers of every answer. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -67,7 +67,7 @@ async function takeFormat(app: FastifyInstance, format: ReceiptSource['format'])
     await app.register(formBody, { bodyLimit: LIMITS.formOctets, parser: parseForm })
     return
   }
-  // What carriers say of their JSON differs, and is not documented everywhere.
+  // The Content-Type that carriers give their JSON differs, and is not documented everywhere.
   app.addContentTypeParser(
     '*',
     { parseAs: 'string', bodyLimit: LIMITS.jsonOctets },

@@ -14,7 +14,7 @@ export interface UnauthenticatedConnections {
   readonly count: () => number
 }
 
-/** What one machine or one customer of a network has at its disposal. */
+/** The sizes of network that one machine, or one customer of a network, has at its disposal. */
 const SOURCE: NetworkSize = { octets: 3, groups: 3 }
 
 interface Connection {
@@ -32,7 +32,7 @@ interface Connection {
  * @param most each connection takes some 50 KB with TLS.
  */
 export function createUnauthenticatedConnections(most: number): UnauthenticatedConnections {
-  /** By remote address and port, which name a connection above and below TLS alike. */
+  /** Connections by remote address and port, which name one above and below TLS alike. */
   const connections = new Map<string, Connection>()
   const shares = createShares()
   const authenticated = new WeakSet<Socket>()

@@ -11,7 +11,7 @@ import type { Renderer } from '../words/render.ts'
 /** Numbers that nobody has (ITU-T E.164 tests in +1 555 01xx), or that are in every example. */
 const NUMBERS = { CN: '+8613800138000', abroad: '+12025550123' } as const
 
-/** What each carrier would send of each kind, in China and abroad: a template with its values, or the text. */
+/** The SMS of each kind as each carrier would send it, in China and abroad: a template with its values, or the text. */
 export async function describeCarriers(
   config: Config,
   renderer: Renderer,

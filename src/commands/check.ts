@@ -48,7 +48,7 @@ export const check: Command = {
   },
 }
 
-/** What checks ask outside of this process; DNS, servers and the machine unless given. */
+/** The sources that checks ask outside of this process; DNS, servers and the machine unless given. */
 export interface CheckDependencies {
   readonly resolveTxt?: ResolveTxt
   readonly readServerDate?: ReadServerDate

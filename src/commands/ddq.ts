@@ -102,7 +102,7 @@ async function tail(
   return 0
 }
 
-/** What a terminal obeys or hides and JSON leaves as it is: U+009B begins a sequence as ESC does, marks turn the reading direction. */
+/** Characters that a terminal obeys or hides and JSON leaves as they are: U+009B begins a sequence as ESC does, marks turn the reading direction. */
 const FOR_TERMINALS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 function formatMessage({ topic, kind, id, payload }: DdqMessage, at: Date): string {

@@ -29,7 +29,7 @@ export const find: Command = {
   },
 }
 
-/** As many as a screen has. */
+/** As many lines as a screen has. */
 const MOST = 10
 
 async function findMessages(recipient: string, io: Io): Promise<ExitCode> {

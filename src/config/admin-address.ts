@@ -12,7 +12,7 @@ export function adminAddress(sources: SettingSources): string {
   return `http://${reachableHost(host)}:${given.ADMIN_PORT ?? ADMIN_PORT.default}`
 }
 
-/** How to reach, on this machine, what listens on `host`: on every address means on this machine's own, too. */
+/** The host to connect to, on this machine, for a listener on `host`: "every address" includes the loopback one. */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

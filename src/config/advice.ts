@@ -1,7 +1,7 @@
 import { isEverybody } from './rules.ts'
 import type { SettingValues } from './settings.ts'
 
-/** What works but should not stay as it is, a sentence each. */
+/** Settings that work but should not stay as they are, a sentence each. */
 export function listAdvice(s: SettingValues): readonly string[] {
   return [...tokenAdvice(s), ...networkAdvice(s), ...mailAdvice(s), ...smsAdvice(s), ...alertAdvice(s)]
 }

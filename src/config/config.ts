@@ -114,7 +114,7 @@ function schemaOf(form: 'complete' | 'partial', given: object) {
   return schema
 }
 
-/** As env-schema makes its own, but that no start need prove again that the schema is one: a test does. */
+/** Made as env-schema makes its own, but without checking the schema itself at each start: a test does that. */
 const ajv = withReaders(
   new Ajv({
     allErrors: true,

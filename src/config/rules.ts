@@ -11,7 +11,7 @@ export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | 
 const SAFE_TOKEN_LENGTH = 16
 
 /**
- * What the settings lack when they are looked at together.
+ * The faults of all settings taken together.
  * @param wrong names that already have a fault of their own: they were set, so nothing is said to be missing there.
  */
 export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly SettingFault[] {
@@ -82,7 +82,7 @@ function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   return faults
 }
 
-/** What the providers of a channel lack: those of which anything is set, or else the first of the list. */
+/** The faults of a channel's providers: of those with any setting, or else of the first in the list. */
 function providerFaults(channel: 'email' | 'sms', s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   const begun = configuredProviders(channel, s, wrong)
   const first = providerModules.filter(module => module.channel === channel).slice(0, 1)
@@ -189,7 +189,7 @@ export function isEverybody(network: string): boolean {
 }
 
 /**
- * What is in the URL, or where a callback comes from, tells the platform from others. A signature does not, when the
+ * The key in the URL, or the caller's network, tells the platform from others. A signature does not, when the
  * Token can be guessed from the URL's derived key: whoever has the Token signs as the platform does.
  */
 function protectionFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
@@ -224,7 +224,7 @@ function listenerFaults(s: Partly): SettingFault[] {
   return faults
 }
 
-/** Of the passwords of the private listener: there is one where it is needed, and each is its own and hard to guess. */
+/** The faults of the private listener's passwords: one is missing where it is needed, two are the same, or one is easy to guess. */
 function adminTokenFaults(s: Partly): SettingFault[] {
   const { ADMIN_HOST: host, ADMIN_TOKEN: admin, ADMIN_TOKENS: operators } = s
   const { METRICS_TOKEN: metrics, STATUS_TOKEN: status } = s

@@ -28,7 +28,7 @@ export type DdqMessage =
   | Received<'alert', DeviceAlert>
   | Received<'unknown', unknown>
 
-/** What an object that came over the stream is. */
+/** An object from the stream, parsed. */
 export type ParsedMessage =
   | { readonly is: 'message'; readonly message: DdqMessage }
   /** No message: it has no topic. An acknowledgement, a heartbeat, an error. */
@@ -64,7 +64,7 @@ export function parseMessage(text: string): ParsedMessage {
       return malformed(kind, `/payload${error?.instancePath ?? ''} ${error?.message ?? 'is wrong'}`, body)
     }
   }
-  // Once more, with every digit: the check above was of the same numbers, rounded.
+  // Parsed once more, with every digit: the check above saw rounded numbers.
   const exact = LONG.test(text) ? parseExactly(text) : body
   const message = {
     kind,
@@ -76,7 +76,7 @@ export function parseMessage(text: string): ParsedMessage {
   return { is: 'message', message }
 }
 
-/** As deep as the splitter lets a message be, which sees nothing of a text's brackets. */
+/** The depth that the splitter allows a message; it does not see the brackets inside a text. */
 const MOST_DEPTH = 64
 
 /**

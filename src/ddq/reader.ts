@@ -4,7 +4,7 @@ import { createSplitter, type StreamPiece } from './splitter.ts'
 
 /** Something that was received and cannot be used: what it was, without its values. */
 export interface Malformed {
-  /** Which of the contract's topics it was of; empty when none. */
+  /** The contract's topic that it was of; empty when it was of none. */
   readonly topic: string
   readonly fault: string
   readonly shape: string
@@ -20,7 +20,7 @@ export interface ReaderOptions {
   readonly stopped: () => boolean
   /** ms since any origin, never going back. */
   readonly now: () => number
-  /** What the streams of a connection have cost so far, all together. */
+  /** The cost of all streams of a connection so far. */
   readonly costs: StreamCosts
 }
 
@@ -36,13 +36,13 @@ export interface StreamCosts {
 
 /** An object holds half a megabyte at most; some hundred streams must not each do so. */
 const MOST_UNFINISHED_BYTES = 8 * 1024 * 1024
-/** Beyond it nobody who has something to say is at the other end. */
+/** Beyond this, whoever is at the other end has nothing to say. */
 const MOST_USELESS_BYTES = 512 * 1024
 const FORGIVEN_BYTES_A_SECOND = 1024
-/** What it costs to look at a piece, in bytes, besides its own; and what a message may have around it. */
+/** The cost of looking at a piece, in bytes, besides its own; and the bytes that a message may have around it. */
 const COST_OF_A_PIECE = 64
 
-/** What is handled in one turn. Between two of them others get theirs, so that callbacks are answered beside any flood. */
+/** The work of one turn of the event loop. Others get their turn in between, so that callbacks are answered beside any flood. */
 const MESSAGES_A_TURN = 32
 const BYTES_A_TURN = 64 * 1024
 const PAUSE_MS = 1

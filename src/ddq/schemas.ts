@@ -23,7 +23,7 @@ export interface OnlineState {
   readonly [more: string]: unknown
 }
 
-/** What attribute and event reports share. */
+/** The fields that attribute and event reports share. */
 export interface Report {
   readonly version: Int
   /** ms since the epoch. */

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 
-/** What the bytes of a stream came to. */
+/** A piece of a stream. */
 export type StreamPiece =
   /** A whole JSON object by its brackets; whether it is JSON is for whoever parses it. */
   | { readonly is: 'object'; readonly text: string }
@@ -18,7 +18,7 @@ export interface Splitter {
 
 /** A message is a few hundred bytes; something this long is none. */
 const MOST_BYTES = 256 * 1024
-/** What an object that comes in pieces begins with, bytes; it doubles as needed. */
+/** The first size of the buffer of an object that comes in pieces, bytes; it doubles as needed. */
 const FIRST_ROOM = 1024
 const MOST_DEPTH = 64
 
@@ -31,7 +31,7 @@ const CLOSE_LIST = 0x5d
 const COMMA = 0x2c
 const COLON = 0x3a
 
-/** What the last thing inside an object was, as far as it decides what may follow. */
+/** The last token inside an object, as far as it decides what may follow. */
 const AFTER_TEXT = 1
 const AFTER_BARE = 2
 const AFTER_CLOSE = 3

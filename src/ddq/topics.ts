@@ -1,4 +1,4 @@
-/** What a topic is about; `unknown` for one that the contract does not have. */
+/** The subject of a topic; `unknown` for one that the contract does not have. */
 export type TopicKind = 'online-state' | 'attributes' | 'event' | 'alert' | 'unknown'
 export type KnownTopic = Exclude<TopicKind, 'unknown'>
 
@@ -20,7 +20,7 @@ const MOST_REMEMBERED = 1000
 const LONGEST_REMEMBERED = 256
 const remembered = new Map<string, { readonly kind: TopicKind; readonly product: string | null }>()
 
-/** What a received topic is about, and its product when the topic names one. A leading slash makes no difference. */
+/** The subject of a received topic, and its product when it names one. A leading slash makes no difference. */
 export function parseTopic(topic: string): { readonly kind: TopicKind; readonly product: string | null } {
   const known = remembered.get(topic)
   if (known !== undefined) return known

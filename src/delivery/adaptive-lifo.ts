@@ -1,7 +1,7 @@
 import type { NewMessage } from '../messages/message.ts'
 import { createStringMap } from '../runtime/collections.ts'
 
-/** What the order depends on. */
+/** The parts of an entry that the order depends on. */
 export interface QueueEntry {
   readonly message: Pick<NewMessage, 'purpose' | 'arrivedAt'>
   /** Codes of one group: the newest is the only one that is sent. */
@@ -9,7 +9,7 @@ export interface QueueEntry {
 }
 
 /**
- * What waits in memory for one channel's provider: codes before everything else, and within each of the two classes
+ * The queue in memory for one channel's provider: codes before everything else, and within each of the two classes
  * adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015). While the oldest has waited less than a second, first come,
  * first served: whoever is overtaken would pay for all others. Beyond it, newest first: that is a backlog, and who came
  * last is the likeliest to be still in front of the screen. In a backlog every eighth place goes to the oldest all the
@@ -45,9 +45,9 @@ export interface AdaptiveLifo<E extends QueueEntry> {
   longestWait(now: number): number
 }
 
-/** From this wait of the oldest on, ms, there is a backlog. */
+/** There is a backlog once the oldest has waited so long, ms. */
 const BACKLOG_MS = 1000
-/** In a backlog the oldest is the next so often. */
+/** In a backlog every so many places go to the oldest. */
 const OLDEST_EVERY = 8
 
 export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {

@@ -14,9 +14,9 @@ import {
   type Route,
 } from './route.ts'
 
-/** What an attempt came to, with all the carriers that were asked. */
+/** The result of an attempt, with all the carriers that were asked. */
 export interface RouteEnd extends EndedAttempt {
-  /** Who was asked last; undefined when no carrier can send the message. */
+  /** The carrier that was asked last; undefined when none can send the message. */
   readonly carrier: Carrier | undefined
 }
 
@@ -71,7 +71,7 @@ export async function askRoute(
       rests.push(now())
       break
     }
-    // Who may have taken it is asked what became of it, even when nothing fits any more.
+    // A carrier that may have taken it is asked what became of it, even when nothing fits any more.
     const why = carrier === bound ? null : findMisfit(provider, outgoing)
     const rest = pausedUntil(carrier, now())
     if (why !== null) records.push(skipped(provider, why, now()))
@@ -105,7 +105,7 @@ export async function askRoute(
 }
 
 /**
- * Who is asked first what became of the latest copy, and is to send the next one. An SMS that may have been sent is sent
+ * The carrier that is asked first what became of the latest copy, and sends the next one. An SMS that may have been sent is sent
  * again by the same carrier, and by no other; a mail by whoever takes it, unless its server can be asked. A carrier that is
  * not configured any more cannot be.
  * @param expected whom a process that died without a note is taken to have asked.

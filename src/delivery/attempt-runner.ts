@@ -60,7 +60,7 @@ export function createAttemptRunner(
       const { provider } = carrier
       const startedAt = clock.now()
       const place = occupyPlace(channel, carrier, clock, replyPatienceMs, steps.run)
-      // Of one provider alone its name says nothing; of several, routes and templates may be others after a restart.
+      // With one provider its name says nothing; with several, routes and templates may be others after a restart.
       const noted = channel.carriers.length > 1 ? provider.name : undefined
       if (!(await markBegun(options, job, noted))) {
         place.release({ is: 'void' })
@@ -134,7 +134,7 @@ function renderOr(
   }
 }
 
-/** What an outcome tells about how many attempts may be under way. */
+/** The meaning of an outcome for the number of attempts at once. */
 export function attemptEndOf(outcome: Outcome): AttemptEnd {
   if (outcome.overload === 'connections') return { is: 'refused-connection', accepted: outcome.accepted }
   const retryAfterMs = outcome.is === 'retry' ? outcome.retryAfterMs : undefined

@@ -134,18 +134,18 @@ export function createAttempts(options: {
   }
 }
 
-/** What its provider may say of a message. A mail's finished text is its words and ours, which everybody may read. */
+/** The texts of a message that its provider may repeat. A mail's finished text is its words and ours, which everybody may read. */
 function sentMessage({ content, recipient }: NewMessage, outgoing: Outgoing): SentMessage {
   if (outgoing.channel !== 'sms') return { ...content, recipient }
   try {
     return { ...content, recipient, text: outgoing.text() }
   } catch {
-    // There are no words for it: it was sent as a template, and no text came into being.
+    // There is no text: it was sent as a template, and was never put into words.
     return { ...content, recipient }
   }
 }
 
-/** What a look-up settles; null: the message is to be sent. @param isLastCopy no further copy may go out. */
+/** The outcome that a look-up settles; null: the message is to be sent. @param isLastCopy no further copy may go out. */
 function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome | null {
   switch (is) {
     case 'accepted':

@@ -17,10 +17,10 @@ export interface CarrierReports {
 
 /** A message counts as late from then on; GOV.UK Notify takes four minutes, too. */
 const IN_TIME_MS = 4 * 60_000
-/** So many of the latest reports are looked at, none older than that. */
+/** The number of the latest reports that count, and the oldest age of them. */
 const LATEST = 50
 const WINDOW_MS = 30 * 60_000
-/** With fewer nobody is judged. */
+/** With fewer reports no carrier is judged. */
 const FEWEST = 20
 /** Below this share of good ones a carrier is asked second; from that on it is good again, which is more, so that it does not flap. */
 const BAD_BELOW = 0.7
@@ -55,7 +55,7 @@ interface Sent {
 export function createCarrierReports(options: {
   readonly clock: Clock
   readonly random: () => number
-  /** Told of every change. @param share of good reports among the latest. */
+  /** Called at every change. @param share of good reports among the latest. */
   readonly changed: (provider: string, isSecond: boolean, share: number) => void
 }): CarrierReports {
   const { clock, random, changed } = options
@@ -105,7 +105,7 @@ export function createCarrierReports(options: {
     standing.reported += 1
     standing.passedOver += standing.overdue
     standing.overdue = 0
-    // Of what was sent before, late reports go on coming for as long as they are late.
+    // Late reports of earlier messages go on coming for as long as they are late.
     if (standing.secondSince !== null && sent.sentAt < standing.secondSince) return
     const good = isDelivered && now - sent.sentAt <= IN_TIME_MS
     standing.reports = [...standing.reports, { at: now, good }]

@@ -35,7 +35,7 @@ export interface DeliveryOptions {
 /** How often the messages that wait in memory are looked through for those that have waited too long, ms. */
 const SWEEP_MS = 5000
 
-/** What the parts of the delivery share. */
+/** The state that the parts of the delivery share. */
 interface Parts extends ReturnType<typeof wireParts> {}
 
 /** Wires queue, limiter, breaker, claims and settling of every channel, in the order of a message's road. */
@@ -146,7 +146,7 @@ function createLifecycle(parts: Parts): Pick<Delivery, 'start' | 'stop'> {
   const { clock, channels, run, claims, scheduler, settler, disabled, inFlight, attempts } = parts
   let sweeper: NodeJS.Timeout | undefined
 
-  /** What waits for long goes back before its lease runs out unnoticed. */
+  /** A message that waits for long goes back before its lease runs out unnoticed. */
   function sweep(): void {
     if (settler.isBehind()) return
     for (const channel of channels.values()) {

@@ -1,8 +1,8 @@
-/** What has begun and has not ended: attempts, settlements and claims. Ending waits for it. */
+/** Attempts, settlements and claims that have begun and not ended. A drain waits for them. */
 export interface InFlight {
   /** Counts a task until it has ended. @param afterwards runs then, before anybody hears that all is at rest. */
   add(task: Promise<unknown>, afterwards?: () => void): void
-  /** To be called when something else has ended that rest depends on. */
+  /** Called when something else has ended that a drain waits for. */
   checkIdle(): void
   /** Resolves when nothing is under way, or after `ms`. */
   idleWithin(ms: number): Promise<void>

@@ -83,7 +83,7 @@ function startSearch(limit: number, most: number) {
     limit,
     round: 0,
     opening: true,
-    /** At the present limit, or at the one before the trial. */
+    /** Measured at the present limit, or at the one before the trial. */
     before: durationsOf(Math.max(limit, OPENING.batch)),
     trial: undefined as Trial | undefined,
     nextMore: true,
@@ -194,7 +194,7 @@ function judge({ limit, opening, before }: Search, { from, more, durations }: Tr
   if (opening && arrived > OPENING.worth) return true
   if (durations.batches.length < BATCHES) return undefined
   const error = Math.hypot(spread(before), spread(durations)) / Math.abs(change)
-  // What is unsure does not raise the limit, or it would wander upwards; nor does it lower it when all may be lost.
+  // An unsure result does not raise the limit, or it would wander upwards; nor does it lower it when all may be lost.
   if (more) return !opening && arrived - error > WORTH_MORE
   return arrived < WORTH_KEEPING && arrived + error < 1
 }

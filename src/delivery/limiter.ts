@@ -107,7 +107,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   let peak = 0
   const failures = createFailureShare()
 
-  /** What is known to be taken. */
+  /** The number that is known to be accepted. */
   function bound(): number {
     return Math.min(search.limit, refusals.latest?.accepted ?? most)
   }
@@ -139,7 +139,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   function takeRefusal(place: Place, end: RefusedEnd, allInUse: boolean, now: number): void {
     const known = end.is === 'refused-connection' ? end.accepted : undefined
     const accepted = known ?? Math.max(inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
-    // That the only connection is refused says nothing about their number.
+    // A refusal of the only connection says nothing about their number.
     if (end.is === 'refused-connection' && accepted === 0) return takeFailure(place, now)
     const retryAfterMs = end.is === 'throttled' ? (end.retryAfterMs ?? 0) : 0
     refusals.add(end.is === 'throttled' ? 'throttled' : 'refused', place, accepted, retryAfterMs, now)

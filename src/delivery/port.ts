@@ -59,7 +59,7 @@ export interface ChannelStatus {
   readonly isSecond: boolean
 }
 
-/** What a waiting callback learns of one message. */
+/** The news of one message for the callback that waits. */
 export type Verdict =
   | { readonly is: 'final'; readonly state: FinalState; readonly answer: FinalAnswer }
   /** Not settled before the caller must be answered: it is stored, and being tried until it expires. */

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { Content } from '../messages/message.ts'
 
-/** What was sent to a provider, and must not come back from it into the log. */
+/** The parts of a sent message that must not come back from the provider into the log. */
 export interface SentMessage extends Pick<Content, 'params' | 'subject' | 'plain'> {
   readonly recipient?: string
   /** The finished text, where there is one. */
@@ -15,7 +15,7 @@ const LEAST_WORD = 4
 const LEAST_PIECE = 12
 /** Providers cut what they hand on at 200 characters. */
 const CUT_LENGTH = 199
-/** What replies are made of. A message that consists of these words says nothing that nobody may read. */
+/** Words that replies are made of. A message that consists of them alone has nothing to hide. */
 const VOCABULARY: ReadonlySet<string> = new Set(
   `accepted account address again authentication blocked cannot code connection content delivery denied email error
   failed invalid length limit long mail mailbox message messages number policy queued quota recipient refused rejected
@@ -103,7 +103,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** What a token may stand for, when it is encoded. */
+/** The texts that a token may stand for, when it is encoded. */
 function decodings(token: string): readonly string[] {
   const found: string[] = []
   if (/%[\da-f]{2}/i.test(token)) found.push(fromHex(token.replaceAll('+', ' '), /(?:%[\da-f]{2})+/gi))

@@ -2,7 +2,7 @@
 export interface Refusal {
   readonly by: 'refused' | 'throttled'
   readonly accepted: number
-  /** From then on one more may be tried. */
+  /** The time from which one more may be tried. */
   readonly until: number
   readonly holdMs: number
 }
@@ -14,7 +14,7 @@ interface Begun {
 }
 
 /**
- * What a provider refuses ("421 too many connections", 429). The number that it took is remembered, as in KumoMTA's
+ * Refusals for too much at once ("421 too many connections", 429). The number that the provider took is remembered, as in KumoMTA's
  * traffic shaping, and after a minute one more is tried, then after two, four … 30 minutes; once one is taken, one more
  * at a time, TCP's additive increase. A provider that throttles as many as it took before allows so many a second: it
  * is given one more after 1.5 s, and then after three, six …, unless that one is taken.

@@ -108,7 +108,7 @@ export function mayAskNext(outcome: Outcome): boolean {
 }
 
 /**
- * What an attempt came to in which no carrier took the message: what the operator has to mend comes first, then what may
+ * The outcome of an attempt in which no carrier took the message: what the operator has to mend comes first, then what may
  * be tried again, and a refusal only when all refused.
  * @param outcomes of the carriers that were asked, at least one, none of them sent or ambiguous.
  */

@@ -89,7 +89,7 @@ function noticePause(channel: ChannelState, now: number): void {
   channel.wasPaused = isPaused
 }
 
-/** What ends or gives back the claims of messages. */
+/** The calls that end or give back the claims of messages. */
 function createEndings(
   { clock, verdicts, settler, attemptLimitMs }: SchedulerOptions,
   isHeld: Scheduler['isHeld'],

@@ -25,7 +25,7 @@ export interface SettlerOptions {
   readonly clock: Clock
   readonly verdicts: Verdicts
   readonly emit: Emit
-  /** Called when the store has taken all that it owed. */
+  /** Called when the store has taken all settlements that waited. */
   readonly caughtUp: () => void
 }
 

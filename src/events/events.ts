@@ -2,7 +2,7 @@ import type { Channel, NewMessage } from '../messages/message.ts'
 import type { FinalAnswer, State, StoreLoss } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 
-/** What a callback was answered. */
+/** A callback and its answer. */
 interface Answered {
   readonly err_code: number
   readonly err_msg: string
@@ -66,7 +66,7 @@ type CallbackEvent =
     }
   /** A newer code ended a message. */
   | { readonly type: 'superseded'; readonly id: string; readonly channel: Channel; readonly kind: string }
-  /** What became of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
+  /** The fate of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
   | {
       readonly type: 'receipt'
       readonly providerId: string
@@ -104,7 +104,7 @@ type DeliveryEvent =
       readonly reason: string
     }
 
-  /** What an SMS cost by SMS_COSTS that a carrier took, or may have taken. */
+  /** The cost by SMS_COSTS of an SMS that a carrier took, or may have taken. */
   | { readonly type: 'sms-cost'; readonly provider: string; readonly country: string; readonly cost: number }
   /** The delivery reports of an SMS carrier turned late or bad, or stopped, so that it is asked second; or they are good again. */
   | {
@@ -243,7 +243,7 @@ export type EventOf<T extends EventType> = Extract<ServiceEvent, { readonly type
 /** Reports an event. */
 export type Emit = (event: ServiceEvent) => void
 
-/** What a sink (a log, metrics) does with the events that it is interested in. */
+/** The handlers of a sink (a log, metrics) for the events that it is interested in. */
 export type EventHandlers = { readonly [T in EventType]?: (event: EventOf<T>) => void }
 
 /** @returns a function that hands each event to every sink that has a handler for it, in the order of the sinks. */

@@ -11,7 +11,7 @@ export type SentenceKey = keyof typeof zhCN
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 type Value = string | number | Sentence
 
-/** What a reader is told, in whatever language they read. As a string it is English. */
+/** A sentence in whatever language its reader reads. As a string it is English. */
 export class Sentence {
   readonly #write: (language: ReaderLanguage) => string
 

@@ -326,7 +326,7 @@ export const zhCN = {
   '{kind} in {locale}': '{kind}（{locale}）',
 } as const
 
-/** What other rooms write in English, since it also stands in logs: sentences that the console or `check` shows. */
+/** Sentences that other rooms write in English, since logs show them as well, and that the console or `check` shows. */
 export const zhCNOfOthers: Readonly<Record<string, string>> = {
   // Why so many at once
   'as many as the settings allow': '已达设置允许的上限',

@@ -1,5 +1,5 @@
 /**
- * Which characters may stand where. A mail header, a link and a single line of words each have their own way of
+ * Decides which characters may stand where. A mail header, a link and a single line of words each have their own way of
  * being broken by a character that nobody sees.
  */
 
@@ -11,7 +11,7 @@ const CONTROL_IN_TEXT = /(?![\t\n\r])\p{Cc}/u
 const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/u
 /** The two that turn the letters themselves around. */
 const OVERRIDE = /[\u202d\u202e]/u
-/** What begins and ends a passage in another direction, and the line ends that end every one of them (UAX 9). */
+/** Characters that begin and end a passage in another direction, and the line ends that end every one of them (UAX 9). */
 const DIRECTION_OR_LINE_END = /[\u202a-\u202c\u2066-\u2069\n\r\u2028\u2029]/gu
 const POP_EMBEDDING = '\u202c'
 const POP_ISOLATE = '\u2069'

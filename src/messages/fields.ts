@@ -33,7 +33,7 @@ export function readCode(value: unknown): FieldResult {
   return fault === null ? field : { fault }
 }
 
-/** What names somebody or something. It stays in its place, and a link in it is shown and cannot be clicked. */
+/** Reads a name of somebody or something. It keeps its place, and a link in it is shown and cannot be clicked. */
 export function readName(value: unknown): FieldResult {
   const field = readLine(value)
   return field !== null && 'text' in field ? { text: defuseLinks(confineName(field.text)) } : field

@@ -8,7 +8,7 @@ export interface FoundLink {
   /** Where it stands in the text, UTF-16. */
   readonly from: number
   readonly to: number
-  /** As a browser would open it: with a scheme, its letters mapped; what is not http or https keeps its own. */
+  /** The link as a browser would open it: with a scheme, its letters mapped; one that is not http or https keeps its own. */
   readonly url: string
   /** Whether its scheme stands in the text. */
   readonly hasScheme: boolean
@@ -21,7 +21,7 @@ const LONGEST = 512
 /** Reserved names (RFC 2606, RFC 6761) that no registry has, but a network may. */
 const RESERVED = ['example', 'test', 'invalid', 'local', 'internal', 'onion']
 /**
- * What linkify-it does not know: an app's own scheme, `www.` in front of whatever, and a bare name that has a port, or stands
+ * Links that linkify-it does not know: an app's own scheme, `www.` in front of anything, and a bare name that has a port, or stands
  * behind a sign (`Site:evil.com`) or in front of one (`evil.com|`). Neither half of a person's address is one.
  */
 const OTHERS =
@@ -142,7 +142,7 @@ function mapCharacter(character: string, next: string): string {
 
 function read({ text, places }: Mapped): readonly FoundLink[] {
   const place = (at: number) => (places === null ? at : (places[at] ?? at))
-  /** What linkify-it made something of, in its order, which is the text's. */
+  /** The matches of linkify-it, in the order of the text. */
   const seen: { readonly from: number; readonly to: number }[] = []
   const links: FoundLink[] = []
   // No registry has names with an underscore, but many a network, and clients do not mind it.

@@ -7,7 +7,7 @@ import { findKindByType, PLAIN_KIND } from './registry.ts'
 import { countSegments } from './sms-segments.ts'
 import { defaultValidity, parseValidity } from './validity.ts'
 
-/** Whose words a message is sent in when the platform sent plain text as well. */
+/** The words that a message is sent in when the platform sent plain text as well. */
 export type WordsPolicy = 'ours' | 'platform'
 
 export interface InterpreterOptions {

@@ -4,7 +4,7 @@ import type { FoundLink } from './find-links.ts'
 /** Longest link that is passed on. Mail clients and browsers get unreliable beyond. */
 const MAX_LENGTH = 4096
 
-/** What links may be sent. */
+/** The links that may be sent. */
 export interface LinkPolicy {
   /** Why a link must not be sent, never containing the link; null when it may. */
   (url: string): string | null
@@ -20,7 +20,7 @@ export interface LinkRules {
 }
 
 /**
- * What an enterprise lets its name vouch for. The link itself is never changed: a reader gets it byte for byte.
+ * The links that an enterprise lets its name vouch for. The link itself is never changed: a reader gets it byte for byte.
  * Judged twice, as written and as a browser reads it (WHATWG URL), because the two disagree about `https:/\host`.
  * @throws TypeError for an entry of `hosts` that is no host.
  */

@@ -1,11 +1,11 @@
 /**
- * What a message is on its way through the service. Types only: every other part speaks in these terms.
+ * The forms of a message on its way through the service. Types only: every other part speaks in these terms.
  */
 
 export type Channel = 'email' | 'sms'
 
 /**
- * What a message is for. Decides its default life, how it is retried, whether a newer one
+ * The purpose of a message. Decides its default life, how it is retried, whether a newer one
  * supersedes it and which quota counts it.
  *
  * - `code`  somebody waits in front of a page for it
@@ -16,7 +16,7 @@ export type Channel = 'email' | 'sms'
  */
 export type Purpose = 'code' | 'link' | 'file' | 'alarm' | 'plain'
 
-/** What is needed to say the message, now or again after a restart. Encrypted at rest, removed when it is final. */
+/** The data to render the message from, now or again after a restart. Encrypted at rest, removed when it is final. */
 export interface Content {
   /** The kind's parameters, as text, only those that its schema names. Absent, blank and null ones are left out. */
   readonly params: Readonly<Record<string, string>>
@@ -74,7 +74,7 @@ export interface OutgoingSms {
   /** Name of the kind in the registry, or `plain` for an unknown type. */
   readonly kind: string
   /**
-   * What a template may say: the parameters of the message, and of a code the whole minutes that it is valid for under
+   * The values for a template: the parameters of the message, and of a code the whole minutes that it is valid for under
    * `minute`, whether the platform named them or not.
    */
   readonly params: Readonly<Record<string, string>>

@@ -37,7 +37,7 @@ export const callbackKinds: readonly CallbackKind[] = [
   loginCode,
 ]
 
-/** What the service says of itself about devices that are watched (docs/alerts.md), each by mail and SMS. */
+/** The service's own notifications about watched devices (docs/alerts.md), each by mail and SMS. */
 const alertKinds: readonly MessageKind[] = [
   deviceAlert,
   deviceRecovered,

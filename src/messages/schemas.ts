@@ -17,7 +17,7 @@ const name = (maxLength: number) =>
 /** Recipients, separated by commas. Without it there is nobody: null is as good as a field that is missing. */
 const to = { anyOf: [{ type: 'string', maxLength: 32_768 }, { type: 'number' }] } as const
 const plain = scalar(32_768)
-/** Which keys there are depends on the type; unknown ones are ignored. */
+/** The keys depend on the type; unknown ones are ignored. */
 const param = { type: 'object', maxProperties: 100 } as const
 
 export const emailBodySchema = {
@@ -34,7 +34,7 @@ export const smsBodySchema = {
 
 export type Scalar = string | number | boolean | null
 
-/** What passes emailBodySchema. */
+/** A body that passes emailBodySchema. */
 export interface EmailBody {
   readonly subject: Scalar
   readonly to: string | number
@@ -42,7 +42,7 @@ export interface EmailBody {
   readonly plain_email?: Scalar
 }
 
-/** What passes smsBodySchema. */
+/** A body that passes smsBodySchema. */
 export interface SmsBody {
   readonly to: string | number
   readonly sms_param: Readonly<Record<string, unknown>>

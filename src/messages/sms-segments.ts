@@ -86,7 +86,7 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
 
 /**
  * Our own words in the GSM-7 alphabet: curly quotes, dashes and accents that it lacks become their plain neighbours.
- * What has none (Chinese, Arabic) stays. Never for a parameter: a code or a name is not ours to change.
+ * Characters that have none (Chinese, Arabic) stay. Never for a parameter: a code or a name is not ours to change.
  */
 export function transliterate(words: string): string {
   let out = ''

@@ -30,7 +30,7 @@ export interface CountChanges {
   addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void
   /** Those that come to something. */
   changes(): readonly CountChange[]
-  /** By how many the live messages of each channel grow. */
+  /** The growth of the live messages of each channel. */
   live(): Readonly<Record<Channel, number>>
   clear(): void
 }

@@ -17,7 +17,7 @@ export type State = LiveState | FinalState
 /** The duplicate of a message that ended this long ago or less gets the same answer, and nothing new is stored. */
 export const DEDUPE_WINDOW_MS = 45_000
 
-/** What a provider says later of a message that it took. */
+/** A provider's later report on a message that it took. */
 export interface DeliveryReport {
   readonly channel: Channel
   readonly providerId: string
@@ -45,14 +45,14 @@ export interface Lease {
 
 /** One use of a quota: a counter of a window, counted inside the insert's transaction. */
 export interface Charge {
-  /** Which quota, for the answer, the metric and the log: `recipient-10m`, `sms-prefix-10m`, … */
+  /** The quota's name in answer, metric and log: `recipient-10m`, `sms-prefix-10m`, … */
   readonly quota: string
-  /** Whose counter; never a plain recipient (an HMAC). */
+  /** The owner of the counter, as an HMAC; never a plain recipient. */
   readonly bucket: string
   readonly windowMs: number
-  /** From this many on, whoever stores is told that the limit is coming near. */
+  /** The use from which on the caller is told that the limit is near. */
   readonly warnAt?: number
-  /** At most so much in any window of `windowMs` (a sliding estimate over two fixed windows). */
+  /** The most in any window of `windowMs` (a sliding estimate over two fixed windows). */
   readonly limit: number
   /** How much of it is used, a whole number; 1 unless given. */
   readonly amount?: number
@@ -96,7 +96,7 @@ export interface Memo {
   readonly expiresAt: number
 }
 
-/** What became of one message that was to be accepted. */
+/** The result of accepting one message. */
 export type Accepted =
   /**
    * Stored. `superseded`: ids of older codes that waited and are now final. `nearing`: quotas of which it used up
@@ -112,7 +112,7 @@ export type Accepted =
   /** The store cannot hold its values and never will: nothing stored. */
   | { readonly is: 'refused' }
 
-/** What a final message is answered: why it was refused, null for every other state. `limit`: its number may have no more. */
+/** The answer for a final message: why it was refused, null for every other state. `limit`: its number may have no more. */
 export type FinalAnswer = 'recipient' | 'content' | 'country' | 'limit' | null
 
 /** A message claimed for an attempt, with what is needed to render it again. */
@@ -143,7 +143,7 @@ export interface AttemptRecord {
   readonly reply: string
 }
 
-/** What settling does with a claimed message. `records`: lines for its timeline. */
+/** The instruction how to settle a claimed message. `records`: lines for its timeline. */
 export type Settlement =
   | {
       readonly to: 'final'
@@ -166,7 +166,7 @@ export type Settlement =
       readonly records?: readonly AttemptRecord[]
     }
 
-/** What settling did: the state it is in now, or `lost` when the lease was no longer ours (nothing was written). */
+/** The result of settling: the message's state now, or `lost` when the lease was no longer ours (nothing was written). */
 export type Settled = { readonly state: State; readonly answer: FinalAnswer } | { readonly state: 'lost' }
 
 /** The store cannot commit now: full disk, lock, I/O error, connection lost. Nothing of the call was stored. */
@@ -239,14 +239,14 @@ export interface Outbox {
   readonly sharedLeases?: SharedLeases
   /** Values kept beside the messages. */
   readonly memos: MemoStore
-  /** What other machines are to be told; absent unless they are. */
+  /** The queue of events for other machines; absent when nobody is to be told. */
   readonly events?: EventQueue
-  /** What people look at: counts, lists, timelines. */
+  /** The queries of people: counts, lists, timelines. */
   readonly queries: AdminQueries
-  /** What people do to a message that waits. */
+  /** The actions of people on a message that waits. */
   readonly actions: OperatorActions
   /**
-   * What the store lost, as it noticed at its start, within the last day; null: nothing that it knows of. `messages` is 0
+   * The loss that the store noticed at its start, within the last day; null: none that it knows of. `messages` is 0
    * when only ends of messages are gone. Absent in a store that refuses its start then.
    */
   loss?(): StoreLoss | null
@@ -282,7 +282,7 @@ export interface MemoStore {
   readonly takeLeaderLease?: (name: string, owner: string, ttlMs: number) => Promise<boolean>
 }
 
-/** What other machines can be told of. */
+/** The types of events that other machines can be told. */
 export const QUEUED_EVENT_TYPES = [
   'message.ended',
   'message.reported',
@@ -299,12 +299,12 @@ export interface QueuedEvent {
   readonly at: number
   /** The message that it is about, as it is now; null: about none, or it has been pruned. */
   readonly message: MessageView | null
-  /** What else there is to say, such as a delivery report. */
+  /** Further facts, such as a delivery report. */
   readonly data: Readonly<Record<string, unknown>> | null
 }
 
 /**
- * What other machines are to be told, in the order in which it happened. An event of a message is written in the
+ * The queue of events for other machines, in the order in which they happened. An event of a message is written in the
  * transaction that ends it (`message.ended`) or keeps its delivery report (`message.reported`): it is there if and only if that
  * is. It stays until it is removed.
  */

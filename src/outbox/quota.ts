@@ -6,7 +6,7 @@ import type { Accepted, Charge } from './outbox.ts'
  * limit; it is off by what was not evenly spread, which evens out over the next window.
  */
 
-/** What is stored of a bucket for one quota. */
+/** The stored counter of one quota. */
 export interface QuotaCounter {
   /** Start of the current window, ms since the epoch. */
   readonly windowStart: number
@@ -14,7 +14,7 @@ export interface QuotaCounter {
   readonly current: number
   /** Counted in the window before it. */
   readonly previous: number
-  /** From then on it weighs nothing: the end of the window after the current one, ms since the epoch. */
+  /** The time from which it weighs nothing: the end of the window after the current one, ms since the epoch. */
   readonly expiresAt: number
 }
 
@@ -149,7 +149,7 @@ export function msUntilRoom(
   amount = 1,
 ): number {
   const elapsed = now - startOfWindow(now, windowMs)
-  // In counts times milliseconds, so that no rounding makes room where there is none.
+  // The unit is counts times milliseconds, so that no rounding makes room where there is none.
   const room = (limit - amount - current) * windowMs
   if (previous * (windowMs - elapsed) <= room) return 0
   if (limit < amount) return windowMs

@@ -102,11 +102,11 @@ export function rankOfPurpose(purpose: string): 0 | 1 {
   return purpose === 'code' ? 0 : 1
 }
 
-/** From this wait of the first of a class on, ms, there is a backlog of it. */
+/** There is a backlog of a class once its first message has waited so long, ms. */
 const BACKLOG_MS = 1000
 
 /**
- * In which order the due messages of a class (codes, or everything else) are claimed: first come, first served, until
+ * The order in which the due messages of a class (codes, or everything else) are claimed: first come, first served, until
  * there is a backlog; then newest first, where somebody is still waiting. The same as in memory, see
  * delivery/adaptive-lifo.ts.
  *
@@ -175,7 +175,7 @@ export function readinessOf(
 }
 
 /**
- * What a settlement makes of a message that is being sent.
+ * The change that a settlement makes to a message that is being sent.
  * @param outdated whether a newer code of its group came since, whatever became of that one.
  */
 export function afterSettlement(
@@ -194,7 +194,7 @@ export function afterSettlement(
 }
 
 /**
- * What a provider's delivery report makes of a message, by the copies that may have been sent.
+ * The change that a provider's delivery report makes to a message, by the copies that may have been sent.
  * @returns null: its state stays. While it is being sent, the end of its attempt decides.
  */
 export function afterReport(
@@ -208,7 +208,7 @@ export function afterReport(
 export const LOST_LEASE_PAUSE_MS = 5000
 
 /**
- * What becomes of a message whose lease ran out, or whose process died.
+ * The change to a message whose lease ran out, or whose process died.
  *
  * @param history `begun`: its attempt had begun, so that nobody knows whether it was sent. Otherwise it surely was not:
  *   it waited in the memory of the process, and its attempt does not count.
@@ -260,7 +260,7 @@ export interface Duplicate {
  */
 export type DuplicateVerdict = 'live' | 'outlived' | 'recent' | 'past'
 
-/** What a message's duplicate means for it. @param windowMs how long an end is answered for. */
+/** The verdict on a message that has a duplicate. @param windowMs how long an end is answered for. */
 export function judgeDuplicate(
   duplicate: Pick<Duplicate, 'state' | 'finalAt' | 'expiresAt'>,
   now: number,
@@ -274,7 +274,7 @@ export function judgeDuplicate(
   return Math.abs(now - (finalAt ?? now)) <= windowMs ? 'recent' : 'past'
 }
 
-/** What a message is answered because of its duplicate; null: it is stored. */
+/** The answer for a message because of its duplicate; null: it is stored. */
 export function answerForDuplicate(
   { id, state, answer }: Duplicate,
   verdict: DuplicateVerdict,

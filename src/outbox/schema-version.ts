@@ -12,7 +12,7 @@ export interface Schema {
   readonly minWriter: number
 }
 
-/** What a store says of its own tables. */
+/** The version of a store's tables, as the store states it. */
 export interface StoredVersion {
   /** 0: it has none yet. */
   readonly version: number

@@ -31,7 +31,7 @@ export type CallAuthentication =
 
 export interface Call extends HeaderOptions {
   readonly method: Method
-  /** From the version on: `/v2/api-gateway/demo`. */
+  /** The path from the version on: `/v2/api-gateway/demo`. */
   readonly path: string
   /** URL parameters, encoded here. */
   readonly query?: Readonly<Record<string, string>>

@@ -5,7 +5,7 @@ export type Int = number | bigint
 const LONG = /\d{16}/
 const WHOLE = /^-?\d+$/
 
-/** What V8 hands a reviver as its third argument (ECMAScript, "JSON.parse source text access"). */
+/** The third argument that V8 gives a reviver (ECMAScript, "JSON.parse source text access"). */
 interface Source {
   readonly source?: string
 }

@@ -81,7 +81,7 @@ export function readAppLogin(value: unknown, httpStatus: number): PlatformResult
   return readLogin(value, httpStatus, (_body, granted) => granted)
 }
 
-/** Only what is used is insisted on: a login whose refresh_token is missing is a login all the same. */
+/** Only fields that are used are required: a login without refresh_token is a login all the same. */
 function readLogin<T>(
   value: unknown,
   httpStatus: number,

@@ -19,10 +19,10 @@ export interface ListedTemplate {
   readonly variables: readonly string[]
 }
 
-/** What a carrier says of its templates; `cannot-know`: why it says nothing. */
+/** A carrier's list of its templates or signatures; `cannotKnow`: why there is none. */
 export type Listed<T> = { readonly items: readonly T[] } | { readonly cannotKnow: string }
 
-/** What the settings would send. */
+/** The templates and signatures that the settings would use. */
 export interface InUse {
   /** The carrier's name. */
   readonly carrier: string
@@ -135,7 +135,7 @@ function words(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.join(', ')
 }
 
-/** Of signatures of one name, as mainland and abroad may have one each, the one that works. */
+/** The signature that works, where mainland and abroad have one each of the same name. */
 function bestOf(found: readonly ListedSignature[]): ListedSignature | undefined {
   return found.find(({ approval }) => approval === 'approved') ?? found[0]
 }

@@ -1,12 +1,12 @@
 import type { FailedExchange } from './http-exchange.ts'
 
-/** What keeps a provider from working, in words of ours, and what to do about it. */
+/** The reason why a provider does not work, in our words, and the remedy. */
 export interface Diagnosis {
   readonly what: string
   readonly next: string
 }
 
-/** What is known of a connection that failed. */
+/** A connection that failed, as far as it is known. */
 export interface FailedConnection {
   /** The code of the system, of TLS or of undici. */
   readonly cause: string
@@ -78,9 +78,9 @@ export function diagnoseExchange(
 /** What is known of the other end by an error of Node or undici. */
 interface FailedPeer {
   readonly message?: string
-  /** Of a name that the DNS does not know. */
+  /** The name, when the DNS does not know it. */
   readonly hostname?: string
-  /** Of a connection that was refused. */
+  /** The address, when it refused the connection. */
   readonly address?: string
   readonly port?: number
   /** When several addresses were tried. */

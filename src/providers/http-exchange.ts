@@ -6,7 +6,7 @@ import type { Outcome } from './provider.ts'
 export interface HttpLimits {
   /** DNS, TCP and TLS. */
   readonly connectMs: number
-  /** From the request's last byte to the head of the answer. */
+  /** The longest time from the request's last byte to the head of the answer. */
   readonly answerMs: number
   /** Silence within the answer's body. */
   readonly bodyMs: number
@@ -105,7 +105,7 @@ async function runWithinLimits<T>(
 }
 
 /**
- * What a request without a usable answer came to: ambiguous once it may have been written, untouched before.
+ * The outcome of a request without a usable answer: ambiguous once it may have been written, untouched before.
  *
  * @param provider for the words of a bug.
  */

@@ -46,7 +46,7 @@ export interface ProviderModule<
   readonly settings: S
   /** The limits that no setting changes. */
   readonly limits: L
-  /** What its settings lack or contradict, looked at together, once the channel is on. A wrong one is undefined. */
+  /** The faults of its settings taken together, once the channel is on. A setting that is wrong by itself is undefined here. */
   findFaults(settings: Partial<Values<S>>): readonly SettingFault[]
   /** The longest that an attempt may take, ms: a lease must outlive it. */
   longestAttemptMs(config: Values<S>, limits: L): number
@@ -55,7 +55,7 @@ export interface ProviderModule<
     config: Values<S> & ChannelSettings,
     options: { readonly clock: Clock; readonly limits: L; readonly templates: SmsTemplates },
   ): Promise<Provider | undefined>
-  /** What `callback-courier check` says of it once it is opened; sends nothing. */
+  /** Its lines of `callback-courier check`, once it is opened; sends nothing. */
   check(
     config: Values<S> & ChannelSettings,
     provider: Provider,

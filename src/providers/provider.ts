@@ -1,6 +1,6 @@
 import type { Channel, Outgoing } from '../messages/message.ts'
 
-/** What an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
+/** A failure that an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
 interface Overload {
   /** One more was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
   readonly overload?: 'connections' | 'requests'
@@ -9,7 +9,7 @@ interface Overload {
 }
 
 /**
- * What became of an attempt. An expected outcome is a value; a provider throws only for a bug.
+ * The outcome of an attempt. An expected outcome is a value; a provider throws only for a bug.
  * `reply` is what the provider said, cut to 200 characters, without recipient, code or link (an SMTP server repeats
  * the address it refuses), safe to log, store and show.
  */
@@ -28,7 +28,7 @@ type Ending =
       readonly incapable?: true
     }
   /**
-   * Not sent, and surely not: may be tried again. `ours`: the operator has something to mend (a wrong password);
+   * Surely not sent: it may be tried again. `ours`: the operator has something to mend (a wrong password);
    * `later`: the provider asks for time, or could not be reached. `retryAfterMs` when the provider named it.
    */
   | {
@@ -39,11 +39,11 @@ type Ending =
       readonly retryAfterMs?: number
       /** No byte of this message left the process (connection refused, DNS, TLS, aborted while waiting). */
       readonly untouched?: boolean
-      /** With `ours`: it may be this recipient alone that the provider refuses. */
+      /** With `ours`: the provider may refuse this recipient alone. */
       readonly perhapsRecipient?: true
     }
   /**
-   * Not sent, and surely not: a limit is used up, of the recipient's number (three codes an hour) or of our account.
+   * Surely not sent: a limit is used up, of the recipient's number (three codes an hour) or of our account.
    * `retryAfterMs`: when the next one may be taken, as far as that is known.
    */
   | {
@@ -72,10 +72,10 @@ export type LookUp =
   /** It could not be asked. */
   | { readonly is: 'unreachable'; readonly reply: string }
 
-/** So many attempts of a channel may wait for their final reply alone, beyond `concurrency`; each holds a connection. */
+/** Attempts of a channel that may wait for their final reply alone, beyond `concurrency`; each holds a connection. */
 export const MOST_AWAITING_REPLY = 100
 
-/** Whether an account works: what was seen, and what to do when it does not, as far as that is known. */
+/** The result of a check of an account: the finding, and the remedy as far as it is known. */
 export interface Verification {
   readonly ok: boolean
   readonly detail: string

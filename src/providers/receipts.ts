@@ -13,7 +13,7 @@ export interface ReceiptRequest {
   readonly headers: IncomingHttpHeaders
   /** The fields of a form or of the query, or whatever JSON it was: untrusted. */
   readonly body: unknown
-  /** Of the URL that was called, as it came, without the question mark. */
+  /** The query of the URL that was called, as it came, without the question mark. */
   readonly query: string
 }
 
@@ -26,7 +26,7 @@ export interface ReceiptSource {
    * `path` itself does, and `parseReports` looks at the signature.
    */
   readonly keys?: readonly string[]
-  /** What its body is, whatever Content-Type it says; `query`: there is none, it asks with GET. */
+  /** The form of its body, whatever its Content-Type says; `query`: it has none and comes by GET. */
   readonly format: 'form' | 'json' | 'query'
   /** @returns what a request reports, often nothing, in any order; `forged` when it does not prove to be the provider's. */
   parseReports(request: ReceiptRequest): readonly Receipt[] | 'forged'

@@ -4,7 +4,7 @@ import type { OutgoingSms, PluginSender } from '../messages/message.ts'
 import type { MappedTemplate, SmsTemplates, TemplateUse } from './sms-templates.ts'
 import { parseYaml, type YamlFault } from './yaml-text.ts'
 
-/** What a file may name. */
+/** The names that a file may use. */
 export interface KnownTerms {
   /** Names of the SMS carriers. */
   readonly carriers: readonly string[]
@@ -14,9 +14,9 @@ export interface KnownTerms {
 
 export interface SmsTemplateFileOptions extends KnownTerms {
   readonly path: string
-  /** By plugin_id; their signatures come before those of the file. */
+  /** The senders by plugin_id; their signatures come before those of the file. */
   readonly pluginSenders: ReadonlyMap<string, PluginSender>
-  /** Told of every change: what is wrong with the file now, and nothing when it was read. */
+  /** Called at every change with the faults of the file as it is now; none when it was read. */
   readonly onChange?: (faults: readonly YamlFault[]) => void
   /** How often it is looked at, ms. */
   readonly pollEveryMs?: number
@@ -24,7 +24,7 @@ export interface SmsTemplateFileOptions extends KnownTerms {
 
 /** Templates that follow their file. */
 export interface SmsTemplateFile extends SmsTemplates {
-  /** What is wrong with the file as it is now; the last good one is used meanwhile. */
+  /** The faults of the file as it is now; the last good one is used meanwhile. */
   faults(): readonly YamlFault[]
   close(): void
 }
@@ -62,7 +62,7 @@ export function openSmsTemplateFile(options: SmsTemplateFileOptions): SmsTemplat
   return { ...templatesOf(() => templates, options), faults: () => faults, close: () => clearInterval(timer) }
 }
 
-/** Which template of the file each message is to be sent with. */
+/** Decides which template of the file each message is sent with. */
 function templatesOf(
   templates: () => readonly CarrierTemplate[],
   { pluginSenders }: Pick<SmsTemplateFileOptions, 'pluginSenders'>,
@@ -225,7 +225,7 @@ function flatten(written: Written): readonly CarrierTemplate[] {
   )
 }
 
-/** What a template names that there is not; null: nothing. */
+/** The fault of a template that names what does not exist; null: none. */
 function whyUnknown(
   { carrier, kind, locale, params }: CarrierTemplate,
   { carriers, kinds }: KnownTerms,

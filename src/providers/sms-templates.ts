@@ -1,6 +1,6 @@
 import type { OutgoingSms } from '../messages/message.ts'
 
-/** What a carrier with approved templates is to send instead of a text. */
+/** The template that a carrier sends instead of a text. */
 export interface TemplateUse {
   /** The carrier's name or number of the template. */
   readonly template: string
@@ -21,7 +21,7 @@ export interface MappedTemplate extends TemplateUse {
 /** The operator's mapping of kinds to the approved templates of carriers. */
 export interface SmsTemplates {
   /**
-   * What a carrier is to send of a message. Pure.
+   * The template and values that a carrier sends for a message. Pure.
    * @param carrier the provider's name.
    * @returns `why` there is nothing, in words that tell nothing of what the message says.
    */

@@ -2,7 +2,7 @@ import type { Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from './provider.ts'
 
-/** What one carrier does with a message. `Parcel` is what is sent of it. */
+/** One carrier's way to send a message. `Parcel` is the form in which it is sent. */
 export interface TemplateCarrier<Parcel extends object> {
   readonly name: string
   /** Requests in flight at most; one connection each. */

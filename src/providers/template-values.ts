@@ -1,8 +1,8 @@
-/** What a carrier's template accepts as values. */
+/** The rules for values of a carrier's template. */
 export interface ValueRules {
   /** Characters of a value at most. */
   readonly longest: number
-  /** What a code must look like, and in words. */
+  /** The pattern of a code, and the same in words. */
   readonly code: RegExp
   readonly codeForm: string
   /** A template that says a code takes nothing but such values. */

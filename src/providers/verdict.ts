@@ -1,6 +1,6 @@
 import type { Outcome } from './provider.ts'
 
-/** What a carrier's code means for a message; the words for each are in error-codes.json of the carriers' folders. */
+/** The meaning of a carrier's code for a message; error-codes.json in the carriers' folders lists the codes. */
 export type CodeVerdict =
   | 'ok'
   | 'recipient'

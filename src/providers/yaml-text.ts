@@ -5,7 +5,7 @@ import type * as Yaml from 'yaml'
 // Loaded when there is such a file: the settings are read by every command.
 const require = createRequire(import.meta.url)
 
-/** What is wrong with a file, in words that quote nothing of it but names. */
+/** The faults of a file, in words that quote nothing of it but names. */
 export interface YamlFault {
   /** From 1; 0 when it is about no line. */
   readonly line: number

@@ -1,13 +1,13 @@
 import pack from '../../package.json' with { type: 'json' }
 
-/** What is running: for `--version`, the log, metrics, console and health. */
+/** The version that is running: for `--version`, the log, metrics, console and health. */
 export interface Build {
   readonly version: string
   /** The commit that an image was built from; empty where the build did not say, as in a checkout. */
   readonly commit: string
 }
 
-/** As package.json says it; the image's has the commit under the name that npm gives it in what it publishes. */
+/** The version of package.json; the image's has the commit under `gitHead`, as npm names it in what it publishes. */
 export const build: Build = {
   version: pack.version,
   commit: (pack as { readonly gitHead?: string }).gitHead ?? '',

@@ -1,12 +1,12 @@
-/** What a check found out about one thing. */
+/** The result of a check of one thing. */
 export interface CheckResult {
   /** The thing: a setting, a server, a file. */
   readonly about: string
   /** `warn`: it works, but should not stay so. `fail`: callbacks or messages would fail. */
   readonly is: 'ok' | 'warn' | 'fail'
-  /** What was seen; never a secret. */
+  /** The finding; never a secret. */
   readonly what: string
-  /** What to do, or to consider. */
+  /** The next step for the operator. */
   readonly next?: string
 }
 

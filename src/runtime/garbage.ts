@@ -9,7 +9,7 @@ const GROWTH = 16 * 1024 * 1024
 /** The share of the time in which the event loop did something, from which on a pause would be felt. */
 const BUSY = 0.1
 
-/** As when memory runs out: an ordinary collection keeps the young generation's room, half of what a start leaves behind. */
+/** It collects as when memory runs out: an ordinary collection keeps the young generation's room, half of what a start leaves behind. */
 const THOROUGHLY = { type: 'major', flavor: 'last-resort' }
 
 /**

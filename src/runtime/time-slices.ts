@@ -2,7 +2,7 @@
  * Makes a function that runs a task at once while this turn of the event loop has spent less than a slice on such tasks, and
  * else in one of the next turns, in the order in which they came; the tasks must not throw.
  *
- * So many long tasks that come together do not hold up what is short and comes meanwhile: between two slices the event
+ * Long tasks that come together in numbers do not hold up a short one that comes meanwhile: between two slices the event
  * loop looks at all connections.
  * @param sliceMs more than one turn spends only when a single task takes longer.
  * @param monotonic ms, never set.
@@ -27,7 +27,7 @@ export function createTimeSlices(sliceMs: number, monotonic: () => number): (tas
     waiting = []
     let done = 0
     for (; done < all.length && spentMs < sliceMs; done += 1) run(all[done] as () => void)
-    // What the tasks themselves have brought comes after those that waited before.
+    // Tasks that these tasks added come after those that waited before.
     waiting = [...all.slice(done), ...waiting]
   }
 

@@ -19,7 +19,7 @@ import { openRecipientReader } from './factories.ts'
 
 /** The parts of device alerts, from the settings. This file is loaded only when DDQ_HOST is set. */
 
-/** As the contract's client sample has them; the limit of an answer is ours. ms. */
+/** The times of the contract's client sample, ms; the limit of an answer is ours. */
 export const DDQ_TIMINGS: Timings = {
   heartbeatMs: 1000,
   silenceMs: 15_000,

@@ -53,10 +53,10 @@ export interface ServiceOptions {
 /** Attempts in flight may finish for so long, and have so long to be aborted and settled: 15 s in all with DRAIN_SECONDS at 5. */
 const GRACE_MS = 6000
 const ABORT_MS = 2000
-/** From the last connection that was accepted until its request is there, ms. */
+/** The time from the last accepted connection until its request is there, ms. */
 const LAST_REQUESTS_MS = 300
 const CERTIFICATE_CHECK_MS = 30_000
-/** From the start until the modules that the first message needs are loaded, ms. */
+/** The time from the start until the modules are loaded that the first message needs, ms. */
 const LOAD_AFTER_MS = 1000
 
 /**
@@ -98,7 +98,7 @@ export async function startService(
   parts.delivery.start()
   parts.alerts?.start()
   parts.webhooks?.start()
-  // Not at once: the first callbacks of a start under load come sooner, and load the modules themselves.
+  // The modules are not loaded at once: the first callbacks of a start under load come sooner, and load them themselves.
   const loading = setTimeout(() => void parts.load().catch(() => undefined), LOAD_AFTER_MS).unref()
 
   watch = certificate && watchRenewal(config, certificate, publicListener.server, log, wall)
@@ -160,7 +160,7 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
   const closed = parts.publicListener.close()
   await alertsStopped
   await parts.delivery.stop(GRACE_MS, ABORT_MS)
-  // What the last messages came to is told, if that is soon; the rest stays in the store.
+  // Callers still learn the ends of the last messages, if they come soon; the rest stays in the store.
   const told = parts.webhooks?.stop()
   // Accepted callbacks are answered before the store is closed: no message is left that could not be settled.
   await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])

@@ -6,7 +6,7 @@ import { countSegments } from '../messages/sms-segments.ts'
 import type { Provider } from '../providers/provider.ts'
 import { COST_UNITS, priceOf, type SmsCosts } from '../settings/costs.ts'
 
-/** What a message will probably use: the carrier that is asked first, and what it costs there, in units. */
+/** The carrier that is asked first for a message, and its price there, in units. */
 export interface ExpectedUse {
   readonly carrier: string
   readonly cost: number

@@ -38,7 +38,7 @@ export function readCarrierQuotas(text: string): ParsedSetting<ReadonlyMap<strin
     : { fault: 'must be carriers, each once, such as aliyun=5000, twilio=500' }
 }
 
-/** What a segment costs by a carrier, in units; 0 where nobody said. */
+/** The price of a segment by a carrier, in units; 0 where none is set. */
 export function priceOf(costs: SmsCosts, carrier: string, country: string): number {
   const prices = costs.get(carrier)
   return prices?.get(country) ?? prices?.get('*') ?? 0

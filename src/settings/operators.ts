@@ -6,7 +6,7 @@ export const ADMIN_TOKEN = {
   pattern: '^[\\x21-\\x7e]{16,256}$',
   form: '16 to 256 visible ASCII characters without spaces',
 }
-/** What the log calls the holder of ADMIN_TOKEN, and whoever uses a console that asks for no token. */
+/** The log's name for the holder of ADMIN_TOKEN, and for whoever uses a console that asks for no token. */
 export const UNNAMED = { token: 'admin', nobody: 'local' } as const
 
 /** `ADMIN_TOKENS`: token by operator's name, from `name:token`, one a line or several with spaces between them. */

@@ -11,9 +11,9 @@ export interface SettingSchema {
   readonly reads?: true
 }
 
-/** What an operator is told about a setting, and what it is when the operator says nothing. */
+/** The description of a setting for operators, and its default. */
 export interface SettingDescription {
-  /** What it does, in an operator's words. */
+  /** Its effect, in an operator's words. */
   readonly meaning: string
   /** A value that an operator could write. Never a secret that works anywhere. */
   readonly example: string
@@ -23,11 +23,11 @@ export interface SettingDescription {
   readonly defaultFrom?: (given: Readonly<Record<string, string>>) => string | undefined
   /** Has to be set whatever else is set. */
   readonly required?: true
-  /** Stands open in .env.example, to be filled in: most operators need it. */
+  /** Not commented out in .env.example, to be filled in: most operators need it. */
   readonly fill?: true
   /** Never shown; may also be given as a file by `NAME_FILE`. */
   readonly secret?: true
-  /** What a right value looks like, for the fault when it does not: "32 hex digits after AC". */
+  /** The form of a right value, for the fault of a wrong one: "32 hex digits after AC". */
   readonly form?: string
 }
 
@@ -53,7 +53,7 @@ export type Values<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
 }
 
-/** What is wrong with one setting and what to do about it; never holds the value of a secret. */
+/** The fault of one setting and its remedy; never holds the value of a secret. */
 export interface SettingFault {
   readonly name: string
   readonly problem: string

@@ -80,7 +80,7 @@ function orderProblems(
 
 let publicOnes: readonly X509Certificate[] | undefined
 
-/** Read once, when first asked for: it takes some 10 ms. */
+/** They are read once, when first asked for: it takes some 10 ms. */
 function publicAuthorities(): readonly X509Certificate[] {
   publicOnes ??= rootCertificates.map(pem => new X509Certificate(pem))
   return publicOnes

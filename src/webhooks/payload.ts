@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { MessageView, QueuedEvent, QueuedEventType } from '../outbox/outbox.ts'
 
-/** What one POST tells. */
+/** The content of one POST. */
 export interface Batch {
-  /** Of the POST: the same for the same events. */
+  /** The POST's id: the same for the same events. */
   readonly id: string
   readonly seqs: readonly number[]
   /** How many events it tells; those of messages that were pruned are left out. */
@@ -43,7 +43,7 @@ function eventOf({ type, at, message, data }: QueuedEvent): readonly ToldEvent[]
   ]
 }
 
-/** What does not change any more of a message that ended, under the names of the status API. */
+/** The fields of a message that ended which do not change any more, under the names of the status API. */
 function factsOf({ timeline, ...message }: MessageView) {
   const { id, channel, kind, maskedRecipient, state, answer, attempts, arrivedAt, finalAt, providerId } =
     message

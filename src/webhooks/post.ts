@@ -7,7 +7,7 @@ import {
 } from '../providers/http-exchange.ts'
 import type { Clock } from '../runtime/clock.ts'
 
-/** What became of a POST. */
+/** The result of a POST. */
 export type PostResult =
   | { readonly is: 'delivered' }
   /** The receiver wants nothing any more (410). */

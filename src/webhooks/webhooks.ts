@@ -63,7 +63,7 @@ const LONGEST_RETRY_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
 /** An event that could not be told for so long is dropped, ms. */
 const KEEP_MS = 3 * 24 * 3_600_000
-/** What a POST that is under way at the end may still take, ms. */
+/** The time that a POST under way at the end may still take, ms. */
 const GRACE_MS = 1000
 
 export function createWebhooks(options: WebhooksOptions): Webhooks {
@@ -122,7 +122,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     if (count > 0) emit({ type: 'webhooks-dropped', count })
   }
 
-  /** What to tell now; null: nothing. While the receiver fails, only what waits is looked at. */
+  /** The next batch to post; null: none. While the receiver fails, it only reads how many events wait, and since when. */
   async function nextBatch(): Promise<Batch | null> {
     const isDue = !isGone && clock.now() >= dueAt
     const read = await events.readEvents(isDue && failed === null ? BATCH : 1)

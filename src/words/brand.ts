@@ -1,4 +1,4 @@
-/** What the settings say about the sender. */
+/** The sender's brand, by the settings. */
 export interface BrandSettings {
   readonly name: string
   readonly url?: string

@@ -64,7 +64,7 @@ export function createCatalogLoader(
   const ours = readTemplates(builtIn).texts
   /** Text of each override when it was last good. */
   const lastGood = new Map<string, string>()
-  /** What was read the last time: the watcher also asks for what has not changed, and compiling takes its time. */
+  /** The files as they were read the last time: the watcher also asks for unchanged ones, and compiling takes its time. */
   let last: { readonly read: TemplateFiles; readonly loaded: Loaded } | undefined
 
   function createTake(texts: ReadonlyMap<string, string>, problems: TemplateProblem[]): Take {

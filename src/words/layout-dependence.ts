@@ -1,5 +1,5 @@
 /**
- * What a layout does that a precompiled one cannot: its output then depends on more of a message than which of its strings
+ * A thing that a layout does and a precompiled one cannot: its output then depends on more of a message than which of its strings
  * there are and how many, and it is rendered in full for every mail.
  */
 export interface Dependence {
@@ -11,7 +11,7 @@ export interface Dependence {
 
 /** Strings of a message that a precompiled layout has places for. They may be printed as they are, and asked for. */
 const STRING = /^(?:subject|code|link\.(?:url|host)|words\.(?:heading|preheader|button|link|footer))$/
-/** What is the same for all messages of one shape, language and kind, and so may be compared, too. */
+/** Variables that are the same for all messages of one shape, language and kind, and so may be compared, too. */
 const FACT =
   /^(?:(?:brand|locale|forloop)\.\w+|words\.(?:shows_code|code_length|(?:before|after|details)\.size))$/
 const LITERAL = /^(?:'[^']*'|"[^"]*"|\d+|true|false|nil)$/

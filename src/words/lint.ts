@@ -31,7 +31,7 @@ export interface LintResult {
 
 export interface LintOptions {
   readonly renderer: Renderer
-  /** As the renderer was made with. */
+  /** The WebOTP domain that the renderer was made with. */
   readonly webotpDomain?: string
   /** plugin_ids that choose a signature of their own. */
   readonly pluginIds?: Iterable<string>
@@ -171,7 +171,7 @@ function lintSms(
     const text = textOf({ ...message, content: { ...message.content, plain: 'a<b>&"{{x}}' } })
     if (!text.includes('a<b>&"{{x}}')) report('parameter', 'does not show plain_sms as it is')
   }
-  // With the WebOTP line the shorter variants count, which may leave it out.
+  // With the WebOTP line only the shorter variants count, since they may leave it out.
   const unit = VALIDITY_UNIT.sms
   if (webotpDomain === undefined && kind?.optional.includes(unit)) {
     const [one, other] = ['7', '11'].map(value => textOf(withParam(message, unit, value)))

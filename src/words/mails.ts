@@ -23,7 +23,7 @@ export interface MailRenderer {
   ): { readonly subject: string; readonly html: Body; readonly text: Body }
 }
 
-/** What all mails of a catalog share. */
+/** The parts that all mails of a catalog share. */
 interface CatalogCache {
   readonly layouts: PrecompiledLayouts
   readonly kinds: Map<string, KindCache>

@@ -74,7 +74,7 @@ export function createComposer({
     ].join(CRLF)
     return Buffer.from(
       `${head}${NEXT_PART}plain${mail.text}${NEXT_PART}html${mail.html}${LAST_LINE}`,
-      // Of the header the recipient alone may be beyond ASCII (RFC 6532); the parts are encoded.
+      // Only the recipient in the header may be beyond ASCII (RFC 6532); the parts are encoded.
       'utf8',
     )
   }

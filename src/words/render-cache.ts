@@ -4,7 +4,7 @@ import type { Content } from '../messages/message.ts'
 export type RenderCache<T> = (content: Content, words: object, key: string, make: () => T) => T
 
 /**
- * What the recipients of one callback have in common is made once, and what those of one country have in common once for
+ * Parts that the recipients of one callback have in common are made once, and those that one country has in common once for
  * each: they share one content, and are rendered one after the other without a pause. The latest content alone is kept,
  * and only for as long as that takes, since it may hold a code or a link.
  */

@@ -134,7 +134,7 @@ function createSmsRenderer(
   function renderText(message: NewMessage, country: string, tag: string): string {
     const { name, kind, content } = chooseWords(message)
     const plugin = pluginOf(pluginSenders, content)
-    // In China no browser reads the line, and carriers compare a text with what was registered: always the same words.
+    // No browser in China reads the line, and carriers compare a text with the registered one, so it must always be the same.
     const isPlain = country === 'CN'
     const text = bodies(content, templates.current(), `${name}/${tag}/${isPlain}`, () =>
       templates.renderWith(`sms/${name}`, catalog => {
@@ -174,7 +174,7 @@ function createSmsRenderer(
   }
 }
 
-/** What a carrier's template may say. The minutes of a code are those that it lives for: a template cannot leave them out. */
+/** The values for a carrier's template. The minutes of a code are those that it lives for: a template cannot leave them out. */
 function templateParams({
   purpose,
   content: { params },

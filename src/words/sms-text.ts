@@ -7,7 +7,7 @@ import { countSegments } from '../messages/sms-segments.ts'
  */
 const COMMAND = /^\/\/(?=[a-z])/i
 
-/** What the origin-bound one-time code format takes: anything else would not be read by a browser. */
+/** The codes that the origin-bound one-time code format allows: a browser would not read any other. */
 const WEBOTP_CODE = /^[\w-]{1,64}$/
 
 /**

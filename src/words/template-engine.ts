@@ -6,7 +6,7 @@ import { escapeHtml } from '../runtime/html.ts'
 // Loaded with the first engine: the settings, which every command reads, may hold templates and mostly do not.
 const require = createRequire(import.meta.url)
 
-/** What a template may name. Values are data: they are printed, never compiled. */
+/** The values that a template may name. They are data: they are printed, never compiled. */
 export type Scope = Readonly<Record<string, unknown>>
 
 export interface Compiled {
@@ -62,7 +62,7 @@ export function createEngine(escape: Escape, parts: Readonly<Record<string, stri
     strictFilters: true,
     ownPropertyOnly: true,
     parseLimit: 500_000,
-    // Of the names of months: to ask for the machine's would load all that is known of languages, 20 ms.
+    // The locale of month names: asking for the machine's would load all that is known of languages, 20 ms.
     locale: 'en-US',
     ...(escape !== 'none' && { outputEscape: escape === 'html' ? ('escape' as const) : escape }),
   })

@@ -14,11 +14,11 @@ import { answerOf, refusalOf } from './answers.ts'
 export interface AliyunMessage {
   readonly bizId: string
   readonly outId: string
-  /** As it was asked for: 11 digits on the mainland, else country code and number. */
+  /** The number as the request has it: 11 digits on the mainland, else country code and number. */
   readonly phoneNumber: string
   readonly signName: string
   readonly templateCode: string
-  /** What the phone shows. */
+  /** The text that the phone shows. */
   readonly body: string
   /** ms since the epoch. */
   readonly at: number
@@ -29,7 +29,7 @@ export interface AliyunRequest {
   readonly action: string
   readonly query: Readonly<Record<string, string>>
   readonly headers: Readonly<http.IncomingHttpHeaders>
-  /** What is wrong with its signature, as a code; null: nothing. */
+  /** The fault of its signature, as a code; null: none. */
   readonly refusal: string | null
   /** ms since the epoch. */
   readonly at: number

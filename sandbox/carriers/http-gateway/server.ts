@@ -30,7 +30,7 @@ export interface GatewayApiRequest {
   readonly body: string
 }
 
-/** What one gateway's API looks like, by its published description. */
+/** The form of one gateway's API, by its published description. */
 export interface GatewayDialect {
   /** Answers a request. @param take accepts a message. */
   answer(request: GatewayApiRequest, take: (message: Omit<GatewayMessage, 'at'>) => void): CarrierAnswer

@@ -27,7 +27,7 @@ export interface ReceivedMail {
   readonly raw: Buffer
 }
 
-/** What the server does instead of taking a mail, for trying what the service makes of it. */
+/** Faults that the server plays instead of taking a mail, to try what the service makes of them. */
 export type SmtpFault =
   | {
       readonly is: 'refuse'

@@ -19,7 +19,7 @@ export interface TencentMessage {
   readonly phoneNumber: string
   readonly signName: string
   readonly templateId: string
-  /** What the phone shows. */
+  /** The text that the phone shows. */
   readonly body: string
   /** ms since the epoch. */
   readonly at: number
@@ -30,7 +30,7 @@ export interface TencentRequest {
   readonly action: string
   readonly params: Readonly<Record<string, unknown>>
   readonly headers: Readonly<http.IncomingHttpHeaders>
-  /** What is wrong with it before anybody looks at the operation, as a code; null: nothing. */
+  /** Its fault before anybody looks at the operation, as a code; null: none. */
   readonly refusal: string | null
   /** ms since the epoch. */
   readonly at: number

@@ -105,7 +105,7 @@ export function messageResource(accountSid: string, message: TwilioMessage): Rec
   }
 }
 
-/** What a list is filtered by, and how much of it is wanted: the query of the request. */
+/** The filter and size of a list: the query of the request. */
 export interface MessageQuery {
   readonly to: string | null
   readonly pageSize: number

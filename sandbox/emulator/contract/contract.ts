@@ -11,7 +11,7 @@ export type SchemaName = keyof typeof schemas
 export interface Violation {
   /** ms since the epoch. */
   readonly at: number
-  /** Who wrote it. `client`: the program that is tested. `emulator`: a fault of this program. */
+  /** The author of the violation: `client` is the program that is tested, `emulator` this one, which then has a bug. */
   readonly by: 'client' | 'emulator'
   readonly body: SchemaName
   /** Where and what, without the value: `/expire_in must be integer`. */
@@ -28,7 +28,7 @@ export interface ContractChecker {
   clear(): void
 }
 
-/** What is wrong where exactly one of several properties must be there; null: something else is wrong first. */
+/** The fault where exactly one of several properties must be there; null: something else is wrong first. */
 function oneOfFault(body: SchemaName, errors: readonly ErrorObject[]): string | null {
   const schema = schemas[body]
   const [first] = errors

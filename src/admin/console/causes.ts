@@ -10,7 +10,7 @@ import { clockTime, describeReply, formatDuration } from './layout.ts'
 /** One line that says what is wrong, since when, and what to do. */
 export interface Cause {
   readonly level: 'fail' | 'warn' | 'ok'
-  /** What it is about: the same as long as it lasts. */
+  /** Its identity, which stays the same as long as it lasts. */
   readonly about: string
   readonly text: Sentence
 }
@@ -25,7 +25,7 @@ export interface CauseSources {
   readonly certificate: { readonly expiresAt: number; readonly flaws: readonly string[] } | null
   /** Why the certificate's files are not what is served. */
   readonly renewalRefused: { readonly since: number; readonly reason: string } | null
-  /** What the store was found to lack at a start within the last day. */
+  /** The loss that the store found at a start within the last day. */
   readonly storeLoss: StoreLoss | null
   readonly templateProblems: readonly string[]
   /** How the data subscription does; null when there are no device alerts. */

@@ -2,7 +2,7 @@ import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import { type Html, html } from './html.ts'
 import { formatDuration } from './layout.ts'
 
-/** How the data subscription does, that device alerts come of. */
+/** The state of the data subscription that device alerts come from. */
 export interface DeviceAlertsStatus {
   /** False: another replica watches the devices. */
   readonly leads: boolean
@@ -20,7 +20,7 @@ export interface DeviceAlertsStatus {
 /** A connection that is lost comes back within seconds; what takes longer needs somebody. */
 const LONG_MS = 60_000
 
-/** What is wrong with it, a sentence each. */
+/** Its faults, a sentence each. */
 export function deviceCauses(
   devices: DeviceAlertsStatus,
 ): readonly { readonly level: 'fail' | 'warn'; readonly text: Sentence }[] {

@@ -34,7 +34,7 @@ const COLUMNS: readonly { readonly name: Sentence; readonly states: readonly Sta
   { name: say('Superseded'), states: ['superseded'] },
 ]
 
-/** What became of the messages of a period, and the switch to the other one. @param summary null: the store does not answer. */
+/** The states of the messages of a period, and a switch to the other period. @param summary null: the store does not answer. */
 export function renderFigures(
   summary: Summary | null,
   period: Period,

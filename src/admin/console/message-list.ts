@@ -100,7 +100,7 @@ function unknownFilters(query: Fields, filter: Filter): Html | string {
   return html`<ul class="causes"><li class="warn"><strong>${say('Look:')}</strong> ${say('This list is not filtered by {names}: the address has no value there that is known.', { names: unknown.join(', ') })}</li></ul>`
 }
 
-/** What is known when there is no message to a recipient. */
+/** The page when there is no message to a recipient. */
 function absence(calls: readonly ChannelCalls[]): Html {
   return html`<section class="card"><h2>${say('No message to this recipient')}</h2>
 <p>${say('The platform did not ask for one, or the callback was refused. The log has each refusal with its reason: events callback, stray, over-quota.')}</p>

@@ -21,7 +21,7 @@ export interface WordsPreview {
   readonly segments?: number
 }
 
-/** What the console's pages show and do. */
+/** Everything that the console's pages show and do. */
 export interface ConsoleOptions {
   readonly status: Status
   readonly actions: OperatorActions
@@ -40,7 +40,7 @@ export interface ConsoleOptions {
   } | null
   /** Why the certificate's files are not what is served. */
   readonly renewalRefused: () => { readonly since: number; readonly reason: string } | null
-  /** What the store was found to lack at a start within the last day; null: nothing. */
+  /** The loss that the store found at a start within the last day; null: none. */
   readonly storeLoss: () => StoreLoss | null
   readonly templateProblems: () => readonly string[]
   /** Templates that take longer for each mail, and what for. */

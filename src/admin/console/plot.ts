@@ -7,7 +7,7 @@ const WIDTH = 720
 const HEIGHT = 130
 const FOOT = 1
 
-/** What is drawn together, from the bottom up. */
+/** The bands of a bar, from the bottom up. */
 const BANDS = [
   { name: say('sent'), css: 'p-good', states: ['sent'] },
   { name: say('waiting'), css: 'p-wait', states: ['queued', 'sending'] },

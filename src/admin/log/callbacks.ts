@@ -90,7 +90,7 @@ function logCallback(log: Logger, { rarely, often }: LogThrottles, event: EventO
   else if (answer.err_code === ERR_CODES.unavailable) {
     rarely(`unavailable/${channel}`, times => log.warn({ ...line, times }, answer.err_msg))
   } else if (answer.err_code !== ERR_CODES.quota) {
-    // What a quota refuses has a line of its own.
+    // A refusal by a quota has a line of its own.
     often(`${channel}/${answer.err_code}`, times => log.warn({ ...line, times }, answer.err_msg))
   }
 }

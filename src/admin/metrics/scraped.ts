@@ -14,7 +14,7 @@ export interface MetricsSources {
   certificateDays(): number | null
   /** Whether a renewed certificate is refused; null without one. */
   renewalRefused(): boolean | null
-  /** What the store was found to lack at a start; null: nothing. */
+  /** The loss that the store found at its start; null: none. */
   storeLoss(): StoreLoss | null
   /** How the telling of other machines does; null when it is off. */
   webhooks(): Pick<WebhooksStatus, 'leads' | 'waiting' | 'oldestAt'> | null
@@ -22,7 +22,7 @@ export interface MetricsSources {
   now(): number
 }
 
-/** What one scrape sees. */
+/** The values of one scrape. */
 interface Seen extends Omit<MetricsSources, 'backlog'> {
   readonly store: Awaited<ReturnType<MetricsSources['backlog']>>
 }

@@ -9,7 +9,7 @@ import { isProviderDown } from '../../providers/provider.ts'
 export const DUPLICATE_LABELS = { 'in-progress': 'joined', finished: 'repeated' } as const
 
 export type Labels = Readonly<Record<string, string>>
-/** What each event gives to a metric; null: nothing. */
+/** The sample that each event gives to a metric; null: none. */
 type Feed<Sample> = {
   readonly [T in EventType]?: (event: EventOf<T>, bounded: (value: string) => string) => Sample | null
 }

@@ -124,7 +124,7 @@ const failure = object({
   message: { type: 'string', description: 'for people' },
 })
 
-/** What a search asks for. */
+/** The body of a search. */
 export const search = {
   type: 'object',
   properties: {

@@ -13,7 +13,7 @@ export interface ProviderView extends ChannelStatus {
   readonly lastSentAt: number | null
 }
 
-/** What the platform's calls of a channel looked like lately. */
+/** The platform's latest calls of a channel. */
 export interface ChannelCalls {
   readonly channel: Channel
   /** When its newest message to anybody came, ms since the epoch; null: there is none in the store. */
@@ -29,7 +29,7 @@ export interface MessagePage {
   readonly before: number | null
 }
 
-/** What became of messages, and how providers do: what the console shows, and the status API tells other machines. */
+/** Messages and providers as the console shows them, and as the status API tells them to other machines. */
 export interface Status {
   /** @throws StoreUnavailable, as do all that read the store. */
   findMessage(id: string): Promise<MessageView | null>

@@ -24,7 +24,7 @@ export interface SpanExporter {
   close(): Promise<void>
 }
 
-/** As the specification has it for its batch processor: https://opentelemetry.io/docs/specs/otel/trace/sdk/ */
+/** The specification's values for its batch processor: https://opentelemetry.io/docs/specs/otel/trace/sdk/ */
 const MOST_QUEUED = 2048
 const MOST_IN_BATCH = 512
 const EVERY_MS = 5_000
@@ -41,7 +41,7 @@ export function createSpanExporter(options: ExporterOptions): SpanExporter {
   const exchanges = createExchanges(limits, clock)
   const rarely = createLogThrottle(clock.now)
   let queue: Span[] = []
-  /** Since it was last said. */
+  /** Spans lost since that was last logged. */
   let lost = 0
   /** In a row. */
   let failures = 0

@@ -1,4 +1,4 @@
-/** Whose trace a span belongs to, as a caller says it. */
+/** The trace that a span belongs to, as a caller states it. */
 export interface TraceParent {
   /** 32 hex digits. */
   readonly traceId: string

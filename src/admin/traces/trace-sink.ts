@@ -7,7 +7,7 @@ export interface TraceSinkOptions {
   /** ms since the epoch. */
   readonly now: () => number
   readonly sample: SampleTrace
-  /** So many octets at random, in hex. */
+  /** Returns that many random octets, in hex. */
   readonly randomHex: (octets: number) => string
   readonly record: (span: Span) => void
 }
@@ -20,7 +20,7 @@ interface Trace {
   readonly sampled: boolean
 }
 
-/** What is known of a message on its way. */
+/** The spans and times of a message that is under way. */
 interface Tracked {
   readonly trace: Trace
   readonly storedAt: number
@@ -28,7 +28,7 @@ interface Tracked {
   since: number
 }
 
-/** So many callbacks and messages are known at a time; the oldest make room. */
+/** Callbacks and messages that are remembered at a time; the oldest make room. */
 const MOST_TRACKED = 10_000
 
 /**

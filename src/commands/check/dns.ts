@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises'
 /** Finds the texts of a DNS name's TXT records; rejects as node:dns does. */
 export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
 
-/** What the DNS says under a name; `unknown`: it could not be asked. */
+/** The records under a name; `unknown`: the DNS could not be asked. */
 export type TxtAnswer =
   | { readonly is: 'found'; readonly records: readonly string[] }
   | { readonly is: 'none' }

@@ -121,7 +121,7 @@ const settings = {
   }),
 } as const
 
-/** Who may call, and how callbacks are answered. */
+/** Settings of who may call, and how callbacks are answered. */
 export const callbacks: Group<typeof settings> = {
   title: 'The enterprise and its callbacks',
   about: 'CORP_ID and at least one Token are needed.',

@@ -24,7 +24,7 @@ const settings = {
   }),
 } as const
 
-/** Who is told what becomes of messages. */
+/** Settings of the machine that is told what becomes of messages. */
 export const events: Group<typeof settings> = {
   title: 'Outcomes for other machines',
   about: 'Off unless EVENTS_URL is set.',

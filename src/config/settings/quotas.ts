@@ -61,7 +61,7 @@ const settings = {
   }),
 } as const
 
-/** What a flood of callbacks may cost at most. */
+/** Limits on the cost of a flood of callbacks. */
 export const quotas: Group<typeof settings> = {
   title: 'Quotas',
   about:

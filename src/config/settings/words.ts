@@ -49,7 +49,7 @@ const settings = {
   }),
 } as const
 
-/** What people read. */
+/** Texts that people read. */
 export const words: Group<typeof settings> = {
   title: 'Words and brand',
   about: 'Languages built in: en, zh-CN, zh-TW, es, ar. A further one is a file in TEMPLATES_DIR.',

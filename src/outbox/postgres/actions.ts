@@ -4,7 +4,7 @@ import { awaitStatements, type Client, runStatement, type Statement } from './co
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** What an operator may do to a message that waits. */
+/** The actions of an operator on a message that waits. */
 export function createOperatorActions(options: WriterOptions) {
   async function onWaiting(
     client: Client,

@@ -41,7 +41,7 @@ export function addToBacklog(
   return [...moved, runStatement(client, ADD_BACKLOG, email, sms, to)]
 }
 
-/** At most how many messages are live: by the last count, and what this process has stored since. */
+/** An upper bound of the live messages: the last count, and those that this process has stored since. */
 export interface BacklogEstimate {
   /** Counts before `added` messages are stored at `now`, if the last count is old or MAX_BACKLOG may be near. */
   refresh(client: Client, now: number, added: number): Promise<void>

@@ -18,7 +18,7 @@ import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
 import type { UncertainEnds } from './uncertain-ends.ts'
 
-/** At most so many rows are moved, ended or taken over by one claim, each; the rest by the next. */
+/** Rows that one claim moves, ends and takes over at most, each; the next one does the rest. */
 const STEP = 500
 
 export interface ClaimDeps {
@@ -55,7 +55,7 @@ export function createClaim(deps: ClaimDeps) {
       client,
       channel,
     )
-    // Kept until the claim is over: what follows may fail, and these have ended.
+    // They are kept until the claim is over: a later step may fail, and these have ended.
     for (const each of ended) unreported.add(each)
     if (takenOver < STEP) searchedAfter.set(channel, sent)
     if (takenOver > 0) onTakeOver(takenOver)

@@ -2,9 +2,9 @@ import { type CountChanges, createCountChanges } from '../counts.ts'
 import { addToBacklog, type BacklogRow } from './backlog.ts'
 import { type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 
-/** What a transaction changes in the counts of messages: by minute of arrival and state, and of live ones. */
+/** The changes of a transaction to the counts of messages: by minute of arrival and state, and of live ones. */
 export interface Counts extends Pick<CountChanges, 'addChange'> {
-  /** By how many the live messages grow. */
+  /** The growth of the live messages. */
   added(): number
   /** The last locks of a transaction, on a shard of its own: nobody waits for them. */
   write(): Promise<QueryResult>[]

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../outbox.ts'
 
 /**
- * What an error of the database or of the way to it means for us, by SQLSTATE
+ * The meaning of an error of the database, or of the way to it, by SQLSTATE
  * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
  *
  * - `again`       worth one more try at once: the connection broke, or the transaction lost against another
@@ -13,7 +13,7 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
   if (error instanceof StoreUnavailable) return 'unavailable'
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) {
-    // Not from the server: a socket's error, or pg's own word about its connection.
+    // The error is not the server's, but a socket's, or pg's own about its connection.
     return error instanceof TypeError || error instanceof RangeError ? null : 'again'
   }
   if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
@@ -24,7 +24,7 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
   return /^2[23]/.test(code) ? 'refused' : 'unavailable'
 }
 
-/** What an operator can do when the store cannot be opened. Never shows the URL: it holds a password. */
+/** The remedy for an operator when the store cannot be opened. Never shows the URL: it holds a password. */
 export function adviseOnFailure(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (code === '28P01' || code === '28000') {

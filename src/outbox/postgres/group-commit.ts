@@ -7,7 +7,7 @@ export interface GroupCommitOptions<Call, Value> {
   readonly run: (calls: readonly Call[], again: boolean) => Promise<readonly Value[]>
   /** How many messages a call holds. */
   readonly weight: (call: Call) => number
-  /** At most so many messages in one transaction, unless a single call has more. */
+  /** Messages in one transaction at most, unless a single call has more. */
   readonly max: number
   /** Within how many ms of its beginning a failed transaction is worth another try. */
   readonly againWithinMs: number

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../outbox.ts'
 import { awaitStatements, type Client, type Connections, runStatement, type Statement } from './connect.ts'
 
 /**
- * Which replicas on the database are alive.
+ * Tells which replicas on the database are alive.
  *
  * A lease outlives the longest attempt, so that nobody takes over what is still being tried; what a dead replica has
  * claimed would wait as long. So each replica sends a heartbeat every few seconds, and the claims of one that has

@@ -41,7 +41,7 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   const pending = findPendingMigrations(schema, stored, 'the store')
   if (version > 0 && version < schema.minWriter) await requireNoReplicas(client)
   for (const sql of pending) await client.query(sql)
-  // Of a newer version's tables that this program may write, what they say of themselves stays.
+  // Tables of a newer version that this program may write keep their version.
   if (version > schema.migrations.length) return
   await writeMeta(client, 'schema', String(schema.migrations.length))
   await writeMeta(client, 'min-writer', String(schema.minWriter))

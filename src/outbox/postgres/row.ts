@@ -28,7 +28,7 @@ export interface Row {
   leaseToken: string | null
   answer: FinalAnswer
   providerId: string | null
-  /** What the latest delivery report says; null when none has come. */
+  /** The latest delivery report; null when none has come. */
   readonly receiptStatus: string | null
   readonly reported: boolean
   charges: ChargedWindows | null

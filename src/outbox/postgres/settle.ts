@@ -56,7 +56,7 @@ export function createSettle(options: WriterOptions) {
   }
 }
 
-/** What a settlement does to the row that its lease is on. */
+/** The changes of a settlement to the row that its lease is on. */
 function stepOf(row: Row | undefined, { settlement }: CallArguments<'settle'>, again: boolean) {
   if (row === undefined) return { row, next: null, settled: { state: 'lost' } as const }
   if (row.state === 'sending') {

@@ -4,7 +4,7 @@ import { storeRecord } from '../rules.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** What an operator may do to a message that waits. */
+/** The actions of an operator on a message that waits. */
 export function createOperatorActions(
   db: DatabaseSync,
   writer: MessageWriter,

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { StoreUnavailable } from '../outbox.ts'
 
 /**
- * Which messages are being sent just now, in a small file beside the database. It is written before the first byte of
+ * The messages that are being sent just now, in a small file beside the database. It is written before the first byte of
  * a message leaves and never synced: what is written survives the death of the process, and a power cut shows in the
  * machine's boot id. So a message that was merely claimed when the process died is known not to have been sent.
  *

@@ -8,7 +8,7 @@ import type { UnreportedEnds } from '../unreported.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** At most so many rows are moved, ended or taken over by one claim, each; the rest by the next. */
+/** Rows that one claim moves, ends and takes over at most, each; the next one does the rest. */
 const STEP = 500
 
 export interface ClaimDeps {

@@ -1,5 +1,5 @@
 /**
- * What an error of SQLite means for us, by its primary result code (https://www.sqlite.org/rescode.html).
+ * The meaning of an error of SQLite, by its primary result code (https://www.sqlite.org/rescode.html).
  *
  * - `locked`   somebody else holds the file
  * - `corrupt`  the file is damaged, or is no database

@@ -47,7 +47,7 @@ function prepare(db: DatabaseSync): void {
   // FULL syncs the WAL at every commit: what is answered 0 survives a power loss, not only a crash.
   db.exec('PRAGMA synchronous = FULL')
   db.exec('PRAGMA fullfsync = ON')
-  // What is removed is overwritten, not only unlinked.
+  // Removed content is overwritten, not only unlinked.
   db.exec('PRAGMA secure_delete = ON')
   db.exec('PRAGMA cell_size_check = ON')
   db.exec('PRAGMA temp_store = MEMORY')
@@ -63,7 +63,7 @@ function migrate(db: DatabaseSync, path: string, schema: Schema): void {
   const minWriter = readMeta(db, 'min-writer')
   const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }
   for (const sql of findPendingMigrations(schema, stored, `the store ${path}`)) db.exec(sql)
-  // Of a newer version's tables that this program may write, what they say of themselves stays.
+  // Tables of a newer version that this program may write keep their version.
   if (version <= schema.migrations.length) {
     writeMeta(db, 'schema', schema.migrations.length)
     writeMeta(db, 'min-writer', schema.minWriter)
@@ -101,7 +101,7 @@ function adviseOnFailure(error: unknown, path: string): string {
   }
 }
 
-/** What an operator can do about a damaged file. */
+/** The remedy for an operator with a damaged file. */
 export function adviseOnDamage(path: string): string {
   return (
     `the store ${path} is damaged: stop the service, keep a copy of the file and of ${path}-wal, look after the disk, ` +

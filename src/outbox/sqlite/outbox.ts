@@ -50,7 +50,7 @@ export interface SqliteOutboxOptions {
   readonly startThread?: (settings: StoreSettings) => StoreThread
 }
 
-/** Who serves the store, as its caller sees it: see serve-store.ts. */
+/** The thread that serves the store, as its caller sees it: see serve-store.ts. */
 export type StoreThread = Pick<EventEmitter, 'on' | 'once' | 'off'> & {
   postMessage(message: MessageToWorker, transfer: readonly []): void
 }
@@ -197,7 +197,7 @@ function createCalls(
   log: NonNullable<SqliteOutboxOptions['log']>,
   committed: SqliteOutboxOptions['committed'],
 ) {
-  /** By the number of the call; a number whose call is answered is given again. */
+  /** Calls by their number; the number of an answered call is given again. */
   let pending: (Pending | undefined)[] = []
   let free: number[] = []
   let queue: StoreCall[] = []

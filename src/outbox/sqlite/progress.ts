@@ -17,7 +17,7 @@ import {
  * transaction: `write` before its commit, then `commit` or `rollBack`.
  */
 export interface ProgressCount {
-  /** So many messages are stored with the open transaction. */
+  /** Counts messages that the open transaction stores. */
   addStored(count: number): void
   /** @param now ms since the epoch. */
   write(now: number): void

@@ -25,7 +25,7 @@ export function createQuotas(db: DatabaseSync): Quotas {
          previous = excluded.previous, expires_at = excluded.expires_at`,
   )
 
-  /** As the open transaction leaves them. */
+  /** The counters as the open transaction leaves them. */
   const counted = new Map<string, QuotaCounter>()
 
   function readCounter(name: string): QuotaCounter | undefined {

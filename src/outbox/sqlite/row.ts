@@ -27,7 +27,7 @@ export interface Row {
   /** The provider that it went to, where that was noted; see Outbox.beginAttempt. */
   readonly attemptedBy: string | null
   readonly providerId: string | null
-  /** What the latest delivery report says; null when none has come. */
+  /** The latest delivery report; null when none has come. */
   readonly receiptStatus: string | null
   readonly reported: boolean
   readonly charges: string | null

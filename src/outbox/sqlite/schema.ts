@@ -4,7 +4,7 @@ import type { Schema } from '../schema-version.ts'
  * The embedded store's tables. One row a message, about 1 KB; each index says which question it answers.
  *
  * `ready` is what keeps claiming quick with a million rows: 1 queued and due, 0 queued for later, NULL otherwise.
- * What is due is read newest first from one index, and what becomes due is moved there in bounded steps from
+ * Due messages are read newest first from one index, and those that become due are moved there in bounded steps from
  * another, so that neither a long queue nor a long wait is ever walked through.
  *
  * An index whose keys are random costs a page of the WAL per row and commit, more than all the rest of the row. So

@@ -97,7 +97,7 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
       const replies = store.run(calls.slice(at, at + MOST_TOGETHER))
       const last = at + MOST_TOGETHER >= calls.length
       send(port, { is: 'replies', replies, ms: performance.now() - started, batches: last ? batches : 0 })
-      // On a full disk the log may be what fills it.
+      // When the disk is full, the log may be what fills it.
       if (replies.some(([, , failure]) => failure?.is === 'unavailable')) emptyWal()
     }
     runInBackground('prune', () => store.maintain())

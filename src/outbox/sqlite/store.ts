@@ -48,7 +48,7 @@ export interface Store {
   readonly maintenance: Maintenance
   /** @throws when the store's files are not where they were: what is stored now is gone with the process. */
   checkFiles(): void
-  /** What was lost, as far as its watermark says, and not longer than a day ago. */
+  /** The loss by its watermark, when it is not more than a day ago. */
   readonly loss: StoreLoss | null
   /** Lets go of what stands beside the database. */
   close(): void

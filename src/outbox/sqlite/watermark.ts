@@ -25,7 +25,7 @@ export interface CommitProgress {
   readonly at: number
 }
 
-/** How far which store had come. */
+/** The progress of a store, with its name. */
 export interface Mark extends CommitProgress {
   /** The store's random name: another database in its place has not lost anything. */
   readonly store: string
@@ -37,7 +37,7 @@ export interface Mark extends CommitProgress {
 export const LOSS_SHOWN_MS = 24 * 3600 * 1000
 /** Between two syncs, ms. */
 const SYNC_EVERY_MS = 1000
-/** Of the file, which is written whole: less than a sector. */
+/** The size of the file, which is written whole: less than a sector. */
 const BYTES = 192
 const FORMAT = /^watermark 1 (\w+) (\d+) (\d+) (\d+) (\d+) (\w+)\s*$/
 
@@ -63,7 +63,7 @@ export function readWatermark(path: string): Mark | null {
 export function openWatermark(path: string): Watermark {
   const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   let timer: NodeJS.Timeout | undefined
-  /** By a thread of the pool, so that no commit waits for it. */
+  /** A thread of the pool syncs it, so that no commit waits for it. */
   const sync = () => {
     fdatasync(file, () => {
       timer = undefined
@@ -86,7 +86,7 @@ export function openWatermark(path: string): Watermark {
 }
 
 /**
- * What the opened database lacks.
+ * Finds what the opened database lacks.
  * @param mark what its watermark says.
  * @param here what the database holds itself; `isNew`: it was made just now.
  * @param noticedAt ms since the epoch.

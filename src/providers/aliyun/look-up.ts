@@ -5,7 +5,7 @@ import type { LookUp } from '../provider.ts'
 /** Rows of one page at most, by Aliyun's limit. */
 export const DETAILS_PAGE = 50
 
-/** So many pages of one day are asked for: more messages to one number are beyond every limit. */
+/** Pages of one day that are asked for at most: more messages to one number are beyond every limit. */
 export const MOST_PAGES = 4
 
 const DAY = 86_400_000

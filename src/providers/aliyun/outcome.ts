@@ -17,7 +17,7 @@ const listed = createVerdictTable(published.send, published.gateway.codes)
 export const receiptVerdict = createVerdictTable(published.receipt, published.send)
 
 /**
- * What a code means. A listed one means what error-codes.json says; of others, `isp.` is a fault on Aliyun's side, and
+ * The verdict on a code: that of error-codes.json for a listed one; of others, `isp.` is a fault on Aliyun's side, and
  * nobody knows how far the message got.
  *
  * @param status HTTP status: the service itself refuses with 200, the gateway before it with 4xx.
@@ -31,7 +31,7 @@ export function verdictOnCode(status: number, code: string): CodeVerdict {
 }
 
 /**
- * What an answer to SendSms came to.
+ * The outcome of an answer to SendSms.
  *
  * @param recipient is taken out of the words.
  * @param secrets must not show up in the reply, such as the code: the gateway repeats a request that was signed wrongly.
@@ -64,7 +64,7 @@ function withoutRequest(message: string): string {
 }
 
 /**
- * Whose limit it is, and how long it holds. A number's window stands in the message alone: 分钟级 a minute, 小时级 an hour,
+ * The owner of the limit, and how long it holds. A number's window stands in the message alone: 分钟级 a minute, 小时级 an hour,
  * 天级 24 hours from the send. The account's totals are the operator's own, who may raise them at any time.
  */
 function windowOf(

@@ -19,14 +19,14 @@ export interface AliyunSettings extends AliyunApiSettings {
   readonly concurrency?: number
 }
 
-/** What a template on the mainland accepts (https://help.aliyun.com/document_detail/44357.html). */
+/** The values that a template on the mainland accepts (https://help.aliyun.com/document_detail/44357.html). */
 const MAINLAND: ValueRules = {
   longest: 35,
   code: /^[0-9A-Za-z]{4,6}$/,
   codeForm: '4 to 6 digits or letters',
 }
 
-/** What is sent of a message. */
+/** The parameters of SendSms that depend on the message. */
 interface Parcel {
   readonly template: string
   readonly signName: string

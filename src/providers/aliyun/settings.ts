@@ -37,7 +37,7 @@ export const aliyunSettings = {
 /** Aliyun answers within a second as a rule, and its own SDK waits ten. */
 export const ALIYUN_LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
-/** What they lack when SMS goes by Aliyun. */
+/** The faults of these settings together, when SMS goes by Aliyun. */
 export function findAliyunFaults(s: Partial<Values<typeof aliyunSettings>>): readonly SettingFault[] {
   const faults: SettingFault[] = []
   if (s.ALIYUN_ACCESS_KEY_ID === undefined)

@@ -6,7 +6,7 @@ import { parseYaml } from '../yaml-text.ts'
 import { type Finder, findFinderFault, type Pointer } from './finder.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
 
-/** What a code of a gateway means; of a limit also whose it is, and how long it lasts. */
+/** The meaning of a gateway's code; of a limit also whose it is, and how long it lasts. */
 export type CodeMeaning =
   | Exclude<CodeVerdict, 'limit'>
   | { readonly limit: 'number' | 'account'; readonly minutes: number }
@@ -19,9 +19,9 @@ export interface GatewayAnswer {
   readonly code?: Finder
   /** Where its words for people are. */
   readonly words?: Finder
-  /** What the codes mean; `REJECTED_*` is all that begin so. */
+  /** The meanings of the codes; `REJECTED_*` is all that begin so. */
   readonly codes?: Readonly<Record<string, CodeMeaning>>
-  /** What any other code of an answer with HTTP 2xx means. */
+  /** The meaning of any other code of an answer with HTTP 2xx. */
   readonly otherwise?: CodeMeaning
 }
 

@@ -12,7 +12,7 @@ export interface GatewayReply extends Received {
 }
 
 /**
- * What an answer came to, by the codes of the operator's file. HTTP 2xx without a code is an accepted message when it
+ * The outcome of an answer, by the codes of the operator's file. HTTP 2xx without a code is an accepted message when it
  * has the id that the file names.
  *
  * @param to the number, E.164, which is also taken out of the words.
@@ -56,7 +56,7 @@ export function gatewayOutcome(
   return { ...outcome, retryAfterMs: readRetryAfter(reply.retryAfter, now), overload: 'requests' }
 }
 
-/** What the file says of a code, else what HTTP says of its status. @param code empty: the answer has none. */
+/** The meaning of a code by the file, else of its status by HTTP. @param code empty: the answer has none. */
 function meaningOf(
   { codes = {}, otherwise = 'ambiguous' }: GatewayAnswer,
   code: string,

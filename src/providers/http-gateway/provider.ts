@@ -19,7 +19,7 @@ import { RequestFault } from './request.ts'
 
 export interface GatewaySettings {
   readonly gateway: Gateway
-  /** By their names in the file; all that it needs. */
+  /** The secrets by their names in the file; all that it needs. */
   readonly secrets: ReadonlyMap<string, string>
   readonly templates: Pick<SmsTemplates, 'templateFor'>
   /** Where it reports what became of a message; undefined: nowhere. */
@@ -117,7 +117,7 @@ function packMessage(
   }
 }
 
-/** What is the same for every message. */
+/** Values that are the same for every message. */
 function fixedScope({ secrets, reportUrl }: GatewaySettings) {
   return { secrets: Object.fromEntries(secrets), report_url: reportUrl ?? null }
 }

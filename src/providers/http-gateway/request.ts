@@ -19,7 +19,7 @@ export interface GatewayRequest {
   readonly variables: readonly string[]
 }
 
-/** What is wrong with a part of a gateway, at its path below the gateway's name. */
+/** A fault of a part of a gateway, at its path below the gateway's name. */
 export class RequestFault extends Error {
   override readonly name = 'RequestFault'
   readonly path: readonly string[]
@@ -29,7 +29,7 @@ export class RequestFault extends Error {
   }
 }
 
-/** What the templates of a gateway may name. */
+/** The variables that the templates of a gateway may name. */
 const VARIABLES: ReadonlySet<string> = new Set([
   'id',
   'to',

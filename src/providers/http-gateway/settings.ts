@@ -20,7 +20,7 @@ export const gatewaySettings = {
 
 export type GatewaySettingValues = Values<typeof gatewaySettings>
 
-/** What the file does not say itself. */
+/** The facts that the file does not state itself. */
 export const GATEWAY_LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
 const SECRETS =

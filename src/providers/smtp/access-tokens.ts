@@ -28,7 +28,7 @@ export interface AccessTokens {
   get(): Promise<AccessToken | TokenFailure>
   /** A newer one than `refused`, which a server did not take though it should be good. */
   renew(refused: AccessToken): Promise<AccessToken | TokenFailure>
-  /** What must not be repeated, whoever says it: client secret, refresh and access tokens. */
+  /** Texts that no reply may repeat: client secret, refresh and access tokens. */
   readonly secrets: () => readonly string[]
   /** Whether the endpoint has put another refresh token in the place of the one in the settings. */
   readonly hasRotated: () => boolean
@@ -40,7 +40,7 @@ const RENEW_AFTER = { least: 0.7, most: 0.85 }
 /** After an early renewal that failed, ms: the present one is still good. */
 const RENEW_AGAIN_MS = 30_000
 
-/** So many of the latest tokens are kept out of what servers say: a connection may stand for longer than its token. */
+/** The latest tokens that are kept out of servers' replies: a connection may last longer than its token. */
 const REMEMBERED = 20
 
 /** Asks an OAuth 2.0 token endpoint for access tokens: once for all who wait, and before the present one ends. */

@@ -102,7 +102,7 @@ function beginBody(
       return attempt.dotted
     },
     pipe(stream) {
-      // Asked again: connecting and the dialogue may have taken longer than its validity.
+      // The validity is asked for again: connecting and the dialogue may have taken longer.
       if (!attempt.mayGoOn()) return
       stream.end(mail)
       attempt.dotted = true

@@ -24,7 +24,7 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
   const opened = new Set<SmtpConnection>()
   const uncounted = new Set<SmtpConnection>()
   let lent = 0
-  // Of those that stand the last one back is the first one out, so that at a low rate a few stay warm and the rest close.
+  // The idle connection that came back last is the first one out, so that at a low rate a few stay warm and the rest close.
   const free: SmtpConnection[] = []
   const waiting: ((connection: SmtpConnection | undefined) => void)[] = []
   let closing: Promise<unknown> | undefined
@@ -68,7 +68,7 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
     },
     giveBack(connection) {
       if (!uncounted.delete(connection)) lent -= 1
-      // There are more of them than are ever lent at a time when some were not counted for a while.
+      // There are more than are ever lent at a time when some were not counted for a while.
       if (lent + free.length < max) free.push(connection)
       else {
         opened.delete(connection)

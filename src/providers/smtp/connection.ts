@@ -65,7 +65,7 @@ export interface SmtpConnection {
 
 type Transport = ReturnType<typeof createPool>
 
-/** What the parts of a connection share. */
+/** The state that the parts of a connection share. */
 interface Connection extends SmtpConnectionOptions {
   /** Of the message that is being sent. */
   attempt: Attempt | undefined
@@ -149,7 +149,7 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
   }
 }
 
-/** What nodemailer logs in with; undefined: nothing. */
+/** The login for nodemailer; undefined: none. */
 function authOf({ address, tokenLogin }: SmtpConnectionOptions): SmtpAuth | undefined {
   if (tokenLogin !== undefined) return tokenAuth(tokenLogin)
   return address.auth
@@ -202,7 +202,7 @@ function beginAttempt(
   return { attempt, done }
 }
 
-/** What a dialogue with the server needs, whether it is one of the pool or a trial. */
+/** The options of a dialogue with the server, be it one of the pool or a trial. */
 function dialogueOptions(connection: Connection): SMTPConnectionOptions {
   const { address, limits, tls } = connection
   return {
@@ -250,7 +250,7 @@ function requiresTls({ address, loginWithoutTls = false }: Connection): boolean 
   return address.auth !== undefined && !loginWithoutTls && !isLoopback(address.host)
 }
 
-/** What nodemailer's pool has besides what it publishes. */
+/** Members of nodemailer's pool that it does not publish. */
 interface UnpublishedPool {
   readonly _connections: readonly {
     readonly connection: { readonly _supportedExtensions: readonly string[] }
@@ -318,7 +318,7 @@ async function handOver(
   const finished = {
     data: { signal: attempt.signal },
     message: {
-      // Asked for once the connection is ready, just before MAIL FROM.
+      // The validity is asked for once the connection is ready, just before MAIL FROM.
       getEnvelope() {
         refused = BEYOND_ASCII.test(to) && !offersSmtpUtf8(transport)
         // Without a recipient nothing is sent, and the connection stays.

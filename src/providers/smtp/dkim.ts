@@ -12,7 +12,7 @@ export interface DkimSettings {
 export type SignMessage = (raw: Buffer) => Promise<Buffer>
 
 /**
- * What readers see and what decides how the message is read. Each is signed once more often than it is there, which says
+ * The fields that readers see, and those that decide how the message is read. Each is signed once more often than it is there, which says
  * that there is no further one (RFC 6376, 5.4.2 and 8.15): else a second Subject, From or To above ours would be shown
  * under our signature.
  */

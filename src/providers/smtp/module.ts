@@ -28,7 +28,7 @@ export const smtp = defineProvider({
     const settings = {
       clock,
       connections: config.SMTP_CONNECTIONS,
-      // What a server may look up: the name this service is known by, rather than a container's.
+      // A server may look the name up, so it is the one that this service is known by, rather than a container's.
       ehloName: config.PUBLIC_URL === undefined ? hostname() : new URL(config.PUBLIC_URL).hostname,
       bounceTo,
       limits,

@@ -13,7 +13,7 @@ export interface BodyStream {
 /** The option of connections that are given whole mails. */
 export const WHOLE_MAILS = { wholeMails: true } as const
 
-/** What nodemailer's connections have besides what it publishes. */
+/** Members of nodemailer's connections that it does not publish. */
 interface Unpublished {
   readonly options: Partial<typeof WHOLE_MAILS>
   readonly _socket: Socket

@@ -37,7 +37,7 @@ type Verdict =
   | { readonly is: 'retry'; readonly whose: 'ours' | 'later'; readonly perhapsRecipient?: true }
 
 /**
- * What a failed attempt came to.
+ * The outcome of a failed attempt.
  *
  * @param secrets must not show up in the reply, wherever the server has them from.
  */
@@ -81,7 +81,7 @@ function overloadOf({ status, enhanced }: Reply, { begun }: DialogueProgress): {
   return status === 421 && !begun && !enhanced.startsWith('4.3.') ? { overload: 'connections' } : {}
 }
 
-/** What a reply of 4xx or 5xx means, by the command that it answers (RFC 5321 4.2, RFC 3463). */
+/** The meaning of a reply of 4xx or 5xx, by the command that it answers (RFC 5321 4.2, RFC 3463). */
 function judge(code: string, command: string, { status, enhanced }: Reply): Verdict {
   const ours: Verdict = { is: 'retry', whose: 'ours' }
   const later: Verdict = { is: 'retry', whose: 'later' }

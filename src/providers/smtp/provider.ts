@@ -14,7 +14,7 @@ export interface SmtpSettings {
   readonly url: string
   /** How many connections at most; one message at a time each. */
   readonly connections?: number
-  /** What EHLO says: a name of ours that resolves. Without a real one some servers look it up for seconds. */
+  /** The name in EHLO, which must resolve: some servers look up one that does not for seconds. */
   readonly ehloName: string
   /** Envelope sender: where bounces go. */
   readonly bounceTo: string
@@ -24,7 +24,7 @@ export interface SmtpSettings {
   /** Password or token may cross the network in the clear. */
   readonly loginWithoutTls?: boolean
   readonly limits?: Partial<SmtpLimits>
-  /** What a message's `expiresAt` counts by; the machine's clock unless given. */
+  /** The clock that a message's `expiresAt` is measured by; the machine's unless given. */
   readonly clock?: Clock
   /** Additional TLS options, such as `ca`. */
   readonly tls?: ConnectionOptions

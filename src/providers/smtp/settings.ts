@@ -76,7 +76,7 @@ export const smtpSettings = {
   }),
 } as const
 
-/** What they lack or contradict when e-mail is on. */
+/** The faults of these settings together, when e-mail is on. */
 export function findSmtpFaults(settings: Given): readonly SettingFault[] {
   const remedy = 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587'
   const absent = settings.SMTP_URL === undefined ? [missingSetting('SMTP_URL', remedy)] : []
@@ -87,7 +87,7 @@ export function findSmtpFaults(settings: Given): readonly SettingFault[] {
 
 type Given = Partial<Values<typeof smtpSettings>>
 
-/** Of URLs with a user and no password, and of the settings that take the password's place. */
+/** The faults of URLs with a user and no password, and of the settings that take the password's place. */
 function findOauth2Faults(settings: Given): readonly SettingFault[] {
   const withoutPassword = URLS.filter(name => lacksPassword(settings[name]))
   if (settings.SMTP_OAUTH2_TOKEN_URL !== undefined)

@@ -34,7 +34,7 @@ export interface TokenAnswer {
 const SETTING = 'SMTP_OAUTH2_TOKEN_URL'
 /** For an answer that does not say (RFC 6749 5.1 recommends it): what most servers give. */
 const USUAL_LIFE_SECONDS = 3600
-/** Longer is not believed. */
+/** A longer life is not believed. */
 const LONGEST_LIFE_SECONDS = 86_400
 
 /** The endpoint could not be reached, or did not answer in time. */
@@ -90,7 +90,7 @@ function lifeOf(expiresIn: unknown): number {
   return Number.isNaN(seconds) ? USUAL_LIFE_SECONDS : Math.min(Math.max(seconds, 0), LONGEST_LIFE_SECONDS)
 }
 
-/** Neither a token nor an error as OAuth has them: another server's page, or one that is out of order. */
+/** The answer is neither a token nor an error of OAuth: another server's page, or one that is out of order. */
 function notUnderstood(status: number): TokenFailure {
   return {
     whose: 'later',

@@ -22,7 +22,7 @@ export interface TencentApiSettings extends TencentLogin {
 export interface TencentAnswer {
   readonly status: number
   readonly retryAfter: string | undefined
-  /** What `Response` holds; null: there is none. */
+  /** The content of `Response`; null: there is none. */
   readonly response: JsonObject | null
 }
 

@@ -12,7 +12,7 @@ const HOUR = 3_600_000
 const listed = createVerdictTable(published.send, published.common.codes)
 const codes: readonly string[] = published.send.map(({ code }) => code)
 
-/** Of codes that are not listed, by the part before the dot; of all others the operator has something to mend. */
+/** The verdicts on unlisted codes, by the part before the dot; all others are for the operator to mend. */
 const FAMILIES: Readonly<Record<string, CodeVerdict>> = {
   LimitExceeded: 'limit',
   RequestLimitExceeded: 'later',
@@ -21,7 +21,7 @@ const FAMILIES: Readonly<Record<string, CodeVerdict>> = {
 }
 
 /**
- * What a code means, of one number or of the whole request. Tencent spells some in several ways, and one of its own
+ * The verdict on a code, of one number or of the whole request. Tencent spells some in several ways, and one of its own
  * examples lacks the last letter.
  */
 export function verdictOnCode(code: string): CodeVerdict {
@@ -37,7 +37,7 @@ export function errorOf(answer: TencentAnswer): { readonly code: string; readonl
 }
 
 /**
- * What an answer to SendSms came to. It is HTTP 200 whenever it was processed, a wrong signature included.
+ * The outcome of an answer to SendSms. It is HTTP 200 whenever it was processed, a wrong signature included.
  *
  * @param to the number, E.164, which is also taken out of the words.
  * @param secrets must not show up in the reply, such as the code.
@@ -76,7 +76,7 @@ function outcomeOfStatus(status: number, retryAfter: string | undefined, now: nu
   return { is: 'retry', whose: 'later', code, reply, retryAfterMs, overload: 'requests' }
 }
 
-/** Whose limit it is, and how long it holds. An application's totals may be raised by the operator at any time. */
+/** The owner of the limit, and how long it holds. An application's totals may be raised by the operator at any time. */
 function windowOf(
   code: string,
   now: number,

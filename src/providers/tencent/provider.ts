@@ -22,12 +22,12 @@ export interface TencentSettings extends TencentApiSettings {
 }
 
 /**
- * What a template accepts (https://cloud.tencent.com/document/product/382/39023). How long a value may be that is no
+ * The values that a template accepts (https://cloud.tencent.com/document/product/382/39023). How long a value may be that is no
  * code stands in the console, and differs by account.
  */
 const RULES: ValueRules = { longest: 500, code: /^\d{1,6}$/, codeForm: 'at most 6 digits', likeCode: true }
 
-/** What is sent of a message. */
+/** The parameters of SendSms that depend on the message. */
 interface Parcel {
   readonly template: string
   readonly signName: string | undefined

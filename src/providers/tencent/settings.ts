@@ -50,7 +50,7 @@ export const tencentSettings = {
 /** Tencent answers within a second as a rule; its own SDK waits a minute, which is too long for a code. */
 export const TENCENT_LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
-/** What they lack when SMS goes by Tencent. */
+/** The faults of these settings together, when SMS goes by Tencent. */
 export function findTencentFaults(s: Partial<Values<typeof tencentSettings>>): readonly SettingFault[] {
   const needed = {
     TENCENT_SECRET_ID: 'SMS by Tencent need the API key of a CAM user',

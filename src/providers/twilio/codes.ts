@@ -20,7 +20,7 @@ export const TWILIO_CODES = {
   ambiguous: [20500],
 } as const satisfies Readonly<Record<string, readonly number[]>>
 
-/** Of ours: an unverified number on a trial account, and a number that the sender cannot reach. Others may be fine. */
+/** Ours to mend: an unverified number on a trial account, and a number that the sender cannot reach. Others may be fine. */
 export const PERHAPS_RECIPIENT: ReadonlySet<number> = new Set([21608, 21612])
 
 export type TwilioVerdict = keyof typeof TWILIO_CODES
@@ -32,7 +32,7 @@ const BY_CODE: ReadonlyMap<number, TwilioVerdict> = new Map(
 )
 
 /**
- * What an answer other than 2xx means.
+ * The meaning of an answer other than 2xx.
  *
  * @param status HTTP status. 429 is never processed and always safe to try again
  *   (https://www.twilio.com/docs/usage/rest-api-best-practices); neither is any other 4xx, nor a redirect, which is

@@ -16,7 +16,7 @@ export function diagnoseTwilio(failed: FailedExchange, apiUrl: string): Diagnosi
   return diagnoseExchange(failed, apiUrl, 'TWILIO_API_URL')
 }
 
-/** What is said of an account's status, such as `suspended`; null: it is active. */
+/** The sentence about an account's status, such as `suspended`; null: it is active. */
 export function diagnoseAccount(status: string): Diagnosis | null {
   return status === 'active' ? null : { ...INACTIVE, what: `the account is ${status}` }
 }

@@ -1,7 +1,7 @@
 import { createHttpClient, type HttpProxy, type HttpResponse } from '../http-client.ts'
 import type { Exchange, HttpLimits } from '../http-exchange.ts'
 
-/** What the SDK asks of its httpClient (its base/RequestClient), as far as it uses it. */
+/** The interface of the SDK's httpClient (its base/RequestClient), as far as the SDK uses it. */
 export interface SdkRequest {
   readonly method: string
   readonly uri: string

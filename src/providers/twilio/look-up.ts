@@ -1,7 +1,7 @@
 import type { LookUp } from '../provider.ts'
 import { readWord } from '../reply.ts'
 
-/** What a look-up reads of a message resource (https://www.twilio.com/docs/messaging/api/message-resource). */
+/** The fields of a message resource that a look-up reads (https://www.twilio.com/docs/messaging/api/message-resource). */
 export interface ListedMessage {
   readonly sid: string
   /** Null for a message without text; what else may stand there is no text either. */
@@ -11,7 +11,7 @@ export interface ListedMessage {
 }
 
 /**
- * So many are asked for, newest first; some 160 KB. The list is filtered by recipient alone: DateSent is of no use,
+ * The messages that are asked for, newest first; some 160 KB. The list is filtered by recipient alone: DateSent is of no use,
  * since a message that Twilio has taken and not sent yet has none.
  */
 export const LOOK_UP_PAGE = 200

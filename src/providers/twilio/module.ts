@@ -32,7 +32,7 @@ export const twilio = defineProvider({
       apiUrl: config.TWILIO_API_URL,
       proxy: proxyOf(config),
       concurrency: config.TWILIO_CONCURRENCY,
-      // With our id, since a report may be here before Twilio's answer has told its own.
+      // The URL has our id, since a report may be here before Twilio's answer has told its own.
       statusCallback: id => receipts && `${receipts}?id=${id}`,
       clock,
       limits,

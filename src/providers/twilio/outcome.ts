@@ -5,7 +5,7 @@ import { outcomeOfVerdict } from '../verdict.ts'
 import { PERHAPS_RECIPIENT, verdictOnTwilioError } from './codes.ts'
 
 /**
- * What a failed request came to. Only status, code and words of an error are looked at.
+ * The outcome of a failed request, by status, code and words of its error alone.
  *
  * @param recipient is taken out of the words.
  * @param now ms since the epoch: what a Retry-After date counts from.
@@ -49,7 +49,7 @@ export function failedAtOnce(
   return { is: 'retry', whose: 'later', code: status, reply }
 }
 
-/** What an answer says of the message that it made. */
+/** The part of an answer about the message that it made. */
 export interface CreatedMessage {
   readonly status: string
   readonly errorCode: number | null

@@ -14,7 +14,7 @@ import type { TwilioSdk } from './sdk.ts'
 const VALIDITY_SECONDS = { least: 1, most: 36_000 }
 
 export interface TwilioSettings extends TwilioApiSettings {
-  /** Who a message is from when it does not say itself. */
+  /** The sender of a message that names none itself. */
   readonly sender?: SmsSender
   /** Requests in flight at most; one connection each. */
   readonly concurrency?: number

@@ -9,7 +9,7 @@ import type { SdkClient, SdkRequest } from './http-client.ts'
 /** The parts of Twilio's SDK that are used. */
 export interface TwilioSdk {
   readonly messages: MessageListInstance
-  /** What a resource that is loaded by itself belongs to. */
+  /** The parent of a resource that is loaded by itself. */
   readonly version: Parameters<typeof MessageListInstance>[0]
 }
 
@@ -28,7 +28,7 @@ export function createSdk(options: {
   readonly httpClient: SdkClient['httpClient']
 }): TwilioSdk {
   const { accountSid, user, secret, apiUrl, httpClient } = options
-  // As BaseTwilio does it, without its edges and regions, which it takes from the environment.
+  // This is what BaseTwilio does, without its edges and regions, which it takes from the environment.
   const request = ({ headers = {}, ...request }: RequestOpts) => {
     const own = {
       'User-Agent': `twilio-node/${sdk.version} (${platform()} ${arch()}) node/${process.version}`,

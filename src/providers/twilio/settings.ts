@@ -63,7 +63,7 @@ export const twilioSettings = {
   }),
 } as const
 
-/** What they lack or contradict when SMS is on. */
+/** The faults of these settings together, when SMS is on. */
 export function findTwilioFaults(s: Partial<Values<typeof twilioSettings>>): readonly SettingFault[] {
   const faults: SettingFault[] = []
   const because = 'SMS is on (SMS_TOKEN)'
