@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { answerParent, type Question } from './child.ts'
 import { createFloodTally, type FloodAnswers } from './flood-tally.ts'
-import { type Client, openClient } from './https-client.ts'
+import { type Client, GREETING, openClient } from './https-client.ts'
 import type { Channel } from './session.ts'
 
 /** Floods a service from a process of its own, which can have a core of its own. */
@@ -36,7 +36,7 @@ export interface FloodAnswer extends FloodAnswers {
 let client: Client | undefined
 
 async function open(asked: OpenQuestion): Promise<void> {
-  client = await openClient(asked)
+  client = await openClient({ ...asked, greeting: GREETING })
 }
 
 async function flood(asked: FloodQuestion): Promise<FloodAnswer> {

@@ -37,19 +37,32 @@ interface Connection {
   end(): void
 }
 
+/** What each connection says as soon as it stands, to be kept: any answer will do. */
+export const GREETING: Exchange = { request: buildGet('/'), check: () => {} }
+/** Handshakes under way at most where connections greet: a busy machine takes seconds for hundreds of them. */
+const HANDSHAKES = 50
+
+/**
+ * @param options.greeting is sent over each connection at once: the service hangs up on who has said nothing for 5 s, and
+ *   a busy machine may take longer to open hundreds, or to use each.
+ */
 export async function openClient(options: {
   readonly port: number
   readonly ca: string
   readonly connections: number
+  readonly greeting?: Exchange
 }): Promise<Client> {
+  const { greeting } = options
   let connections: Connection[] = []
   // A service closes connections that were idle for a while, so each run opens what is missing.
   const openMissing = async (): Promise<void> => {
-    const open = connections.filter(each => each.isOpen())
-    const missing = Array.from({ length: options.connections - open.length }, async () =>
-      openConnection(options),
-    )
-    connections = [...open, ...(await Promise.all(missing))]
+    connections = connections.filter(each => each.isOpen())
+    for (let missing: number; (missing = options.connections - connections.length) > 0; ) {
+      const together = greeting === undefined ? missing : Math.min(missing, HANDSHAKES)
+      const opened = await Promise.all(Array.from({ length: together }, () => openConnection(options)))
+      if (greeting !== undefined) await Promise.all(opened.map(each => each.exchange(greeting)))
+      connections.push(...opened)
+    }
   }
   await openMissing()
   return {

@@ -11,6 +11,7 @@ import {
   type Client,
   type Exchange,
   expectErrCodeZero,
+  GREETING,
   openClient,
 } from '../../bench/https-client.ts'
 import type { LoopResult } from '../../bench/loop.ts'
@@ -89,7 +90,7 @@ export async function flood(
   pin(service.pid, 0)
   for (const { pid } of [driver, ...Object.values(session.sinks)]) pin(pid, 1)
   const ca = session.certificate.cert
-  const usual = await openClient({ port: service.port, ca, connections: USUAL })
+  const usual = await openClient({ port: service.port, ca, connections: USUAL, greeting: GREETING })
   try {
     const report = await floodService(session, channel, size, usual, driver, service.port, adminPort)
     return { ...report, peakMb: usage.read().peakMb, kills: limit?.kills() ?? null }
@@ -164,7 +165,8 @@ async function openBystander(session: Session, channel: Channel, port: number, s
   const from = session.numbers.next()
   for (let more = perSecond * seconds; more > 0; more -= 1) session.numbers.next()
   const tally = createFloodTally({ path: PATHS[channel], channel, from })
-  const client = await openClient({ port, ca: session.certificate.cert, connections })
+  const { cert: ca } = session.certificate
+  const client = await openClient({ port, ca, connections, greeting: GREETING })
   return {
     async run(): Promise<OverloadReport['bystander']> {
       const late = monitorEventLoopDelay({ resolution: 1 })
