@@ -45,8 +45,8 @@ export interface QuotaLimits {
  * Per recipient and kind: codes and links, so that nobody is flooded with them; alarms have a brake of their own, wide
  * enough for any device but one that has gone mad. Of an address its mailbox counts, however it is written. Per number prefix
  * (less its last four digits): ranges that are called to be paid for it. Per country and per channel: brakes for the
- * whole account; a channel's warns from half of it on, while there is time to look. Per carrier and by cost: of whom a
- * message goes to first.
+ * whole account; a channel's warns from half of it on, while there is time to look. By cost: what it will probably be. A
+ * carrier's own quota counts what it is handed, and stops at acceptance only what no carrier has room for.
  *
  * @param keys make a counter's name, so that no number or address stands in it.
  */
@@ -56,7 +56,7 @@ export function createQuotas(
 ): (
   message: NewMessage,
   country: string | undefined,
-  use?: { readonly carrier: string; readonly cost: number },
+  use?: { readonly fullCarrier: string | undefined; readonly cost: number },
 ) => readonly Charge[] {
   const {
     recipientPer10Minutes,
@@ -105,14 +105,26 @@ export function createQuotas(
       { quota: `${channel}-day`, bucket, windowMs: DAY, limit: perDay, warnAt: Math.ceil(perDay / 2) },
     )
     if (use !== undefined) {
-      const { carrier, cost } = use
-      const ofCarrier = limits.smsCarrierPerDay?.get(carrier) ?? 0
-      for (const [quota, name, limit, amount] of [
-        ['sms-carrier-day', `carrier:${carrier}`, ofCarrier, 1],
-        ['sms-cost-day', 'cost', limits.smsCostPerDay ?? 0, cost],
-      ] as const)
-        charges.push({ quota, bucket: name, windowMs: DAY, limit, amount, warnAt: Math.ceil(limit / 2) })
+      const { fullCarrier, cost } = use
+      if (fullCarrier !== undefined)
+        charges.push(chargeOfCarrier(fullCarrier, limits.smsCarrierPerDay?.get(fullCarrier) ?? 0))
+      charges.push(chargeOfCost(cost, limits.smsCostPerDay ?? 0))
     }
     return charges.filter(({ limit, amount = 1 }) => limit > 0 && amount > 0)
   }
+}
+
+/** One SMS of a carrier. @param limit in a day. */
+export function chargeOfCarrier(carrier: string, limit: number): Charge & { readonly quota: QuotaName } {
+  const warnAt = Math.ceil(limit / 2)
+  return { quota: 'sms-carrier-day', bucket: `carrier:${carrier}`, windowMs: DAY, limit, warnAt }
+}
+
+/** What a counter of the store can hold. */
+const NO_LIMIT = 2 ** 31 - 1
+
+/** What an SMS costs, in whole units. @param limit in a day; 0: none, and it is counted all the same, to be looked at. */
+export function chargeOfCost(amount: number, limit: number): Charge & { readonly quota: QuotaName } {
+  const charge = { quota: 'sms-cost-day', bucket: 'cost', windowMs: DAY, amount } as const
+  return limit > 0 ? { ...charge, limit, warnAt: Math.ceil(limit / 2) } : { ...charge, limit: NO_LIMIT }
 }

@@ -8,9 +8,10 @@ import {
   type Carrier,
   combineOutcomes,
   findMisfit,
+  findPause,
+  LEFT_ALONE,
   mayAskNext,
   NO_CARRIER_FITS,
-  pausedUntil,
   type Route,
 } from './route.ts'
 
@@ -73,11 +74,11 @@ export async function askRoute(
     }
     // A carrier that may have taken it is asked what became of it, even when nothing fits any more.
     const why = carrier === bound ? null : findMisfit(provider, outgoing)
-    const rest = pausedUntil(carrier, now())
+    const pause = findPause(carrier, now(), carrier === bound)
     if (why !== null) records.push(skipped(provider, why, now()))
-    else if (rest !== null || !carrier.breaker.allows(now())) {
-      rests.push(rest ?? now())
-      records.push(skipped(provider, RESTS, now()))
+    else if (pause !== null || !carrier.breaker.allows(now())) {
+      rests.push(pause?.until ?? now())
+      records.push(skipped(provider, pause ?? LEFT_ALONE, now()))
       if (carrier === bound) break
     } else {
       const ended = await ask(carrier, { ambiguous, isHere: carrier === bound })
@@ -123,14 +124,9 @@ function boundFirst(carriers: readonly Carrier[], bound: Carrier | undefined): r
   return bound === undefined ? carriers : [bound, ...carriers.filter(each => each !== bound)]
 }
 
-const RESTS = {
-  code: 'circuit-open',
-  reply: 'left alone for a while: it keeps failing, or asked for a pause',
-}
-
 /** A carrier that could not be asked now may take the message later: what the others said is not the last word on it. */
 function restsUntil(now: number): (until: number) => Outcome {
-  return until => ({ is: 'retry', whose: 'later', ...RESTS, untouched: true, retryAfterMs: until - now })
+  return until => ({ is: 'retry', whose: 'later', ...LEFT_ALONE, untouched: true, retryAfterMs: until - now })
 }
 
 /** A line of the timeline about a carrier that was not asked. */

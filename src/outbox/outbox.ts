@@ -65,6 +65,12 @@ export type ChargesOf = (
   outgoing: Outgoing,
 ) => readonly Charge[]
 
+/**
+ * Where a message was counted: the counter's name, the start of the window and, when it is not 1, how much. Kept in its
+ * row, for the refund.
+ */
+export type ChargedWindows = readonly (readonly [counter: string, windowStart: number, amount?: number])[]
+
 export interface Acceptance {
   readonly message: NewMessage
   /** HMAC that its duplicates share: whatever says the same to the same recipient. */
@@ -237,6 +243,8 @@ export interface Outbox {
   writeReceipt(report: DeliveryReport): Promise<'recorded' | 'stale' | 'unknown'>
   /** Leases on a store that several processes share; absent in one that a process has for itself. */
   readonly sharedLeases?: SharedLeases
+  /** Quotas of what is known later than at acceptance, such as the carrier that an SMS goes by. */
+  readonly quotas: QuotaUse
   /** Values kept beside the messages. */
   readonly memos: MemoStore
   /** The queue of events for other machines; absent when nobody is to be told. */
@@ -258,6 +266,28 @@ export interface Outbox {
   backUp?(file: string): Promise<void>
   /** Commits what is queued and lets go of the store. */
   close(): Promise<void>
+}
+
+export interface QuotaUse {
+  /**
+   * Counts one use in every counter, or in none when one is full.
+   * @throws StoreUnavailable, as all of these
+   */
+  chargeUse(charges: readonly Charge[]): Promise<UseCharged | Extract<Accepted, { is: 'over-quota' }>>
+  /** Takes a use back that came to nothing. */
+  refundUse(windows: ChargedWindows): Promise<void>
+  /** How much of each is used in the window that ends now. */
+  readUse(charges: readonly Charge[]): Promise<readonly number[]>
+}
+
+export interface UseCharged {
+  readonly is: 'charged'
+  /** Where it was counted, for a refund. */
+  readonly windows: ChargedWindows
+  /** Quotas of which it used up their `warnAt` or more. */
+  readonly nearing: readonly string[]
+  /** Quotas that have no room for one more like it, and for how long. */
+  readonly full: readonly { readonly quota: string; readonly seconds: number }[]
 }
 
 export interface SharedLeases {

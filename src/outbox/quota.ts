@@ -1,4 +1,4 @@
-import type { Accepted, Charge } from './outbox.ts'
+import type { Accepted, Charge, ChargedWindows, UseCharged } from './outbox.ts'
 
 /**
  * A sliding estimate over two fixed windows: the count of the current window, plus the share of the previous one that
@@ -17,12 +17,6 @@ export interface QuotaCounter {
   /** The time from which it weighs nothing: the end of the window after the current one, ms since the epoch. */
   readonly expiresAt: number
 }
-
-/**
- * Where a message was counted: the counter's name, the start of the window and, when it is not 1, how much. Kept in its
- * row, for the refund.
- */
-export type ChargedWindows = readonly (readonly [counter: string, windowStart: number, amount?: number])[]
 
 /** A message that fits into all of its quotas, counted. */
 export interface Charged {
@@ -92,6 +86,33 @@ export function chargeQuotas(
     ),
     nearing,
   }
+}
+
+/** What whoever counts a use beside a message is told. @param charges those that were counted. */
+export function describeUse(
+  charged: ReturnType<typeof chargeQuotas>,
+  charges: readonly Charge[],
+  now: number,
+): UseCharged | Extract<Accepted, { is: 'over-quota' }> {
+  if (charged.is === 'over-quota') return charged
+  const { is, windows, nearing, counters } = charged
+  const full = charges.flatMap(charge => {
+    const next = chargeQuotas([charge], name => counters.get(name), now)
+    return next.is === 'over-quota' ? [{ quota: next.quota, seconds: next.retryAfterSeconds }] : []
+  })
+  return { is, windows, nearing, full }
+}
+
+/** How much of each quota is used in the window that ends now. @param readCounter gives what is stored under a name. */
+export function readUse(
+  charges: readonly Charge[],
+  readCounter: (name: string) => QuotaCounter | undefined,
+  now: number,
+): readonly number[] {
+  return charges.map(charge => {
+    const { previous, current } = rotateCounter(readCounter(counterName(charge)), charge.windowMs, now)
+    return estimateUse(previous, current, charge.windowMs, now)
+  })
 }
 
 /**

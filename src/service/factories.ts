@@ -21,6 +21,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { COST_UNITS } from '../settings/costs.ts'
 import type { SmsRoutes } from '../settings/routes.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
+import type { CarrierUseOptions } from './carrier-use.ts'
 
 /** The parts and their options from the settings: the only place that knows both their names. */
 
@@ -126,6 +127,15 @@ export function quotaLimits(config: Config): QuotaLimits {
       email: { perMinute: config.QUOTA_EMAIL_PER_MINUTE, perDay: config.QUOTA_EMAIL_PER_DAY },
       sms: { perMinute: config.QUOTA_SMS_PER_MINUTE, perDay: config.QUOTA_SMS_PER_DAY },
     },
+  }
+}
+
+/** What SMS cost, and what carriers may take. */
+export function carrierLimits(config: Config): Pick<CarrierUseOptions, 'costs' | 'perDay' | 'costPerDay'> {
+  return {
+    costs: config.SMS_COSTS ?? new Map(),
+    perDay: config.QUOTA_SMS_CARRIER_PER_DAY ?? new Map(),
+    costPerDay: config.QUOTA_SMS_COST_PER_DAY * COST_UNITS,
   }
 }
 

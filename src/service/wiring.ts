@@ -37,16 +37,17 @@ import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { SmsTemplates } from '../providers/sms-templates.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Renderer } from '../words/render.ts'
+import { createCarrierUse, readCostOfDay } from './carrier-use.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
+  carrierLimits,
   collectorUrl,
   openOutbox,
   openRecipientReader,
@@ -55,7 +56,6 @@ import {
   openStoreKeys,
   quotaLimits,
 } from './factories.ts'
-import { createExpectedUse, withCosts } from './sms-costs.ts'
 
 export interface WiringOptions {
   readonly config: Config
@@ -153,7 +153,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const rows = alerting?.readAlerts(config, renderer.locales) ?? []
   const templates = await openSmsTemplates(config, log.child({ event: 'templates' }))
   resources.push(templates)
-  const providers = await openPricedProviders(options, templates, emit)
+  const providers = await openProviders(config, { clock, templates, limits: options.limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   const outbox = await openOutbox(config, clock, storeKeys, log, {
     committed: commit => emit({ type: 'store-commit', ...commit }),
@@ -222,6 +222,7 @@ async function wireObservers(options: WiringOptions, late: Late, resources: Reso
     storeLoss: () => late.outbox?.loss?.() ?? null,
     backlog: async () => late.outbox?.queries.readSummary(clock.now(), 60_000).catch(() => null) ?? null,
     webhooks: () => late.webhooks?.status() ?? null,
+    smsCost: async () => (late.outbox ? readCostOfDay(carrierLimits(config), late.outbox.quotas) : null),
   }
   const metrics = createMetrics(sources, {
     deviceAlerts: config.DDQ_HOST !== undefined,
@@ -247,17 +248,6 @@ async function wireObservers(options: WiringOptions, late: Late, resources: Reso
   return { emit, health, metrics, admission, reports }
 }
 
-/** The providers; those with a price report what their SMS cost. */
-async function openPricedProviders(
-  { config, clock, limits }: WiringOptions,
-  templates: SmsTemplates,
-  emit: Emit,
-): Promise<readonly Provider[]> {
-  const { SMS_COSTS: costs = new Map() } = config
-  const opened = await openProviders(config, { clock, templates, limits })
-  return opened.map(provider => withCosts(provider, costs, emit))
-}
-
 /** The channels with what a message needs on its way to them. */
 function wireChannels(
   options: WiringOptions,
@@ -267,9 +257,16 @@ function wireChannels(
 ): Common {
   const { config } = options
   const { renderer, storeKeys } = parts
-  const { SMS_COSTS: costs = new Map() } = config
-  const channels = createChannels({
+  const carrierUse = createCarrierUse({
+    ...carrierLimits(config),
     providers: parts.providers,
+    routes: config.SMS_ROUTES,
+    quotas: parts.outbox.quotas,
+    clock: options.clock,
+    emit,
+  })
+  const channels = createChannels({
+    providers: parts.providers.map(carrierUse.watch),
     routes: config.SMS_ROUTES,
     render: renderer.render,
     random: options.random,
@@ -277,10 +274,6 @@ function wireChannels(
     reports,
   })
   const charge = createQuotas(quotaLimits(config), storeKeys)
-  const expectUse =
-    costs.size > 0 || config.QUOTA_SMS_CARRIER_PER_DAY !== undefined
-      ? createExpectedUse(channels, costs)
-      : () => undefined
   return {
     ...options,
     ...parts,
@@ -288,7 +281,7 @@ function wireChannels(
     channels,
     render: renderForRoute(channels, renderer.render),
     verdicts: createVerdicts(),
-    charges: (message, country, outgoing) => charge(message, country, expectUse(message, outgoing)),
+    charges: (message, country, outgoing) => charge(message, country, carrierUse.expect(outgoing)),
     headers: answerHeaders(options.tls !== undefined),
     isDraining: () => late.isDraining === true,
   }

@@ -152,6 +152,7 @@ export const everyEvent: readonly ServiceEvent[] = Object.values(EVERY_EVENT).fl
 export const sources: MetricsSources = {
   backlog: () =>
     Promise.resolve({ backlog: { email: 1, sms: 0 }, oldest: { email: 1000, sms: null }, bytes: 4096 }),
+  smsCost: () => Promise.resolve({ used: 12.5, limit: 200 }),
   channelStatus: () => [
     {
       channel: 'email',

@@ -69,7 +69,8 @@ export function createMetrics(
   return {
     sinks: [...counters, ...gauges, ...histograms],
     async scrape() {
-      const seen = { ...sources, store: await sources.backlog() }
+      const [store, smsCost] = await Promise.all([sources.backlog(), sources.smsCost()])
+      const seen = { ...sources, store, smsCost }
       for (const { gauge, read } of scraped) {
         for (const [labels, value] of read(seen)) {
           if (value === null) gauge.remove(labels)

@@ -18,13 +18,16 @@ export interface MetricsSources {
   storeLoss(): StoreLoss | null
   /** How the telling of other machines does; null when it is off. */
   webhooks(): Pick<WebhooksStatus, 'leads' | 'waiting' | 'oldestAt'> | null
+  /** What SMS cost within a day, and what they may, null: as much as they like; null: without prices, or nobody knows now. */
+  smsCost(): Promise<{ readonly used: number; readonly limit: number | null } | null>
   /** ms since the epoch. */
   now(): number
 }
 
 /** The values of one scrape. */
-interface Seen extends Omit<MetricsSources, 'backlog'> {
+interface Seen extends Omit<MetricsSources, 'backlog' | 'smsCost'> {
   readonly store: Awaited<ReturnType<MetricsSources['backlog']>>
+  readonly smsCost: Awaited<ReturnType<MetricsSources['smsCost']>>
 }
 
 /** A gauge without labels whose value is null has no sample: 0 would be an expired certificate. */
@@ -78,6 +81,18 @@ export const SCRAPED: readonly ScrapedRow[] = [
     help: 'Messages that the store was found to lack at a start within the last day.',
     labels: [],
     read: ({ storeLoss }) => [[{}, storeLoss()?.messages ?? 0]],
+  },
+  {
+    name: 'sms_cost_day',
+    help: 'What SMS cost within the last 24 hours, those under way included, by the prices of SMS_COSTS.',
+    labels: [],
+    read: ({ smsCost }) => [[{}, smsCost?.used ?? null]],
+  },
+  {
+    name: 'sms_cost_day_limit',
+    help: 'QUOTA_SMS_COST_PER_DAY.',
+    labels: [],
+    read: ({ smsCost }) => [[{}, smsCost?.limit ?? null]],
   },
   {
     name: 'breaker_open',

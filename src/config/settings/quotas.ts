@@ -39,7 +39,8 @@ const settings = {
     example: '10000',
   }),
   QUOTA_SMS_CARRIER_PER_DAY: settingWithReader(readCarrierQuotas, {
-    meaning: 'SMS in a day by carrier: of those that go to it first. Left out: no limit.',
+    meaning:
+      'SMS that a carrier may be handed in a day; then the next one of the route is asked. Left out: no limit.',
     example: 'aliyun=5000, twilio=500',
   }),
   QUOTA_SMS_COST_PER_DAY: integerSetting({

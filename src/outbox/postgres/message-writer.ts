@@ -1,6 +1,13 @@
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
-import type { Acceptance, AttemptRecord, DeliveryReport, FinalState, Lease, Memo } from '../outbox.ts'
-import type { ChargedWindows } from '../quota.ts'
+import type {
+  Acceptance,
+  AttemptRecord,
+  ChargedWindows,
+  DeliveryReport,
+  FinalState,
+  Lease,
+  Memo,
+} from '../outbox.ts'
 import {
   afterLostLease,
   appendToTimeline,

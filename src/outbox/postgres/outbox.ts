@@ -26,6 +26,7 @@ import { prune } from './maintenance.ts'
 import { readMemos, takeLeaderLease } from './memos.ts'
 import { migrate } from './migrate.ts'
 import { findMessage, listMessages, probeCommit } from './queries.ts'
+import { chargeUse, readUse, refundUse } from './quotas.ts'
 import { createWriteReceipts } from './receipts.ts'
 import { requireOwnSessions } from './sessions.ts'
 import { createSettle } from './settle.ts'
@@ -248,7 +249,7 @@ function createPruning(retentionDays: number): (client: Client, now: number) => 
 function createDirectCalls(
   { clock, keepsEvents }: Pick<Settings, 'clock' | 'keepsEvents'>,
   connections: Connections,
-): Pick<Outbox, 'memos' | 'events' | 'queries' | 'actions'> {
+): Pick<Outbox, 'quotas' | 'memos' | 'events' | 'queries' | 'actions'> {
   async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
       return await connections.use(work)
@@ -263,6 +264,11 @@ function createDirectCalls(
     keepsEvents,
   })
   return {
+    quotas: {
+      chargeUse: charges => direct(client => chargeUse(client, charges, clock.now())),
+      refundUse: windows => direct(client => refundUse(client, windows, clock.now())),
+      readUse: charges => direct(client => readUse(client, charges, clock.now())),
+    },
     memos: {
       readMemos: names => direct(client => readMemos(client, names)),
       takeLeaderLease: (name, owner, ttlMs) => direct(client => takeLeaderLease(client, name, owner, ttlMs)),

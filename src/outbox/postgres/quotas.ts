@@ -1,13 +1,21 @@
-import type { Charge } from '../outbox.ts'
+import type { Charge, ChargedWindows } from '../outbox.ts'
 import {
-  type ChargedWindows,
   chargeQuotas,
   counterName,
+  describeUse,
   type QuotaCounter,
+  readUse as readUseOf,
   refundCounter,
   rotateCounter,
 } from '../quota.ts'
-import { awaitStatements, type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
+import {
+  awaitStatements,
+  type Client,
+  commitTransaction,
+  type QueryResult,
+  runStatement,
+  type Statement,
+} from './connect.ts'
 
 /** The quotas' counters of one transaction: locked, counted in memory, written back. */
 export interface Quotas {
@@ -40,14 +48,7 @@ export function createQuotas(client: Client, now: number): Quotas {
         runStatement(client, CREATE, jsonOf(charged)),
         runStatement(client, LOCK, [...names]),
       )
-      for (const row of read.rows) {
-        locked.set(row['name'] as string, {
-          windowStart: row['window_start'] as number,
-          current: row['current'] as number,
-          previous: row['previous'] as number,
-          expiresAt: row['expires_at'] as number,
-        })
-      }
+      for (const row of read.rows) locked.set(row['name'] as string, counterOf(row))
     },
     charge(charges) {
       const charged = chargeQuotas(charges, name => locked.get(name), now)
@@ -64,6 +65,45 @@ export function createQuotas(client: Client, now: number): Quotas {
       if (changed.size === 0) return []
       return [runStatement(client, WRITE, jsonOf(new Map([...locked].filter(([name]) => changed.has(name)))))]
     },
+  }
+}
+
+/** Counts one use beside any message, in a transaction of its own. @param now ms since the epoch. */
+export async function chargeUse(client: Client, charges: readonly Charge[], now: number) {
+  const quotas = createQuotas(client, now)
+  await client.query('BEGIN')
+  await quotas.lock(charges, [])
+  const charged = quotas.charge(charges)
+  await commitTransaction(client, ...quotas.write())
+  return describeUse(charged, charges, now)
+}
+
+/** Takes such a use back. @param now ms since the epoch. */
+export async function refundUse(client: Client, windows: ChargedWindows, now: number): Promise<void> {
+  const quotas = createQuotas(client, now)
+  await client.query('BEGIN')
+  await quotas.lock([], [windows])
+  quotas.refund(windows)
+  await commitTransaction(client, ...quotas.write())
+}
+
+/** How much of each is used. @param now ms since the epoch. */
+export async function readUse(
+  client: Client,
+  charges: readonly Charge[],
+  now: number,
+): Promise<readonly number[]> {
+  const { rows } = await runStatement(client, READ, charges.map(counterName))
+  const counters = new Map(rows.map(row => [row['name'] as string, counterOf(row)]))
+  return readUseOf(charges, name => counters.get(name), now)
+}
+
+function counterOf(row: Readonly<Record<string, unknown>>): QuotaCounter {
+  return {
+    windowStart: row['window_start'] as number,
+    current: row['current'] as number,
+    previous: row['previous'] as number,
+    expiresAt: row['expires_at'] as number,
   }
 }
 
@@ -84,6 +124,10 @@ const CREATE: Statement = {
 const LOCK: Statement = {
   name: 'lock-quota-counters',
   text: 'SELECT * FROM courier_quota_counters WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
+}
+const READ: Statement = {
+  name: 'read-quota-counters',
+  text: 'SELECT * FROM courier_quota_counters WHERE name = ANY($1::text[])',
 }
 const WRITE: Statement = {
   name: 'write-quota-counters',

@@ -1,6 +1,5 @@
 import type { Channel, Purpose } from '../../messages/message.ts'
-import type { AttemptRecord, FinalAnswer, State } from '../outbox.ts'
-import type { ChargedWindows } from '../quota.ts'
+import type { AttemptRecord, ChargedWindows, FinalAnswer, State } from '../outbox.ts'
 import { readinessOf } from '../rules.ts'
 
 /** A message in a transaction: read and locked, or new; written back with its changes. */

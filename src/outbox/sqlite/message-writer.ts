@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
-import type { Acceptance, AttemptRecord, FinalState, Lease } from '../outbox.ts'
-import type { ChargedWindows } from '../quota.ts'
+import type { Acceptance, AttemptRecord, ChargedWindows, FinalState, Lease } from '../outbox.ts'
 import {
   afterLostLease,
   appendToTimeline,

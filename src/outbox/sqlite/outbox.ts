@@ -103,6 +103,11 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       return settled
     },
     writeReceipt: report => writeReceiptIfTaken(() => call('writeReceipt', report), log),
+    quotas: {
+      chargeUse: charges => call('chargeUse', { now: clock.now(), charges }),
+      refundUse: async windows => void (await call('refundUse', { now: clock.now(), windows })),
+      readUse: charges => call('readUse', { now: clock.now(), charges }),
+    },
     memos: { readMemos: names => call('readMemos', { names }) },
     ...(keepsEvents && { events: eventQueue(call) }),
     queries: {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Charge } from '../outbox.ts'
-import { type ChargedWindows, chargeQuotas, type QuotaCounter, refundCounter } from '../quota.ts'
+import type { Charge, ChargedWindows } from '../outbox.ts'
+import { chargeQuotas, type QuotaCounter, readUse, refundCounter } from '../quota.ts'
 
 /**
  * Counts messages against their quotas, in the transaction that stores them: `write` before its commit, which is once for
@@ -11,6 +11,8 @@ export interface Quotas {
   charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas>
   /** Takes a message that was not sent out of the windows that it was counted in. */
   refund(windows: ChargedWindows): void
+  /** How much of each is used in the window that ends now. */
+  readUse(charges: readonly Charge[], now: number): readonly number[]
   write(): void
   rollBack(): void
 }
@@ -53,6 +55,7 @@ export function createQuotas(db: DatabaseSync): Quotas {
         if (counter !== undefined) counted.set(name, refundCounter(counter, windowStart, amount))
       }
     },
+    readUse: (charges, now) => readUse(charges, readCounter, now),
     write() {
       for (const [name, { windowStart, current, previous, expiresAt }] of counted)
         write.run(name, windowStart, current, previous, expiresAt)

@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
 import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
 import { PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
+import { describeUse } from '../quota.ts'
 import { createUnreportedEnds } from '../unreported.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
@@ -60,6 +61,7 @@ const READS: ReadonlySet<CallName> = new Set<CallName>([
   'readSummary',
   'listMessages',
   'findMessage',
+  'readUse',
   'readMemos',
   'readEvents',
   'prune',
@@ -194,6 +196,12 @@ function createHandlers(
     ...createAdminQueries(db),
     ...events.handlers,
     readSummary: createReadSummary(db, counts.live, deps.path),
+    chargeUse: ({ charges, now }) => describeUse(quotas.charge(charges, now), charges, now),
+    refundUse({ windows }) {
+      quotas.refund(windows)
+      return null
+    },
+    readUse: ({ charges, now }) => quotas.readUse(charges, now),
     readMemos: ({ names }) => memos.read(names),
     probeCommit() {
       // Random, since SQLite does not write a page that stays the same.

@@ -182,4 +182,39 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     const { outbox, clock } = await fresh(t, create)
     t.same(kinds(await outbox.accept([sample(clock, { charges: [charge(0)] })])), ['over-quota'])
   })
+
+  await t.test('a use beside any message counts in the same counters, and can be taken back', async t => {
+    const { outbox, clock, reopen } = await fresh(t, create)
+    const two = [charge(3, { warnAt: 2 }), charge(20, { quota: 'cost', amount: 7 })]
+    const first = await outbox.quotas.chargeUse(two)
+    t.match(first, { is: 'charged', nearing: [], full: [] })
+    t.same(
+      kinds(await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: [charge(3)] })])),
+      ['stored'],
+    )
+    const third = await outbox.quotas.chargeUse(two)
+    t.match(third, { is: 'charged', nearing: ['recipient-10m'] })
+    t.match(
+      third,
+      { full: [{ quota: 'recipient-10m', seconds: Number }] },
+      'and says when there is room again',
+    )
+    t.same(await outbox.quotas.readUse([...two, charge(1, { quota: 'none' })]), [3, 14, 0])
+    t.match(await outbox.quotas.chargeUse(two), { is: 'over-quota', quota: 'recipient-10m' })
+    t.same(await outbox.quotas.readUse(two), [3, 14], 'nothing of it was counted')
+    const again = await reopen()
+    if (first.is === 'charged') await again.quotas.refundUse(first.windows)
+    t.same(await again.quotas.readUse(two), [2, 7])
+    clock.advance(3 * TEN_MINUTES)
+    t.same(await again.quotas.readUse(two), [0, 0])
+  })
+
+  await t.test('the uses of several processes at once stay within the limit', async t => {
+    const { outbox, peer } = await fresh(t, create)
+    const stores = [outbox, await peer()]
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (stores[n % 2] ?? outbox).quotas.chargeUse([charge(7)])),
+    )
+    t.equal(answers.filter(({ is }) => is === 'charged').length, 7)
+  })
 }
