@@ -162,8 +162,6 @@ export function createDeviceReporter({ corpId, now, id }: ReporterOptions) {
   }
 }
 
-export type Reporter = ReturnType<typeof createDeviceReporter>
-
 /** The contract calls values String, of attributes and events alike; but the layout of attributes shows a number. */
 function pairs(values: Readonly<Record<string, string | number>>) {
   return Object.entries(values).map(([field, value]) => ({ field, value }))

@@ -14,7 +14,7 @@ export interface LoginThrottleLimits {
 }
 
 /** Ten tries a minute are plenty for a person. */
-export const LOGIN_THROTTLE_LIMITS: LoginThrottleLimits = { windowMs: 60_000, perAddress: 10, overall: 100 }
+const LOGIN_THROTTLE_LIMITS: LoginThrottleLimits = { windowMs: 60_000, perAddress: 10, overall: 100 }
 
 /** Counts wrong tries, so that guessing in bulk is slow and seen, and cannot fill the log. */
 export interface LoginThrottle {

@@ -43,8 +43,3 @@ export function parseTopic(topic: string): { readonly kind: TopicKind; readonly 
 export function topicFor(kind: KnownTopic, product: string): string {
   return TOPICS[kind].replace('{product_id}', product)
 }
-
-/** Whether a topic's name holds its product. */
-export function namesProduct(kind: KnownTopic): boolean {
-  return TOPICS[kind].includes('{product_id}')
-}

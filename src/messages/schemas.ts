@@ -31,22 +31,3 @@ export const smsBodySchema = {
   required: ['to', 'sms_param'],
   properties: { to, sms_param: param, area_code: name(32), plain_sms: plain, plugin_id: name(128) },
 } as const
-
-export type Scalar = string | number | boolean | null
-
-/** A body that passes emailBodySchema. */
-export interface EmailBody {
-  readonly subject: Scalar
-  readonly to: string | number
-  readonly email_param: Readonly<Record<string, unknown>>
-  readonly plain_email?: Scalar
-}
-
-/** A body that passes smsBodySchema. */
-export interface SmsBody {
-  readonly to: string | number
-  readonly sms_param: Readonly<Record<string, unknown>>
-  readonly area_code?: string | number | null
-  readonly plain_sms?: Scalar
-  readonly plugin_id?: string | number | null
-}

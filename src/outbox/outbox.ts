@@ -313,13 +313,7 @@ export interface MemoStore {
 }
 
 /** The types of events that other machines can be told. */
-export const QUEUED_EVENT_TYPES = [
-  'message.ended',
-  'message.reported',
-  'provider.up',
-  'provider.down',
-] as const
-export type QueuedEventType = (typeof QUEUED_EVENT_TYPES)[number]
+export type QueuedEventType = 'message.ended' | 'message.reported' | 'provider.up' | 'provider.down'
 
 /** Something that other machines are to be told. */
 export interface QueuedEvent {

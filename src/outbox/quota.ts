@@ -150,7 +150,7 @@ export function startOfWindow(now: number, windowMs: number): number {
 }
 
 /** How many are counted in the window that ends now, by the same estimate. */
-export function estimateUse(previous: number, current: number, windowMs: number, now: number): number {
+function estimateUse(previous: number, current: number, windowMs: number, now: number): number {
   return current + previous * (1 - (now - startOfWindow(now, windowMs)) / windowMs)
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from '../runtime/json-object.ts'
 import { type Int, intOf, parseExactly } from './exact-json.ts'
 import type { PlatformFailure, PlatformResult } from './result.ts'
 
@@ -74,8 +75,4 @@ function oneLine(value: unknown): string {
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
     .slice(0, MAX_MESSAGE_LENGTH)
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

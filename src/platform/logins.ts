@@ -1,4 +1,5 @@
-import { isObject, unreadableFailure } from './answer.ts'
+import { isObject } from '../runtime/json-object.ts'
+import { unreadableFailure } from './answer.ts'
 import { type Int, intOf } from './exact-json.ts'
 import type { PlatformResult } from './result.ts'
 

@@ -1,3 +1,5 @@
+import { isObject } from '../runtime/json-object.ts'
+
 /** A JSON object as somebody else sent it. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -11,7 +13,7 @@ export function parseJsonObject(text: string): JsonObject | null {
 }
 
 export function objectOf(value: unknown): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+  return isObject(value) ? value : null
 }
 
 /** The objects of a list; none when it is no list. */

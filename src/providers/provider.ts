@@ -130,7 +130,7 @@ export interface Provider {
  * Whether an outcome speaks about the provider, not about its message: a greylisted recipient or a slow scanner says
  * nothing about the next message, a refused connection or login does.
  */
-export function isProviderFailure(outcome: Outcome): boolean {
+function isProviderFailure(outcome: Outcome): boolean {
   return isOperatorFault(outcome) || (outcome.is === 'retry' && outcome.untouched === true)
 }
 

@@ -1,4 +1,5 @@
 import type { PluginSender, SmsSender } from '../messages/message.ts'
+import { isObject } from '../runtime/json-object.ts'
 import { type ParsedSetting, splitList } from './parsed-setting.ts'
 
 const NUMBER = /^\+[1-9]\d{6,14}$/
@@ -37,9 +38,7 @@ export function readFrom(text: string): ParsedSetting<string> {
 
 /** A JSON object, or null for anything else. */
 function object(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null
+  return isObject(value) ? value : null
 }
 
 function json(text: string): Readonly<Record<string, unknown>> | null {

@@ -1,4 +1,5 @@
 import { type Node, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { isObject } from '../runtime/json-object.ts'
 import { TemplateFault } from './template-engine.ts'
 
 /** JSON as JSON.parse reads it: without what jsonc-parser would allow besides. */
@@ -35,10 +36,6 @@ export function lineOf(text: string, pointer: string): number {
     node = next
   }
   return lineAt(text, node?.offset ?? 0)
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The last of several members of one name, as JSON.parse takes that one. */

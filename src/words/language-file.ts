@@ -1,8 +1,9 @@
 import { Ajv, type DefinedError, type ValidateFunction } from 'ajv'
 import type { Channel } from '../messages/message.ts'
 import { messageKinds, PLAIN_KIND } from '../messages/registry.ts'
+import { isObject } from '../runtime/json-object.ts'
 import { DURATION_UNITS } from './duration.ts'
-import { isObject, lineOf } from './json-text.ts'
+import { lineOf } from './json-text.ts'
 import { TemplateFault } from './template-engine.ts'
 
 /** The words of one kind of mail. Plain text with Liquid in it, never HTML: the layout escapes them. */

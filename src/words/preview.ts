@@ -22,7 +22,7 @@ export function renderPreview(
 }
 
 /** Every kind in every language, or in those that are named, mails first. */
-export function renderPreviews(
+function renderPreviews(
   renderer: Renderer,
   locales: readonly string[] = renderer.locales,
 ): readonly Preview[] {

@@ -45,7 +45,7 @@ const WORDS = [
 ].map(field => `words.${field}`)
 
 /** The parameters that a kind's words may name. */
-export function variablesOf(kind: MessageKind): readonly string[] {
+function variablesOf(kind: MessageKind): readonly string[] {
   return [...new Set([...kind.required, ...kind.optional, VALIDITY_UNIT[kind.channel]])]
 }
 

@@ -15,7 +15,7 @@ export const [device, second, large] = DEVICES as [
   (typeof DEVICES)[0],
   (typeof DEVICES)[0],
 ]
-export const APP = 'application-1'
+const APP = 'application-1'
 
 /** As the contract's, a hundred times as fast. */
 export const quick: Timings = { heartbeatMs: 20, silenceMs: 300, reconnectMs: 50, answerMs: 2000 }

@@ -45,7 +45,7 @@ interface Process {
 export type WorldKind = 'chance' | 'failover'
 
 /** Runs one world. @returns what was not kept. */
-export async function runWorld(
+async function runWorld(
   seed: number,
   kind: WorldKind = 'chance',
 ): Promise<{ breaches: readonly Breach[]; messages: number; sends: number; kills: number }> {

@@ -22,7 +22,7 @@ import type { Received } from '../../bench/sinks/tally.ts'
 import { createMemoryLimit } from '../rigs/cgroup.ts'
 
 /** What the image's compose file gives the service. */
-export const MEMORY_BYTES = 512 * 1024 * 1024
+const MEMORY_BYTES = 512 * 1024 * 1024
 
 /** Callbacks under way when the rate is measured. */
 const USUAL = 64

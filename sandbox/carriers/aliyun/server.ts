@@ -273,7 +273,7 @@ function pageOf(
 }
 
 /** @returns `yyyy-MM-dd HH:mm:ss` as clocks in China show it */
-export function chinaTime(at: number): string {
+function chinaTime(at: number): string {
   return new Date(at + 8 * 60 * MINUTE).toISOString().slice(0, 19).replace('T', ' ')
 }
 

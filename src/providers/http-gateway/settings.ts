@@ -1,3 +1,4 @@
+import { isObject } from '../../runtime/json-object.ts'
 import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { missingSetting, type SettingFault, settingWithReader, type Values } from '../../settings/setting.ts'
 import type { HttpLimits } from '../http-exchange.ts'
@@ -33,8 +34,7 @@ function readSecrets(text: string): ParsedSetting<ReadonlyMap<string, string>> {
   } catch {
     return { fault: SECRETS }
   }
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
-  const secrets = isObject ? Object.entries(given as Readonly<Record<string, unknown>>) : [['', '']]
+  const secrets = isObject(given) ? Object.entries(given) : [['', '']]
   const isRight = secrets.every(
     ([name, secret]) => /^\w{1,64}$/.test(name) && typeof secret === 'string' && secret !== '',
   )

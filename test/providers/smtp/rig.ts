@@ -46,7 +46,7 @@ const ACTS: Readonly<Record<Exclude<Behaviour, 'well'>, readonly [SmtpStep, Smtp
   garbage: ['MAIL', { is: 'say', reply: `I\u0007 do not speak SMTP ${ECHO}` }],
 }
 
-export function behaveSmtp(server: SmtpServer, how: Behaviour): void {
+function behaveSmtp(server: SmtpServer, how: Behaviour): void {
   const [step, act] = how === 'well' ? [] : ACTS[how]
   server.act = act && (moment => (moment.step === step ? act : undefined))
 }
