@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { trimBlanks } from './trim.ts'
+import { trimBlanks } from '../messages/characters.ts'
 
 /** Octets of the local part and of the whole path without brackets (RFC 5321 4.5.3.1.1, 4.5.3.1.3). */
 const MAX_LOCAL = 64

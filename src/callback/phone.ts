@@ -5,7 +5,7 @@ import {
   Metadata,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max'
-import { trimBlanks } from './trim.ts'
+import { trimBlanks } from '../messages/characters.ts'
 
 /** A number that SMS can be sent to, or which part of it is wrong. */
 export type PhoneVerdict =

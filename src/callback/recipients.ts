@@ -1,7 +1,7 @@
+import { trimBlanks } from '../messages/characters.ts'
 import type { Channel } from '../messages/message.ts'
 import { maskAddress, parseAddress } from './address.ts'
 import { maskNumber, type PhoneVerdict } from './phone.ts'
-import { trimBlanks } from './trim.ts'
 
 /** One recipient that a message can be sent to. */
 export interface Recipient {

@@ -4,7 +4,6 @@ import type { AttemptRecord } from '../outbox/outbox.ts'
 import type { LookUp, Outcome, Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
-import { wellFormed } from '../runtime/well-formed.ts'
 import type { Job } from './channel-state.ts'
 import { redactReply, type SentMessage } from './redact.ts'
 import { MAX_COPIES } from './retry.ts'
@@ -183,4 +182,12 @@ function createTimeline(provider: string, sent: () => SentMessage, clock: Clock)
       return { outcome: { ...outcome, reply, providerId }, ambiguous, records }
     },
   }
+}
+
+/**
+ * Text from outside as every store and log can hold it: half a surrogate pair (an emoji that was cut) and NUL become
+ * U+FFFD. Postgres refuses either in a text, and with it the whole transaction.
+ */
+function wellFormed(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

@@ -46,21 +46,20 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function run(channel: ChannelState): void {
     const { pool } = channel
-    noticePause(channel, clock.now())
+    const now = clock.now()
+    noticePause(channel, now)
     while (!stopping() && !settler.isBehind()) {
-      const now = clock.now()
       if (pool.inFlight >= pool.limit(now)) break
       const job = channel.takeNext(now)
       if (job === undefined) break
       if (!endings.endIfOver(channel, job, now)) work(channel, runAttempt(channel, job))
     }
-    resumeWhenLimitRises(channel)
+    resumeWhenLimitRises(channel, now)
     options.claim(channel)
   }
 
   /** After a pause nothing is in flight whose end would begin the next one. */
-  function resumeWhenLimitRises(channel: ChannelState): void {
-    const now = clock.now()
+  function resumeWhenLimitRises(channel: ChannelState, now: number): void {
     const at = channel.pool.risesAt(now)
     clearTimeout(channel.riseTimer)
     if (at !== null) channel.riseTimer = setTimeout(() => run(channel), Math.max(at - now, 1)).unref()

@@ -48,13 +48,13 @@ export function createPrecompiledLayouts(): PrecompiledLayouts {
   return {
     encode(message) {
       const { scope, words, known } = message
-      const key = `${message.key}/${shapeOf(scope, words)}`
+      const strings = stringsOf(scope, words)
+      const key = `${message.key}/${shapeOf(words, strings)}`
       let layout = layouts.get(key)
       if (!layout) {
         layout = precompile(message)
         if (layouts.size < MAX_LAYOUTS) layouts.set(key, layout)
       }
-      const strings = stringsOf(scope, words)
       return {
         html: fillHtml(layout.html, strings, known),
         text: encodeBody(fillLine(layout.text, strings, asItIs)),
@@ -64,9 +64,9 @@ export function createPrecompiledLayouts(): PrecompiledLayouts {
 }
 
 /** Everything that such layouts decide on: what is there, how many of it, and the facts among the words. */
-function shapeOf(scope: Scope, words: MailWords): string {
+function shapeOf(words: MailWords, strings: readonly (string | null)[]): string {
   const { before, after, details, button, shows_code, code_length } = words
-  const there = stringsOf(scope, words).map(string => (string === null ? '0' : '1'))
+  const there = strings.map(string => (string === null ? '0' : '1'))
   return `${before.length}.${after.length}.${details.length}.${button !== null}.${shows_code}.${code_length}.${there.join('')}`
 }
 
