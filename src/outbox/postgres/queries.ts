@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { wellFormed } from '../../runtime/well-formed.ts'
 import type { CallArguments } from '../calls.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
 import { type ListFilter, type MessageView, PROBE_BYTES } from '../outbox.ts'
@@ -8,7 +9,7 @@ export async function findMessage(
   client: Client,
   { id }: CallArguments<'findMessage'>,
 ): Promise<MessageView | null> {
-  const { rows } = await runStatement(client, FIND, id)
+  const { rows } = await runStatement(client, FIND, wellFormed(id))
   return rows[0] === undefined ? null : viewOfRow(rows[0])
 }
 
@@ -29,7 +30,10 @@ export async function listMessages(
     ORDER BY arrived_at DESC, seq DESC LIMIT $1`
   const { rows } = await client.query<Record<string, unknown>>(text, [
     filter.limit,
-    ...given.map(([, key]) => filter[key]),
+    ...given.map(([, key]) => {
+      const value = filter[key]
+      return typeof value === 'string' ? wellFormed(value) : value
+    }),
   ])
   return rows.map(viewOfRow)
 }
