@@ -9,6 +9,7 @@ import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
+import { requestHealth } from './health.ts'
 
 export const find: Command = {
   usage: `callback-courier find RECIPIENT
@@ -31,10 +32,16 @@ export const find: Command = {
 
 /** As many lines as a screen has. */
 const MOST = 10
+const UNREADY = say(
+  'The service accepts no callbacks now: they are answered 503, and not stored. “callback-courier check” says why.',
+)
 
 async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
   const language = languageOfTerminal(io.env)
   const ask = askService(io)
+  // What the store has says nothing of callbacks that it could not take.
+  const unready = await requestHealth(`${adminAddress(io)}/readyz`)
+  if (unready?.startsWith('HTTP 503') === true) io.stdout.write(`${UNREADY.in(language)}\n\n`)
   const found = await ask('/messages/search', { recipient })
   if ('why' in found) return fail(found.why, io)
   const { messages } = found.answer as { readonly messages: readonly MessageView[] }

@@ -285,6 +285,8 @@ export const zhCN = {
   'Callers refused since the start: {count}, the last at {at}: {reason}.':
     '启动以来被拒绝的调用：{count} 次，最近一次在 {at}：{reason}。',
   'The last validation of the URL failed at {at}: {reason}.': '最近一次验证 URL 失败（{at}）：{reason}。',
+  'The service accepts no callbacks now: they are answered 503, and not stored. “callback-courier check” says why.':
+    '服务现在不接受回调：应答 503，也不存储。原因请看“callback-courier check”。',
   'No message to this recipient: the platform did not ask for one, or the callback was refused.':
     '没有发给这个收件人的消息：平台没有要求发送，或者回调被拒绝了。',
   'The log has each callback that was refused, with its reason: events callback, stray, over-quota.':

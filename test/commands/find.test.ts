@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { command, running } from './rig.ts'
+import { command, running, standInsFor } from './rig.ts'
 
 t.test('one command says what became of a recipient’s messages', async t => {
   const { env, close } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
@@ -30,4 +33,18 @@ t.test('one command says what became of a recipient’s messages', async t => {
   t.match(await command(['find'], env), { code: 2, err: /something is missing/ })
   await close()
   t.match(await command(['find', 'ann@example.com'], env), { code: 1, err: /nobody answers at/ })
+})
+
+t.test('a service that cannot store says so before anything else', async t => {
+  const { env } = await standInsFor(t)
+  const server = createServer((request, response) => {
+    response.writeHead(request.url === '/readyz' ? 503 : 200, { 'content-type': 'application/json' })
+    response.end(request.url?.endsWith('/calls') === true ? '{"channels":[]}' : '{"messages":[]}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const port = String((server.address() as AddressInfo).port)
+  const { code, out } = await command(['find', 'ann@example.com'], { ...env, ADMIN_PORT: port })
+  t.equal(code, 1)
+  t.match(out, /^The service accepts no callbacks now: .*503.*\n\nNo message to this recipient/)
 })
