@@ -891,6 +891,9 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'takes no POST at this path (HTTP {a})': '在此路径上不接收 POST（HTTP {a}）',
   'look at the path in {a}': '请检查 {a} 中的路径',
   'answers HTTP {a}': '应答 HTTP {a}',
+  'its answer takes the expressions of the file too long': '文件中的表达式处理它的应答用时过长',
+  'its request {a}': '它的请求{a}',
+  'has . or .. for a part of its path': '路径中有一段是 . 或 ..',
   'look at host and port in {a}': '请检查 {a} 中的主机和端口',
   'the server refuses the sender': '服务器拒绝这个发件人',
   'set MAIL_BOUNCE_TO, or MAIL_FROM, to an address that this login may send as':
