@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
 import type { AuthenticationOptions, ChannelSecrets } from '../callback/authenticate.ts'
-import { callbackKeys } from '../callback/key.ts'
+import { callbackKeys } from '../callback/callback-key.ts'
 import { countryOfAreaCode, createPhoneParser } from '../callback/phone.ts'
 import type { QuotaLimits } from '../callback/quotas.ts'
 import { createRecipientReader, type ReadRecipients } from '../callback/recipients.ts'

@@ -19,7 +19,7 @@ const FILES = [
   'src/settings/*.ts',
   'src/tls/{certificate,chain,watch}.ts',
   'src/service/{files,device-alerts}.ts',
-  'src/runtime/unreadable.ts',
+  'src/runtime/unreadable-file.ts',
   'src/platform/{result,client,answer}.ts',
   'src/outbox/{schema-version,store-secret}.ts',
   'src/outbox/postgres/{errors,migrate,sessions}.ts',

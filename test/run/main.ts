@@ -8,7 +8,7 @@ const USAGE = `node test/run/main.ts [--form short|long|soak] [--jobs N] [path .
 
 Runs the short tests, or those of another form: all of them, or those of these files and folders. Short tests of
 folders share processes, because starting one and loading the service costs more than most of them take. To run
-one file as it is: npx tap --disable-coverage test/callback/key.test.ts`
+one file as it is: npx tap --disable-coverage test/callback/callback-key.test.ts`
 
 /** For a whole process, s; a test that hangs ends it. The machine may have other work to do. */
 const TIMEOUT_SECONDS = process.argv.includes('soak') ? 2700 : 600

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-// Runs tests in this process: `node test/run/together.ts test/callback/key.test.ts test/callback/body.test.ts`. They are
+// Runs tests in this process: `node test/run/together.ts test/callback/callback-key.test.ts test/callback/body.test.ts`. They are
 // loaded as one graph, because tap ends by itself once it has nothing to do, as it would have between one import and the
 // next.
 const files = process.argv.slice(2)

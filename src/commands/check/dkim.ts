@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
-import { describeUnreadable } from '../../runtime/unreadable.ts'
+import { describeUnreadable } from '../../runtime/unreadable-file.ts'
 import { type ResolveTxt, readTxt } from './dns.ts'
 
 /** Checks that the DKIM key can be read and that the DNS has its public half. */

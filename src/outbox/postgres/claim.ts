@@ -10,7 +10,7 @@ import {
   stateAtExpiry,
   storeRecord,
 } from '../rules.ts'
-import type { UnreportedEnds } from '../unreported.ts'
+import type { UnreportedEnds } from '../unreported-ends.ts'
 import { awaitStatements, type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'

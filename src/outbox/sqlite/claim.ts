@@ -4,7 +4,7 @@ import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import { decryptPayload, type Payload, type PayloadKeys } from '../encryption.ts'
 import type { AttemptRecord, ClaimedMessage, Lease } from '../outbox.ts'
 import { claimOrder, isLive, providerOfCopy, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
-import type { UnreportedEnds } from '../unreported.ts'
+import type { UnreportedEnds } from '../unreported-ends.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 

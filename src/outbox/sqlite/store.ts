@@ -5,7 +5,7 @@ import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from 
 import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
 import { PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { describeUse } from '../quota.ts'
-import { createUnreportedEnds } from '../unreported.ts'
+import { createUnreportedEnds } from '../unreported-ends.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './actions.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'

@@ -1,9 +1,9 @@
 import { msUntilChinaMidnight } from '../china-time.ts'
+import { type CodeVerdict, createVerdictTable, outcomeOfVerdict } from '../code-verdict.ts'
 import { readRetryAfter, unreadableAnswer } from '../http-exchange.ts'
 import { textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
-import { type CodeVerdict, createVerdictTable, outcomeOfVerdict } from '../verdict.ts'
 import type { AliyunAnswer } from './api.ts'
 import published from './error-codes.json' with { type: 'json' }
 

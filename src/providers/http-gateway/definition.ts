@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
-import type { CodeVerdict } from '../verdict.ts'
+import type { CodeVerdict } from '../code-verdict.ts'
 import { parseYaml } from '../yaml-text.ts'
 import { type Finder, findFinderFault, type Pointer } from './finder.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'

@@ -1,7 +1,7 @@
+import { outcomeOfVerdict } from '../code-verdict.ts'
 import { readRetryAfter } from '../http-exchange.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
-import { outcomeOfVerdict } from '../verdict.ts'
 import type { CodeMeaning, GatewayAnswer } from './definition.ts'
 import { findText, type Received } from './finder.ts'
 

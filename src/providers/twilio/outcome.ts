@@ -1,7 +1,7 @@
+import { outcomeOfVerdict } from '../code-verdict.ts'
 import { type FailedExchange, outcomeWithoutAnswer, readRetryAfter } from '../http-exchange.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
-import { outcomeOfVerdict } from '../verdict.ts'
 import { PERHAPS_RECIPIENT, verdictOnTwilioError } from './codes.ts'
 
 /**
