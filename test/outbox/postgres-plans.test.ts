@@ -75,9 +75,13 @@ t.test('no statement walks through the live messages', { skip: noPostgres }, asy
         const settings = { clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 }
         const outbox = await createPostgresOutbox({ ...settings, url: url.href, statementTimeoutMs: 20_000 })
         t.teardown(() => outbox.close())
-        await fill(url.href, options, statistics)
+        url.searchParams.set('options', options)
+        await runSql(url.href, 'ALTER TABLE courier_messages SET (autovacuum_enabled = off)')
+        // A session plans while there is little yet, and may keep the plan.
+        await useEveryStatement(outbox, clock, 'early')
+        await fill(url.href, statistics)
         const before = (await rig.log()).length
-        await useEveryStatement(outbox, clock)
+        await useEveryStatement(outbox, clock, 'late')
         const plans = readPlans((await rig.log()).slice(before)).filter(({ text }) =>
           text.includes('courier_messages'),
         )
@@ -93,29 +97,33 @@ t.test('no statement walks through the live messages', { skip: noPostgres }, asy
 })
 
 /** Makes statistics, then 20,000 messages that wait, in groups and of recipients of their own. */
-async function fill(url: string, options: string, statistics: string): Promise<void> {
-  const quiet = new URL(url)
-  quiet.searchParams.set('options', options)
-  const client = new pg.Client(quiet.href)
-  await client.connect()
-  await client.query('ALTER TABLE courier_messages SET (autovacuum_enabled = off)')
-  if (statistics !== '') await client.query(statistics)
-  await client
-    .query(
-      `INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
+async function fill(url: string, statistics: string): Promise<void> {
+  if (statistics !== '') await runSql(url, statistics)
+  await runSql(
+    url,
+    `INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
         expires_at, due_at, dedupe_key, recipient_hash, group_key, begun, masked_recipient)
       SELECT 'w' || n, CASE n % 2 WHEN 0 THEN 'email' ELSE 'sms' END, 'activation-code', 'code', n % 2, 'queued', 0, 1, 0,
         ${NOON}, ${NOON} + 3600000, ${NOON} + 600000 + n, 'd' || n, 'r' || n, 'g' || n, false, 'm'
       FROM generate_series(1, ${LIVE_ROWS}) AS n`,
-    )
-    .finally(() => client.end())
+  )
+}
+
+async function runSql(url: string, sql: string): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query(sql).finally(() => client.end())
 }
 
 /** Calls whatever the service's work calls, each some times. */
-async function useEveryStatement(outbox: Outbox, clock: ReturnType<typeof testClock>): Promise<void> {
+async function useEveryStatement(
+  outbox: Outbox,
+  clock: ReturnType<typeof testClock>,
+  when: string,
+): Promise<void> {
   for (let n = 0; n < 3; n += 1) {
     const of = (name: string, more: object = {}) =>
-      sample(clock, { recipient: `${name}${n}@example.com`, ...more })
+      sample(clock, { recipient: `${when}-${name}${n}@example.com`, ...more })
     const held = { ...lease(clock), begins: true }
     const handed = of('handed', { lease: held })
     const short = of('short', { lifeMs: 1000, lease: undefined })
@@ -147,6 +155,8 @@ async function useEveryStatement(outbox: Outbox, clock: ReturnType<typeof testCl
     await Promise.all(messages.map(({ id }) => outbox.writeReceipt({ ...report, providerId: id, id })))
     await outbox.actions.retryMessage(messages[1]?.id ?? '')
     await outbox.actions.cancelMessage(messages[1]?.id ?? '')
+    const sent = { to: 'final', state: 'sent', answer: null, records: [record(clock, 'sent')] } as const
+    await outbox.settle(handed.message.id, held, sent)
     await outbox.queries.findMessage(handed.message.id)
     clock.advance(61_000)
     await outbox.claim('email', 5, 60_000)

@@ -90,8 +90,8 @@ export function createConnections(options: ConnectOptions): Connections {
 /**
  * - `synchronous_commit`: never answered before the commit is on disk, whatever the database's default is
  * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle releases its locks
- * - `enable_seqscan`, `enable_bitmapscan`, `jit`: every statement has its index and most a LIMIT; a plan made while the
- *   table was empty must not walk through a million rows later, nor be compiled for looking expensive
+ * - `enable_…`, `jit`: every statement has its index, whose rows it asks for one by one, and most a LIMIT; a plan made while
+ *   the table was empty must not walk through a million rows later, nor be compiled for looking expensive
  */
 function sessionOf(statementTimeoutMs: number): string {
   return `
@@ -101,6 +101,8 @@ function sessionOf(statementTimeoutMs: number): string {
     SET idle_in_transaction_session_timeout = ${Math.round(statementTimeoutMs * 2)};
     SET enable_seqscan = off;
     SET enable_bitmapscan = off;
+    SET enable_mergejoin = off;
+    SET enable_hashjoin = off;
     SET jit = off`
 }
 
