@@ -55,7 +55,7 @@ export function isLive(state: State): state is LiveState {
 }
 
 /** How many lines of a timeline are kept; the oldest go first. */
-const TIMELINE_LINES = 20
+export const TIMELINE_LINES = 20
 
 /** The line that says where the latest copy may have gone is kept, however many follow it. */
 export function appendToTimeline(

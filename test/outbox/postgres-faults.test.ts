@@ -51,6 +51,11 @@ async function gather(child: ChildProcess, acknowledged: Map<string, string>): P
   }
 }
 
+/** What ends a transaction: COMMIT, or a statement that is one by itself. */
+const COMMITS = /COMMIT|settle-sent/
+/** How a server says that no transaction is open any more. */
+const IDLE = Buffer.from('Z\0\0\0\x05I')
+
 /** A way to the server on which the answer to a commit can get lost, together with the connection. */
 async function lossyWay(t: Test, url: string) {
   const target = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
@@ -65,7 +70,7 @@ async function lossyWay(t: Test, url: string) {
     client.on('error', () => {}).on('close', () => upstream.destroy())
     upstream.on('error', () => {}).on('close', () => client.destroy())
     client.on('data', data => {
-      if (data.includes('COMMIT') && order !== undefined && !order.lost) {
+      if (COMMITS.test(data.toString('latin1')) && order !== undefined && !order.lost) {
         skip -= 1
         if (skip === 0) {
           severed = true
@@ -78,7 +83,7 @@ async function lossyWay(t: Test, url: string) {
     upstream.on('data', data => {
       if (!severed) client.write(data)
       // Only once the server has said that it is done: it rolls back when its client is gone before.
-      else if (data.includes('COMMIT')) client.destroy()
+      else if (data.includes(IDLE)) client.destroy()
     })
   })
   await new Promise<void>(resolve => server.listen(join(directory, '.s.PGSQL.5432'), resolve))

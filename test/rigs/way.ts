@@ -10,7 +10,7 @@ export interface Way {
   readonly url: string
   /** From now on nothing passes, and nothing breaks either. */
   cut(): void
-  /** From now on no answer comes of a connection once it has asked for a COMMIT, whether the commit happens or not. */
+  /** From now on no answer comes of a connection once it has asked for a commit, whether that happens or not. */
   swallowCommits(): void
   /** Everything passes again, what was held back too. */
   mend(): void
@@ -31,7 +31,7 @@ export async function openWay(t: Test, url: string): Promise<Way> {
       open.add(socket)
       if (isCut) socket.pause()
       socket.on('data', data => {
-        if (swallows && socket === client && data.includes('COMMIT')) upstream.pause()
+        if (swallows && socket === client && /COMMIT|settle-sent/.test(data.toString('latin1'))) upstream.pause()
         other.write(data)
       })
       socket.on('error', () => {})

@@ -1,9 +1,10 @@
 import type { CallArguments } from '../calls.ts'
-import type { Settled } from '../outbox.ts'
+import type { Settled, Settlement } from '../outbox.ts'
 import { afterSettlement, refundsQuota } from '../rules.ts'
 import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import { writeSent } from './settle-sent.ts'
 
 /**
  * Writes the ends of attempts that came together, each if its lease is still the current one. An end that failed before
@@ -12,11 +13,12 @@ import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 export function createSettle(options: WriterOptions) {
   /** Tokens of leases whose settlement may have been committed. */
   const uncertain = new Set<string>()
-  return async (
+  /** Reads the messages, decides what becomes of each, and writes that. */
+  async function settleEach(
     client: Client,
     calls: readonly CallArguments<'settle'>[],
-    again: boolean,
-  ): Promise<Settled[]> => {
+    mayBeWritten: ReadonlySet<string>,
+  ): Promise<Settled[]> {
     const now = Math.max(...calls.map(call => call.now))
     const writer = createMessageWriter(client, options, now)
     const [, read] = await awaitStatements(
@@ -32,7 +34,7 @@ export function createSettle(options: WriterOptions) {
       read.rows.map(each => [`${String(each['id'])} ${String(each['lease_token'])}`, rowOf(each)]),
     )
     const steps = calls.map(call =>
-      stepOf(rows.get(`${call.id} ${call.token}`), call, again || uncertain.has(call.token)),
+      stepOf(rows.get(`${call.id} ${call.token}`), call, mayBeWritten.has(call.token)),
     )
     await writer.quotas.lock(
       [],
@@ -49,11 +51,30 @@ export function createSettle(options: WriterOptions) {
       writer.changeState(row, next, settlement.records ?? [], providerId)
       return settled
     })
-    for (const { token } of calls) uncertain.add(token)
     await writer.commit()
-    for (const { token } of calls) uncertain.delete(token)
     return answers
   }
+
+  return async (
+    client: Client,
+    calls: readonly CallArguments<'settle'>[],
+    again: boolean,
+  ): Promise<Settled[]> => {
+    const tokens = calls.map(({ token }) => token)
+    const mayBeWritten = new Set(tokens.filter(token => again || uncertain.has(token)))
+    for (const token of tokens) uncertain.add(token)
+    const sent = options.keepsEvents ? new Set() : await writeSent(client, options.shard, calls)
+    const rest = calls.filter(({ token }) => !sent.has(token))
+    const settled = rest.length === 0 ? [] : await settleEach(client, rest, mayBeWritten)
+    for (const token of tokens) uncertain.delete(token)
+    return calls.map(call => settled[rest.indexOf(call)] ?? answerOf(call.settlement))
+  }
+}
+
+/** What a message is answered whose end is as its settlement says. */
+function answerOf(settlement: Settlement): Settled {
+  if (settlement.to !== 'final') return { state: 'lost' }
+  return { state: settlement.state, answer: settlement.answer }
 }
 
 /** The changes of a settlement to the row that its lease is on. */

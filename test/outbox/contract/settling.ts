@@ -179,6 +179,54 @@ export async function settling(t: Test, create: Create): Promise<void> {
     t.equal(attempts, 25)
     t.equal(timeline.length, 20)
     t.match(timeline.at(-1), { reply: 'try 24' })
+    const last = await claimOne(outbox)
+    const records = [record(clock, 'sent')]
+    t.match(await outbox.settle(last.id, last.lease, { to: 'final', state: 'sent', answer: null, records }), {
+      state: 'sent',
+    })
+    t.match((await view(given.message.id)).timeline, { length: 20, 19: records[0] })
+  })
+
+  await t.test('those that are sent together end once each, and are counted', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const given = Array.from({ length: 5 }, (_, n) =>
+      sample(clock, { recipient: `sent${n}@example.com`, lease: lease(clock) }),
+    )
+    await outbox.accept(given)
+    const sent = { to: 'final', state: 'sent', answer: null } as const
+    const settle = (n: number, providerId?: string, records = [record(clock, 'sent')]) => {
+      const { message, lease: held = lease(clock) } = given[n] ?? sample(clock)
+      return outbox.settle(message.id, held, { ...sent, ...(providerId && { providerId }), records })
+    }
+    const ended = { state: 'sent', answer: null }
+    clock.advance(1000)
+    t.same(await Promise.all([settle(0, 'P0'), settle(1, undefined, []), settle(9)]), [
+      ended,
+      ended,
+      { state: 'lost' },
+    ])
+    t.same((await Promise.all([settle(2), settle(2)])).map(({ state }) => state).toSorted(), ['lost', 'sent'])
+    t.same(await Promise.all([settle(0), settle(3)]), [{ state: 'lost' }, ended])
+    const views = await Promise.all(given.map(({ message }) => view(message.id)))
+    t.same(
+      views.map(({ state, providerId, finalAt, timeline }) => [state, providerId, finalAt, timeline.length]),
+      [
+        ['sent', 'P0', clock.now(), 1],
+        ['sent', null, clock.now(), 0],
+        ['sent', null, clock.now(), 1],
+        ['sent', null, clock.now(), 1],
+        ['sending', null, null, 0],
+      ],
+    )
+    const { backlog, counts } = await outbox.queries.readSummary(0, 60_000)
+    t.same(backlog, { email: 1, sms: 0 })
+    t.same(
+      counts.map(({ state, count }) => [state, count]),
+      [
+        ['sending', 1],
+        ['sent', 4],
+      ],
+    )
   })
 
   await t.test('whatever ends a message removes its payload from its row', async t => {

@@ -1,0 +1,61 @@
+import type { CallArguments } from '../calls.ts'
+import { TIMELINE_LINES } from '../rules.ts'
+import { type Client, runStatement, type Statement } from './connect.ts'
+
+/**
+ * Writes the end of messages that were sent, in one statement that is its own transaction: nothing of their rows decides
+ * about it, so they need not be read first. Most settlements are of this kind.
+ *
+ * A batch that holds another one, or a lease twice, is left to `createSettle`; so is a message that is not under its lease
+ * any more, or whose timeline would grow too long.
+ *
+ * @returns the tokens of the leases that were ended.
+ */
+export async function writeSent(
+  client: Client,
+  shard: number,
+  calls: readonly CallArguments<'settle'>[],
+): Promise<ReadonlySet<string>> {
+  const ends = calls.flatMap(({ id, token, settlement }) => {
+    if (settlement.to !== 'final' || settlement.state !== 'sent') return []
+    const { answer, providerId, records = [] } = settlement
+    return [{ id, token, answer, provider_id: providerId, records }]
+  })
+  const tokens = new Set(ends.map(({ token }) => token))
+  if (tokens.size < calls.length) return new Set()
+  const now = Math.max(...calls.map(call => call.now))
+  const { rows } = await runStatement(client, SENT, JSON.stringify(ends), now, shard)
+  return new Set(rows.map(row => row['lease_token'] as string))
+}
+
+/** The counts change as counts.ts has it, in the order of its locks: by minute and state first, then the backlog. */
+const SENT: Statement = {
+  name: 'settle-sent',
+  text: `WITH locked AS (
+    SELECT m.seq, r.answer, r.provider_id, r.records
+    FROM json_to_recordset($1::json) AS r(id text, token text, answer text, provider_id text, records jsonb)
+    JOIN courier_messages m ON m.id = r.id AND m.lease_token = r.token
+    WHERE m.state = 'sending'
+      AND coalesce(jsonb_array_length(m.timeline), 0) + jsonb_array_length(r.records) <= ${TIMELINE_LINES}
+    ORDER BY m.seq FOR UPDATE OF m
+  ), sent AS (
+    UPDATE courier_messages m SET state = 'sent', ready = NULL, due_at = NULL, lease_until = NULL, final_at = $2::bigint,
+      answer = locked.answer, provider_id = coalesce(locked.provider_id, m.provider_id), charges = NULL, payload = NULL,
+      timeline = CASE locked.records WHEN '[]' THEN m.timeline ELSE coalesce(m.timeline, '[]') || locked.records END
+    FROM locked WHERE m.seq = locked.seq
+    RETURNING m.lease_token, m.channel, m.kind, m.arrived_at / 60000 AS minute
+  ), counted AS (
+    INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count)
+    SELECT minute, channel, kind, change.state, $3::smallint, sum(change.by)
+    FROM sent CROSS JOIN (VALUES ('sending', -1), ('sent', 1)) AS change(state, by)
+    GROUP BY minute, channel, kind, change.state ORDER BY minute, channel, kind, change.state
+    ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count
+    RETURNING 1
+  ), live AS (
+    INSERT INTO courier_backlog AS b (shard, email, sms)
+    SELECT $3::smallint, -count(*) FILTER (WHERE channel = 'email'), -count(*) FILTER (WHERE channel = 'sms')
+    FROM sent CROSS JOIN (SELECT count(*) FROM counted) AS before HAVING count(*) > 0
+    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms
+  )
+  SELECT lease_token FROM sent`,
+}
