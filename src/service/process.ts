@@ -19,7 +19,7 @@ export async function runService(): Promise<number> {
     await flushLog(stdout, LAST_LINES_MS)
     return 1
   }
-  collectGarbageWhenIdle()
+  collectGarbageWhenIdle('service')
   process.on('SIGHUP', () => service.reloadCertificate())
   exitOnFault(service, stdout)
   const code = await closeOnSignal(service)
