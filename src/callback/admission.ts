@@ -49,6 +49,8 @@ const FEW = 64
 /** A queue that was found longer again and again for so long stands, ms, or since it was full; unless it was not for a while. */
 const STANDS_AFTER_MS = 1000
 const DRAINED_AFTER_MS = 100
+/** When nobody came for so long, ms, nothing is known of the queue any more. A turn of a busy event loop may take a third of it. */
+const FORGOTTEN_AFTER_MS = 500
 /** How long a callback may wait until it is stored when the queue stands, beside the commits, ms. */
 const WAIT_MS = 200
 /** The commit that runs when it comes, and its own; as much again, since slow commits pay only with many in them. */
@@ -68,8 +70,9 @@ const LONGER = 0.1
 export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Admission {
   let memory = 0
   let unstored = 0
-  /** When the queue was found long at last, and since when it is again and again. */
-  let longAt = Number.NEGATIVE_INFINITY
+  /** When somebody came last, since when the queue was short each time, if it was, and since when it is long again and again. */
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let shortSince = Number.NEGATIVE_INFINITY
   let longSince = Number.NEGATIVE_INFINITY
   /** When somebody was refused at last, because the queue was full. */
   let fullAt = Number.NEGATIVE_INFINITY
@@ -81,9 +84,11 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
 
   const commitsMs = (): number => COMMITS * (commitMs ?? 0)
 
+  const isDrained = (now: number): boolean =>
+    now - shortSince > DRAINED_AFTER_MS || now - lookedAt > FORGOTTEN_AFTER_MS
+
   const stands = (now: number): boolean =>
-    now - longAt <= DRAINED_AFTER_MS &&
-    (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs())
+    !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs())
 
   function mostUnstored(now: number): number {
     return Math.max(
@@ -102,13 +107,17 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
   }
 
   function lookAtQueue(now: number): void {
-    if (unstored < FEW) return
-    if (now - longAt > DRAINED_AFTER_MS) {
-      longSince = now
-      rate = 0
-      window = { since: now, stored: 0 }
+    const wasDrained = isDrained(now)
+    lookedAt = now
+    if (unstored < FEW) {
+      shortSince = wasDrained ? Number.NEGATIVE_INFINITY : Math.min(shortSince, now)
+      return
     }
-    longAt = now
+    shortSince = Number.POSITIVE_INFINITY
+    if (!wasDrained) return
+    longSince = now
+    rate = 0
+    window = { since: now, stored: 0 }
   }
 
   /** Those whose bodies are still coming, oldest first. */

@@ -123,6 +123,35 @@ t.test(
   },
 )
 
+t.test(
+  'a long turn of the event loop, in which nobody comes, does not let in another burst; a pause does',
+  async t => {
+    let now = 0
+    const admission = createAdmission({ monotonic: () => now, bodyLimit: BODY_LIMIT })
+    const fill = (): readonly Admitted[] => {
+      const all: Admitted[] = []
+      for (let one = admission.admit(300); one !== null; one = admission.admit(300)) {
+        t.ok(one.read())
+        all.push(one)
+      }
+      return all
+    }
+    const burst = fill()
+    t.equal(burst.length, 256)
+    // One a ms: 200 are stored within 200 ms.
+    for (const each of burst.slice(0, 200)) {
+      now += 1
+      each.stored()
+    }
+    now += 250
+    const more = fill()
+    t.ok(more.length > 100 && more.length < 150, `${more.length} beside the 56 that are left`)
+    for (const each of [...burst, ...more]) each.end()
+    now += 600
+    t.equal(fill().length, 256)
+  },
+)
+
 t.test('a store that hangs fills nothing but the burst, and is as good as new afterwards', async t => {
   const store = { commitMs: 2, eachMs: 0.5 }
   const service = play(store)

@@ -127,8 +127,8 @@ async function floodService(
   const { perSecond: sustainable } = await usual.saturate(measureSeconds, plain)
   const ca = session.certificate.cert
   const opening: OpenQuestion = { is: 'open', port, ca, connections }
-  await driver.ask(opening)
   const bystander = await openBystander(session, channel, port, floodSeconds)
+  await driver.ask(opening)
   const from = session.numbers.next()
   const asked: FloodQuestion = {
     is: 'flood',
