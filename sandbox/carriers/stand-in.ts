@@ -38,7 +38,7 @@ interface StandInBase {
   close(): Promise<void>
 }
 
-/** The kinds that the sandbox sends by a stand-in of an SMS carrier. */
+/** The SMS that the sandbox sends by the stand-in of a carrier. */
 export interface SandboxRoute {
   /** Numbers of this country go by it first. */
   readonly country: string

@@ -1,6 +1,6 @@
 import type { Channel, Outgoing } from '../messages/message.ts'
 
-/** A failure that an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
+/** A sign of overload that an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
 interface Overload {
   /** One more was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
   readonly overload?: 'connections' | 'requests'

@@ -160,7 +160,7 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
   const closed = parts.publicListener.close()
   await alertsStopped
   await parts.delivery.stop(GRACE_MS, ABORT_MS)
-  // Callers still learn the ends of the last messages, if they come soon; the rest stays in the store.
+  // Other machines are still told the ends of the last messages, if that is quick; the rest stays in the store.
   const told = parts.webhooks?.stop()
   // Accepted callbacks are answered before the store is closed: no message is left that could not be settled.
   await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])

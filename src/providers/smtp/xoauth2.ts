@@ -34,7 +34,7 @@ const NOT_OFFERED: TokenFailure = {
   next: 'look at the host in SMTP_URL; a server that takes a password needs it there, and no SMTP_OAUTH2_TOKEN_URL',
 }
 
-/** The result of a login, for nodemailer. */
+/** The login as nodemailer takes it. */
 export interface SmtpAuth {
   readonly user: string
   readonly pass?: string
