@@ -38,7 +38,7 @@ interface StandInBase {
   close(): Promise<void>
 }
 
-/** The SMS that the sandbox sends by the stand-in of a carrier. */
+/** How the sandbox sends SMS by the stand-in of a carrier. */
 export interface SandboxRoute {
   /** Numbers of this country go by it first. */
   readonly country: string
