@@ -53,14 +53,13 @@ export function patchConnections(): void {
 
 const mended = new WeakSet<Unpublished['_onData']>()
 
-/** A bare CR or LF, which some servers take for a line end and others do not, or a dot that begins a line. */
-const NOT_AS_IT_IS = /\r(?!\n)|(?<!\r)\n|(?<![^\n])\./
+/** A bare CR or LF, which some servers take for a line end and others do not. */
+const BARE_LINE_END = /\r(?!\n)|(?<!\r)\n/
 
 /** A mail with its end as it goes over the wire: lines end in CRLF, and a dot that begins one is doubled (RFC 5321, 4.5.2). */
 function toWireForm(mail: Buffer): string {
   const given = mail.toString('latin1')
-  const text = NOT_AS_IT_IS.test(given)
-    ? given.replace(/\r\n?|\n/g, '\r\n').replace(/(?<![^\n])\./g, '..')
-    : given
+  const lines = BARE_LINE_END.test(given) ? given.replace(/\r\n?|\n/g, '\r\n') : given
+  const text = `${lines.startsWith('.') ? '.' : ''}${lines.replaceAll('\n.', '\n..')}`
   return text.endsWith('\r\n') ? `${text}.\r\n` : `${text}\r\n.\r\n`
 }

@@ -66,6 +66,8 @@ await t.test('dots are stuffed, lines end in CRLF, nothing else is touched', asy
     reads.some(read => read.startsWith('Subject: x') && read.endsWith('end.\r\n.\r\n')),
     'the dot comes with its mail',
   )
+  await send({ ...mail(), raw: Buffer.from('.x\r\n\r\n.y') })
+  t.equal(server.mails[1]?.wire.toString(), '..x\r\n\r\n..y\r\n.\r\n')
 })
 
 await t.test('bare CR and bare LF never leave: no smuggled end of message', async t => {
