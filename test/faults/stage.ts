@@ -126,7 +126,8 @@ export function counting<T, A>(
       return act
     },
     async met(times) {
-      for (const end = performance.now() + 20_000; count < times; await pause(10))
+      // A busy machine has begun few attempts when the breaker opens; then the fault is met by one trial after the other.
+      for (const end = performance.now() + 60_000; count < times; await pause(10))
         if (performance.now() > end) throw new Error(`the fault was met ${count} times, not ${times}`)
     },
   }
