@@ -31,7 +31,8 @@ export async function openWay(t: Test, url: string): Promise<Way> {
       open.add(socket)
       if (isCut) socket.pause()
       socket.on('data', data => {
-        if (swallows && socket === client && /COMMIT|settle-sent/.test(data.toString('latin1'))) upstream.pause()
+        if (swallows && socket === client && /COMMIT|settle-sent/.test(data.toString('latin1')))
+          upstream.pause()
         other.write(data)
       })
       socket.on('error', () => {})
