@@ -4,7 +4,7 @@ import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { addToBacklog, createBacklogEstimate, createBacklogRow } from '../../src/outbox/postgres/backlog.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { testClock } from './samples.ts'
+import { lease, sample, testClock } from './samples.ts'
 
 const WRITES = 800
 const MEASURED = 100
@@ -64,6 +64,33 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
   )
   const { rows } = await client.query('SELECT shard FROM courier_backlog')
   t.equal(rows.length, 2, 'a row for each writer')
+})
+
+t.test('who stores and who ends what was sent go from row to row', { skip: noPostgres }, async t => {
+  const rig = await startPostgres()
+  t.teardown(() => rig.close())
+  const url = await rig.url()
+  const clock = testClock()
+  const storeKeys = createStoreKeys('a secret of the tests, long enough')
+  const limits = { maxBacklog: 1000, retentionDays: 30 }
+  const outbox = await createPostgresOutbox({ ...limits, url, clock, storeKeys, random: () => 0 })
+  t.teardown(() => outbox.close())
+  const sent = { to: 'final', state: 'sent', answer: null } as const
+  for (let n = 0; n < MEASURED; n += 1) {
+    const acceptance = sample(clock, { recipient: `${n}@example.com`, lease: lease(clock) })
+    await outbox.accept([acceptance])
+    const { id } = acceptance.message
+    const held = acceptance.lease
+    t.match(held && (await outbox.settle(id, held, sent)), { state: 'sent' })
+  }
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query('SELECT shard, email FROM courier_backlog ORDER BY shard')
+  await client.end()
+  t.same(rows, [
+    { shard: 3, email: String(MEASURED) },
+    { shard: 4, email: String(-MEASURED) },
+  ])
 })
 
 t.test('the backlog is counted before it can be full, and when the count is old', async t => {

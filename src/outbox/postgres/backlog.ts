@@ -36,9 +36,17 @@ export function addToBacklog(
   row: BacklogRow,
   { email, sms }: Readonly<Record<Channel, number>>,
 ): Promise<QueryResult>[] {
+  const { number, moved } = takeBacklogRow(client, row)
+  return [...moved, runStatement(client, ADD_BACKLOG, email, sms, number)]
+}
+
+/** Asks for the move to another row if it is time, and says which row a statement that is asked after it adds to. */
+export function takeBacklogRow(
+  client: Client,
+  row: BacklogRow,
+): { readonly number: number; readonly moved: readonly Promise<QueryResult>[] } {
   const { from, to } = row()
-  const moved = from === to ? [] : [runStatement(client, MOVE_BACKLOG, from, to)]
-  return [...moved, runStatement(client, ADD_BACKLOG, email, sms, to)]
+  return { number: to, moved: from === to ? [] : [runStatement(client, MOVE_BACKLOG, from, to)] }
 }
 
 /** An upper bound of the live messages: the last count, and those that this process has stored since. */

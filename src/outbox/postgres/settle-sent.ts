@@ -1,6 +1,8 @@
 import type { CallArguments } from '../calls.ts'
 import { TIMELINE_LINES } from '../rules.ts'
-import { type Client, runStatement, type Statement } from './connect.ts'
+import { takeBacklogRow } from './backlog.ts'
+import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
+import type { CountPlaces } from './counts.ts'
 
 /**
  * Writes the end of messages that were sent, in one statement that is its own transaction: nothing of their rows decides
@@ -13,7 +15,7 @@ import { type Client, runStatement, type Statement } from './connect.ts'
  */
 export async function writeSent(
   client: Client,
-  shard: number,
+  { shard, backlogRow }: CountPlaces,
   calls: readonly CallArguments<'settle'>[],
 ): Promise<ReadonlySet<string>> {
   const ends = calls.flatMap(({ id, token, settlement }) => {
@@ -24,7 +26,11 @@ export async function writeSent(
   const tokens = new Set(ends.map(({ token }) => token))
   if (tokens.size < calls.length) return new Set()
   const now = Math.max(...calls.map(call => call.now))
-  const { rows } = await runStatement(client, SENT, JSON.stringify(ends), now, shard)
+  const place = takeBacklogRow(client, backlogRow)
+  const [{ rows }] = await awaitStatements(
+    runStatement(client, SENT, JSON.stringify(ends), now, shard, place.number),
+    ...place.moved,
+  )
   return new Set(rows.map(row => row['lease_token'] as string))
 }
 
@@ -53,7 +59,7 @@ const SENT: Statement = {
     RETURNING 1
   ), live AS (
     INSERT INTO courier_backlog AS b (shard, email, sms)
-    SELECT $3::smallint, -count(*) FILTER (WHERE channel = 'email'), -count(*) FILTER (WHERE channel = 'sms')
+    SELECT $4::smallint, -count(*) FILTER (WHERE channel = 'email'), -count(*) FILTER (WHERE channel = 'sms')
     FROM sent CROSS JOIN (SELECT count(*) FROM counted) AS before HAVING count(*) > 0
     ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms
   )

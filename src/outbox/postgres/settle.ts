@@ -63,7 +63,7 @@ export function createSettle(options: WriterOptions) {
     const tokens = calls.map(({ token }) => token)
     const mayBeWritten = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
-    const sent = options.keepsEvents ? new Set() : await writeSent(client, options.shard, calls)
+    const sent = options.keepsEvents ? new Set() : await writeSent(client, options, calls)
     const rest = calls.filter(({ token }) => !sent.has(token))
     const settled = rest.length === 0 ? [] : await settleEach(client, rest, mayBeWritten)
     for (const token of tokens) uncertain.delete(token)
