@@ -52,12 +52,12 @@ const SHARED: readonly (readonly string[])[] = [
   ],
   ['test/providers', 'test/providers/aliyun', 'test/providers/tencent', 'test/providers/http-gateway'],
   ['test/service', 'test/service/process.test.ts'],
-  // Its last file runs its tests side by side, and those of a file behind it.
-  ['test/providers/twilio', 'test/providers/smtp'],
-  ['test/callback', 'test/config', 'test/ddq', 'test/messages', 'test/platform', 'test/runtime', 'test'],
   ['test/outbox/postgres.test.ts'],
   ['test/sandbox'],
   ['test/words', 'test/words/templates', 'test/language'],
+  // Its last file runs its tests side by side, and those of a file behind it.
+  ['test/providers/twilio', 'test/providers/smtp'],
+  ['test/callback', 'test/config', 'test/ddq', 'test/messages', 'test/platform', 'test/runtime', 'test'],
   // The certificate authority of its sandbox is that of the whole process.
   ['test/sandbox/page.test.ts'],
 ]
