@@ -7,7 +7,11 @@ t.setTimeout(600_000)
 t.test(
   'no setting: nearly the rate of the best fixed number of connections, and nobody waits much longer than all others',
   async t => {
-    const { session, close } = await openSession({ rounds: 2, seconds: 3, print: t.comment })
+    const { session, close } = await openSession({
+      rounds: 2,
+      seconds: 3,
+      print: line => void t.comment(line),
+    })
     t.teardown(close)
     for (const { what, value, reach } of await measureLimit(session))
       if (reach !== undefined) t.ok(reach.met, `${what}: ${value.toFixed(2)}`)

@@ -21,7 +21,11 @@ for (const store of ['SQLite', 'Postgres'])
     { skip: store === 'Postgres' && noPostgres },
     async t => {
       t.setTimeout(380_000)
-      const { session, close } = await openSession({ rounds: 1, seconds: 1, print: t.comment })
+      const { session, close } = await openSession({
+        rounds: 1,
+        seconds: 1,
+        print: line => void t.comment(line),
+      })
       t.teardown(close)
       const postgres = store === 'Postgres' ? await startPostgres({ durable: true }) : undefined
       t.teardown(() => postgres?.close())
