@@ -10,7 +10,9 @@ t.test(
     const { session, close } = await openSession({
       rounds: 2,
       seconds: 3,
-      print: line => void t.comment(line),
+      print: line => {
+        t.comment(line)
+      },
     })
     t.teardown(close)
     for (const { what, value, reach } of await measureLimit(session))

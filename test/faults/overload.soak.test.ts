@@ -24,7 +24,9 @@ for (const store of ['SQLite', 'Postgres'])
       const { session, close } = await openSession({
         rounds: 1,
         seconds: 1,
-        print: line => void t.comment(line),
+        print: line => {
+          t.comment(line)
+        },
       })
       t.teardown(close)
       const postgres = store === 'Postgres' ? await startPostgres({ durable: true }) : undefined

@@ -7,7 +7,13 @@ const SHORT = { connections: 400, measureSeconds: 0.5, floodSeconds: 2, recoverS
 
 t.test('ten times what can be stored: the rest is refused, and nothing answered 0 is lost', async t => {
   t.setTimeout(60_000)
-  const { session, close } = await openSession({ rounds: 1, seconds: 1, print: line => void t.comment(line) })
+  const { session, close } = await openSession({
+    rounds: 1,
+    seconds: 1,
+    print: line => {
+      t.comment(line)
+    },
+  })
   t.teardown(close)
   checkReport(t, await flood(session, 'email', SHORT))
 })

@@ -22,7 +22,13 @@ t.test('a held snapshot, stale statistics and many live rows', async t => {
   const client = new pg.Client(url)
   await client.connect()
   t.teardown(() => client.end())
-  const { session, close } = await openSession({ rounds: 1, seconds: 1, print: line => void t.comment(line) })
+  const { session, close } = await openSession({
+    rounds: 1,
+    seconds: 1,
+    print: line => {
+      t.comment(line)
+    },
+  })
   t.teardown(close)
 
   const service = await session.startService({
