@@ -75,17 +75,23 @@ export function createBacklogEstimate(maxBacklog: number): BacklogEstimate {
   }
 }
 
+/**
+ * Makes the SQL that adds to rows of the backlog, which may be there: another writer may have come to one as well.
+ * @param changes a query or VALUES of shard, email, sms
+ */
+export function addToBacklogRow(changes: string): string {
+  return `INSERT INTO courier_backlog AS b (shard, email, sms) ${changes}
+    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`
+}
+
 const ADD_BACKLOG: Statement = {
   name: 'add-backlog',
-  text: `INSERT INTO courier_backlog AS b (shard, email, sms) VALUES ($3, $1, $2)
-    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`,
+  text: addToBacklogRow('VALUES ($3, $1, $2)'),
 }
-/** A row that another writer has come to as well is added to. */
 const MOVE_BACKLOG: Statement = {
   name: 'move-backlog',
   text: `WITH gone AS (DELETE FROM courier_backlog WHERE shard = $1 RETURNING email, sms)
-    INSERT INTO courier_backlog AS b (shard, email, sms) SELECT $2::smallint, email, sms FROM gone
-    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`,
+    ${addToBacklogRow('SELECT $2::smallint, email, sms FROM gone')}`,
 }
 const COUNT_BACKLOG: Statement = {
   name: 'count-backlog',

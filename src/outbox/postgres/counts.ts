@@ -33,11 +33,18 @@ export function createCounts(client: Client, { shard, backlogRow }: CountPlaces)
   }
 }
 
+/**
+ * Makes the SQL that adds to counts.
+ * @param changes a query of minute, channel, kind, state, shard, count, in the order of the first four: that of the locks
+ */
+export function addToCountRows(changes: string): string {
+  return `INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count) ${changes}
+    ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count`
+}
+
 const ADD_COUNTS: Statement = {
   name: 'add-counts',
-  text: `INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count)
-    SELECT minute, channel, kind, state, $2::smallint, "by"
+  text: addToCountRows(`SELECT minute, channel, kind, state, $2::smallint, "by"
     FROM json_to_recordset($1::json) AS r(minute bigint, channel text, kind text, state text, "by" bigint)
-    ORDER BY minute, channel, kind, state
-    ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count`,
+    ORDER BY minute, channel, kind, state`),
 }

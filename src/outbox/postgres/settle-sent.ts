@@ -1,28 +1,40 @@
 import type { CallArguments } from '../calls.ts'
+import type { Settlement } from '../outbox.ts'
 import { TIMELINE_LINES } from '../rules.ts'
-import { takeBacklogRow } from './backlog.ts'
+import { addToBacklogRow, takeBacklogRow } from './backlog.ts'
 import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
-import type { CountPlaces } from './counts.ts'
+import { addToCountRows, type CountPlaces } from './counts.ts'
+
+/** A call whose message was sent. */
+export interface SentCall extends CallArguments<'settle'> {
+  readonly settlement: Settlement & { readonly to: 'final'; readonly state: 'sent' }
+}
+
+export function isSent(call: CallArguments<'settle'>): call is SentCall {
+  return call.settlement.to === 'final' && call.settlement.state === 'sent'
+}
 
 /**
  * Writes the end of messages that were sent, in one statement that is its own transaction: nothing of their rows decides
  * about it, so they need not be read first. Most settlements are of this kind.
  *
- * A batch that holds another one, or a lease twice, is left to `createSettle`; so is a message that is not under its lease
- * any more, or whose timeline would grow too long.
+ * A batch that holds a lease twice is left to `createSettle`; so is a message that is not under its lease any more, or
+ * whose timeline would grow too long.
  *
  * @returns the tokens of the leases that were ended.
  */
 export async function writeSent(
   client: Client,
   { shard, backlogRow }: CountPlaces,
-  calls: readonly CallArguments<'settle'>[],
+  calls: readonly SentCall[],
 ): Promise<ReadonlySet<string>> {
-  const ends = calls.flatMap(({ id, token, settlement }) => {
-    if (settlement.to !== 'final' || settlement.state !== 'sent') return []
-    const { answer, providerId, records = [] } = settlement
-    return [{ id, token, answer, provider_id: providerId, records }]
-  })
+  const ends = calls.map(({ id, token, settlement: { answer, providerId, records = [] } }) => ({
+    id,
+    token,
+    answer,
+    provider_id: providerId,
+    records,
+  }))
   const tokens = new Set(ends.map(({ token }) => token))
   if (tokens.size < calls.length) return new Set()
   const now = Math.max(...calls.map(call => call.now))
@@ -51,17 +63,14 @@ const SENT: Statement = {
     FROM locked WHERE m.seq = locked.seq
     RETURNING m.lease_token, m.channel, m.kind, m.arrived_at / 60000 AS minute
   ), counted AS (
-    INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count)
-    SELECT minute, channel, kind, change.state, $3::smallint, sum(change.by)
+    ${addToCountRows(`SELECT minute, channel, kind, change.state, $3::smallint, sum(change.by)
     FROM sent CROSS JOIN (VALUES ('sending', -1), ('sent', 1)) AS change(state, by)
-    GROUP BY minute, channel, kind, change.state ORDER BY minute, channel, kind, change.state
-    ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count
+    GROUP BY minute, channel, kind, change.state ORDER BY minute, channel, kind, change.state`)}
     RETURNING 1
   ), live AS (
-    INSERT INTO courier_backlog AS b (shard, email, sms)
-    SELECT $4::smallint, -count(*) FILTER (WHERE channel = 'email'), -count(*) FILTER (WHERE channel = 'sms')
-    FROM sent CROSS JOIN (SELECT count(*) FROM counted) AS before HAVING count(*) > 0
-    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms
+    ${addToBacklogRow(`SELECT $4::smallint,
+      -count(*) FILTER (WHERE channel = 'email'), -count(*) FILTER (WHERE channel = 'sms')
+    FROM sent CROSS JOIN (SELECT count(*) FROM counted) AS before HAVING count(*) > 0`)}
   )
   SELECT lease_token FROM sent`,
 }

@@ -1,10 +1,10 @@
 import type { CallArguments } from '../calls.ts'
-import type { Settled, Settlement } from '../outbox.ts'
+import type { Settled } from '../outbox.ts'
 import { afterSettlement, refundsQuota } from '../rules.ts'
 import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
-import { writeSent } from './settle-sent.ts'
+import { isSent, writeSent } from './settle-sent.ts'
 
 /**
  * Writes the ends of attempts that came together, each if its lease is still the current one. An end that failed before
@@ -13,48 +13,6 @@ import { writeSent } from './settle-sent.ts'
 export function createSettle(options: WriterOptions) {
   /** Tokens of leases whose settlement may have been committed. */
   const uncertain = new Set<string>()
-  /** Reads the messages, decides what becomes of each, and writes that. */
-  async function settleEach(
-    client: Client,
-    calls: readonly CallArguments<'settle'>[],
-    mayBeWritten: ReadonlySet<string>,
-  ): Promise<Settled[]> {
-    const now = Math.max(...calls.map(call => call.now))
-    const writer = createMessageWriter(client, options, now)
-    const [, read] = await awaitStatements(
-      client.query('BEGIN'),
-      runStatement(
-        client,
-        CLAIMED,
-        calls.map(call => call.id),
-        calls.map(call => call.token),
-      ),
-    )
-    const rows = new Map(
-      read.rows.map(each => [`${String(each['id'])} ${String(each['lease_token'])}`, rowOf(each)]),
-    )
-    const steps = calls.map(call =>
-      stepOf(rows.get(`${call.id} ${call.token}`), call, mayBeWritten.has(call.token)),
-    )
-    await writer.quotas.lock(
-      [],
-      steps.flatMap(({ row, next }) =>
-        row?.charges == null || next === null || !refundsQuota(next.state) ? [] : [row.charges],
-      ),
-    )
-    const answers = steps.map(({ row, next, settled }, at): Settled => {
-      const settlement = calls[at]?.settlement
-      // Settled by an earlier call of this batch.
-      if (row !== undefined && next !== null && row.leaseUntil === null) return { state: 'lost' }
-      if (row === undefined || next === null || settlement === undefined) return settled
-      const providerId = settlement.to === 'final' ? settlement.providerId : undefined
-      writer.changeState(row, next, settlement.records ?? [], providerId)
-      return settled
-    })
-    await writer.commit()
-    return answers
-  }
-
   return async (
     client: Client,
     calls: readonly CallArguments<'settle'>[],
@@ -63,18 +21,67 @@ export function createSettle(options: WriterOptions) {
     const tokens = calls.map(({ token }) => token)
     const mayBeWritten = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
-    const sent = options.keepsEvents ? new Set() : await writeSent(client, options, calls)
-    const rest = calls.filter(({ token }) => !sent.has(token))
-    const settled = rest.length === 0 ? [] : await settleEach(client, rest, mayBeWritten)
+    const settled = await settleAll(client, options, calls, mayBeWritten)
     for (const token of tokens) uncertain.delete(token)
-    return calls.map(call => settled[rest.indexOf(call)] ?? answerOf(call.settlement))
+    return settled
   }
 }
 
-/** What a message is answered whose end is as its settlement says. */
-function answerOf(settlement: Settlement): Settled {
-  if (settlement.to !== 'final') return { state: 'lost' }
-  return { state: settlement.state, answer: settlement.answer }
+/** Writes those that were sent in one statement, as far as it may, and the others each by itself. */
+async function settleAll(
+  client: Client,
+  options: WriterOptions,
+  calls: readonly CallArguments<'settle'>[],
+  mayBeWritten: ReadonlySet<string>,
+): Promise<Settled[]> {
+  if (options.keepsEvents || !calls.every(isSent)) return settleEach(client, options, calls, mayBeWritten)
+  const sent = await writeSent(client, options, calls)
+  const rest = calls.filter(({ token }) => !sent.has(token))
+  const settled = rest.length === 0 ? [] : await settleEach(client, options, rest, mayBeWritten)
+  return calls.map(call => settled[rest.indexOf(call)] ?? { state: 'sent', answer: call.settlement.answer })
+}
+
+/** Reads the messages, decides what becomes of each, and writes that. */
+async function settleEach(
+  client: Client,
+  options: WriterOptions,
+  calls: readonly CallArguments<'settle'>[],
+  mayBeWritten: ReadonlySet<string>,
+): Promise<Settled[]> {
+  const now = Math.max(...calls.map(call => call.now))
+  const writer = createMessageWriter(client, options, now)
+  const [, read] = await awaitStatements(
+    client.query('BEGIN'),
+    runStatement(
+      client,
+      CLAIMED,
+      calls.map(call => call.id),
+      calls.map(call => call.token),
+    ),
+  )
+  const rows = new Map(
+    read.rows.map(each => [`${String(each['id'])} ${String(each['lease_token'])}`, rowOf(each)]),
+  )
+  const steps = calls.map(call =>
+    stepOf(rows.get(`${call.id} ${call.token}`), call, mayBeWritten.has(call.token)),
+  )
+  await writer.quotas.lock(
+    [],
+    steps.flatMap(({ row, next }) =>
+      row?.charges == null || next === null || !refundsQuota(next.state) ? [] : [row.charges],
+    ),
+  )
+  const answers = steps.map(({ row, next, settled }, at): Settled => {
+    const settlement = calls[at]?.settlement
+    // Settled by an earlier call of this batch.
+    if (row !== undefined && next !== null && row.leaseUntil === null) return { state: 'lost' }
+    if (row === undefined || next === null || settlement === undefined) return settled
+    const providerId = settlement.to === 'final' ? settlement.providerId : undefined
+    writer.changeState(row, next, settlement.records ?? [], providerId)
+    return settled
+  })
+  await writer.commit()
+  return answers
 }
 
 /** The changes of a settlement to the row that its lease is on. */
