@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { createReadiness } from '../../src/admin/readiness.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { readinessOf } from '../rigs/readiness.ts'
 import { openWay } from '../rigs/way.ts'
 import { sample, testClock } from './samples.ts'
 
@@ -25,16 +25,7 @@ async function open(t: Test, url: string) {
   const settings = { clock, storeKeys, maxBacklog: 1000, retentionDays: 30, statementTimeoutMs: 800 }
   const outbox = await createPostgresOutbox({ ...settings, url })
   t.teardown(() => outbox.close())
-  const ready = createReadiness({
-    draining: () => false,
-    probe: () => outbox.queries.probeCommit(),
-    health: { providers: () => [] },
-    channelStatus: () => [],
-    renewalRefused: () => false,
-    storeLoss: () => null,
-    monotonic: () => performance.now(),
-  })
-  return { outbox, isReady: async () => (await ready()).ready }
+  return { outbox, isReady: readinessOf(outbox) }
 }
 
 /** Plays a fault: it has to show, to go on showing, to refuse callbacks as one of the store, and to be over afterwards. */

@@ -9,12 +9,12 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { createReadiness } from '../../src/admin/readiness.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
+import { readinessOf } from '../rigs/readiness.ts'
 import { lease, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
@@ -219,16 +219,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
 
   await t.test('a database that hangs shows, and does not flap', async t => {
     const outbox = await openAt(await rig.url())
-    const ready = createReadiness({
-      draining: () => false,
-      probe: () => outbox.queries.probeCommit(),
-      health: { providers: () => [] },
-      channelStatus: () => [],
-      renewalRefused: () => false,
-      storeLoss: () => null,
-      monotonic: () => performance.now(),
-    })
-    const isReady = async () => (await ready()).ready
+    const isReady = readinessOf(outbox)
     await persist(async () => t.ok(await isReady()))
     const server = await rig.pid()
     const children = await readFile(`/proc/${server}/task/${server}/children`, 'utf8')

@@ -1,9 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import t from 'tap'
-import { LOGIN, SIGN_NAME, startAliyunServer } from '../providers/aliyun/rig.ts'
-import { APP_ID, startTencentServer, LOGIN as TENCENT } from '../providers/tencent/rig.ts'
 import { smsBody, startRig } from '../rigs/service.ts'
+import { startTwoCarriers } from '../rigs/two-carriers.ts'
 
 /** From just after midnight on, so that the windows of a day do not end in the middle of a test. */
 function clockFromMidnight() {
@@ -42,30 +39,10 @@ t.test('what SMS cost is a metric and a brake; a carrier has its own', async t =
 })
 
 t.test('a carrier whose quota is full is passed over; each SMS counts where it was sent', async t => {
-  const [aliyun, tencent] = await Promise.all([startAliyunServer(), startTencentServer()])
-  t.teardown(async () => Promise.all([aliyun.standIn.close(), tencent.standIn.close()]))
-  const file = join(t.testdir(), 'templates.yaml')
-  await writeFile(
-    file,
-    `aliyun:
-  login-code: { mainland: { template: SMS_1, params: { code: code } } }
-tencent:
-  login-code: { mainland: { template: 1110, params: [code, minute] } }
-`,
-  )
+  const { aliyun, tencent, settings: routed } = await startTwoCarriers(t)
   const clock = clockFromMidnight()
   const settings = {
-    SMS_ROUTES: 'CN=aliyun,tencent; *=twilio',
-    SMS_TEMPLATES_FILE: file,
-    ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
-    ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
-    ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
-    ALIYUN_API_URL: aliyun.url,
-    TENCENT_SECRET_ID: TENCENT.secretId,
-    TENCENT_SECRET_KEY: TENCENT.secretKey,
-    TENCENT_SMS_APP_ID: APP_ID,
-    TENCENT_SMS_SIGN_NAME: SIGN_NAME,
-    TENCENT_API_URL: tencent.url,
+    ...routed,
     SMS_COSTS: 'aliyun:CN=1; tencent:CN=3',
     QUOTA_SMS_CARRIER_PER_DAY: 'aliyun=2, tencent=2',
     QUOTA_SMS_COST_PER_DAY: '12',

@@ -1,35 +1,13 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import t from 'tap'
-import { LOGIN, SIGN_NAME, startAliyunServer } from '../providers/aliyun/rig.ts'
-import { APP_ID, startTencentServer, LOGIN as TENCENT } from '../providers/tencent/rig.ts'
 import { smsBody, startRig, until } from '../rigs/service.ts'
+import { startTwoCarriers, TEMPLATES } from '../rigs/two-carriers.ts'
 
 t.test(
   'the second carrier sends when the first is down; whoever looks sees both, and a spoilt templates file',
   async t => {
-    const [aliyun, tencent] = await Promise.all([startAliyunServer(), startTencentServer()])
-    t.teardown(async () => Promise.all([aliyun.standIn.close(), tencent.standIn.close()]))
-    const file = join(t.testdir(), 'templates.yaml')
-    const templates = `aliyun:
-  login-code: { mainland: { template: SMS_1, params: { code: code } } }
-tencent:
-  login-code: { mainland: { template: 1110, params: [code, minute] } }
-`
-    await writeFile(file, templates)
-    const rig = await startRig(t, {
-      SMS_ROUTES: 'CN=aliyun,tencent; *=twilio',
-      SMS_TEMPLATES_FILE: file,
-      ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
-      ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
-      ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
-      ALIYUN_API_URL: aliyun.url,
-      TENCENT_SECRET_ID: TENCENT.secretId,
-      TENCENT_SECRET_KEY: TENCENT.secretKey,
-      TENCENT_SMS_APP_ID: APP_ID,
-      TENCENT_SMS_SIGN_NAME: SIGN_NAME,
-      TENCENT_API_URL: tencent.url,
-    })
+    const { aliyun, tencent, templatesFile, settings } = await startTwoCarriers(t)
+    const rig = await startRig(t, settings)
     const { adminUrl } = rig.service()
     const page = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
     const send = async (to: string) => (await rig.post('sms', smsBody({ to }, { type: 4 }))).errCode
@@ -58,13 +36,13 @@ tencent:
       [{ provider: 'aliyun', outcome: 'retry', code: 'ECONNREFUSED' }],
     )
 
-    await writeFile(file, `${templates}  nonsense: {}\n`)
+    await writeFile(templatesFile, `${TEMPLATES}  nonsense: {}\n`)
     await until(
       async () => (await page('/console')).includes('SMS_TEMPLATES_FILE, line'),
       'the console says so',
     )
     t.equal(await send('13800138003'), 0, 'the last good one is in force')
-    await writeFile(file, templates)
+    await writeFile(templatesFile, TEMPLATES)
     await until(async () => !(await page('/console')).includes('SMS_TEMPLATES_FILE, line'), 'mended')
   },
 )
