@@ -8,6 +8,10 @@ const EVERY_MS = 2000
 const GROWTH = { service: 16 * 1024 * 1024, store: 4 * 1024 * 1024 }
 /** The share of the time in which the event loop did something, from which on a pause would be felt. */
 const BUSY = 0.1
+/** Once a thread has worked for so long in all, ms, what it runs often is optimized, and a collection costs it that. */
+const WARM_AFTER_MS = 2000
+/** A warm thread is left alone until it has had little to do for so long, ms: a load that only pauses comes back sooner. */
+const QUIET_MS = 30_000
 
 /** It collects as when memory runs out: an ordinary collection keeps the young generation's room, half of what a start leaves behind. */
 const THOROUGHLY = { type: 'major', flavor: 'last-resort' }
@@ -21,16 +25,45 @@ const THOROUGHLY = { type: 'major', flavor: 'last-resort' }
 export function collectGarbageWhenIdle(thread: keyof typeof GROWTH): () => void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as (options: object) => void
+  const schedule = createCollectionSchedule(GROWTH[thread])
   let before = performance.eventLoopUtilization()
-  let size = 0
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, before)
+    const { active, idle } = performance.eventLoopUtilization(now, before)
     before = now
-    if (utilization > BUSY || getHeapStatistics().total_heap_size < size + GROWTH[thread]) return
+    if (!schedule.isDue({ busyMs: active, idleMs: idle, heap: getHeapStatistics().total_heap_size })) return
     gc(THOROUGHLY)
-    size = getHeapStatistics().total_heap_size
+    schedule.noteSize(getHeapStatistics().total_heap_size)
   }, EVERY_MS)
   timer.unref()
   return () => clearInterval(timer)
+}
+
+/**
+ * Decides when garbage is collected thoroughly: soon after a start, and else after a long quiet time.
+ *
+ * Such a collection also takes from a warm thread what makes it fast. The hidden classes of messages die with the last
+ * message, and with them all optimized code that knows them; the young generation starts at 1 MB again, so that a load
+ * that comes back is collected 16 times where it was once, and much of it gets old. For its first second each callback
+ * takes half as much processor time again.
+ * @param growth bytes since the last collection from which on another one pays
+ */
+export function createCollectionSchedule(growth: number) {
+  let size = 0
+  let workedMs = 0
+  let quietMs = 0
+  return {
+    /** @param look the time since the look before, and the heap, bytes. */
+    isDue({ busyMs, idleMs, heap }: { busyMs: number; idleMs: number; heap: number }): boolean {
+      const tookMs = busyMs + idleMs
+      workedMs += busyMs
+      quietMs = busyMs > tookMs * BUSY ? 0 : quietMs + tookMs
+      if (quietMs === 0 || heap < size + growth) return false
+      return workedMs < WARM_AFTER_MS || quietMs >= QUIET_MS
+    },
+    /** @param heap what is left after a collection, bytes. */
+    noteSize(heap: number): void {
+      size = heap
+    },
+  }
 }
