@@ -34,7 +34,7 @@ const ALL_UNSPACED = new RegExp(UNSPACED, 'gu')
 
 let linkify: LinkifyIt | undefined
 
-/** Made with the first text that may hold a link: its expressions take some milliseconds. */
+/** Makes the finder with the first text that may hold a link, since its expressions take some milliseconds. */
 function openLinkify(): LinkifyIt {
   return (linkify ??= new LinkifyIt({
     fuzzyLink: true,
@@ -149,10 +149,15 @@ function read({ text, places }: Mapped): readonly FoundLink[] {
   const readable = text.replaceAll('_', '-')
   for (const { schema, index, lastIndex, raw } of openLinkify().match(readable) ?? []) {
     seen.push({ from: index, to: lastIndex })
-    // An address of a person, unless a path follows it.
-    if (schema === 'mailto:' && !/^[/:?#]\S/.test(text.slice(lastIndex, lastIndex + 2))) continue
-    const hasScheme = schema !== '' && schema !== '//' && schema !== 'mailto:'
     const bare = raw.replace(/^\/\/|^mailto:/i, '')
+    // An address of a person, unless a path follows it, or it begins as a link does.
+    if (
+      schema === 'mailto:' &&
+      !/^[/:?#]\S/.test(text.slice(lastIndex, lastIndex + 2)) &&
+      !beginsWithHost(bare)
+    )
+      continue
+    const hasScheme = schema !== '' && schema !== '//' && schema !== 'mailto:'
     links.push({
       from: place(index),
       to: place(lastIndex),
@@ -172,14 +177,23 @@ function read({ text, places }: Mapped): readonly FoundLink[] {
   return links
 }
 
-/** Whether a bare name is a host's, without the dashes behind it. */
+/**
+ * Says whether clients may take the local part of an address for a link: `evil.com/login@example.com`. What is common in people's
+ * addresses (letters, digits, dots and `_+%-`) separates no host from the rest: `lin.me+news@example.com` is an address.
+ */
+function beginsWithHost(address: string): boolean {
+  const parts = address.slice(0, address.lastIndexOf('@')).split(/[^\p{L}\p{M}\p{N}.+%-]/u)
+  return parts.slice(0, -1).some(part => (part.includes('.') && isHost(part)) || /^www\.[^.]+\./i.test(part))
+}
+
+/** Says whether a bare name is a host's, without the dashes behind it. */
 function isHost(name: string): boolean {
   const [topLevel = ''] = /[^.]*$/.exec(name.replace(/-+$/, '')) ?? []
   return isTopLevel(topLevel) || isIPv4(name)
 }
 
 /**
- * Whether `link` is `other` with words of an unspaced script around it, which nobody would take for a part of it: in front
+ * Says whether `link` is `other` with words of an unspaced script around it, which nobody would take for a part of it: in front
  * of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
  */
 function isWithWordsAround(link: FoundLink, other: FoundLink): boolean {

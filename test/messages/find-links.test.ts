@@ -48,6 +48,12 @@ const LINKS: Readonly<Record<string, string>> = {
   'evil.com$': 'evil. com$',
   'evil.com=x': 'evil. com=x',
   'IP:192.0.2.1': 'IP:192. 0. 2. 1',
+  'evil.com/login@example.com': 'evil. com/login@example. com',
+  'evil.com?login@example.com': 'evil. com?login@example. com',
+  'evil.com#a.b@example.com': 'evil. com#a. b@example. com',
+  'mailto:evil.com/login@example.com': 'mailto:evil. com/login@example. com',
+  'www.evil.example/a@example.com': 'www. evil. example/a@example. com',
+  'at/evil.com/a@example.com': 'at/evil. com/a@example. com',
   'a.b.c.d.e.f.g.evil.com~': 'a. b. c. d. e. f. g. evil. com~',
 }
 
@@ -78,6 +84,8 @@ t.test('names, versions, times, amounts and addresses are left alone', async t =
     'mail:lin.me@example.com',
     'lin.me+news@example.com',
     'lin_wei.me@mail.example.com',
+    'sales/lin.wei@example.com',
+    "o'brien.wei@example.com",
     'J. R. R. Tolkien',
     'J.R.R.Tolkien',
     'Dr.Strange',
