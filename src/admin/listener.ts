@@ -1,4 +1,4 @@
-import http, { type RequestListener, type Server } from 'node:http'
+import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { closeIdleConnections, rejectPipelining } from '../callback/connection-guards.ts'
@@ -14,13 +14,13 @@ import type { Readiness } from './readiness.ts'
 
 /** The questions that the open health routes ask. */
 export interface Health {
-  /** Whether a callback would be accepted now: the store commits, and we are not ending. */
+  /** Says whether a callback would be accepted now: the store commits, and we are not ending. */
   ready(): Promise<Readiness>
 }
 
 let ajv: Ajv | undefined
 
-/** As Fastify would, except that an unknown field is an error that is named instead of being dropped. */
+/** Compiles a schema as Fastify would, except that an unknown field is an error instead of being dropped. */
 function compile(schema: AnySchemaObject): ValidateFunction {
   ajv ??= new Ajv({ coerceTypes: 'array', useDefaults: true, addUsedSchema: false, validateSchema: false })
   return ajv.compile(schema)
@@ -51,6 +51,7 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
     routerOptions: { ignoreTrailingSlash: true },
+    rewriteUrl: ({ url = '/' }: IncomingMessage) => makeDecodable(url),
     schemaController: schemaCompilers(schema => compileLater(() => compile(schema))),
     // Fastify's own answers repeat the URL.
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
@@ -65,6 +66,16 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', ...detail })
   })
   return app
+}
+
+/** Escapes what cannot be decoded in a URL's path: Fastify would answer such a request itself, without the guard and its headers. */
+function makeDecodable(url: string): string {
+  try {
+    decodeURIComponent(url.split('?', 1)[0] ?? '')
+    return url
+  } catch {
+    return url.replaceAll('%', '%25')
+  }
 }
 
 /** A caller with a token keeps its connection, and a probe makes a new one: neither is shut out by those that idle or flood. */

@@ -229,6 +229,7 @@ t.test('every answer forbids what a page does not need', async t => {
     await ask('/console', bearer(TOKEN)),
     await ask('/console'),
     await ask('/nowhere', bearer(TOKEN)),
+    await ask('/%', bearer(TOKEN)),
   ]) {
     t.equal(answer.headers['content-security-policy'], CONSOLE_POLICY)
     t.equal(answer.headers['cache-control'], 'no-store')

@@ -63,6 +63,9 @@ t.test('off loopback nothing but health is served without the token', async t =>
     '/console/urls',
     '/console/style.css',
     '/x',
+    '/%',
+    '/console/%ff',
+    '/api/%',
   ]) {
     t.equal((await ask(rig, path, {})).status, 401, path)
     t.equal((await ask(rig, path, { authorization: 'Bearer wrong-token-of-some-length' })).status, 401, path)
