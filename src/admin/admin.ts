@@ -34,7 +34,7 @@ export interface AdminOptions {
   readonly smsTemplateProblems: () => readonly string[]
   readonly certificate: () => Certificate | null
   readonly renewalRefused: () => RefusedRenewal | null
-  /** Whether POST_SIGNATURE=required would have let every recent POST of a channel in. */
+  /** Says whether POST_SIGNATURE=required would have let every recent POST of a channel in. */
   readonly requiredIsSafe: (channel: Channel) => boolean
   readonly recipientHash: (channel: Channel, recipient: string) => string
   readonly urls: { readonly email?: string; readonly sms?: string }

@@ -164,7 +164,7 @@ const REFUSALS: Readonly<
   'too-many-tries': { status: 429, text: `Too many wrong tries. ${PASSWORD}` },
 }
 
-/** Whether a Host header names us. */
+/** Says whether a Host header names us. */
 function nameCheck(host: string, names: readonly string[]): (header: string | undefined) => boolean {
   const exact = new Set(['localhost', host.toLowerCase()])
   const below: string[] = []
@@ -185,7 +185,7 @@ function nameIn(header: string | undefined): string | null {
   return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '') ?? null
 }
 
-/** Whether a page of somebody else makes the browser ask. */
+/** Says whether another site's page made the browser send the request. */
 function isForeign({ method, headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
   if (method === 'GET' || method === 'HEAD') {
@@ -227,7 +227,7 @@ function createTokenCheck({ operators, ...machines }: AdminTokens): (given: stri
   }
 }
 
-/** Equal lengths for the comparison in constant time, whatever was sent. */
+/** Hashes a token, since the comparison in constant time takes values of equal length only. */
 function digestOf(text: string): Buffer {
   return createHash('sha256').update(text, 'utf8').digest()
 }

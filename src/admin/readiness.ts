@@ -64,7 +64,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     }
   }
 
-  /** Whether the store has committed for long enough since it failed. */
+  /** Says whether the store has committed for long enough since it failed. */
   function hasRecovered(): boolean {
     const now = sources.monotonic()
     recoveredAt ??= now

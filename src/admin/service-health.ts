@@ -47,7 +47,7 @@ export interface ServiceHealth {
   validation(channel: Channel): Validation | null
   signatures(channel: Channel): SignatureCounts
   refusals(channel: Channel): Refusals
-  /** When somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
+  /** Says when somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
   outdatedAt(channel: Channel): number | null
   /** The store's last failure; null when it has not failed, or has worked since. */
   storeFailure(): { readonly at: number; readonly doing: string; readonly message: string } | null

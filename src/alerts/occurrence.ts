@@ -145,7 +145,7 @@ function fromAlert(message: Of<'alert'>): readonly Occurrence[] {
   })
 }
 
-/** Two messages without an id are the same when they say the same. */
+/** Gives an occurrence its identity. Two messages without an id are the same when they say the same. */
 function withIdentity(message: DdqMessage, made: Omit<Occurrence, 'identity'>): Occurrence {
   const { source, product, device, rule, is, at } = made
   const named =

@@ -3,7 +3,7 @@ import type { Occurrence } from './occurrence.ts'
 /** When each rule of a device last recovered, whether or not anybody was notified: an alarm from before that is late. */
 export interface RecoveryTimes {
   record(occurrence: Occurrence): void
-  /** Whether it is an alarm from before a recovery that came first. */
+  /** Says whether it is an alarm from before a recovery that came first. */
   isAlreadyOver(occurrence: Occurrence): boolean
 }
 

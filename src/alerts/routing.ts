@@ -13,7 +13,7 @@ export interface Notification {
 
 /** Decides which occurrences go to which recipients. */
 export interface Routing {
-  /** Whether any row is about the message's topic and product. Most messages are about none, so this is cheap. */
+  /** Says whether any row is about the message's topic and product. Most messages are about none, so this is cheap. */
   isRouted(message: DdqMessage): boolean
   /** The first row that names a recipient counts: two rows must not send the same thing twice. */
   notificationsFor(occurrence: Occurrence): readonly Notification[]

@@ -30,7 +30,7 @@ const DAY = 24 * 60 * 60_000
 const OPEN_DAYS = 90
 
 /**
- * Whether an occurrence is sent to a recipient.
+ * Says whether an occurrence is sent to a recipient.
  * @param everyMs at most one alarm in so long; 0: each.
  * @param now ms since the epoch.
  */
@@ -83,7 +83,7 @@ export function serializeMemory(memory: AlertMemory): string {
   return JSON.stringify([sentAt, alarmAt, recoveredAt, open ? 1 : 0, messageId])
 }
 
-/** Null for a memo that this version cannot read: then it is as if there were none. */
+/** Reads a memo. @returns null for one that this version cannot read, as if there were none. */
 export function parseMemory(text: string | undefined): AlertMemory | null {
   if (text === undefined) return null
   try {

@@ -1,15 +1,15 @@
 /**
- * Decides before a callback's body is read whether it can be stored and answered in time. What cannot is refused at
- * once, which costs next to nothing, so that those inside are served; nothing waits for its turn outside.
+ * Decides before a callback's body is read whether it can be stored and answered in time. A callback that cannot is refused at
+ * once, which costs next to nothing, so that those that were let in are served; none waits to be let in.
  *
- * Two things decide. *Memory*: what all callbacks inside may need. *Time*: how many of them are not stored yet, but for
- * those whose bodies are slow to come, which nobody waits behind. A burst of many may come at once; when the queue
- * stands, only as many are let in as are stored in time at the measured rate. (A queue that drains is good, one that
+ * Two things decide. *Memory*: what all callbacks that were let in may need. *Time*: how many of them are not stored yet;
+ * those whose bodies are slow to come do not count, since no other waits behind them. A burst of many may come at once; when the
+ * queue stands, only as many are let in as are stored in time at the measured rate. (A queue that drains is good, one that
  * stands only adds to everybody's wait: Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 2012, and for servers
  * Maurer, "Fail at Scale", ACM Queue 2015.)
  */
 export interface Admission {
-  /** Whether a callback that comes now is refused. @param octets as in `admit`. */
+  /** Says whether a callback that comes now is refused. @param octets as in `admit`. */
   isFull(octets: number | undefined): boolean
   /** @param octets of its body; undefined: not known. @returns null: it is refused. */
   admit(octets: number | undefined): Admitted | null
@@ -19,11 +19,11 @@ export interface Admission {
 
 /** A callback that was let in. */
 export interface Admitted {
-  /** Its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
+  /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
   read(): boolean
-  /** It was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
+  /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
   stored(): number
-  /** It was answered, or its connection is gone. Nothing at the second time. */
+  /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
   end(): void
 }
 
@@ -44,18 +44,18 @@ const MEMORY_PER_OCTET = 16
 const SLOW_BODY_MS = 50
 /** Callbacks that may come at once and not be stored yet. */
 const BURST = 256
-/** Those that may when the queue stands. One commit can take as many, so their time says nothing of a queue. */
+/** Callbacks that may be unstored when the queue stands. One commit can take as many, so their time says nothing of a queue. */
 const FEW = 64
-/** A queue that was found longer again and again for so long stands, ms, or since it was full; unless it was not for a while. */
+/** A queue stands when it was found long again and again for so long, ms, or was full; it stands no more when it was short for a while. */
 const STANDS_AFTER_MS = 1000
 const DRAINED_AFTER_MS = 100
-/** When nobody came for so long, ms, nothing is known of the queue any more. A turn of a busy event loop may take a third of it. */
+/** When no callback came for so long, ms, nothing is known of the queue any more. A turn of a busy event loop may take a third of that. */
 const FORGOTTEN_AFTER_MS = 500
 /** How long a callback may wait until it is stored when the queue stands, beside the commits, ms. */
 const WAIT_MS = 200
-/** The commit that runs when it comes, and its own; as much again, since slow commits pay only with many in them. */
+/** A callback waits for the commit that runs when it comes, and for its own; twice that is allowed, since slow commits pay only with many calls in them. */
 const COMMITS = 4
-/** And at most so long, ms: it has to be answered within a second. */
+/** The longest wait of a callback in a queue that stands, ms: it has to be answered within a second. */
 const MOST_WAIT_MS = 900
 /** How long an answer may wait for its verdict while others are refused, ms. */
 const HURRIED_MS = 100
@@ -70,13 +70,13 @@ const LONGER = 0.1
 export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Admission {
   let memory = 0
   let unstored = 0
-  /** When somebody came last, since when the queue was short each time, if it was, and since when it is long again and again. */
+  /** When a callback came last, since when the queue was short each time (if it was), and since when it has been long each time. */
   let lookedAt = Number.NEGATIVE_INFINITY
   let shortSince = Number.NEGATIVE_INFINITY
   let longSince = Number.NEGATIVE_INFINITY
-  /** When somebody was refused at last, because the queue was full. */
+  /** When a callback was last refused because the queue was full. */
   let fullAt = Number.NEGATIVE_INFINITY
-  /** What a commit takes, without what its calls add; near the quickest. */
+  /** How long a commit takes without what its calls add, ms; near the quickest. */
   let commitMs: number | undefined
   /** Callbacks that are stored in a ms, since the queue is long; 0: not known yet. */
   let rate = 0

@@ -144,7 +144,7 @@ function refuseSignature(check: SignatureCheck): AuthenticationResult {
   return refuse('signature', message, check)
 }
 
-/** Equal lengths for the comparison in constant time, whatever was sent. */
+/** Hashes a key, since the comparison in constant time takes values of equal length only. */
 function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }

@@ -1,5 +1,5 @@
 /**
- * How many Host headers a request has, of which Node keeps the first. With two, a proxy in front may have gone by the other
+ * Counts the Host headers of a request; Node keeps the first alone. With two, a proxy in front may have gone by the other
  * one; HTTP/1.1 asks for exactly one, and for a 400 otherwise (RFC 9112, 3.2).
  * @param rawHeaders names and values in turn.
  */

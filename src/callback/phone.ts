@@ -55,8 +55,8 @@ export function hasTelephoneNumbers(code: string): boolean {
  *
  * It takes one number, already split from its list, national or international (`+…`, `00…`), and the callback's
  * area_code when there is one. A number with `+` wins; a contradicting area code is a wrong country.
- * Only mobile numbers, and those that may be mobile, are numbers: a premium or shared-cost number costs whoever sends
- * to it, and a number without a country (satellite, +881…) always does.
+ * It accepts only mobile numbers, and those that may be mobile: an SMS to a premium or shared-cost number costs its sender extra,
+ * and one to a number without a country (satellite, +881…) always does.
  */
 export function createPhoneParser(
   rules: PhoneRules,

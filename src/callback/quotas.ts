@@ -114,16 +114,16 @@ export function createQuotas(
   }
 }
 
-/** One SMS of a carrier. @param limit in a day. */
+/** Makes the charge for one SMS by a carrier. @param limit in a day. */
 export function chargeOfCarrier(carrier: string, limit: number): Charge & { readonly quota: QuotaName } {
   const warnAt = Math.ceil(limit / 2)
   return { quota: 'sms-carrier-day', bucket: `carrier:${carrier}`, windowMs: DAY, limit, warnAt }
 }
 
-/** What a counter of the store can hold. */
+/** The highest value that a counter of the store can hold. */
 const NO_LIMIT = 2 ** 31 - 1
 
-/** What an SMS costs, in whole units. @param limit in a day; 0: none, and it is counted all the same, to be looked at. */
+/** Makes the charge for what an SMS costs, in whole units. @param limit in a day; 0: none, but the cost is counted for people to see. */
 export function chargeOfCost(amount: number, limit: number): Charge & { readonly quota: QuotaName } {
   const charge = { quota: 'sms-cost-day', bucket: 'cost', windowMs: DAY, amount } as const
   return limit > 0 ? { ...charge, limit, warnAt: Math.ceil(limit / 2) } : { ...charge, limit: NO_LIMIT }

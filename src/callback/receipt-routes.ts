@@ -81,7 +81,7 @@ async function takeFormat(app: FastifyInstance, format: ReceiptSource['format'])
   )
 }
 
-/** Those of one request share a commit. @throws StoreUnavailable */
+/** Writes the reports of one request, which share a commit. @throws StoreUnavailable */
 async function writeReceipts(
   receipts: readonly Receipt[],
   { outbox, now, emit }: ReceiptRoutesOptions,
@@ -94,7 +94,7 @@ async function writeReceipts(
   )
 }
 
-/** Whether all that it says is short and printable, as everything is that providers call their messages and statuses. */
+/** Says whether all words of a report are short and printable, as the ids and statuses of all providers are. */
 function isStorable({ providerId, status, errorCode }: Receipt): boolean {
   return [providerId, status, errorCode ?? '-'].every(word => /^[\x21-\x7e]{1,64}$/.test(word))
 }
@@ -105,7 +105,7 @@ function refuseForged(reply: FastifyReply, emit: Emit, why: string): FastifyRepl
   return reply.code(status).send({ err_code, err_msg })
 }
 
-/** Equal lengths for the comparison in constant time, whatever was sent. */
+/** Hashes a key, since the comparison in constant time takes values of equal length only. */
 function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }

@@ -181,7 +181,7 @@ function channelRoutes(
       request.startedAt = performance.now()
       const { socket } = request.raw
       const octets = bodyLengthOf(request)
-      // Who has shown the key over this connection is refused without another look at it, which costs a fifth of a refusal.
+      // A caller that has shown the key over this connection is refused without another look at it, which costs a fifth of a refusal.
       if (unauthenticated.isAuthenticated(socket) && admission.isFull(octets))
         return refuseNow(request, reply)
       const result = authentication.authenticatePost(credentialsOf(channel, request))

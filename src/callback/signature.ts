@@ -44,8 +44,8 @@ export function checkSignature(
 }
 
 /**
- * Whether a timestamp is within `maxAgeSeconds` of `now`. Ten digits are seconds, thirteen milliseconds; of any other
- * form the unit is not known, and nothing can be said: it counts as fresh.
+ * Says whether a timestamp is within `maxAgeSeconds` of `now`: an older one may be a replay. Ten digits are seconds, thirteen
+ * milliseconds. The unit of any other form is not known, so it counts as fresh.
  * @param now wall time, ms since the epoch.
  */
 export function isFresh(timestamp: string, now: number, maxAgeSeconds: number): boolean {

@@ -8,7 +8,7 @@ export interface SourceNetworks {
    * nothing. Empty when a trusted proxy writes an entry that is not an address: then the caller is not known.
    */
   callerOf(socketAddress: string, forwardedFor: string | undefined): string
-  /** Whether the caller may call. */
+  /** Says whether the caller may call. */
   isAllowed(socketAddress: string, forwardedFor: string | undefined): boolean
 }
 

@@ -9,7 +9,7 @@ export interface UnauthenticatedConnections {
   attribute(socket: Socket, caller: string): void
   /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
   markAuthenticated(socket: Socket): void
-  /** Whether a callback with the right key came over this connection. */
+  /** Says whether a callback with the right key came over this connection. */
   isAuthenticated(socket: Socket): boolean
   readonly count: () => number
 }

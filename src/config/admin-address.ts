@@ -2,7 +2,7 @@ import { listeners } from './settings/listeners.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
 
 /**
- * Where this machine reaches the private listener of a running service: `http://127.0.0.1:9090`. Reads only the two
+ * Says where this machine reaches the private listener of a running service: `http://127.0.0.1:9090`. Reads only the two
  * settings that say so, because a health check runs every few seconds and says nothing about the others.
  */
 export function adminAddress(sources: SettingSources): string {

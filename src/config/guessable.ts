@@ -6,7 +6,7 @@ const WORDS =
   /1qaz2wsx|3edc4rfv|password|passwort|passw0rd|passwd|secret|changeme|change|letmein|welcome|admin|operator|token|default|example|random|long|test|courier|callback|console|prometheus|metrics/g
 
 /**
- * Whether a token is one of those that guessers try: few characters, repeated, in the order of the alphabet or of the
+ * Says whether a token is one of those that guessers try: few characters, repeated, in the order of the alphabet or of the
  * keyboard, with well-known words, or several of these. What is left without all that must vary enough by itself. It
  * cannot know every bad token, and says nothing of length.
  */
@@ -16,14 +16,14 @@ export function isGuessable(token: string): boolean {
   return isRepeated(token) || new Set(left).size < VARIED
 }
 
-/** Whether a text is some characters, over and over. */
+/** Says whether a text is some characters, over and over. */
 function isRepeated(text: string): boolean {
   for (let period = 1; period <= text.length / 2; period += 1)
     if (text.startsWith(text.slice(period))) return true
   return false
 }
 
-/** Whether a character goes on as the two before it did, or every second one: abcd, 4321, asdf, 1q2w3e. */
+/** Says whether a character continues the steps of those before it, or of every second one: abcd, 4321, asdf, 1q2w3e. */
 function isExpected(text: string, at: number): boolean {
   return [1, 2].some(lag => {
     const way = stepOf(text.charAt(at - lag), text.charAt(at))
@@ -31,7 +31,7 @@ function isExpected(text: string, at: number): boolean {
   })
 }
 
-/** How one key follows another: by so much in the alphabet or a row of keys; null when they are no neighbours. */
+/** Measures the step from one character to the next, in the alphabet or on a row of keys; null when they are no neighbours. */
 function stepOf(from: string, to: string): number | null {
   if (from === '' || to === '') return null
   const step = to.charCodeAt(0) - from.charCodeAt(0)

@@ -183,7 +183,7 @@ function narrow(networks: readonly string[] | undefined): boolean {
   return networks !== undefined && networks.length > 0 && !networks.some(isEverybody)
 }
 
-/** Whether a network is the whole internet. */
+/** Says whether a network is the whole internet. */
 export function isEverybody(network: string): boolean {
   return /\/0+$/.test(network)
 }
@@ -282,7 +282,7 @@ function dkimFaults(s: Partly): SettingFault[] {
   )
 }
 
-/** Whether a value is the example of its setting, or the password in it. */
+/** Says whether a value is the example of its setting, or the password in it. */
 function isExample(name: SettingName, value: unknown): boolean {
   const { example } = settings[name]
   return value === example || (name === 'ADMIN_TOKENS' && example === `ann:${String(value)}`)

@@ -92,7 +92,7 @@ function unpackPayload(payload: unknown, parse: (text: string) => unknown): unkn
   }
 }
 
-/** How deep a JSON text is at most: what looks like a bracket within a string counts as one. */
+/** Counts how deep a JSON text is at most: brackets within strings are counted as well. */
 function depthOf(json: string): number {
   let depth = 0
   let deepest = 0

@@ -36,7 +36,7 @@ export interface StreamCosts {
 
 /** An object holds half a megabyte at most; some hundred streams must not each do so. */
 const MOST_UNFINISHED_BYTES = 8 * 1024 * 1024
-/** Beyond this, whoever is at the other end has nothing to say. */
+/** With more than this, the connection is ended: the server sends garbage. */
 const MOST_USELESS_BYTES = 512 * 1024
 const FORGIVEN_BYTES_A_SECOND = 1024
 /** The cost of looking at a piece, in bytes, besides its own; and the bytes that a message may have around it. */
@@ -50,8 +50,8 @@ const PAUSE_MS = 1
 /**
  * Reads a stream of DDQ to its end.
  *
- * Whoever is slow to take a message makes the stream wait: what is not read is not acknowledged in its window, and the
- * other side stops sending (RFC 9113, 5.2). So memory is bounded by the window.
+ * A slow `onMessage` makes the stream wait: octets that are not read are not acknowledged in its window, and the other side
+ * stops sending (RFC 9113, 5.2). So memory is bounded by the window.
  *
  * @param onAnswer called for what comes first: the text of an object that is no message, or '' for a message.
  */

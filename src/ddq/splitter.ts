@@ -79,7 +79,7 @@ export function createSplitter(): Splitter {
     last = 0
   }
 
-  /** Whether a value may begin here: after a colon, or in a list after its bracket or a comma. */
+  /** Says whether a value may begin here: after a colon, or in a list after its bracket or a comma. */
   function valueMayBegin(): boolean {
     return last === COLON || (stack[stack.length - 1] === OPEN_LIST && (last === OPEN_LIST || last === COMMA))
   }

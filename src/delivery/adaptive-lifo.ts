@@ -10,11 +10,11 @@ export interface QueueEntry {
 
 /**
  * The queue in memory for one channel's provider: codes before everything else, and within each of the two classes
- * adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015). While the oldest has waited less than a second, first come,
- * first served: whoever is overtaken would pay for all others. Beyond it, newest first: that is a backlog, and who came
- * last is the likeliest to be still in front of the screen. In a backlog every eighth place goes to the oldest all the
- * same; otherwise demand that just equals what the provider takes would leave those of one hiccup waiting for ever, and
- * the order newest first with them.
+ * adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015). While the oldest has waited less than a second, the order is
+ * first come, first served: newest first would let some wait very long. A longer wait is a backlog, and there the newest goes
+ * first: the person who asked last is the likeliest to be still in front of the screen. In a backlog every eighth place goes
+ * to the oldest. Without that, and with as many new messages as the provider takes, the messages of one hiccup would wait for
+ * ever, and the order would stay newest first.
  *
  * Each class is an array in the order of arrival: additions and departures are at its ends nearly always, others are
  * found by halving. Neither Map nor Set holds an entry, see runtime/collections.ts. How many may wait is for the delivery to say.
@@ -32,7 +32,7 @@ export interface AdaptiveLifo<E extends QueueEntry> {
   /**
    * Takes out the next to be sent.
    * @param codesOnly nothing but a code may be.
-   * @param mayBegin what it is not true of is passed over, and stays where it is.
+   * @param mayBegin an entry for which it is false is passed over, and stays where it is.
    */
   takeNext(now: number, codesOnly?: boolean, mayBegin?: (entry: E) => boolean): E | undefined
   /** Takes out the code of this group, if it arrived before that moment, ms since the epoch; any unless given. */
@@ -41,7 +41,7 @@ export interface AdaptiveLifo<E extends QueueEntry> {
   removeWhere(when: (entry: E) => boolean): readonly E[]
   /** Takes out so many of those that would be sent last. */
   removeLast(count: number, now: number): readonly E[]
-  /** How long the one that came first of all has waited, ms; 0 when none waits. */
+  /** Says how long the one that came first of all has waited, ms; 0 when none waits. */
   longestWait(now: number): number
 }
 
@@ -126,7 +126,7 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
   /** How many have been taken in the present backlog. */
   let taken = 0
 
-  /** How many stand before all others, by halving. @param isBefore true of a first part of the moments of arrival. */
+  /** Counts by bisection how many come first. @param isBefore true for those at the beginning, in the order of arrival. */
   function countBefore(isBefore: (arrivedAt: number) => boolean): number {
     let low = 0
     let high = slots.length

@@ -28,7 +28,7 @@ export interface RouteRequest {
   readonly route: Route
   /** ms since the epoch. */
   readonly now: () => number
-  /** Whether the process was told to end: then no further carrier is asked. */
+  /** Says whether the process was told to end: then no further carrier is asked. */
   readonly stopping: () => boolean
 }
 
@@ -107,8 +107,8 @@ export async function askRoute(
 
 /**
  * The carrier that is asked first what became of the latest copy, and sends the next one. An SMS that may have been sent is sent
- * again by the same carrier, and by no other; a mail by whoever takes it, unless its server can be asked. A carrier that is
- * not configured any more cannot be.
+ * again by the same carrier, and by no other; a mail by any server that takes it, unless its server can be asked. A carrier that
+ * is not configured any more cannot be asked.
  * @param expected whom a process that died without a note is taken to have asked.
  */
 function carrierOfCopy(

@@ -20,7 +20,7 @@ export interface AttemptRunnerOptions {
   readonly verdicts: Verdicts
   readonly emit: Emit
   readonly attempts: Attempts
-  /** Whether the process was told to end. */
+  /** Says whether the process was told to end. */
   readonly stopping: () => boolean
   /** How long a final reply may take before its attempt counts against no limit, ms; REPLY_PATIENCE_MS unless given. */
   readonly replyPatienceMs?: number

@@ -3,7 +3,7 @@ import { isProviderDown, type Outcome } from '../providers/provider.ts'
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export interface Breaker {
   /**
-   * Whether an attempt may begin now. Half open, it says yes once, and no until that attempt has ended, or has told
+   * Says whether an attempt may begin now. Half open, it says yes once, and no until that attempt has ended, or has told
    * nothing for `trialMs`: a trial that a server keeps waiting for its last reply must not hold up all others.
    */
   allows(now: number): boolean

@@ -3,9 +3,9 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './route.ts'
 
 /**
- * Whether the delivery reports of SMS carriers are good: one whose reports turn late or bad, or stop, is asked second, as
- * GOV.UK Notify does, until they are good again. In memory, of what this process sent: reports on messages of another replica
- * count there. A carrier that has sent no reports is never judged.
+ * Judges SMS carriers by their delivery reports: a carrier whose reports turn late or bad, or stop, is asked second until they are
+ * good again, as GOV.UK Notify does. The state is in memory and about the messages that this process sent: reports on messages of
+ * another replica count there. A carrier that has never sent a report is not judged.
  */
 export interface CarrierReports {
   /** Takes what was sent, and what was reported of it. */
@@ -22,14 +22,14 @@ const LATEST = 50
 const WINDOW_MS = 30 * 60_000
 /** With fewer reports no carrier is judged. */
 const FEWEST = 20
-/** Below this share of good ones a carrier is asked second; from that on it is good again, which is more, so that it does not flap. */
+/** Below the first share of good reports a carrier is asked second; from the second share on it is good again. They differ so that it does not flap. */
 const BAD_BELOW = 0.7
 const GOOD_FROM = 0.9
 /** The least between two changes of one carrier. */
 const DWELL_MS = 10 * 60_000
-/** One that is asked second for so long and has had too few messages to tell is asked first again. */
+/** A carrier that has been asked second for so long, ms, and has had too few messages to be judged, is asked first again. */
 const FORGIVEN_MS = 60 * 60_000
-/** The share of messages that go to it first all the same, or nobody would learn that it is good again. */
+/** The share of messages that go to such a carrier first: without them nobody would learn that it is good again. */
 const TRICKLE = 0.1
 /** Messages whose reports are waited for. At a higher rate a part of them stands for all. */
 const MOST_WAITING = 5000
@@ -159,7 +159,7 @@ export function createCarrierReports(options: {
   }
 }
 
-/** Whether so many messages in a row have no report that it has stopped to report, by the share that it used to report on. */
+/** Says whether a carrier has stopped reporting: too many messages in a row have no report, given the share that it used to report on. */
 function isSilent({ reported, passedOver, overdue }: Standing): boolean {
   return overdue >= (FEWEST * (reported + passedOver)) / reported
 }

@@ -59,15 +59,15 @@ export interface ChannelState extends ChannelSpec {
   wasPaused: boolean
   /** Runs when the limit rises by itself. */
   riseTimer: NodeJS.Timeout | undefined
-  /** How many attempts may be under way now, at least one. */
+  /** Says how many attempts may be under way now, at least one. */
   limit(now: number): number
   /** The most messages in memory: waiting, reserved and in flight. */
   capacity(now: number): number
-  /** How many of them are for codes only: a code that comes is next then, without a detour by the store. */
+  /** Says how many of them are for codes only: a code that comes is next then, without a detour by the store. */
   reservedForCodes(now: number): number
   /** Places that are free for a message: a code takes that of anything else that waits. */
   freePlaces(purpose: Purpose, now: number): number
-  /** Whether a message that is accepted now begins at once. */
+  /** Says whether a message that is accepted now begins at once. */
   beginsAtOnce(now: number): boolean
   /** Finds the carriers for a job. */
   routeJob(job: Job): RoutedJob
@@ -83,8 +83,8 @@ export interface ChannelState extends ChannelSpec {
 }
 
 /**
- * How much work waits in memory, ms. What waits here is served in the order of its arrival, and a newer code that had
- * to go to the store waits behind it. So it is less than the wait from which on the newest goes first.
+ * How much work waits in memory, ms. Messages in memory are served in the order of their arrival, and a newer code that had
+ * to go to the store waits behind them. So it is less than the wait from which on the newest goes first.
  */
 const AHEAD_MS = 500
 const MOST_WAITING = 256
@@ -98,7 +98,7 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
 
   const limit = (now: number): number => Math.max(1, pool.limit(now))
 
-  /** How many may wait beside so many attempts. Nothing is known of a provider at first: it is taken for a quick one. */
+  /** Says how many messages may wait beside so many attempts. A provider of which nothing is known yet is taken for a quick one. */
   function waitingPlaces(attempts: number): number {
     const wanted =
       paceMs === undefined ? MOST_WAITING : Math.ceil((attempts * AHEAD_MS) / Math.max(paceMs, 1))

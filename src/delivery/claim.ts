@@ -21,7 +21,7 @@ export interface ClaimsOptions {
   readonly leaseMs: number
   /** How often the store is asked without a reason, ms. */
   readonly pollMs: number
-  /** Whether nothing may be claimed now. */
+  /** Says whether nothing may be claimed now. */
   readonly paused: () => boolean
   /** Runs a claim; afterwards the channel is scheduled again. */
   readonly work: (channel: ChannelState, task: Promise<void>) => void
@@ -117,12 +117,12 @@ export function reportEnded(
   }
 }
 
-/** Whether a code that has become due in the store, such as a retry, may wait behind others that fill memory. */
+/** Says whether a code that has become due in the store, such as a retry, may wait behind others that fill memory. */
 function mayHideCode({ pool, queue, dueAt }: ChannelState, now: number): boolean {
   return dueAt !== null && queue.length > queue.codes && pool.breakerState(now) === 'closed'
 }
 
-/** How many to claim now. */
+/** Says how many to claim now. */
 function claimable(channel: ChannelState, now: number): number {
   const { pool } = channel
   const idle = Math.max(0, channel.limit(now) - pool.inFlight - channel.reserved - channel.queue.length)

@@ -183,7 +183,7 @@ function createLifecycle(parts: Parts): Pick<Delivery, 'start' | 'stop'> {
   }
 }
 
-/** Whether memory has a place for a message that is about to be accepted. */
+/** Says whether memory has a place for a message that is about to be accepted. */
 function hasPlace(state: ChannelState, isCode: boolean, now: number): boolean {
   if (isCode) return state.freePlaces('code', now) >= 1
   // Codes in the store come before it, and so may what else is due there.
@@ -191,7 +191,7 @@ function hasPlace(state: ChannelState, isCode: boolean, now: number): boolean {
   return state.freePlaces('alarm', now) > state.reservedForCodes(now)
 }
 
-/** One for each carrier; what waits, and is not counted any more, is the channel's, and stands with the first. */
+/** Reports the state of each carrier. The messages that wait, and those not counted any more, belong to the channel and stand with the first. */
 function statusOf(state: ChannelState, now: number): ChannelStatus[] {
   const { channel, carriers, queue, awaitingReply, reports } = state
   return carriers.map(({ provider, limiter, breaker }, at) => {
@@ -214,7 +214,7 @@ function statusOf(state: ChannelState, now: number): ChannelStatus[] {
 }
 
 /**
- * Claimed messages in the order in which they came, which the queue keeps among those of the same millisecond. In a
+ * Sorts claimed messages by arrival, an order that the queue keeps among those of the same millisecond. In a
  * backlog a claim gives codes, and then everything else, newest first.
  */
 function inOrderOfArrival(jobs: readonly Job[]): readonly Job[] {

@@ -40,12 +40,12 @@ export interface LimitStep {
   readonly to: number
 }
 
-/** How much of a change of places must arrive as rate (1: all of it) for more to be kept, or for fewer to be given up. */
+/** The part of a change of the limit by which the rate must change (1: all of it) for a higher limit to be kept, or a lower one to be given up. */
 const WORTH_MORE = 0.1
 const WORTH_KEEPING = 0.05
 /**
- * At first the number doubles, at the first sign that it pays: a burst is over before there is more. That has ended once
- * so many such trials in a row have failed: one may have met a hiccup, as a process does that has just started.
+ * At first the number doubles at the first sign that it pays, because a burst is over before there are better signs. That ends
+ * when so many such trials in a row have failed: a single one may have met a hiccup of a process that has just started.
  */
 const OPENING = { factor: 2, worth: 0.5, batch: 8, trials: 3 }
 const MORE = 1.5
@@ -75,7 +75,7 @@ interface Trial {
 
 type Search = ReturnType<typeof startSearch>
 
-/** All that the search knows. */
+/** Makes the state of a search. */
 function startSearch(limit: number, most: number) {
   const step: LimitStep = { is: 'start', from: limit, to: limit }
   return {
@@ -186,7 +186,7 @@ function beginTrial(search: Search, now: number, ceiling: number): void {
   setLimit(search, to)
 }
 
-/** Whether the trial has paid; undefined: not known yet. */
+/** Says whether the trial has paid; undefined: not known yet. */
 function judge({ limit, opening, before }: Search, { from, more, durations }: Trial): boolean | undefined {
   if (durations.batches.length === 0) return undefined
   const change = Math.log(limit / from)
@@ -276,7 +276,7 @@ function shortest({ batches }: Durations): number {
   return batches.length === 0 ? 0 : Math.min(...batches)
 }
 
-/** How far the batch in the middle is from the shortest one. */
+/** Measures how far the median batch is from the shortest one. */
 function spread({ batches }: Durations): number {
   const sorted = batches.toSorted((a, b) => a - b)
   return (sorted[Math.floor(sorted.length / 2)] ?? 0) - (sorted[0] ?? 0)

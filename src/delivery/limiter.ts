@@ -2,10 +2,10 @@ import { createLimitSearch, type LimitStep } from './limit-search.ts'
 import { createRefusals, type Refusal } from './refusals.ts'
 
 /**
- * How many attempts may be under way at once with one provider. Three things decide, each with a memory of its own:
+ * Limits how many attempts may be under way at once with one provider. Three things decide, each with a memory of its own:
  *
- * - what pays: a search by trial (limit-search.ts), which also says why neither Netflix's limiters nor Envoy's;
- * - what the provider refuses: refusals.ts remembers how many it took, and when one more is to be tried;
+ * - a search by trial for the number that carries most (limit-search.ts, which says why it is not one of Netflix's or Envoy's limiters);
+ * - the provider's refusals: refusals.ts remembers how many attempts it took, and when one more is to be tried;
  * - attempts that fail while at least half of the places are in use: once a quarter of them do, a third of the places go
  *   (TCP's multiplicative decrease, once for all that were under way together).
  *
@@ -13,16 +13,16 @@ import { createRefusals, type Refusal } from './refusals.ts'
  * that never goes back.
  */
 export interface Limiter {
-  /** How many may be under way now; 0 while the provider asked for a pause. */
+  /** Says how many may be under way now; 0 while the provider asked for a pause. */
   limit(now: number): number
-  /** When a pause ends that the provider asked for; null without one. */
+  /** Says when a pause ends that the provider asked for; null without one. */
   pausedUntil(now: number): number | null
   /**
-   * When the limit rises though no attempt ends: after a pause, or when one more is tried than was refused; null: it
-   * does not. Nothing may be under way then whose end would have the next one begun, so a timer has to.
+   * Says when the limit rises though no attempt ends: after a pause, or when one more is tried than was refused; null: it
+   * does not. There may be no attempt under way then whose end would begin the next one, so a timer has to begin it.
    */
   risesAt(now: number): number | null
-  /** How many are. */
+  /** How many attempts are under way. */
   readonly inFlight: number
   /** An attempt begins. @returns its place, to be given back to `end`, once. */
   begin(now: number): Place
@@ -37,7 +37,7 @@ export type AttemptEnd =
   | { readonly is: 'answered' }
   /**
    * It takes no more connections than it has.
-   * @param accepted how many of those that are counted here it had, when whoever opened them knows.
+   * @param accepted how many connections the provider had when it refused one more, if that is known.
    */
   | { readonly is: 'refused-connection'; readonly accepted?: number }
   /** It takes no more requests, and may have said for how long. */
@@ -51,7 +51,7 @@ type RefusedEnd = AttemptEnd & { readonly is: 'refused-connection' | 'throttled'
 
 export interface Place {
   readonly beganAt: number
-  /** How many were under way then, this one included. */
+  /** How many attempts were under way when this one began, itself included. */
   readonly nth: number
   readonly round: number
   /** It is the first time that so many are under way: its duration includes opening a connection. */
@@ -88,7 +88,7 @@ export interface LimiterStatus {
 
 /** Where the search begins: few enough for any mail server to take. */
 const START = 10
-/** When the load went while a refusal was on its way, fewer were under way when it came than were taken. */
+/** The load may fall while a refusal is on its way: then fewer attempts are under way when it comes than the provider had taken. */
 const LOWEST_SHARE = 0.8
 const FAILING_SHARE = 0.25
 /** The weight of the latest attempt in the share of those that failed. */
@@ -209,7 +209,7 @@ function createFailureShare() {
   }
 }
 
-/** Why a limit is what it is. @param pausedMs how long a pause still takes, ms; 0 or less without one */
+/** Says why a limit is what it is. @param pausedMs how long a pause still takes, ms; 0 or less without one */
 function explain(
   { limit, most }: { readonly limit: number; readonly most: number },
   pausedMs: number,

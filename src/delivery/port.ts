@@ -20,7 +20,7 @@ export interface Delivery {
   /** Gives back a place that was not used. */
   unreserve(channel: Channel): void
   /**
-   * Whether a message that is left to the store has no verdict soon: its provider is being left alone, or memory is full
+   * Says whether a message that is left to the store has no verdict soon: its provider is being left alone, or memory is full
    * of what is before it.
    */
   isVerdictFar(channel: Channel): boolean

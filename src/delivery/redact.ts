@@ -76,7 +76,7 @@ function isPartOfWord(character: string | undefined): boolean {
 /** What stands for three characters in any encoding has four at least. */
 const ENCODABLE = /\S{4,}/g
 
-/** Whether a token says something of the message once it is decoded. @param values in lower case. */
+/** Says whether a token says something of the message once it is decoded. @param values in lower case. */
 function holdsEncoded(token: string, values: readonly string[], said: string, depth: number): boolean {
   if (depth === 0) return false
   for (const decoded of decodings(token)) {
@@ -89,7 +89,7 @@ function holdsEncoded(token: string, values: readonly string[], said: string, de
   return false
 }
 
-/** Whether it is no garbage: the ids in replies decode to that, and whatever was encoded once more does not. */
+/** Says whether something decoded is text: ids in replies decode to garbage, and text that was encoded twice does not. */
 function isText(decoded: string): boolean {
   return !/[\ufffd\p{Cc}]/u.test(decoded.replace(/[\r\n\t]/g, ''))
 }

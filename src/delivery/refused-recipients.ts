@@ -10,8 +10,8 @@ export interface RefusedRecipients {
   /**
    * @param recipient whom the attempt was for.
    * @returns the outcome; one that may be about the recipient alone is `later` until several recipients in a row, without a
-   *   message that was sent between them, have met it. Else whoever may name a recipient could raise the alarm that the
-   *   provider refuses us, and open its circuit breaker.
+   *   message that was sent between them, have met it. Otherwise anybody who may name a recipient could raise the alarm that
+   *   the provider refuses us, and open its circuit breaker.
    */
   judge(provider: string, outcome: Outcome, recipient: string): Outcome
 }

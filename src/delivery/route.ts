@@ -15,14 +15,14 @@ export type Route = (message: NewMessage) => readonly Carrier[]
 
 /** The breakers and limiters of a channel's carriers as one: for whoever asks whether anything may begin at all. */
 export interface CarrierPool {
-  /** How many attempts may be under way, with all of them together; 0 while all have asked for a pause. */
+  /** Says how many attempts may be under way, with all of them together; 0 while all have asked for a pause. */
   limit(now: number): number
   readonly inFlight: number
-  /** When the first pause ends; null: one of them has asked for none. ms since the epoch. */
+  /** Says when the first pause ends; null: one of them has asked for none. ms since the epoch. */
   pausedUntil(now: number): number | null
-  /** When one of them opens a place by itself; see Limiter. ms since the epoch. */
+  /** Says when one of them opens a place by itself; see Limiter. ms since the epoch. */
   risesAt(now: number): number | null
-  /** When the first circuit is tried again; null: one of them is closed. ms since the epoch. */
+  /** Says when the first circuit is tried again; null: one of them is closed. ms since the epoch. */
   openUntil(): number | null
   breakerState(now?: number): ReturnType<Breaker['state']>
 }
@@ -60,7 +60,7 @@ function earliest(moments: readonly (number | null)[]): number | null {
 /** One message tries a carrier whose circuit was open; after so long it is asked how that went, ms. */
 const TRIAL_MS = 1000
 
-/** Until when a carrier is not to be asked; null: it may be now. ms since the epoch. */
+/** Says until when a carrier is not to be asked; null: it may be now. ms since the epoch. */
 export function pausedUntil({ breaker, limiter }: Carrier, now: number): number | null {
   const openUntil = breaker.openUntil()
   if (openUntil !== null && openUntil > now) return openUntil
@@ -75,7 +75,7 @@ export interface Pause {
   readonly reply: string
 }
 
-/** What keeps a carrier from being asked now; null: nothing. @param mayHaveIt it is to say first what became of a copy. */
+/** Finds what keeps a carrier from being asked now; null: nothing. @param mayHaveIt the carrier is first asked what became of a copy. */
 export function findPause(carrier: Carrier, now: number, mayHaveIt = false): Pause | null {
   const until = pausedUntil(carrier, now)
   if (until !== null) return { until, ...LEFT_ALONE }
@@ -88,7 +88,7 @@ export const LEFT_ALONE = {
   reply: 'left alone for a while: it keeps failing, or asked for a pause',
 } as const
 
-/** Whether a message has a place with the first carrier of its route that may be asked. */
+/** Says whether a message has a place with the first carrier of its route that may be asked. */
 export function hasPlace(route: readonly Carrier[], now: number): boolean {
   const first = route.find(carrier => findPause(carrier, now) === null)
   return first === undefined || first.limiter.inFlight < first.limiter.limit(now)
@@ -96,7 +96,7 @@ export function hasPlace(route: readonly Carrier[], now: number): boolean {
 
 export const NO_CARRIER_FITS = 'no-carrier-fits'
 
-/** Why a provider cannot send a message at all; null: it can. */
+/** Says why a provider cannot send a message at all; null: it can. */
 export function findMisfit(
   provider: Provider,
   outgoing: Outgoing,
@@ -109,7 +109,7 @@ export function findMisfit(
   }
 }
 
-/** Why a message has no words. */
+/** Tells why a message could not be put into words. */
 export function unrenderable(error: unknown): { readonly code: string; readonly reply: string } {
   const name = error instanceof Error ? error.name : 'unknown fault'
   return { code: 'RENDER', reply: `cannot be rendered: ${name}; look at the templates` }
@@ -119,7 +119,7 @@ export function unrenderable(error: unknown): { readonly code: string; readonly 
 const OUR_END: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired'])
 
 /**
- * Whether the next carrier may be asked in the same attempt: when this one has surely not sent the message, and the end
+ * Says whether the next carrier may be asked in the same attempt: when this one has surely not sent the message, and the end
  * says nothing of the recipient. That an account may not send to a country says nothing of another account.
  */
 export function mayAskNext(outcome: Outcome): boolean {

@@ -19,7 +19,7 @@ export interface Scheduler {
   supersede(channel: ChannelState, job: Job | undefined): void
   /** Ends or gives back what has waited too long: its life is over, or its lease would not outlive an attempt. */
   sweep(channel: ChannelState): void
-  /** Whether no other process may have taken over what was claimed under this lease. */
+  /** Says whether no other process may have taken over what was claimed under this lease. */
   isHeld(lease: Lease): boolean
 }
 
@@ -77,7 +77,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 }
 
-/** Nothing is claimed during a pause: what has become due since may be codes, which come before all that waits here. */
+/** Notices the end of a pause. Nothing was claimed during it, and what became due may be codes, which come before all that waits here. */
 function noticePause(channel: ChannelState, now: number): void {
   const isPaused = channel.pool.pausedUntil(now) !== null
   const isDue = channel.claiming || (channel.dueAt !== null && channel.dueAt <= now)
@@ -111,7 +111,7 @@ function createEndings(
     end(channel, job, { to: 'queued', dueAt, uncounted: true })
   }
 
-  /** Whether its life is over, or nothing may begin under its lease. */
+  /** Says whether its life is over, or nothing may begin under its lease. */
   function isOver({ message, lease }: Job, now: number): boolean {
     return now >= message.expiresAt || lease.until - now < attemptLimitMs || !isHeld(lease)
   }

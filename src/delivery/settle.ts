@@ -6,7 +6,7 @@ import type { Verdicts } from './port.ts'
 
 /** Writes the ends of attempts, the only one that does. */
 export interface Settler {
-  /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
+  /** Says whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
   isBehind(): boolean
   /**
    * Writes one, and asks again for as long as the store cannot; tells the waiting callbacks and the emit of a

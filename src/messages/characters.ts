@@ -28,12 +28,12 @@ const BLANKS = /[\p{Zs}\t\u115f\u1160\u2800\u3164\uffa0]{2,}/gu
 /** What nobody can read off and type. */
 const NOT_IN_CODES = /[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/u
 
-/** Whether nobody would see anything of `text`: white space, joiners, marks of direction, fillers, a Braille blank. */
+/** Says whether nobody would see anything of `text`: white space, joiners, marks of direction, fillers, a Braille blank. */
 export function isBlank(text: string): boolean {
   return !VISIBLE.test(text)
 }
 
-/** Why `text` cannot stand on one line (subject, code, name), or null when it can. */
+/** Says why `text` cannot stand on one line (subject, code, name), or null when it can. */
 export function findLineFault(text: string): string | null {
   if (CONTROL.test(text)) return 'has a control character or line separator'
   if (BIDI_CONTROL.test(text)) return 'has a character that overrides the reading direction'
@@ -41,7 +41,7 @@ export function findLineFault(text: string): string | null {
   return null
 }
 
-/** Why `text`, which can stand on one line, is no code that somebody could type, or null when it is one. */
+/** Says why `text`, which can stand on one line, is no code that somebody could type, or null when it is one. */
 export function findCodeFault(text: string): string | null {
   return NOT_IN_CODES.test(text) ? 'has a character that cannot be typed' : null
 }
@@ -52,7 +52,7 @@ export function confineName(text: string): string {
 }
 
 /**
- * Why `text` cannot be running text of several lines, or null when it can: line ends and tabs are welcome.
+ * Says why `text` cannot be running text of several lines, or null when it can: line ends and tabs are welcome.
  *
  * Marks of direction (U+200E, U+200F, U+061C) and joiners are part of how Arabic, Hebrew and Persian are written, and
  * programs that put a number or a name into such a text wrap it in an embedding or an isolate, so these are welcome, too,
@@ -68,7 +68,7 @@ export function findTextFault(text: string): string | null {
   return null
 }
 
-/** Whether every embedding and isolate is ended in its line, in its turn, and none is ended that was not begun. */
+/** Says whether every embedding and isolate is ended in its line, in its turn, and none is ended that was not begun. */
 function endsItsDirections(text: string): boolean {
   if (!BIDI_CONTROL.test(text)) return true
   const open: string[] = []
@@ -82,7 +82,7 @@ function endsItsDirections(text: string): boolean {
   return open.length === 0
 }
 
-/** Why `text` cannot be a link, by its characters alone, or null when it can. */
+/** Says why `text` cannot be a link, by its characters alone, or null when it can. */
 export function findLinkFault(text: string): string | null {
   if (NOT_IN_LINKS.test(text)) return 'has white space, a backslash or an invisible character'
   if (!text.isWellFormed()) return 'is not well-formed Unicode'

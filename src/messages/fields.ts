@@ -39,7 +39,7 @@ export function readName(value: unknown): FieldResult {
   return field !== null && 'text' in field ? { text: defuseLinks(confineName(field.text)) } : field
 }
 
-/** A link is not even trimmed: the reader gets it as it came, or not at all. @param findFault why it must not be sent */
+/** Reads a link. It is not even trimmed: the reader gets it as it came, or not at all. @param findFault says why it must not be sent */
 export function readLink(value: unknown, findFault: (url: string) => string | null): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value !== 'string') return { fault: 'is not a string' }
@@ -47,7 +47,7 @@ export function readLink(value: unknown, findFault: (url: string) => string | nu
   return fault === null ? { text: value } : { fault }
 }
 
-/** Running text of several lines. @param findFault why the text must not be sent, besides its characters */
+/** Reads running text of several lines. @param findFault says why the text must not be sent, besides its characters */
 export function readText(value: unknown, findFault: (text: string) => string | null): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value === 'number') return numberAsText(value)

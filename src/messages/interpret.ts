@@ -147,7 +147,7 @@ function readValidity(
   return text === undefined || ms === null ? null : { text, ms }
 }
 
-/** Why a plain text must not be sent. Its links are judged like any: mail clients make them clickable all the same. */
+/** Says why a plain text must not be sent. Its links are judged like any: mail clients make them clickable all the same. */
 function findPlainTextFault(
   channel: Channel,
   text: string,

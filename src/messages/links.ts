@@ -6,7 +6,7 @@ const MAX_LENGTH = 4096
 
 /** The links that may be sent. */
 export interface LinkPolicy {
-  /** Why a link must not be sent, never containing the link; null when it may. */
+  /** Says why a link must not be sent, never containing the link; null when it may. */
   (url: string): string | null
   /** The same for one that a mail client or a phone finds in running text, where nobody may have meant one. */
   inText(link: FoundLink): string | null

@@ -20,7 +20,7 @@ export interface Segments {
   readonly segments: number
 }
 
-/** How many segments `text` takes: 160 septets or 70 code units alone, 153 or 67 each when there are several. */
+/** Says how many segments `text` takes: 160 septets or 70 code units alone, 153 or 67 each when there are several. */
 export function countSegments(text: string): Segments {
   const inGsm7 = countSeptets(text)
   const gsm = inGsm7 !== null

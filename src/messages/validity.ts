@@ -25,7 +25,7 @@ export function parseValidity(unit: ValidityUnit, text: string | undefined): num
 }
 
 /**
- * How long a message may be tried when the platform did not say: 24 hours for links, files and alarms, 10 minutes
+ * Says how long a message may be tried when the platform did not say: 24 hours for links, files and alarms, 10 minutes
  * for codes. An unknown type that carries a `code` is taken for one: a code that comes hours late only confuses.
  */
 export function defaultValidity(purpose: Purpose, carriesCode: boolean): number {

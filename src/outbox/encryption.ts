@@ -136,7 +136,7 @@ export function createSecretCheck(keys: PayloadKeys): Buffer {
   return encryptPayload(keys, SECRET_CHECK, { recipient: '', content: { params: {}, words: 'ours' } })
 }
 
-/** Whether a store's check was made with the secret of one of the keys. */
+/** Says whether a store's check was made with the secret of one of the keys. */
 export function matchesSecretCheck(keys: PayloadKeys, check: Uint8Array): boolean {
   try {
     decryptPayload(keys, SECRET_CHECK, check)

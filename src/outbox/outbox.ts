@@ -276,7 +276,7 @@ export interface QuotaUse {
   chargeUse(charges: readonly Charge[]): Promise<UseCharged | Extract<Accepted, { is: 'over-quota' }>>
   /** Takes a use back that came to nothing. */
   refundUse(windows: ChargedWindows): Promise<void>
-  /** How much of each is used in the window that ends now. */
+  /** Says how much of each is used in the window that ends now. */
   readUse(charges: readonly Charge[]): Promise<readonly number[]>
 }
 
@@ -294,7 +294,7 @@ export interface SharedLeases {
   /** Names a claim that this process makes itself, see `Acceptance.lease`; unique for every claim ever made. */
   newLeaseToken(): string
   /**
-   * Whether a claim of this process is surely its own still. False from the moment on from which another process may
+   * Says whether a claim of this process is surely its own still. False from the moment on from which another process may
    * take it over, because this one was out of touch with the store for too long; and never true again. Nothing may be
    * begun under it then: settle it, which says what became of it.
    */
@@ -409,7 +409,7 @@ export interface AdminQueries {
   readSummary(since: number, stepMs: number): Promise<Summary>
   listMessages(filter: ListFilter): Promise<readonly MessageView[]>
   findMessage(id: string): Promise<MessageView | null>
-  /** Whether a commit works right now: writes random bytes (PROBE_BYTES), and commits them. */
+  /** Says whether a commit works right now: writes random bytes (PROBE_BYTES), and commits them. */
   probeCommit(): Promise<boolean>
 }
 

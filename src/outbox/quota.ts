@@ -88,7 +88,7 @@ export function chargeQuotas(
   }
 }
 
-/** What whoever counts a use beside a message is told. @param charges those that were counted. */
+/** Describes the use after it was counted apart from a message. @param charges those that were counted. */
 export function describeUse(
   charged: ReturnType<typeof chargeQuotas>,
   charges: readonly Charge[],
@@ -103,7 +103,7 @@ export function describeUse(
   return { is, windows, nearing, full }
 }
 
-/** How much of each quota is used in the window that ends now. @param readCounter gives what is stored under a name. */
+/** Reads how much of each quota is used in the window that ends now. @param readCounter gives what is stored under a name. */
 export function readUse(
   charges: readonly Charge[],
   readCounter: (name: string) => QuotaCounter | undefined,
@@ -149,13 +149,13 @@ export function startOfWindow(now: number, windowMs: number): number {
   return Math.floor(now / windowMs) * windowMs
 }
 
-/** How many are counted in the window that ends now, by the same estimate. */
+/** Estimates how many are counted in the window that ends now, in the same way. */
 function estimateUse(previous: number, current: number, windowMs: number, now: number): number {
   return current + previous * (1 - (now - startOfWindow(now, windowMs)) / windowMs)
 }
 
 /**
- * Whether a charge fits.
+ * Computes how long it takes until a charge fits.
  *
  * @param previous counted in the window before the current one.
  * @param current counted in the current window.

@@ -20,7 +20,7 @@ const STAGES: Readonly<Record<string, number>> = {
 export const RECEIPT_STATUSES: readonly string[] = Object.keys(STAGES)
 
 /**
- * Whether a status takes the place of the known one.
+ * Says whether a status takes the place of the known one.
  * @param known null when there is none. A status that is not listed counts as the earliest.
  */
 export function isLaterReceipt(known: string | null, next: string): boolean {

@@ -291,7 +291,7 @@ export function afterNewerCode(older: State): 'superseded' | 'outdated' | null {
 }
 
 /**
- * Whether the messages of a call fit beside those that live. A call that stores nothing always fits, however many wait.
+ * Says whether the messages of a call fit beside those that live. A call that stores nothing always fits, however many wait.
  * @returns what the call is refused with; null: it fits.
  */
 export function checkBacklog(live: number, added: number, maxBacklog: number): BacklogFull | null {

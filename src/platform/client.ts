@@ -168,7 +168,7 @@ function queryOf(query: Readonly<Record<string, string>> | undefined): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** Why there was no answer: a code where there is one, since an error's words may quote the request. */
+/** Says why there was no answer: a code where there is one, since an error's words may quote the request. */
 function reasonOf(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return 'an unknown fault'
   if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`

@@ -82,7 +82,7 @@ export function readAppLogin(value: unknown, httpStatus: number): PlatformResult
   return readLogin(value, httpStatus, (_body, granted) => granted)
 }
 
-/** Only fields that are used are required: a login without refresh_token is a login all the same. */
+/** Reads the answer to a login. Only fields that are used are required: a login without refresh_token is a login all the same. */
 function readLogin<T>(
   value: unknown,
   httpStatus: number,

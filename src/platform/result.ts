@@ -24,7 +24,7 @@ export type PlatformFailure =
   | { readonly is: 'unreachable'; readonly message: string }
 
 /**
- * Whether the platform does not accept the credential: status 401 (missing) or 403 (failed authorization), in HTTP, in
+ * Says whether the platform does not accept the credential: status 401 (missing) or 403 (failed authorization), in HTTP, in
  * the envelope, or in front of the business code, whose first three digits are the status (4011001, 4031003).
  */
 export function refusesCredential(failure: PlatformFailure): boolean {

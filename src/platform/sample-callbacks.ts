@@ -65,7 +65,7 @@ export function createSampleBody(
   return found && createSampleCallback(found, options).body
 }
 
-/** The same, with the words that must reach the reader. */
+/** Makes such a body, with the words that must reach the reader. */
 export function createSampleCallback(kind: SampleKind, options: SampleOptions = {}): SampleCallback {
   const { to = SAMPLE_RECIPIENT[kind.channel], round = 0, mark } = options
   const { params, words } = markParams(kind, mark)

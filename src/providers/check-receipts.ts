@@ -1,7 +1,7 @@
 import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { ChannelSettings } from './module.ts'
 
-/** Whether a carrier that does not sign can report what becomes of an SMS. @param carrier its name for people. */
+/** Says whether a carrier that does not sign can report what becomes of an SMS. @param carrier its name for people. */
 export function checkUnsignedReceipts(
   carrier: string,
   { PUBLIC_URL }: Pick<ChannelSettings, 'PUBLIC_URL'>,

@@ -4,7 +4,7 @@ const DAY = 24 * HOUR
 /** China's time zone, ms: UTC+8, without summer time. */
 export const CHINA_OFFSET_MS = 8 * HOUR
 
-/** How long it is until the next midnight in China, ms. @param now ms since the epoch. */
+/** Says how long it is until the next midnight in China, ms. @param now ms since the epoch. */
 export function msUntilChinaMidnight(now: number): number {
   return DAY - ((now + CHINA_OFFSET_MS) % DAY)
 }

@@ -124,7 +124,7 @@ function diagnoseCertificate(cause: string, host: string, setting: string): Diag
   }
 }
 
-/** Whether a code is one of OpenSSL's verification results, or of Node's check of the name. */
+/** Says whether a code is one of OpenSSL's verification results, or of Node's check of the name. */
 export function isCertificateError(code: string): boolean {
   return /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CRL/.test(code)
 }

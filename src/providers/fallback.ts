@@ -27,7 +27,7 @@ export function withFallback(
   let inARow = 0
   let restsUntil = 0
 
-  /** Whether to ask the primary now; while it rests nobody does, and afterwards one message at a time. */
+  /** Says whether to ask the primary now; while it rests nobody does, and afterwards one message at a time. */
   function admits(): boolean {
     if (inARow < failures) return true
     if (clock.now() < restsUntil) return false
@@ -74,19 +74,19 @@ export function withFallback(
   }
 }
 
-/** It could not be reached or is silent; a refusal of this one message, or of one more at once, says nothing of the next. */
+/** Says whether a server could not be reached or is silent; a refusal of one message, or of one more at once, says nothing of the next. */
 function isUnreachable(outcome: Outcome): boolean {
   if (outcome.is !== 'retry' || outcome.overload !== undefined) return false
   if (['aborted', 'closed', 'expired'].includes(outcome.code)) return false
   return outcome.untouched === true || outcome.code.endsWith('-limit')
 }
 
-/** The server cannot send this message at all, which says nothing of the other one. */
+/** Says whether the server cannot send this message at all, which says nothing of the other server. */
 function isIncapable(outcome: Outcome): outcome is Outcome & { is: 'rejected' } {
   return outcome.is === 'rejected' && outcome.incapable === true
 }
 
-/** While the primary is left alone nobody knows whether it could send what the fallback cannot. */
+/** Turns a refusal into a wait for the primary: while that is left alone, nobody knows whether it could send what the fallback cannot. */
 function untilPrimary({ code, reply }: Outcome & { is: 'rejected' }): Outcome {
   return { is: 'retry', whose: 'later', code, reply }
 }

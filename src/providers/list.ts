@@ -16,7 +16,7 @@ const modules = [smtp, twilio, aliyun, tencent, httpGateway] as const
 type Module = (typeof modules)[number]
 type Both<U> = (U extends unknown ? (each: U) => void : never) extends (both: infer I) => void ? I : never
 
-/** The same, for whoever treats them alike. */
+/** The modules with the types that all of them share. */
 export const providerModules: readonly (ProviderModule | ProviderFamily)[] = modules
 
 /** The modules of all providers; of a family those of its members, as the settings describe them. */

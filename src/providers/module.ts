@@ -61,7 +61,7 @@ export interface ProviderModule<
     provider: Provider,
     templates: SmsTemplates,
   ): Promise<readonly CheckResult[]>
-  /** How its delivery reports are read; undefined when the settings allow none. */
+  /** Says how its delivery reports are read; undefined when the settings allow none. */
   openReceipts?(config: Values<S> & ChannelSettings): Promise<ReceiptSource | undefined>
 }
 
@@ -100,7 +100,7 @@ export function proxyOf({
   return url === undefined ? undefined : { url, except }
 }
 
-/** Where a provider reports what became of a message, below PUBLIC_URL. @param name the provider's. */
+/** Says where a provider reports what became of a message, below PUBLIC_URL. @param name the provider's. */
 export function receiptPath(name: string): string {
   return `/receipt/${name}`
 }

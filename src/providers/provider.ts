@@ -90,13 +90,13 @@ export interface Provider {
   /** The most messages that it may be handed at a time, by the settings; fewer are in use when more do not pay. */
   readonly concurrency: number
   /**
-   * Whether this provider can send the message at all. Pure, and asked before any byte leaves.
+   * Says whether this provider can send the message at all. Pure, and asked before any byte leaves.
    * @returns null: it can; else why not, in words for log and console that tell nothing of what the message says
    * @throws what `text()` of the message throws, when the provider sends text
    */
   fits?(message: Outgoing): string | null
   /**
-   * Until when it may take nothing by a quota of the operator's, ms since the epoch; null: it may, as far as is known. Asked
+   * Says until when it may take nothing by a quota of the operator's, ms since the epoch; null: it may, as far as is known. Asked
    * before any byte leaves.
    */
   fullUntil?(): number | null
@@ -127,21 +127,21 @@ export interface Provider {
 }
 
 /**
- * Whether an outcome speaks about the provider, not about its message: a greylisted recipient or a slow scanner says
+ * Says whether an outcome speaks about the provider, not about its message: a greylisted recipient or a slow scanner says
  * nothing about the next message, a refused connection or login does.
  */
 function isProviderFailure(outcome: Outcome): boolean {
   return isOperatorFault(outcome) || (outcome.is === 'retry' && outcome.untouched === true)
 }
 
-/** Whether the operator has something to mend: a wrong password, or an account that is used up. */
+/** Says whether the operator has something to mend: a wrong password, or an account that is used up. */
 export function isOperatorFault(outcome: Outcome): boolean {
   return outcome.is === 'limit'
     ? outcome.scope === 'account'
     : outcome.is === 'retry' && outcome.whose === 'ours'
 }
 
-/** Whether a provider counts as down after an outcome: it failed, or gave no answer. */
+/** Says whether a provider counts as down after an outcome: it failed, or gave no answer. */
 export function isProviderDown(outcome: Outcome): boolean {
   return outcome.is === 'ambiguous' || isProviderFailure(outcome)
 }

@@ -13,7 +13,7 @@ const LINK =
   /:\/\/|\bwww\.|\b\d{1,3}(?:\.\d{1,3}){3}\b|[a-z0-9-]\.(?:com|cn|net|org|io|info|top|xyz|cc|me|co|vip|app|dev|tech|site|shop|online|edu|gov|hk|tw)(?![a-z0-9])/i
 
 /**
- * Why a template would be refused with these values; null: nothing speaks against it. Carriers refuse such a message
+ * Says why a template would be refused with these values; null: nothing speaks against it. Carriers refuse such a message
  * for good, so it is better not handed to them at all.
  *
  * @param values in the template's order or by name.

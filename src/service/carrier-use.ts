@@ -59,7 +59,7 @@ export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
     )
   }
 
-  /** What a message uses of a carrier, and what it costs there beyond what was counted when it was accepted. */
+  /** Makes the charges for a message at a carrier: one SMS, and the cost there beyond what was counted at acceptance. */
   function chargesOf(message: OutgoingSms, carrier: string): readonly Charge[] {
     const [first] = findFitting(message)
     const more = costOf(costs, carrier, message) - costOf(costs, first?.name ?? carrier, message)

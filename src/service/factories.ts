@@ -70,7 +70,7 @@ export function openRecipientReader(config: Config): ReadRecipients {
   )
 }
 
-/** Those of the allowed countries that a route leads to. */
+/** Lists the allowed countries that a route leads to. */
 function routedCountries(
   allowed: '*' | readonly string[],
   routes: SmsRoutes | undefined,
@@ -130,7 +130,7 @@ export function quotaLimits(config: Config): QuotaLimits {
   }
 }
 
-/** What SMS cost, and what carriers may take. */
+/** Gives the prices of SMS, and the quotas of carriers. */
 export function carrierLimits(config: Config): Pick<CarrierUseOptions, 'costs' | 'perDay' | 'costPerDay'> {
   return {
     costs: config.SMS_COSTS ?? new Map(),

@@ -172,8 +172,8 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
 }
 
 /**
- * Takes no more connections, and lets those that were just made say what they came for: closing the listener hangs up on whoever
- * has not begun a request, and a proxy that had connected in time could not know whether it may try again.
+ * Takes no more connections, and gives those that were just made time for their requests: closing the listener hangs up on every
+ * client that has not begun a request, and a proxy that had connected in time could not know whether it may try again.
  */
 function stopAccepting(server: Server): Promise<void> {
   return new Promise(resolve => {

@@ -68,7 +68,7 @@ export interface WiringOptions {
   readonly tls?: object
   /** The certificate that is being served, for people to look at; null without one. */
   readonly certificate?: () => Certificate | null
-  /** Why a renewed one is not served; null while the served one is that of the files. */
+  /** Says why a renewed one is not served; null while the served one is that of the files. */
   readonly renewalRefused?: () => RefusedRenewal | null
   /** The callback URLs to paste into the platform's console, by channel. */
   readonly urls: { readonly email?: string; readonly sms?: string }
@@ -210,7 +210,7 @@ interface Late {
 
 type Observers = Awaited<ReturnType<typeof wireObservers>>
 
-/** All that events go to: log, metrics, traces, and those parts that decide by them. */
+/** Wires everything that events go to: log, metrics, traces, and the parts that decide by them. */
 async function wireObservers(options: WiringOptions, late: Late, resources: Resource[]) {
   const { config, log, clock } = options
   const health = createServiceHealth(clock.now)
@@ -287,7 +287,7 @@ function wireChannels(
   }
 }
 
-/** Loaded only when a collector is set. */
+/** Opens the traces, whose module is loaded only when a collector is set. */
 async function openTracesIfOn(config: Config, clock: Clock, log: Logger): Promise<Traces | undefined> {
   const url = collectorUrl(config)
   if (url === undefined) return undefined
@@ -295,7 +295,7 @@ async function openTracesIfOn(config: Config, clock: Clock, log: Logger): Promis
   return openTraces(url, config, clock, log)
 }
 
-/** Loaded only when it is on. */
+/** Opens the webhooks, whose module is loaded only when they are on. */
 async function openWebhooks(
   { config, outbox, clock, wall, random, emit }: Common,
   providers: () => readonly ChannelStatus[],

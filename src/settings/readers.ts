@@ -59,7 +59,7 @@ export function readPairs(text: string): ParsedSetting<ReadonlyMap<string, strin
   }
 }
 
-/** The same, as headers of HTTP. */
+/** Reads such pairs as headers of HTTP. */
 export function readHeaders(text: string): ParsedSetting<ReadonlyMap<string, string>> {
   const parsed = readPairs(text)
   if ('fault' in parsed) return parsed

@@ -81,7 +81,7 @@ export function text<
   return { ...about, schema }
 }
 
-/** A whole number from `minimum` to `maximum`. */
+/** Describes a setting that is a whole number from `minimum` to `maximum`. */
 export function integerSetting<
   A extends SettingDescription & { readonly minimum: number; readonly maximum: number },
 >(about: A): Setting<Given<number, A>> {
@@ -89,7 +89,7 @@ export function integerSetting<
   return { ...about, schema: { type: 'integer', minimum, maximum } }
 }
 
-/** One of a few words. */
+/** Describes a setting that is one of a few words. */
 export function choiceSetting<const C extends string, A extends SettingDescription>(
   choices: readonly C[],
   about: A,

@@ -54,7 +54,7 @@ export function readPair(files: CertificateFiles): { readonly cert: string; read
   return { cert: textOf(files.certFile, 'TLS_CERT_FILE'), key: textOf(files.keyFile, 'TLS_KEY_FILE') }
 }
 
-/** The same from PEM texts. */
+/** Reads a certificate and its key from PEM texts. */
 export function parseCertificate(cert: string, key: string, now: number): Certificate {
   const [leaf, ...others] = certificatesOf(cert)
   if (leaf === undefined)

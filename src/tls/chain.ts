@@ -67,7 +67,7 @@ function unfinished(
   }
 }
 
-/** TLS 1.2 wants each certificate to certify the one before it (RFC 5246 7.4.2); strict clients insist. */
+/** Finds what is wrong with the order: TLS 1.2 wants each certificate to certify the one before it (RFC 5246 7.4.2), and strict clients insist. */
 function orderProblems(
   followed: readonly X509Certificate[],
   others: readonly X509Certificate[],
@@ -80,13 +80,13 @@ function orderProblems(
 
 let publicOnes: readonly X509Certificate[] | undefined
 
-/** They are read once, when first asked for: it takes some 10 ms. */
+/** Gives the public authorities. They are read once, when first asked for, since that takes some 10 ms. */
 function publicAuthorities(): readonly X509Certificate[] {
   publicOnes ??= rootCertificates.map(pem => new X509Certificate(pem))
   return publicOnes
 }
 
-/** Also when its key usage does not allow it to sign: a host's certificate that vouches for itself. */
+/** Says whether a certificate vouches for itself, even if its key usage does not allow it to sign. */
 function isSelfSigned(certificate: X509Certificate): boolean {
   return certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey)
 }

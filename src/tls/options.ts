@@ -6,7 +6,7 @@ import { constants } from 'node:crypto'
  * them. Renegotiation is off: TLS 1.2 clients use it for nothing but wearing a server out.
  */
 export const tlsServerOptions = {
-  // Some clients offer HTTP/1.0 alone (curl --http1.0). Who offers neither is refused (RFC 7301, 3.2).
+  // Some clients offer HTTP/1.0 alone (curl --http1.0). A client that offers neither is refused (RFC 7301, 3.2).
   ALPNProtocols: ['http/1.1', 'http/1.0'],
   minVersion: 'TLSv1.2',
   maxVersion: 'TLSv1.3',

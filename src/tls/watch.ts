@@ -41,7 +41,7 @@ export interface CertificateWatch {
   check(): void
   /** The pair that new connections get. */
   current(): Certificate
-  /** Why the files are not what is served; null while they are. */
+  /** Says why the files are not what is served; null while they are. */
   refused(): RefusedRenewal | null
   close(): void
 }
@@ -99,7 +99,7 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
   return { check, current: () => current, refused: () => refused, close: () => clearInterval(timer) }
 }
 
-/** Why clients would refuse the found certificate though they accept the served one; null: they would not. */
+/** Says why clients would refuse the found certificate though they accept the served one; null: they would not. */
 function worseThan(
   served: Certificate,
   found: Certificate,

@@ -91,7 +91,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     onChange(isLeader) {
       leads = isLeader
       failed = null
-      // Nobody else says what was before: whoever begins tells how each provider is.
+      // A process that begins tells how each provider is, since no other event says what was before.
       for (const { provider, channel, breaker } of isLeader ? options.providers() : [])
         noteProvider(provider, channel, breaker === 'closed')
     },

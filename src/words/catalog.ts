@@ -15,7 +15,7 @@ export interface Catalog {
   languageFor(tag: string, kind: string): WordLanguage
   /** A kind's own html or text, in this language's version first, or the layout. */
   template(part: Part, name: string, tag: string): Compiled
-  /** Whether both parts of a mail can be precompiled. */
+  /** Says whether both parts of a mail can be precompiled. */
   isPrecompilable(name: string, tag: string): boolean
   /** The templates that cannot, which takes more time for each mail. */
   readonly renderedInFull: readonly RenderedInFull[]

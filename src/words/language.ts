@@ -228,7 +228,7 @@ function lengthOf(code: unknown): MailWords['code_length'] {
   return length <= 8 ? 'short' : length <= 16 ? 'medium' : 'long'
 }
 
-/** One line, short enough for a preheader, cut between words where there are any. */
+/** Cuts a text to one line that is short enough for a preheader, between words where there are any. */
 function cutPreheader(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   const chars = Array.from(line)

@@ -49,7 +49,7 @@ function isPrinted(expression: string, loops: ReadonlyMap<string, string>): bool
   )
 }
 
-/** A paragraph, or the label or value of a row. */
+/** Says whether an expression is a paragraph, or the label or value of a row. */
 function isOfLoop(expression: string, loops: ReadonlyMap<string, string>): boolean {
   const [name = '', field, more] = expression.split('.')
   const list = loops.get(name)

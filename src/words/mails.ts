@@ -76,7 +76,7 @@ export function createMailRenderer({
     return made
   }
 
-  /** Learnt from two invented mails of the kind: the lines that they share are of the layout and the words, not of a message. */
+  /** Finds the lines of layout and words, which do not depend on a message: those that two invented mails of the kind share. */
   function sharedLines(catalog: Catalog, name: string, tag: string): ReadonlyMap<string, string> {
     const sample = samples.find(one => one.channel === 'email' && one.name === name)
     if (!sample) return new Map()

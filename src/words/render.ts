@@ -57,7 +57,7 @@ export interface Renderer {
   viewMail(message: NewMessage): MailView
   /** Tags of the languages there are. */
   readonly locales: readonly string[]
-  /** Whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
+  /** Says whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
   hasWords(locale: string, kind: string): boolean
   /** Problems of the templates now. */
   problems(): readonly TemplateProblem[]

@@ -2,7 +2,7 @@ import type { Content } from '../messages/message.ts'
 import { countSegments } from '../messages/sms-segments.ts'
 
 /**
- * What phones take for a command at the beginning of a text, and do not show: `//SCKL` (an application's port, Nokia Smart
+ * Matches what phones take for a command at the beginning of a text, and do not show: `//SCKL` (an application's port, Nokia Smart
  * Messaging), `//VVM` (visual voicemail), `//BREW`, `//ANDROID` and others of that form.
  */
 const COMMAND = /^\/\/(?=[a-z])/i

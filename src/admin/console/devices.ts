@@ -20,7 +20,7 @@ export interface DeviceAlertsStatus {
 /** A connection that is lost comes back within seconds; what takes longer needs somebody. */
 const LONG_MS = 60_000
 
-/** Its faults, a sentence each. */
+/** Lists the faults of the device subscription, a sentence each. */
 export function deviceCauses(
   devices: DeviceAlertsStatus,
 ): readonly { readonly level: 'fail' | 'warn'; readonly text: Sentence }[] {
@@ -49,7 +49,7 @@ export function deviceCauses(
   ]
 }
 
-/** The part of the first page that is about it. */
+/** Renders the part of the first page that is about device alerts. */
 export function devicesCard(devices: DeviceAlertsStatus): Html {
   const { leads, subscribed, forMs, lastEnd, refused, received, malformed } = devices
   const word = say(subscribed ? 'subscribed' : 'not subscribed')

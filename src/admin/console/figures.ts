@@ -52,7 +52,7 @@ ${countsTable(title, summary, channels)}`
 }</section>`
 }
 
-/** Each figure leads to its messages. */
+/** Renders the figures as a table, in which each leads to its messages. */
 function countsTable(title: Sentence, { counts }: Summary, channels: readonly Channel[]): Html {
   const rows = channels.flatMap(channel => {
     const own = counts.filter(each => each.channel === channel)

@@ -50,7 +50,7 @@ const ANSWERS: Readonly<Record<NonNullable<MessageView['answer']>, Sentence>> = 
   limit: say('limit'),
 }
 
-/** One message: its facts and every attempt. */
+/** Renders one message: its facts and every attempt. */
 function messageDetail(row: MessageView, now: number): Html {
   const waits = row.state === 'queued'
   const { what, next } = explainMessage(row, now)

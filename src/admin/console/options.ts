@@ -38,7 +38,7 @@ export interface ConsoleOptions {
     readonly chain: string
     readonly names: readonly string[]
   } | null
-  /** Why the certificate's files are not what is served. */
+  /** Says why the certificate's files are not what is served. */
   readonly renewalRefused: () => { readonly since: number; readonly reason: string } | null
   /** The loss that the store found at a start within the last day; null: none. */
   readonly storeLoss: () => StoreLoss | null

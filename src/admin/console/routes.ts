@@ -74,7 +74,7 @@ function faultPage(error: Error & { statusCode?: number }) {
     : { status, title: say('An unexpected fault'), text: say('The log says more.') }
 }
 
-/** Those of a parsed form, query or path that are one string each. */
+/** Takes the fields of a parsed form, query or path that are one string each. */
 function fieldsOf(parsed: unknown): Fields {
   if (typeof parsed !== 'object' || parsed === null) return {}
   return Object.fromEntries(

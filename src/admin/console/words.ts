@@ -57,7 +57,7 @@ const CHANNELS = [
   ['sms', say('SMS')],
 ] as const
 
-/** Every kind in every language, to be looked at. @param kinds each channel's, in the order of the gallery. */
+/** Renders the list of every kind in every language. @param kinds each channel's, in the order of the gallery. */
 function wordsList(
   kinds: readonly { readonly channel: Channel; readonly name: string }[],
   locales: readonly string[],
@@ -78,7 +78,7 @@ ${inFull.map(({ file, line, because }) => html`<p class="soft">${say('{file}, li
   )}</div>`
 }
 
-/** One message, and the way to its other languages. */
+/** Renders one message, and links to it in the other languages. */
 function wordsDetail(preview: WordsPreview, locales: readonly string[]): Html {
   const { channel, kind, locale, text } = preview
   const others = html`<nav aria-label="${say('Languages')}">${languages(channel, kind, locales, locale)}</nav>`

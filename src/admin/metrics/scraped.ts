@@ -12,11 +12,11 @@ export interface MetricsSources {
   channelStatus(): readonly ChannelStatus[]
   /** Days until the certificate expires; null without one. */
   certificateDays(): number | null
-  /** Whether a renewed certificate is refused; null without one. */
+  /** Says whether a renewed certificate is refused; null without one. */
   renewalRefused(): boolean | null
   /** The loss that the store found at its start; null: none. */
   storeLoss(): StoreLoss | null
-  /** How the telling of other machines does; null when it is off. */
+  /** Says how the telling of other machines does; null when it is off. */
   webhooks(): Pick<WebhooksStatus, 'leads' | 'waiting' | 'oldestAt'> | null
   /** What SMS cost within a day, and what they may, null: as much as they like; null: without prices, or nobody knows now. */
   smsCost(): Promise<{ readonly used: number; readonly limit: number | null } | null>

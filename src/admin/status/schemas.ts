@@ -15,7 +15,7 @@ const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'n
 const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
 const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
-/** An object with these fields, all of them, and no others. */
+/** Makes the schema of an object that has all of these fields and no others. */
 function object(properties: Readonly<Record<string, JsonSchema>>, description?: string): JsonSchema {
   return {
     type: 'object',

@@ -53,7 +53,7 @@ function attributesOf(attributes: Readonly<Record<string, string | number>>): ob
   }))
 }
 
-/** More digits than a number holds, so as text. */
+/** Writes a time in nanoseconds, as text, because it has more digits than a number holds. */
 function nanoseconds(ms: number): string {
   return `${Math.round(ms * 1000)}000`
 }

@@ -188,7 +188,7 @@ function endMessage(
   })
 }
 
-/** 60 of its bits are random. */
+/** Makes a span's id of the last part of a message's, of which 60 bits are random. */
 function spanIdOf(messageId: string): string {
   return messageId.slice(16)
 }

@@ -34,9 +34,9 @@ interface Known {
 /**
  * Stores the messages of calls that came together in one transaction, each judged by itself: duplicate, quota, backlog.
  *
- * Whoever stores a message for a recipient holds the recipient's advisory lock until the commit, so that two
- * replicas that are given the same body, or two codes of a group, do it one after the other. A duplicate, a group and
- * most counters are a recipient's own, so this one lock guards all of them.
+ * A transaction that stores a message for a recipient holds the recipient's advisory lock until its commit. So two replicas
+ * that are given the same body, or two codes of a group, store them one after the other. Duplicates, groups and most counters
+ * belong to one recipient, so this one lock guards all of them.
  */
 export function createAccept(deps: AcceptDeps) {
   const { uncertain, unreported } = deps
@@ -118,7 +118,7 @@ function isNew(
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, dedupeWindowMs)) === null
 }
 
-/** Both are of one alphabet without a blank. */
+/** Joins both by a blank, which neither can hold. */
 function duplicateKey(recipientHash: string, dedupeKey: string): string {
   return `${recipientHash} ${dedupeKey}`
 }

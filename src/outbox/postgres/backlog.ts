@@ -57,7 +57,7 @@ export interface BacklogEstimate {
   live(): number
 }
 
-/** Counting reads all versions of the rows that a held snapshot keeps: too much for every transaction. */
+/** Makes an estimate of the backlog. To count it would read all versions of the rows that a held snapshot keeps: too much for every transaction. */
 export function createBacklogEstimate(maxBacklog: number): BacklogEstimate {
   let live = 0
   let countedAt = Number.NEGATIVE_INFINITY

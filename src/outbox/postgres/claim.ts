@@ -71,7 +71,7 @@ export function createClaim(deps: ClaimDeps) {
 }
 
 /**
- * Whether a channel is to be searched for messages under leases whose commits were given up: at once after each that
+ * Says whether a channel is to be searched for messages under leases whose commits were given up: at once after each that
  * was, and then with every heartbeat, because a commit that hangs may still happen.
  */
 function createOrphanSearch(uncertain: UncertainCommits) {

@@ -5,7 +5,7 @@ import { classifyError } from './errors.ts'
 export interface GroupCommitOptions<Call, Value> {
   /** Runs calls in one transaction; gives each its value, or an error that is its own. */
   readonly run: (calls: readonly Call[], again: boolean) => Promise<readonly Value[]>
-  /** How many messages a call holds. */
+  /** Says how many messages a call holds. */
   readonly weight: (call: Call) => number
   /** Messages in one transaction at most, unless a single call has more. */
   readonly max: number

@@ -16,7 +16,7 @@ import { awaitStatements, type Client, type Connections, runStatement, type Stat
 export interface ReplicaHeartbeats {
   /** Names a claim, unique for every claim ever made: replica, how often it was out of touch before, a number. */
   newLeaseToken(): string
-  /** Whether a claim under this token, or one that begins with it, surely belongs to this replica still. */
+  /** Says whether a claim under this token, or one that begins with it, surely belongs to this replica still. */
   isHeld(token: string): boolean
   /** Sends a heartbeat at once when the last one is too old to claim anything. Rejects when that fails. */
   confirmAlive(): Promise<void>
@@ -195,7 +195,7 @@ export const LOCK_DEAD_REPLICAS: Statement = {
   name: 'lock-dead-replicas',
   text: 'SELECT name FROM courier_replicas WHERE name = ANY($1::text[]) ORDER BY name FOR SHARE',
 }
-/** The names of those without a heartbeat since they were seen; `$2` and `$3` in whoever uses it. */
+/** Selects the names of replicas without a heartbeat since they were seen; these are `$2` and `$3` of the statement around it. */
 export const STILL_DEAD = `SELECT r.name FROM courier_replicas r
   JOIN unnest($2::text[], $3::bigint[]) AS seen(name, heartbeats)
     ON seen.name = r.name AND seen.heartbeats = r.heartbeats`

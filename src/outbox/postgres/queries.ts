@@ -42,7 +42,7 @@ function withoutNul(text: string): string {
   return text.replaceAll('\0', '\ufffd')
 }
 
-/** Whether a commit works right now, with room for what a callback needs: random bytes are not compressed. */
+/** Tries whether a commit works right now, with as much to write as a callback needs: random bytes cannot be compressed. */
 export async function probeCommit(client: Client): Promise<boolean> {
   const bytes = randomBytes(PROBE_BYTES).toString('base64')
   await commitTransaction(client, client.query('BEGIN'), runStatement(client, PROBE, bytes))

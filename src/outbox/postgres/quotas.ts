@@ -87,7 +87,7 @@ export async function refundUse(client: Client, windows: ChargedWindows, now: nu
   await commitTransaction(client, ...quotas.write())
 }
 
-/** How much of each is used. @param now ms since the epoch. */
+/** Reads how much of each quota is used. @param now ms since the epoch. */
 export async function readUse(
   client: Client,
   charges: readonly Charge[],

@@ -14,7 +14,7 @@ export interface UncertainCommits {
   giveUp(token: string): void
   /** Those of the tokens that belong to commits which were given up. */
   findGivenUp(tokens: readonly string[]): readonly string[]
-  /** How often a commit was given up; null when none of them can turn up any more. */
+  /** Says how often a commit was given up; null when none of them can turn up any more. */
   version(): number | null
 }
 

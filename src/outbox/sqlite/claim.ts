@@ -141,7 +141,7 @@ function claimedOf(
   }
 }
 
-/** When a channel is to be asked again at the latest; null: nothing waits. */
+/** Says when a channel is to be asked again at the latest; null: nothing waits. */
 function createNextDueAt(db: DatabaseSync) {
   const anyDue = db.prepare('SELECT 1 FROM messages WHERE ready = 1 AND channel = ? LIMIT 1')
   const nextWaiting = db.prepare(

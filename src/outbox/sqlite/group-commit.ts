@@ -7,7 +7,7 @@ export interface GroupCommitDeps {
   readonly db: DatabaseSync
   /** Runs one call; one that writes, inside the open transaction. */
   readonly run: (call: StoreCall) => unknown
-  /** Whether a call only reads. */
+  /** Says whether a call only reads. */
   readonly reads: (call: StoreCall) => boolean
   /** For the values in memory that go with the transaction. */
   readonly beforeCommit: () => void

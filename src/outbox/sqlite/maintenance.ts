@@ -14,7 +14,7 @@ const LONG_WAL_PAGES = 2000
 
 /** The work between commits, when nobody waits for it. */
 export interface Maintenance {
-  /** Whether there is something to prune: the time has come, or the last step left some. */
+  /** Says whether there is something to prune: the time has come, or the last step left some. */
   isPruneDue(now: number): boolean
   /** Deletes some of what is older than the retention, in the open transaction. */
   prune(now: number): void

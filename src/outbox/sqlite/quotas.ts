@@ -11,7 +11,7 @@ export interface Quotas {
   charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas>
   /** Takes a message that was not sent out of the windows that it was counted in. */
   refund(windows: ChargedWindows): void
-  /** How much of each is used in the window that ends now. */
+  /** Says how much of each is used in the window that ends now. */
   readUse(charges: readonly Charge[], now: number): readonly number[]
   write(): void
   rollBack(): void

@@ -54,8 +54,8 @@ function open(
 }
 
 /**
- * Opens the store and answers the calls that come by the port. Who is called from here alone touches the file: in a
- * thread of its own, so that an fsync never holds up the service's event loop. While a commit runs, calls gather in the
+ * Opens the store and answers the calls that come by the port. Only code that is called from here touches the file. It runs in
+ * a thread of its own, so that an fsync never holds up the service's event loop. While a commit runs, calls gather in the
  * port; the next transaction takes all of them.
  */
 export function serveStore(port: MessagePort, settings: StoreSettings): void {
@@ -124,7 +124,7 @@ async function backUp(port: MessagePort, db: DatabaseSync, path: string): Promis
   }
 }
 
-/** All that has arrived by now. */
+/** Takes all calls that have arrived by now. */
 function gatherCalls(
   first: MessageToWorker,
   next: () => MessageToWorker | undefined,

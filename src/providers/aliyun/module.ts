@@ -51,7 +51,7 @@ export const aliyun = defineProvider({
   },
 })
 
-/** Undefined: SMS is off, or does not go by Aliyun. */
+/** Gives the settings of the API; undefined: SMS is off, or does not go by Aliyun. */
 function apiSettings(config: AliyunConfig, clock: Clock, limits: HttpLimits): AliyunApiSettings | undefined {
   const { SMS_TOKEN, ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret } = config
   if (SMS_TOKEN === undefined || keyId === undefined || secret === undefined) return undefined

@@ -142,7 +142,7 @@ async function verifyKey(api: AliyunApi, { secret, apiUrl }: AliyunSettings): Pr
   return { ok: false, detail: refusalOf(result.value, '', secret) }
 }
 
-/** Whether a key was right, but its RAM policy lacks the operation. */
+/** Says whether a key was right, but its RAM policy lacks the operation. */
 function isPermissionLacking(code: string): boolean {
   return code === 'isp.RAM_PERMISSION_DENY' || /^(?:Forbidden|NoPermission)/.test(code)
 }

@@ -18,7 +18,7 @@ export function createAliyunReceipts(keys: readonly string[]): ReceiptSource {
   }
 }
 
-/** Null: it names no message. */
+/** Reads a report; null: it names no message. */
 function readReport(report: JsonObject): Receipt | null {
   const abroad = 'MessageId' in report
   const providerId = textOf(report[abroad ? 'MessageId' : 'biz_id'])

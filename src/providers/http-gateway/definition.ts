@@ -92,7 +92,7 @@ const MEANING = {
     },
   ],
 } as const
-/** An object that has no other entries than these. */
+/** Makes the schema of an object that has no other entries than these. */
 const only = (properties: object, ...required: readonly string[]) =>
   ({ type: 'object', additionalProperties: false, required, properties }) as const
 const REQUEST = {

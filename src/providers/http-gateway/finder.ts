@@ -69,12 +69,15 @@ function search(expression: string, text: string): string | null {
   }
 }
 
-/** One repetition at most, not of a group, and no back reference: it takes the square of the length at worst, milliseconds. */
+/**
+ * Says whether an expression is surely quick: it has one repetition at most, not of a group, and no back reference, so that it takes
+ * the square of the length at worst, some milliseconds.
+ */
 function isTame(expression: string): boolean {
   return !/[*+{].*[*+{]|\)[*+{]|\\[1-9k]/s.test(expression)
 }
 
-/** What a JSON pointer points at. */
+/** Finds the value that a JSON pointer points at. */
 export function findValue(pointer: string, json: unknown): unknown {
   let value = json
   for (const step of pointer.split('/').slice(1).map(unescapePointer)) {

@@ -30,7 +30,7 @@ export interface AccessTokens {
   renew(refused: AccessToken): Promise<AccessToken | TokenFailure>
   /** Texts that no reply may repeat: client secret, refresh and access tokens. */
   readonly secrets: () => readonly string[]
-  /** Whether the endpoint has put another refresh token in the place of the one in the settings. */
+  /** Says whether the endpoint has put another refresh token in the place of the one in the settings. */
   readonly hasRotated: () => boolean
   close(): Promise<void>
 }

@@ -67,7 +67,7 @@ export function createAttempt(options: AttemptOptions): Attempt {
       abort.abort()
       socket()?.destroy()
     },
-    /** Whether any of the message may leave now. */
+    /** Says whether any of the message may leave now. */
     mayGoOn(): boolean {
       // nodemailer does neither send after an abort nor twice; if it ever did, the message could arrive twice.
       if (attempt.finished || attempt.dotted) socket()?.destroy()

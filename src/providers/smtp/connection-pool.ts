@@ -8,11 +8,11 @@ export interface ConnectionPool {
   stopCounting(connection: SmtpConnection): void
   giveBack(connection: SmtpConnection): void
   /**
-   * How many connections count and stand, when the server has just refused this one.
+   * Says how many connections count and stand, when the server has just refused this one.
    * @returns undefined while others are being opened: it may take them or not.
    */
   countTaken(refused: SmtpConnection): number | undefined
-  /** Whoever waits is sent away; what is being sent is stopped. Once; a second call waits for the first. */
+  /** Refuses the attempts that wait for a connection, and stops those under way. A second call waits for the first. */
   close(): Promise<void>
 }
 

@@ -155,7 +155,7 @@ function authOf({ address, tokenLogin }: SmtpConnectionOptions): SmtpAuth | unde
   return address.auth
 }
 
-/** How the connection that was just tried logs in. */
+/** Says how the connection that was just tried logs in. */
 async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptions): Promise<string> {
   if (tokenLogin === undefined)
     return address.auth ? 'connected and logged in' : 'connected; no login is configured'
@@ -167,7 +167,7 @@ async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptio
   return `connected and logged in with an access token for ${minutes} min${rotates}`
 }
 
-/** Connecting, the greeting, and EHLO, STARTTLS and login. */
+/** Adds up the time for connecting, the greeting, and EHLO, STARTTLS and login, ms. */
 function setUpMs({ connectMs, greetingMs, commandMs }: SmtpLimits): number {
   return connectMs + greetingMs + commandMs
 }
@@ -257,7 +257,7 @@ interface UnpublishedPool {
   }[]
 }
 
-/** Whether the server of the pool's only connection offers it, by its latest reply to EHLO. */
+/** Says whether the server of the pool's only connection offers it, by its latest reply to EHLO. */
 function offersSmtpUtf8({ transporter }: Transport): boolean {
   const { _connections: pooled } = transporter as unknown as UnpublishedPool
   return pooled.some(({ connection }) => connection._supportedExtensions.includes('SMTPUTF8'))
@@ -304,7 +304,7 @@ function connectSocket(connection: Connection, done: SocketOpened): void {
 }
 
 /**
- * Straight to nodemailer's pool, as its mailer does in the end: for a finished message the mailer would only make, at a
+ * Hands a mail straight to nodemailer's pool, as its mailer does in the end: for a finished message the mailer would only make, at a
  * third of the cost of sending it, a MIME tree and an id that nobody asks for.
  * @returns the server's reply; null when the recipient is beyond ASCII, and the server does not take such.
  */

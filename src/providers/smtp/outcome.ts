@@ -113,7 +113,7 @@ function isOurs(enhanced: string): boolean {
   return /^5\.(?:1\.[78]|7\.2[0-7])$/.test(enhanced)
 }
 
-/** Only a refusal counts: the server said 4xx or 5xx. */
+/** Reads a refusal; undefined: the server said neither 4xx nor 5xx. */
 function readReply(response: string): Reply | undefined {
   const match = /^([45]\d\d)(?:[ -](\d\.\d{1,3}\.\d{1,3}))?(?=[\s-]|$)/.exec(response)
   return match ? { status: Number(match[1]), enhanced: match[2] ?? '' } : undefined

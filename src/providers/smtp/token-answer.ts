@@ -80,7 +80,7 @@ export function readTokenAnswer(
 /** Octets of a token at most: a line of a login has 12,288, in base64 (RFC 4954, 4). */
 const LONGEST_TOKEN = 8192
 
-/** What RFC 6749 allows in a token (A.12, A.17): it cannot end the field of the login that it stands in. */
+/** Says whether a text is a token by RFC 6749 (A.12, A.17): such a text cannot end the field of the login in which it stands. */
 function isToken(text: string): boolean {
   return text.length <= LONGEST_TOKEN && /^[\x21-\x7e]+$/.test(text)
 }

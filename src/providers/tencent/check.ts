@@ -56,7 +56,7 @@ function approvalOf(item: JsonObject): Approval {
   return states[textOf(item['StatusCode'])] ?? 'refused'
 }
 
-/** Those of the mainland and those for abroad. */
+/** Lists the signatures or templates of the mainland and those for abroad. */
 async function listAll<T>(
   api: TencentApi,
   action: string,

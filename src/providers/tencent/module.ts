@@ -51,7 +51,7 @@ export const tencent = defineProvider({
   },
 })
 
-/** Undefined: SMS is off, or does not go by Tencent. */
+/** Gives the settings of the API; undefined: SMS is off, or does not go by Tencent. */
 function apiSettings(
   config: TencentConfig,
   clock: Clock,

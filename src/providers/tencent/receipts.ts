@@ -16,7 +16,7 @@ export function createTencentReceipts(keys: readonly string[]): ReceiptSource {
   }
 }
 
-/** Null: it names no message. `errmsg` is the code, which differs by carrier and is kept as it is. */
+/** Reads a report; null: it names no message. `errmsg` is the code, which differs by carrier and is kept as it is. */
 function readReport(report: JsonObject): Receipt | null {
   const providerId = textOf(report['sid'])
   if (providerId === '') return null

@@ -58,7 +58,7 @@ function senderOf(config: TwilioConfig): SmsSender | undefined {
 }
 
 /**
- * Where Twilio shall report what becomes of an SMS; undefined when it cannot: without PUBLIC_URL there is no address
+ * Says where Twilio shall report what becomes of an SMS; undefined when it cannot: without PUBLIC_URL there is no address
  * to give, and without the Auth Token its signature cannot be checked (an API key does not sign).
  */
 function receiptUrl(config: TwilioConfig): string | undefined {
@@ -67,7 +67,7 @@ function receiptUrl(config: TwilioConfig): string | undefined {
   return `${PUBLIC_URL}${receiptPath('twilio')}`
 }
 
-/** Whether Twilio can report what becomes of an SMS. */
+/** Says whether Twilio can report what becomes of an SMS. */
 function checkReceipts(config: TwilioConfig): CheckResult {
   const url = receiptUrl(config)
   if (url !== undefined) return checkOk('receipts', `Twilio reports what becomes of each SMS to ${url}`)

@@ -18,7 +18,7 @@ export interface TwilioSettings extends TwilioApiSettings {
   readonly sender?: SmsSender
   /** Requests in flight at most; one connection each. */
   readonly concurrency?: number
-  /** Where Twilio shall report what becomes of a message, by its id; undefined: nowhere. */
+  /** Says where Twilio shall report what becomes of a message, by its id; undefined: nowhere. */
   readonly statusCallback?: (id: string) => string | undefined
   readonly clock: Clock
   readonly limits?: Partial<HttpLimits>
