@@ -11,7 +11,7 @@ import type { Clock } from '../runtime/clock.ts'
 export type PostResult =
   | { readonly is: 'delivered' }
   /** The receiver wants nothing any more (410). */
-  | { readonly is: 'gone' }
+  | { readonly is: 'gone'; readonly reason: 'http-410' }
   /** `retryAfterMs`: the receiver asks for so long a pause. `unanswered`: no answer came, and why not. */
   | {
       readonly is: 'failed'
@@ -68,6 +68,6 @@ function resultOf(
 ): PostResult {
   const { status = 0, retryAfter } = answer ?? {}
   if (status >= 200 && status < 300) return { is: 'delivered' }
-  if (status === 410) return { is: 'gone' }
+  if (status === 410) return { is: 'gone', reason: 'http-410' }
   return { is: 'failed', reason: `http-${status}`, retryAfterMs: readRetryAfter(retryAfter, now) }
 }

@@ -1,0 +1,97 @@
+import type { Emit } from '../events/events.ts'
+import type { EventQueue } from '../outbox/outbox.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type Batch, batchOf } from './payload.ts'
+import type { Poster } from './post.ts'
+import type { ReceiverState } from './receiver-state.ts'
+import { signPayload } from './sign.ts'
+
+/** Takes events from the store's queue, oldest first, and posts them in batches. */
+export interface Dispatcher {
+  /**
+   * Posts the next batch, if there is one and the receiver is to be asked; drops what waits beyond the bounds.
+   * @returns whether there may be more to post at once.
+   * @throws StoreUnavailable
+   */
+  dispatchNext(): Promise<boolean>
+  /** The batch that failed is not sent again as it was: another replica may have posted parts of it. */
+  forgetFailed(): void
+  /** About how many events wait, and when the oldest of them happened, ms since the epoch. */
+  status(): { readonly waiting: number; readonly oldestAt: number | null }
+}
+
+export interface DispatcherOptions {
+  readonly events: EventQueue
+  readonly poster: Pick<Poster, 'post'>
+  readonly receiver: ReceiverState
+  readonly keys: readonly Buffer[]
+  /** The newest events that are kept; older ones are dropped. */
+  readonly mostWaiting: number
+  /** Aborts the POST under way; its events are told after the next start. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  /** Reads the wall clock, ms since the epoch: receivers compare the time of a signature with theirs. */
+  readonly wall: () => number
+  readonly emit: Emit
+}
+
+/** Events of one POST: about 40 KB. */
+const BATCH = 100
+/** An event that could not be told for so long is dropped, ms. */
+const KEEP_MS = 3 * 24 * 3_600_000
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { events, receiver, signal, clock, emit } = options
+  let waiting = 0
+  let oldestAt: number | null = null
+  /** A batch whose POST failed: it is sent again as it was. */
+  let failed: Batch | null = null
+
+  async function dropOld(): Promise<void> {
+    const before = clock.now() - KEEP_MS
+    if (waiting <= options.mostWaiting && (oldestAt ?? before) >= before) return
+    let count = 0
+    for (let step = 1; step > 0; count += step) step = await events.dropEvents(options.mostWaiting, before)
+    if (count > 0) emit({ type: 'webhooks-dropped', count })
+  }
+
+  /** The next batch to post; null: none. While the receiver fails, it only reads how many events wait, and since when. */
+  async function nextBatch(): Promise<Batch | null> {
+    const isDue = receiver.isDue()
+    const read = await events.readEvents(isDue && failed === null ? BATCH : 1)
+    waiting = read.waiting
+    oldestAt = read.events[0]?.at ?? null
+    await dropOld()
+    if (!isDue) return null
+    return failed ?? (read.events.length === 0 ? null : batchOf(read.events, clock.now()))
+  }
+
+  /** @returns null when the signal aborted it. */
+  async function post({ id, body, told }: Batch) {
+    if (told === 0) return { is: 'delivered' } as const
+    const headers = signPayload(options.keys, id, options.wall(), body)
+    const result = await options.poster.post(headers, body, signal)
+    if (signal.aborted) return null
+    const reason = result.is === 'delivered' ? null : result.reason
+    emit({ type: 'webhooks-posted', result: result.is, events: told, reason })
+    return result
+  }
+
+  return {
+    async dispatchNext() {
+      const batch = await nextBatch()
+      if (batch === null) return false
+      const result = await post(batch)
+      if (result === null) return false
+      receiver.record(result)
+      failed = result.is === 'delivered' ? null : batch
+      if (failed !== null) return false
+      await events.removeEvents(batch.seqs)
+      return batch.seqs.length === BATCH
+    },
+    forgetFailed() {
+      failed = null
+    },
+    status: () => ({ waiting, oldestAt }),
+  }
+}

@@ -1,0 +1,47 @@
+import t from 'tap'
+import { createReceiverState } from '../../src/webhooks/receiver-state.ts'
+
+const failed = (retryAfterMs?: number) => ({ is: 'failed', reason: 'http-503', retryAfterMs }) as const
+
+function create() {
+  let now = 1_000_000
+  const receiver = createReceiverState(
+    () => now,
+    () => 1,
+  )
+  /** @returns after how long it is asked again, ms. */
+  const pauseAfter = (result: Parameters<typeof receiver.record>[0]): number => {
+    receiver.record(result)
+    const began = now
+    while (!receiver.isDue()) now += 100
+    return now - began
+  }
+  return { receiver, pauseAfter }
+}
+
+t.test('the pause after a failure doubles up to a minute, and a delivery ends that', async t => {
+  const { receiver, pauseAfter } = create()
+  t.equal(receiver.isDue(), true)
+  const pauses = Array.from({ length: 8 }, () => pauseAfter(failed()))
+  t.same(pauses, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
+  t.same(receiver.failing(), { since: 1_000_000, reason: 'http-503' }, 'since the first of them')
+  t.equal(pauseAfter({ is: 'delivered' }), 0)
+  t.equal(receiver.failing(), null)
+  t.equal(pauseAfter(failed()), 1000)
+})
+
+t.test('a receiver may ask for a longer pause, of an hour at most', async t => {
+  const { pauseAfter } = create()
+  t.equal(pauseAfter(failed(20_000)), 20_000)
+  t.equal(pauseAfter(failed(500)), 2000, 'not for a shorter one')
+  t.equal(pauseAfter(failed(86_400_000)), 3_600_000)
+})
+
+t.test('after 410 it is not asked any more', async t => {
+  const { receiver } = create()
+  receiver.record({ is: 'gone', reason: 'http-410' })
+  t.match(
+    { isDue: receiver.isDue(), isGone: receiver.isGone(), failing: receiver.failing() },
+    { isDue: false, isGone: true, failing: { reason: 'http-410' } },
+  )
+})
