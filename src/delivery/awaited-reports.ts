@@ -1,0 +1,53 @@
+/** SMS that were sent, and of which no delivery report has come yet. */
+export interface AwaitedReports {
+  add(providerId: string, provider: string, now: number): void
+  /** The message of a report that has come; undefined: none that is waited for. It is waited for no more. */
+  take(providerId: string): SentSms | undefined
+  /** The messages whose reports became late since the last call, in the order in which they were sent. */
+  takeLate(now: number): readonly SentSms[]
+}
+
+export interface SentSms {
+  readonly provider: string
+  /** ms since the epoch. */
+  readonly sentAt: number
+}
+
+/** A report is late from then on; GOV.UK Notify takes four minutes, too. */
+export const IN_TIME_MS = 4 * 60_000
+/** From then on a report is not waited for any more. */
+const FORGOTTEN_MS = 60 * 60_000
+/** Messages whose reports are waited for. At a higher rate a part of them stands for all. */
+const MOST_WAITING = 5000
+
+export function createAwaitedReports(): AwaitedReports {
+  /** By the carrier's id, in the order in which they were sent: first in time, then late. */
+  const inTime = new Map<string, SentSms>()
+  const late = new Map<string, SentSms>()
+
+  return {
+    add(providerId, provider, now) {
+      if (inTime.size + late.size < MOST_WAITING) inTime.set(providerId, { provider, sentAt: now })
+    },
+    take(providerId) {
+      const sent = inTime.get(providerId) ?? late.get(providerId)
+      inTime.delete(providerId)
+      late.delete(providerId)
+      return sent
+    },
+    takeLate(now) {
+      const since: SentSms[] = []
+      for (const [id, sent] of inTime) {
+        if (now - sent.sentAt <= IN_TIME_MS) break
+        inTime.delete(id)
+        late.set(id, sent)
+        since.push(sent)
+      }
+      for (const [id, { sentAt }] of late) {
+        if (now - sentAt <= FORGOTTEN_MS) break
+        late.delete(id)
+      }
+      return since
+    },
+  }
+}
