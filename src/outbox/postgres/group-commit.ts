@@ -33,23 +33,14 @@ export function createGroupCommit<Call, Value>(
   let queue: Waiting<Call, Value>[] = []
   let running: Promise<void> | undefined
 
-  function nextBatch(): readonly Waiting<Call, Value>[] {
-    let together = 0
-    let room = max
-    for (const { call } of queue) {
-      room -= weight(call)
-      if (room < 0 && together > 0) break
-      together += 1
-    }
-    const batch = queue.slice(0, together)
-    queue = queue.slice(together)
-    return batch
-  }
-
   async function drain(): Promise<void> {
     // One turn of the event loop, so that calls that came together are seen together.
     await new Promise(resolve => setImmediate(resolve))
-    while (queue.length > 0) await runBatch(nextBatch())
+    while (queue.length > 0) {
+      const batch = queue.slice(0, countTogether(queue, weight, max))
+      queue = queue.slice(batch.length)
+      await runBatch(batch)
+    }
     running = undefined
   }
 
@@ -92,6 +83,22 @@ export function createGroupCommit<Call, Value>(
       await running
     },
   }
+}
+
+/** How many of the first calls go into one transaction: as many as hold `max` messages, but one at least. */
+function countTogether<Call>(
+  queue: readonly { readonly call: Call }[],
+  weight: (call: Call) => number,
+  max: number,
+): number {
+  let room = max
+  let together = 0
+  for (const { call } of queue) {
+    room -= weight(call)
+    if (room < 0 && together > 0) break
+    together += 1
+  }
+  return together
 }
 
 /** The error that a caller of the port gets. */

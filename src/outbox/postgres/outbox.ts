@@ -12,7 +12,6 @@ import { type BegunAttempt, markBegun } from './begin.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections } from './connect.ts'
-
 import { adviseOnFailure } from './errors.ts'
 import { addEvents, dropEvents, readEvents, removeEvents } from './events.ts'
 import { asError, createGroupCommit } from './group-commit.ts'
@@ -31,7 +30,7 @@ import { createWriteReceipts } from './receipts.ts'
 import { requireOwnSessions } from './sessions.ts'
 import { createSettle } from './settle.ts'
 import { readSummary } from './summary.ts'
-import { createUncertainCommits } from './uncertain-commits.ts'
+import { createUncertainCommits, type UncertainCommits } from './uncertain-commits.ts'
 import { createUncertainEnds } from './uncertain-ends.ts'
 
 export interface PostgresOutboxOptions {
@@ -130,107 +129,126 @@ function createCalls(
   heartbeats: ReplicaHeartbeats,
   shard: number,
 ) {
-  const { payloadKeys, maxBacklog, keepsEvents, statementTimeoutMs, clock, monotonic, log } = settings
+  const { clock, log } = settings
+  const uncertain = createUncertainCommits(settings.monotonic)
+  const transactions = createTransactions(settings, heartbeats, shard, uncertain)
+  const commits = createGroupCommits(settings, connections, heartbeats, transactions)
+  return {
+    accept: given =>
+      acceptEach(
+        given,
+        messages =>
+          commits.accept.call({ now: clock.now(), messages }).catch((error: unknown) => {
+            for (const { lease } of messages) if (lease !== undefined) uncertain.giveUp(lease.token)
+            throw error
+          }),
+        log,
+      ),
+    claim: (channel, limit, leaseMs) => commits.claim.call({ now: clock.now(), channel, limit, leaseMs }),
+    // A message that began when it was accepted has its mark already.
+    beginAttempt: (id, { token, begins }, provider) =>
+      begins === true && provider === undefined ? undefined : commits.begin.call({ id, token, provider }),
+    settle: (id, { token }, given) =>
+      settleWithoutRefused(
+        id,
+        given,
+        settlement => commits.settle.call({ now: clock.now(), id, token, settlement }),
+        log,
+      ),
+    writeReceipt: report => writeReceiptIfTaken(() => commits.writeReceipt.call(report), log),
+    /** Resolves when nothing is under way. */
+    async idle() {
+      await Promise.all(Object.values(commits).map(each => each.idle()))
+    },
+  } satisfies Pick<Outbox, 'accept' | 'claim' | 'beginAttempt' | 'settle' | 'writeReceipt'> & {
+    idle(): Promise<void>
+  }
+}
+
+type Transactions = ReturnType<typeof createTransactions>
+
+/** The work of the calls, within a transaction of its own. */
+function createTransactions(
+  { payloadKeys, maxBacklog, keepsEvents, retentionDays, clock, monotonic, log }: Settings,
+  heartbeats: ReplicaHeartbeats,
+  shard: number,
+  uncertain: UncertainCommits,
+) {
   const unreported = createUnreportedEnds()
-  const uncertain = createUncertainCommits(monotonic)
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
   const writerOptions = (n: number) => ({
     shard: shard + n,
     backlogRow: createBacklogRow(shard + n),
     keepsEvents,
   })
-  const accept = createAccept({
-    payloadKeys,
-    maxBacklog,
-    writerOptions: writerOptions(0),
-    uncertain,
-    unreported,
-  })
-  const settle = createSettle(writerOptions(1))
-  const writeReceipts = createWriteReceipts(writerOptions(1), unreported)
-  const onTakeOver = (count: number) =>
-    log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` })
-  const claim = createClaim({
+  const claimOne = createClaim({
     payloadKeys,
     writerOptions: writerOptions(2),
     unreported,
     uncertainEnds: createUncertainEnds(monotonic),
     heartbeats,
     uncertain,
-    onTakeOver,
+    onTakeOver: count =>
+      log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   })
-  const prune = createPruning(settings.retentionDays)
+  const pruneNow = createPruning(retentionDays)
+  return {
+    accept: createAccept({ payloadKeys, maxBacklog, writerOptions: writerOptions(0), uncertain, unreported }),
+    settle: createSettle(writerOptions(1)),
+    writeReceipts: createWriteReceipts(writerOptions(1), unreported),
+    async claim(client: Client, calls: readonly CallArguments<'claim'>[]) {
+      const claimed = []
+      for (const call of calls) claimed.push(await claimOne(client, call))
+      await pruneNow(client, clock.now())
+      return claimed
+    },
+  }
+}
 
+/** Gathers calls of one kind while a transaction of that kind runs. */
+function createGroupCommits(
+  { statementTimeoutMs, monotonic, committed }: Settings,
+  connections: Connections,
+  heartbeats: Pick<ReplicaHeartbeats, 'confirmAlive'>,
+  { accept, settle, writeReceipts, claim }: Transactions,
+) {
   const shared = { max: MAX_MESSAGES_PER_COMMIT, againWithinMs: statementTimeoutMs, weight: () => 1 }
   /** Runs calls in one transaction, and tells how long it took. */
   async function timed<T>(calls: readonly unknown[], work: (client: Client) => Promise<T>): Promise<T> {
     const began = monotonic()
     const value = await connections.use(work)
-    settings.committed({ ms: monotonic() - began, calls: calls.length })
+    committed({ ms: monotonic() - began, calls: calls.length })
     return value
   }
-  const accepting = createGroupCommit({
-    ...shared,
-    run: (batch: readonly CallArguments<'accept'>[], again) =>
-      timed(batch, client => accept(client, batch, again)),
-    weight: call => call.messages.length,
-  })
-  const settling = createGroupCommit({
-    ...shared,
-    run: (batch: readonly CallArguments<'settle'>[], again) =>
-      timed(batch, client => settle(client, batch, again)),
-  })
-  const beginning = createGroupCommit({
-    ...shared,
-    run: (batch: readonly BegunAttempt[]) => connections.use(client => markBegun(client, batch)),
-  })
-  const writingReceipts = createGroupCommit({
-    ...shared,
-    run: (batch: readonly CallArguments<'writeReceipt'>[]) =>
-      connections.use(client => writeReceipts(client, batch)),
-  })
-  const claiming = createGroupCommit({
-    ...shared,
-    max: 1,
-    run: async (batch: readonly CallArguments<'claim'>[]) => {
-      await heartbeats.confirmAlive()
-      return connections.use(async client => {
-        const claimed = []
-        for (const call of batch) claimed.push(await claim(client, call))
-        await prune(client, clock.now())
-        return claimed
-      })
-    },
-  })
   return {
-    accept: given =>
-      acceptEach(
-        given,
-        messages =>
-          accepting.call({ now: clock.now(), messages }).catch((error: unknown) => {
-            for (const { lease } of messages) if (lease !== undefined) uncertain.giveUp(lease.token)
-            throw error
-          }),
-        log,
-      ),
-    claim: (channel, limit, leaseMs) => claiming.call({ now: clock.now(), channel, limit, leaseMs }),
-    // A message that began when it was accepted has its mark already.
-    beginAttempt: (id, { token, begins }, provider) =>
-      begins === true && provider === undefined ? undefined : beginning.call({ id, token, provider }),
-    settle: (id, { token }, given) =>
-      settleWithoutRefused(
-        id,
-        given,
-        settlement => settling.call({ now: clock.now(), id, token, settlement }),
-        log,
-      ),
-    writeReceipt: report => writeReceiptIfTaken(() => writingReceipts.call(report), log),
-    /** Resolves when nothing is under way. */
-    async idle() {
-      await Promise.all([accepting, beginning, settling, writingReceipts, claiming].map(each => each.idle()))
-    },
-  } satisfies Pick<Outbox, 'accept' | 'claim' | 'beginAttempt' | 'settle' | 'writeReceipt'> & {
-    idle(): Promise<void>
+    accept: createGroupCommit({
+      ...shared,
+      run: (batch: readonly CallArguments<'accept'>[], again) =>
+        timed(batch, client => accept(client, batch, again)),
+      weight: call => call.messages.length,
+    }),
+    begin: createGroupCommit({
+      ...shared,
+      run: (batch: readonly BegunAttempt[]) => connections.use(client => markBegun(client, batch)),
+    }),
+    settle: createGroupCommit({
+      ...shared,
+      run: (batch: readonly CallArguments<'settle'>[], again) =>
+        timed(batch, client => settle(client, batch, again)),
+    }),
+    writeReceipt: createGroupCommit({
+      ...shared,
+      run: (batch: readonly CallArguments<'writeReceipt'>[]) =>
+        connections.use(client => writeReceipts(client, batch)),
+    }),
+    claim: createGroupCommit({
+      ...shared,
+      max: 1,
+      run: async (batch: readonly CallArguments<'claim'>[]) => {
+        await heartbeats.confirmAlive()
+        return connections.use(client => claim(client, batch))
+      },
+    }),
   }
 }
 

@@ -1,0 +1,156 @@
+import type { EventEmitter } from 'node:events'
+import type {
+  CallArguments,
+  CallFailure,
+  CallName,
+  CallResult,
+  MessageFromWorker,
+  MessageToWorker,
+  StoreCall,
+  StoreReply,
+} from '../calls.ts'
+import { BacklogFull, StoreUnavailable } from '../outbox.ts'
+import { ValuesRefused } from '../refused-values.ts'
+
+/** The thread that serves the store, as its caller sees it: see serve-store.ts. */
+export type StoreThread = Pick<EventEmitter, 'on' | 'once' | 'off'> & {
+  postMessage(message: MessageToWorker, transfer: readonly []): void
+}
+
+/** Whoever wants to know what happens in the thread. */
+export interface ThreadObservers {
+  /** Is told of failures that concern no call, such as a checkpoint that failed. Never a secret or a recipient. */
+  readonly log?: (event: { readonly doing: string; readonly message: string }) => void
+  /** Is told of every commit: how long it took, ms, and how many calls shared it. */
+  readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
+}
+
+/** Calls into the store's thread. All throw StoreUnavailable once it has ended. */
+export interface ThreadCalls {
+  call<N extends CallName>(name: N, takes: CallArguments<N>): Promise<CallResult<N>>
+  /** One at a time. */
+  backUp(file: string): Promise<void>
+  /** Sends what has gathered, and waits for the thread to end. */
+  close(): Promise<void>
+}
+
+/** One batch for the thread to work on, and one that waits for it there. */
+const MAX_BATCHES_IN_FLIGHT = 2
+
+/**
+ * Calls of one turn of the event loop travel in one batch; while the thread has enough to do, more of them gather here,
+ * since each batch wakes a thread and that costs more than a call.
+ */
+export function createThreadCalls(worker: StoreThread, { log, committed }: ThreadObservers): ThreadCalls {
+  const pending = createPendingCalls()
+  const backups = createBackups(worker)
+  let queue: StoreCall[] = []
+  let batchesInFlight = 0
+  let ended: Error | undefined
+
+  function flush(): void {
+    if (queue.length === 0 || batchesInFlight >= MAX_BATCHES_IN_FLIGHT || ended !== undefined) return
+    const batch = queue
+    queue = []
+    batchesInFlight += 1
+    worker.postMessage(batch, [])
+  }
+
+  function end(reason: Error): void {
+    ended ??= reason
+    pending.failAll(ended)
+    backups.fail(ended)
+  }
+
+  worker.on('message', (message: MessageFromWorker) => {
+    if (message.is === 'replies') {
+      batchesInFlight -= message.batches
+      flush()
+      for (const reply of message.replies) pending.settle(reply)
+      committed?.({ ms: message.ms, calls: message.replies.length })
+    } else if (message.is === 'backed-up') backups.settle(message.failure)
+    else if (message.is === 'background-failure') log?.({ doing: message.doing, message: message.message })
+  })
+  worker.on('error', error => {
+    end(new Error("the store's thread failed", { cause: error }))
+    // A bug, and without its store the service is of no use: it ends, and is started again.
+    throw new Error("the store's thread failed", { cause: error })
+  })
+  worker.on('exit', () => end(new Error('the store is closed')))
+
+  return {
+    call: (name, takes) =>
+      new Promise((resolve, reject) => {
+        if (ended !== undefined) {
+          reject(new StoreUnavailable(ended.message, { cause: ended }))
+          return
+        }
+        const number = pending.add(value => resolve(value as CallResult<typeof name>), reject)
+        queue.push([number, name, takes] as unknown as StoreCall)
+        if (queue.length === 1) setImmediate(flush)
+      }),
+    async backUp(file) {
+      if (ended !== undefined) throw new StoreUnavailable(ended.message, { cause: ended })
+      await backups.begin(file)
+    },
+    async close() {
+      batchesInFlight = 0
+      flush()
+      if (ended !== undefined) return
+      const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+      worker.postMessage('close', [])
+      await exited
+    },
+  }
+}
+
+/** Calls that wait for their replies, by number; the number of an answered call is given again. */
+function createPendingCalls() {
+  let waiting: ({ resolve(value: unknown): void; reject(error: Error): void } | undefined)[] = []
+  let free: number[] = []
+  return {
+    add(resolve: (value: unknown) => void, reject: (error: Error) => void): number {
+      const number = free.pop() ?? waiting.length
+      waiting[number] = { resolve, reject }
+      return number
+    },
+    settle([number, value, failure]: StoreReply): void {
+      const caller = waiting[number]
+      waiting[number] = undefined
+      free.push(number)
+      if (failure === undefined) caller?.resolve(value)
+      else caller?.reject(errorOf(failure))
+    },
+    failAll(reason: Error): void {
+      for (const caller of waiting) caller?.reject(new StoreUnavailable(reason.message, { cause: reason }))
+      waiting = []
+      free = []
+    },
+  }
+}
+
+/** Backups by the thread, one at a time. */
+function createBackups(worker: StoreThread) {
+  let running: PromiseWithResolvers<void> | undefined
+  return {
+    begin(file: string): Promise<void> {
+      if (running !== undefined) throw new StoreUnavailable('a backup is being made already')
+      running = Promise.withResolvers()
+      worker.postMessage({ backUpTo: file }, [])
+      return running.promise
+    },
+    settle(failure: string | undefined): void {
+      if (failure === undefined) running?.resolve()
+      else running?.reject(new StoreUnavailable(failure))
+      running = undefined
+    },
+    fail: (reason: Error): void => running?.reject(reason),
+  }
+}
+
+function errorOf({ is, message, cause }: CallFailure): Error {
+  if (is === 'backlog') return new BacklogFull(message)
+  if (is === 'refused') return new ValuesRefused(message)
+  if (is === 'unavailable') return new StoreUnavailable(message, { cause })
+  return new Error(`a fault in the store: ${message}`, { cause })
+}
