@@ -1,6 +1,7 @@
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { StoreLoss } from '../outbox/outbox.ts'
+import { within } from '../runtime/within.ts'
 import type { ServiceHealth } from './service-health.ts'
 
 /** Whether a callback would be accepted now, in words that anybody may read. */
@@ -52,18 +53,6 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
     return probing
   }
 
-  async function probeWithin(): Promise<boolean | 'late'> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<'late'>(resolve => {
-      timer = setTimeout(() => resolve('late'), WITHIN_MS)
-    })
-    try {
-      return await Promise.race([probe(), late])
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
   /** Says whether the store has committed for long enough since it failed. */
   function hasRecovered(): boolean {
     const now = sources.monotonic()
@@ -73,13 +62,13 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
   }
 
   async function tryStore(): Promise<Readiness> {
-    const commits = await probeWithin()
+    const commits = await within(WITHIN_MS, probe())
     if (commits !== true) {
       hasFailed = true
       recoveredAt = null
       return {
         ready: false,
-        reason: commits === 'late' ? 'the store does not answer' : 'the store cannot commit',
+        reason: commits === undefined ? 'the store does not answer' : 'the store cannot commit',
       }
     }
     if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }

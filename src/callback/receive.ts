@@ -3,6 +3,7 @@ import type { Emit } from '../events/events.ts'
 import type { Interpret } from '../messages/interpret.ts'
 import { type Accepted, BacklogFull, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { within } from '../runtime/within.ts'
 import { type Answer, answerInvalidContent, answerUnavailable } from './answers.ts'
 import type { Caller } from './authenticate.ts'
 import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts'
@@ -178,19 +179,6 @@ function handOver(
     options.pollVerdict?.(result.id)
   }
   return result.id
-}
-
-/** A promise's value, or undefined when it takes longer than `ms`. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(() => resolve(undefined), Math.max(ms, 0))
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** A scalar as text; null, blank and anything that is not a scalar mean absent. */

@@ -6,6 +6,7 @@ import { type Config, loadConfig } from '../config/config.ts'
 import type { ProviderLimits } from '../providers/list.ts'
 import { build } from '../runtime/build.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
+import { within } from '../runtime/within.ts'
 import { trustAuthorities } from '../tls/authorities.ts'
 import { type Certificate, loadCertificate } from '../tls/certificate.ts'
 import { tlsServerOptions } from '../tls/options.ts'
@@ -163,7 +164,7 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
   // Other machines are still told the ends of the last messages, if that is quick; the rest stays in the store.
   const told = parts.webhooks?.stop()
   // Accepted callbacks are answered before the store is closed: no message is left that could not be settled.
-  await Promise.race([closed, new Promise(resolve => setTimeout(resolve, 500))])
+  await within(500, closed)
   parts.publicListener.server.closeAllConnections()
   await told
   await parts.close()

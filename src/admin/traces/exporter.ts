@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { createLogThrottle } from '../../runtime/log-throttle.ts'
+import { within } from '../../runtime/within.ts'
 import { type CollectorOptions, createCollectorClient } from './collector-client.ts'
 import type { Span } from './span.ts'
 
@@ -71,12 +72,7 @@ export function createSpanExporter(options: ExporterOptions): SpanExporter {
       else if (sending === undefined) schedule()
     },
     async close() {
-      let limit: NodeJS.Timeout | undefined
-      const late = new Promise<void>(resolve => {
-        limit = setTimeout(resolve, LAST_TRY_MS)
-      })
-      await Promise.race([send(), late])
-      clearTimeout(limit)
+      await within(LAST_TRY_MS, send())
       clearTimeout(timer)
       await collector.close()
     },
