@@ -28,26 +28,13 @@ export interface LeadershipOptions {
  * and not a moment longer: by then another may have it.
  */
 export function createLeadership(options: LeadershipOptions): Leadership {
-  const { takeLease, ttlMs, renewEveryMs, now, onChange, onError } = options
-  let isLeader = false
-  /** When the lease runs out, by `now`: a timer of a busy process may come later. */
-  let leadsUntil = takeLease === undefined ? Number.POSITIVE_INFINITY : 0
+  const { takeLease, ttlMs, renewEveryMs, now, onError } = options
+  const term = createTerm(now, options.onChange)
   /** The store may have granted it: it has, or its answer was lost or came when nobody wanted it any more. */
   let mayHold = false
   let stopped = true
   let renewal: NodeJS.Timeout | undefined
-  let expiry: NodeJS.Timeout | undefined
   let asking: Promise<void> | undefined
-
-  function setLeader(next: boolean): void {
-    if (next === isLeader) return
-    isLeader = next
-    onChange(next)
-  }
-
-  function stepDownWhenOver(): void {
-    if (now() >= leadsUntil) setLeader(false)
-  }
 
   async function askForLease(ask: NonNullable<typeof takeLease>): Promise<void> {
     // The lease counts from before the question: the store may have granted it at any time since.
@@ -57,15 +44,8 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       const granted = await ask(ttlMs)
       mayHold = granted
       if (stopped) return
-      // An answer that took longer than the lease holds says nothing any more.
-      const leads = granted && now() < until
-      stepDownWhenOver()
-      if (leads) {
-        leadsUntil = until
-        clearTimeout(expiry)
-        expiry = setTimeout(setLeader, until - now(), false)
-      }
-      setLeader(leads)
+      if (granted) term.extend(until)
+      else term.end()
     } catch (error) {
       onError(error instanceof Error ? error : new Error('unknown fault'))
     }
@@ -81,21 +61,52 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     start() {
       if (!stopped) return
       stopped = false
-      if (takeLease === undefined) setLeader(true)
+      if (takeLease === undefined) term.extend(Number.POSITIVE_INFINITY)
       else renew(takeLease)
     },
     async stop() {
       stopped = true
       clearTimeout(renewal)
-      clearTimeout(expiry)
       await asking
-      setLeader(false)
+      term.end()
       if (mayHold) await takeLease?.(0).catch(onError)
       mayHold = false
     },
-    isLeader() {
-      stepDownWhenOver()
-      return isLeader
+    isLeader: term.isRunning,
+  }
+}
+
+/** The time during which this replica leads. */
+function createTerm(now: () => number, onChange: (isLeader: boolean) => void) {
+  let isLeader = false
+  /** A timer of a busy process may come later than this, by `now`. */
+  let leadsUntil = 0
+  let expiry: NodeJS.Timeout | undefined
+
+  function setLeader(next: boolean): void {
+    if (next === isLeader) return
+    isLeader = next
+    onChange(next)
+  }
+
+  function isRunning(): boolean {
+    if (now() >= leadsUntil) setLeader(false)
+    return isLeader
+  }
+
+  return {
+    isRunning,
+    /** Begins the term, or makes it longer. One that was over in between is seen to end; one that is over by then does not begin. */
+    extend(until: number): void {
+      isRunning()
+      clearTimeout(expiry)
+      leadsUntil = until
+      if (until !== Number.POSITIVE_INFINITY) expiry = setTimeout(setLeader, until - now(), false)
+      setLeader(now() < until)
+    },
+    end(): void {
+      clearTimeout(expiry)
+      setLeader(false)
     },
   }
 }
