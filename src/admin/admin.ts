@@ -51,12 +51,12 @@ export interface AdminOptions {
 
 /** The private listener with all that is on it: health, metrics, console. */
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
-  const { config, outbox, delivery, health, metrics, renderer, draining } = options
+  const { config, outbox, delivery, health, metrics, now } = options
   const storeLoss = () => outbox.loss?.() ?? null
   const app = createAdminListener(
     {
       ready: createReadiness({
-        draining,
+        draining: options.draining,
         probe: () => outbox.queries.probeCommit(),
         health,
         channelStatus: () => delivery.status(),
@@ -67,16 +67,9 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     },
     {
       host: config.ADMIN_HOST,
-      tokens: {
-        operators: new Map([
-          ...(config.ADMIN_TOKEN === undefined ? [] : [[UNNAMED.token, config.ADMIN_TOKEN] as const]),
-          ...(config.ADMIN_TOKENS ?? []),
-        ]),
-        metrics: config.METRICS_TOKEN,
-        status: config.STATUS_TOKEN,
-      },
+      tokens: tokensOf(config),
       names: config.ADMIN_NAMES,
-      now: options.now,
+      now,
       onRefused: reason => options.emit({ type: 'admin-refused', reason }),
     },
   )
@@ -86,27 +79,33 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
   const channels = [...new Set(delivery.status().map(({ channel }) => channel))]
   const recipientHash = (typed: string) => hashOf(typed, options.recipientHash, config.DEFAULT_AREA_CODE)
-  const { now } = options
   const status = createStatus({ ...outbox, health, channels, channelStatus: () => delivery.status() })
   await app.register(statusRoutes, { status, recipientHash, now })
-  await app.register(consoleRoutes, {
-    status,
+  await app.register(consoleRoutes, consoleOptions(options, { status, channels, recipientHash, storeLoss }))
+  return app
+}
+
+function consoleOptions(
+  options: AdminOptions,
+  shared: Pick<ConsoleOptions, 'status' | 'channels' | 'recipientHash' | 'storeLoss'>,
+): ConsoleOptions {
+  const { config, outbox, delivery, renderer } = options
+  const { channels } = shared
+  return {
+    ...shared,
     actions: outbox.actions,
-    health,
+    health: options.health,
     channelStatus: () => delivery.status(),
-    channels,
     kinds: callbackKinds,
     kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
     gallery: samples,
     certificate: options.certificate,
     renewalRefused: options.renewalRefused,
-    storeLoss,
     templateProblems: () => [...renderer.problems().map(problemLine), ...options.smsTemplateProblems()],
     renderedInFull: renderer.renderedInFull,
     locales: () => renderer.locales,
     previewWords: (channel, kind, locale) => previewWords(renderer, channel, kind, locale),
     urls: options.urls,
-    recipientHash,
     testSend: options.testSend,
     emit: options.emit,
     wake: channel => delivery.wake(channel),
@@ -115,11 +114,19 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     deviceAlerts: options.deviceAlerts,
     webhooks: options.webhooks,
     rotating: channels.filter(channel => isRotating(config, channel)),
-    draining,
+    draining: options.draining,
     startedAt: options.startedAt,
     now: options.now,
-  })
-  return app
+  }
+}
+
+function tokensOf({ ADMIN_TOKEN, ADMIN_TOKENS, METRICS_TOKEN, STATUS_TOKEN }: Config) {
+  const unnamed = ADMIN_TOKEN === undefined ? [] : [[UNNAMED.token, ADMIN_TOKEN] as const]
+  return {
+    operators: new Map([...unnamed, ...(ADMIN_TOKENS ?? [])]),
+    metrics: METRICS_TOKEN,
+    status: STATUS_TOKEN,
+  }
 }
 
 function isRotating(config: Config, channel: Channel): boolean {

@@ -1,4 +1,4 @@
-import type { EventHandlers } from '../events/events.ts'
+import type { EventHandlers, EventOf } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { isOperatorFault, isProviderDown } from '../providers/provider.ts'
 
@@ -81,27 +81,8 @@ export function createServiceHealth(now: () => number): ServiceHealth {
       if (refusal === 'key' && validations.get(channel)?.ok === true) return
       validations.set(channel, { at: now(), ok: answer.err_code === 0, reason: answer.err_msg })
     },
-    attempt({ message, provider, outcome }) {
-      const before = providers.get(provider)
-      const failed = isProviderDown(outcome)
-      const at = now()
-      const error =
-        outcome.is === 'sent' || outcome.is === 'rejected'
-          ? (before?.lastError ?? null)
-          : {
-              at,
-              code: outcome.code,
-              reply: outcome.reply,
-              whose: isOperatorFault(outcome) ? 'ours' : outcome.is === 'retry' ? outcome.whose : 'nobody',
-            }
-      providers.set(provider, {
-        provider,
-        channel: message.channel,
-        up: !failed,
-        since: before === undefined || before.up === failed ? at : before.since,
-        lastError: error,
-        lastSentAt: outcome.is === 'sent' ? at : (before?.lastSentAt ?? null),
-      })
+    attempt(event) {
+      providers.set(event.provider, statusAfter(providers.get(event.provider), event, now()))
     },
     'store-failed'({ doing, error }) {
       storeFailure = { at: now(), doing, message: error.message }
@@ -116,5 +97,31 @@ export function createServiceHealth(now: () => number): ServiceHealth {
     refusals: channel => refusals[channel],
     outdatedAt: channel => outdatedAt[channel],
     storeFailure: () => storeFailure,
+  }
+}
+
+/** How a provider does after an attempt. @param before undefined: it is the first. @param at ms since the epoch */
+function statusAfter(
+  before: ProviderStatus | undefined,
+  { provider, message, outcome }: EventOf<'attempt'>,
+  at: number,
+): ProviderStatus {
+  const up = !isProviderDown(outcome)
+  const lastError =
+    outcome.is === 'sent' || outcome.is === 'rejected'
+      ? (before?.lastError ?? null)
+      : {
+          at,
+          code: outcome.code,
+          reply: outcome.reply,
+          whose: isOperatorFault(outcome) ? 'ours' : outcome.is === 'retry' ? outcome.whose : 'nobody',
+        }
+  return {
+    provider,
+    channel: message.channel,
+    up,
+    since: before?.up === up ? before.since : at,
+    lastError,
+    lastSentAt: outcome.is === 'sent' ? at : (before?.lastSentAt ?? null),
   }
 }

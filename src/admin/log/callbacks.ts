@@ -52,20 +52,7 @@ export function logCallbacks(log: Logger, throttles: LogThrottles): EventHandler
         log.error({ event: 'unrenderable', channel, kind, err, times }, 'look at the templates')
       })
     },
-    receipt({ providerId, status, errorCode, result }) {
-      if (result === 'forged') {
-        rarely('receipt/forged', times => {
-          log.warn(
-            { event: 'receipt', result, times },
-            'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
-          )
-        })
-        return
-      }
-      const line = { event: 'receipt', provider_id: providerId, status, code: errorCode, result }
-      if (result === 'recorded') log.info(line, status)
-      else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
-    },
+    receipt: event => logReceipt(log, throttles, event),
   }
 }
 
@@ -93,6 +80,25 @@ function logCallback(log: Logger, { rarely, often }: LogThrottles, event: EventO
     // A refusal by a quota has a line of its own.
     often(`${channel}/${answer.err_code}`, times => log.warn({ ...line, times }, answer.err_msg))
   }
+}
+
+function logReceipt(
+  log: Logger,
+  { rarely }: LogThrottles,
+  { providerId, status, errorCode, result }: EventOf<'receipt'>,
+): void {
+  if (result === 'forged') {
+    rarely('receipt/forged', times => {
+      log.warn(
+        { event: 'receipt', result, times },
+        'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
+      )
+    })
+    return
+  }
+  const line = { event: 'receipt', provider_id: providerId, status, code: errorCode, result }
+  if (result === 'recorded') log.info(line, status)
+  else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
 }
 
 /** Tells the operator what the POSTs' signatures say about POST_SIGNATURE. */
