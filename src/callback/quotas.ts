@@ -53,69 +53,83 @@ export interface QuotaLimits {
 export function createQuotas(
   limits: QuotaLimits,
   keys: Pick<KeyedHashes, 'bucketHash'>,
-): (
-  message: NewMessage,
-  country: string | undefined,
-  use?: { readonly fullCarrier: string | undefined; readonly cost: number },
-) => readonly Charge[] {
-  const {
-    recipientPer10Minutes,
-    recipientPerDay,
-    alarmRecipientPerHour,
-    smsPrefixPer10Minutes,
-    smsCountryPerDay,
-  } = limits
-  return ({ channel, kind, purpose, recipient }, country, use) => {
-    const charges: (Charge & { readonly quota: QuotaName })[] = []
-    const person = () =>
-      keys.bucketHash('recipient', channel, channel === 'email' ? mailboxOf(recipient) : recipient, kind)
-    if (purpose !== 'alarm' && (recipientPer10Minutes > 0 || recipientPerDay > 0)) {
-      const bucket = person()
-      charges.push(
-        { quota: 'recipient-10m', bucket, windowMs: TEN_MINUTES, limit: recipientPer10Minutes },
-        { quota: 'recipient-day', bucket, windowMs: DAY, limit: recipientPerDay },
-      )
-    }
-    if (purpose === 'alarm' && alarmRecipientPerHour > 0)
-      charges.push({
-        quota: 'alarm-recipient-hour',
-        bucket: person(),
-        windowMs: HOUR,
-        limit: alarmRecipientPerHour,
-        warnAt: Math.ceil(alarmRecipientPerHour / 2),
-      })
-    if (channel === 'sms') {
-      if (smsPrefixPer10Minutes > 0) {
-        const bucket = keys.bucketHash('prefix', recipient.slice(0, -4))
-        charges.push({ quota: 'sms-prefix-10m', bucket, windowMs: TEN_MINUTES, limit: smsPrefixPer10Minutes })
-      }
-      const bucket = `country:${country ?? 'none'}`
-      charges.push({ quota: 'sms-country-day', bucket, windowMs: DAY, limit: smsCountryPerDay })
-    }
-    const { perMinute, perDay } = limits.channel[channel]
-    const bucket = `channel:${channel}`
-    charges.push(
-      {
-        quota: `${channel}-minute`,
-        bucket,
-        windowMs: MINUTE,
-        limit: perMinute,
-        warnAt: Math.ceil(perMinute / 2),
-      },
-      { quota: `${channel}-day`, bucket, windowMs: DAY, limit: perDay, warnAt: Math.ceil(perDay / 2) },
-    )
-    if (use !== undefined) {
-      const { fullCarrier, cost } = use
-      if (fullCarrier !== undefined)
-        charges.push(chargeOfCarrier(fullCarrier, limits.smsCarrierPerDay?.get(fullCarrier) ?? 0))
-      charges.push(chargeOfCost(cost, limits.smsCostPerDay ?? 0))
-    }
+): (message: NewMessage, country: string | undefined, use?: ExpectedUse) => readonly Charge[] {
+  return (message, country, use) => {
+    const charges = [
+      ...chargesOfRecipient(limits, keys, message),
+      ...(message.channel === 'sms' ? chargesOfNumber(limits, keys, message, country) : []),
+      ...chargesOfChannel(limits, message),
+      ...(use === undefined ? [] : chargesOfUse(limits, use)),
+    ]
     return charges.filter(({ limit, amount = 1 }) => limit > 0 && amount > 0)
   }
 }
 
+interface NamedCharge extends Charge {
+  readonly quota: QuotaName
+}
+
+/** What an SMS will probably use: by the first carrier of its route that it fits. */
+export interface ExpectedUse {
+  /** That carrier, when it and all others that the message fits are full; otherwise it is counted where it is sent. */
+  readonly fullCarrier: string | undefined
+  /** In units of SMS_COSTS. */
+  readonly cost: number
+}
+
+function chargesOfRecipient(
+  { recipientPer10Minutes, recipientPerDay, alarmRecipientPerHour }: QuotaLimits,
+  keys: Pick<KeyedHashes, 'bucketHash'>,
+  { channel, kind, purpose, recipient }: NewMessage,
+): readonly NamedCharge[] {
+  const isAlarm = purpose === 'alarm'
+  if (isAlarm ? alarmRecipientPerHour === 0 : recipientPer10Minutes === 0 && recipientPerDay === 0) return []
+  const person = channel === 'email' ? mailboxOf(recipient) : recipient
+  const bucket = keys.bucketHash('recipient', channel, person, kind)
+  if (!isAlarm)
+    return [
+      { quota: 'recipient-10m', bucket, windowMs: TEN_MINUTES, limit: recipientPer10Minutes },
+      { quota: 'recipient-day', bucket, windowMs: DAY, limit: recipientPerDay },
+    ]
+  const warnAt = Math.ceil(alarmRecipientPerHour / 2)
+  return [{ quota: 'alarm-recipient-hour', bucket, windowMs: HOUR, limit: alarmRecipientPerHour, warnAt }]
+}
+
+function chargesOfNumber(
+  { smsPrefixPer10Minutes: perPrefix, smsCountryPerDay }: QuotaLimits,
+  keys: Pick<KeyedHashes, 'bucketHash'>,
+  { recipient }: NewMessage,
+  country = 'none',
+): readonly NamedCharge[] {
+  const ofCountry = {
+    quota: 'sms-country-day',
+    bucket: `country:${country}`,
+    windowMs: DAY,
+    limit: smsCountryPerDay,
+  } as const
+  if (perPrefix === 0) return [ofCountry]
+  const bucket = keys.bucketHash('prefix', recipient.slice(0, -4))
+  return [{ quota: 'sms-prefix-10m', bucket, windowMs: TEN_MINUTES, limit: perPrefix }, ofCountry]
+}
+
+function chargesOfChannel(limits: QuotaLimits, { channel }: NewMessage): readonly NamedCharge[] {
+  const { perMinute, perDay } = limits.channel[channel]
+  const bucket = `channel:${channel}`
+  const warnAt = (limit: number) => Math.ceil(limit / 2)
+  return [
+    { quota: `${channel}-minute`, bucket, windowMs: MINUTE, limit: perMinute, warnAt: warnAt(perMinute) },
+    { quota: `${channel}-day`, bucket, windowMs: DAY, limit: perDay, warnAt: warnAt(perDay) },
+  ]
+}
+
+function chargesOfUse(limits: QuotaLimits, { fullCarrier, cost }: ExpectedUse): readonly NamedCharge[] {
+  const ofCost = chargeOfCost(cost, limits.smsCostPerDay ?? 0)
+  if (fullCarrier === undefined) return [ofCost]
+  return [chargeOfCarrier(fullCarrier, limits.smsCarrierPerDay?.get(fullCarrier) ?? 0), ofCost]
+}
+
 /** Makes the charge for one SMS by a carrier. @param limit in a day. */
-export function chargeOfCarrier(carrier: string, limit: number): Charge & { readonly quota: QuotaName } {
+export function chargeOfCarrier(carrier: string, limit: number): NamedCharge {
   const warnAt = Math.ceil(limit / 2)
   return { quota: 'sms-carrier-day', bucket: `carrier:${carrier}`, windowMs: DAY, limit, warnAt }
 }
@@ -124,7 +138,7 @@ export function chargeOfCarrier(carrier: string, limit: number): Charge & { read
 const NO_LIMIT = 2 ** 31 - 1
 
 /** Makes the charge for what an SMS costs, in whole units. @param limit in a day; 0: none, but the cost is counted for people to see. */
-export function chargeOfCost(amount: number, limit: number): Charge & { readonly quota: QuotaName } {
+export function chargeOfCost(amount: number, limit: number): NamedCharge {
   const charge = { quota: 'sms-cost-day', bucket: 'cost', windowMs: DAY, amount } as const
   return limit > 0 ? { ...charge, limit, warnAt: Math.ceil(limit / 2) } : { ...charge, limit: NO_LIMIT }
 }

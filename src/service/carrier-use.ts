@@ -1,4 +1,4 @@
-import { chargeOfCarrier, chargeOfCost } from '../callback/quotas.ts'
+import { chargeOfCarrier, chargeOfCost, type ExpectedUse } from '../callback/quotas.ts'
 import { findMisfit } from '../delivery/route.ts'
 import type { Emit } from '../events/events.ts'
 import type { Outgoing, OutgoingSms } from '../messages/message.ts'
@@ -20,13 +20,6 @@ export interface CarrierUse {
   watch(provider: Provider): Provider
 }
 
-export interface ExpectedUse {
-  /** That carrier, when it and all others that the message fits are full; otherwise it is counted where it is sent. */
-  readonly fullCarrier: string | undefined
-  /** In units of SMS_COSTS. */
-  readonly cost: number
-}
-
 export interface CarrierUseOptions {
   readonly providers: readonly Provider[]
   readonly routes: SmsRoutes | undefined
@@ -42,21 +35,13 @@ export interface CarrierUseOptions {
 
 export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
   const { providers, routes, costs, perDay, costPerDay, clock, emit } = options
-  const carriers = providers.filter(({ channel }) => channel === 'sms')
+  const findFitting = createFitting(providers, routes)
   /** Until when carriers are full, as far as this process knows, ms since the epoch. */
   const full = new Map<string, number>()
 
   function fullUntil(carrier: string): number | null {
     const until = full.get(carrier) ?? 0
     return until > clock.now() ? until : null
-  }
-
-  /** The carriers of its route that a message fits. */
-  function findFitting(message: OutgoingSms): readonly Provider[] {
-    const names = routes === undefined ? carriers.map(({ name }) => name) : routeOf(routes, message.country)
-    return (names ?? []).flatMap(name =>
-      carriers.filter(each => each.name === name && findMisfit(each, message) === null),
-    )
   }
 
   /** Makes the charges for a message at a carrier: one SMS, and the cost there beyond what was counted at acceptance. */
@@ -102,6 +87,16 @@ export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
       }
     },
   }
+}
+
+/** @returns what finds the carriers of its route that a message fits */
+function createFitting(providers: readonly Provider[], routes: SmsRoutes | undefined) {
+  const carriers = providers.filter(({ channel }) => channel === 'sms')
+  const all = carriers.map(({ name }) => name)
+  return (message: OutgoingSms): readonly Provider[] =>
+    ((routes === undefined ? all : routeOf(routes, message.country)) ?? []).flatMap(name =>
+      carriers.filter(each => each.name === name && findMisfit(each, message) === null),
+    )
 }
 
 /**
