@@ -62,44 +62,16 @@ export function createCatalogLoader(
   brand: Brand,
 ): CatalogLoader {
   const ours = readTemplates(builtIn).texts
-  /** Text of each override when it was last good. */
-  const lastGood = new Map<string, string>()
+  const overridden = createOverrides(ours)
   /** The files as they were read the last time: the watcher also asks for unchanged ones, and compiling takes its time. */
   let last: { readonly read: TemplateFiles; readonly loaded: Loaded } | undefined
-
-  function createTake(texts: ReadonlyMap<string, string>, problems: TemplateProblem[]): Take {
-    return (file, validate) => {
-      const now = texts.get(file)
-      if (now !== undefined) {
-        try {
-          const taken = validate(now)
-          lastGood.set(file, now)
-          return taken
-        } catch (error) {
-          problems.push(refusedProblem(file, error))
-        }
-      }
-      const before = lastGood.get(file)
-      if (before !== undefined && before !== now) {
-        try {
-          return validate(before)
-        } catch {
-          // It was good beside another layout. The fault that was named is the one to mend.
-        }
-      }
-      const text = ours.get(file)
-      return text === undefined ? undefined : validate(text)
-    }
-  }
 
   return {
     load() {
       const read = overrides === undefined ? { texts: new Map(), problems: [] } : readTemplates(overrides)
       if (last !== undefined && isDeepStrictEqual(read, last.read)) return last.loaded
       const problems: TemplateProblem[] = [...read.problems]
-      forgetRemoved(lastGood, read)
-      const take = createTake(read.texts, problems)
-      const listIn = (folder: string) => listFiles(folder, ours, read.texts, lastGood)
+      const { take, listIn } = overridden.beginLoad(read, problems)
       const languages = loadLanguages(listIn('locales/'), take, ours, brand)
       const english = languages.get(FALLBACK)
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
@@ -125,11 +97,48 @@ export function createCatalogLoader(
   }
 }
 
-/** Forgets the overrides that were removed; one that cannot be read now was not. */
-function forgetRemoved(lastGood: Map<string, string>, { texts, problems }: TemplateFiles): void {
-  const unreadable = new Set(problems.filter(({ is }) => is === 'refused').map(({ file }) => file))
-  if (unreadable.has('.')) return
-  for (const file of lastGood.keys()) if (!texts.has(file) && !unreadable.has(file)) lastGood.delete(file)
+/** The operator's files before the built-in ones. One that is broken now counts as it was when it last was good. */
+function createOverrides(ours: ReadonlyMap<string, string>) {
+  /** Text of each override when it was last good. */
+  const lastGood = new Map<string, string>()
+
+  /** Forgets the overrides that were removed; one that cannot be read now was not. */
+  function forgetRemoved({ texts, problems }: TemplateFiles): void {
+    const unreadable = new Set(problems.filter(({ is }) => is === 'refused').map(({ file }) => file))
+    if (unreadable.has('.')) return
+    for (const file of lastGood.keys()) if (!texts.has(file) && !unreadable.has(file)) lastGood.delete(file)
+  }
+
+  return {
+    /** @param read the operator's files as they are now. @param problems gets the faults of those that do not pass */
+    beginLoad(read: TemplateFiles, problems: TemplateProblem[]) {
+      forgetRemoved(read)
+      const take: Take = (file, validate) => {
+        const now = read.texts.get(file)
+        if (now !== undefined) {
+          try {
+            const taken = validate(now)
+            lastGood.set(file, now)
+            return taken
+          } catch (error) {
+            problems.push(refusedProblem(file, error))
+          }
+        }
+        const before = lastGood.get(file)
+        if (before !== undefined && before !== now) {
+          try {
+            return validate(before)
+          } catch {
+            // It was good beside another layout. The fault that was named is the one to mend.
+          }
+        }
+        const text = ours.get(file)
+        return text === undefined ? undefined : validate(text)
+      }
+      const listIn = (folder: string) => listFiles(folder, ours, read.texts, lastGood)
+      return { take, listIn }
+    },
+  }
 }
 
 function loadLanguages(

@@ -35,33 +35,20 @@ interface KindCache {
   readonly isPrecompilable: boolean
 }
 
-/** Renders mails: puts words into layouts. @param locale the language of a mail that names none */
-export function createMailRenderer({
-  brand,
-  locale,
-}: {
+interface MailOptions {
   readonly brand: Brand
+  /** The language of a mail that names none. */
   readonly locale: string
-}): MailRenderer {
+}
+
+/** Renders mails: puts words into layouts. */
+export function createMailRenderer(options: MailOptions): MailRenderer {
   const caches = new WeakMap<Catalog, CatalogCache>()
 
   function view(catalog: Catalog, sample: Sample): MailView {
-    const { language, words, subject, scope, html, text } = prepare(catalog, sample)
+    const { language, words, subject, scope, html, text } = prepare(catalog, sample, options)
     const full = { ...scope, words }
     return { subject, html: html(full), text: text(full), locale: language.tag, dir: language.dir }
-  }
-
-  /** The words of a mail, and its layouts with the scope that they are rendered with. */
-  function prepare(catalog: Catalog, { kind, name, content }: Sample) {
-    const language = catalog.languageFor(content.locale ?? locale, `email/${name}`)
-    const validity = formatStatedValidity(language, 'email', content)
-    const values = scopeOf('email', kind, content, { brand, locale: language, validity })
-    const words = language.mailWords(name, values)
-    // The platform gives its mails a subject; an alert of the service has its heading for one.
-    const subject = content.subject ?? words.heading
-    const html = catalog.template('html', name, language.tag)
-    const text = catalog.template('txt', name, language.tag)
-    return { language, words, subject, scope: { ...values, subject }, html, text }
   }
 
   function kindCache({ kinds }: CatalogCache, catalog: Catalog, name: string, tag: string): KindCache {
@@ -92,7 +79,7 @@ export function createMailRenderer({
   return {
     view,
     encode(catalog, sample) {
-      const { language, words, subject, scope, html, text } = prepare(catalog, sample)
+      const { language, words, subject, scope, html, text } = prepare(catalog, sample, options)
       const cache = caches.get(catalog) ?? { layouts: createPrecompiledLayouts(), kinds: new Map() }
       caches.set(catalog, cache)
       const { known, isPrecompilable } = kindCache(cache, catalog, sample.name, language.tag)
@@ -104,4 +91,17 @@ export function createMailRenderer({
       return { subject, html: encodeBody(html(full), known), text: encodeBody(text(full)) }
     },
   }
+}
+
+/** The words of a mail, and its layouts with the scope that they are rendered with. */
+function prepare(catalog: Catalog, { kind, name, content }: Sample, { brand, locale }: MailOptions) {
+  const language = catalog.languageFor(content.locale ?? locale, `email/${name}`)
+  const validity = formatStatedValidity(language, 'email', content)
+  const values = scopeOf('email', kind, content, { brand, locale: language, validity })
+  const words = language.mailWords(name, values)
+  // The platform gives its mails a subject; an alert of the service has its heading for one.
+  const subject = content.subject ?? words.heading
+  const html = catalog.template('html', name, language.tag)
+  const text = catalog.template('txt', name, language.tag)
+  return { language, words, subject, scope: { ...values, subject }, html, text }
 }
