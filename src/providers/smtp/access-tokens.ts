@@ -44,13 +44,9 @@ const RENEW_AGAIN_MS = 30_000
 const REMEMBERED = 20
 
 /** Asks an OAuth 2.0 token endpoint for access tokens: once for all who wait, and before the present one ends. */
-export function createAccessTokens(
-  endpoint: TokenEndpoint,
-  { clock, random, limits, proxy }: AccessTokensOptions,
-): AccessTokens {
-  const { origin, pathname, search } = new URL(endpoint.url)
-  const client = createHttpClient({ baseUrl: origin, connections: 1, limits, proxy })
-  const exchanges = createExchanges(limits, clock)
+export function createAccessTokens(endpoint: TokenEndpoint, options: AccessTokensOptions): AccessTokens {
+  const { clock, random } = options
+  const client = createGrantClient(endpoint, options)
   // A server that replaces it may refuse the one before from then on (RFC 6749, 6).
   let refreshToken = endpoint.refreshToken
   let current: AccessToken | undefined
@@ -61,15 +57,7 @@ export function createAccessTokens(
 
   async function ask(): Promise<AccessToken | TokenFailure> {
     const askedAt = clock.now()
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
-    const body = grantOf(endpoint, refreshToken)
-    const result = await exchanges.run(
-      exchange => client.request(exchange, { method: 'POST', path: `${pathname}${search}`, headers, body }),
-      new AbortController().signal,
-      Infinity,
-    )
-    if (!('value' in result)) return failureWithoutAnswer(result, endpoint.url)
-    const answer = readTokenAnswer(result.value, { endpoint, secrets, now: clock.now() })
+    const answer = await client.ask(refreshToken, secrets)
     if ('whose' in answer) return answer
     refreshToken = answer.refreshToken ?? refreshToken
     current = { token: answer.token, expiresAt: askedAt + answer.livesMs }
@@ -103,6 +91,27 @@ export function createAccessTokens(
     },
     secrets: () => secrets,
     hasRotated: () => refreshToken !== endpoint.refreshToken,
+    close: () => client.close(),
+  }
+}
+
+/** Asks the endpoint, and reads what it answers. */
+function createGrantClient(endpoint: TokenEndpoint, { clock, limits, proxy }: AccessTokensOptions) {
+  const { origin, pathname, search } = new URL(endpoint.url)
+  const client = createHttpClient({ baseUrl: origin, connections: 1, limits, proxy })
+  const exchanges = createExchanges(limits, clock)
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
+  return {
+    async ask(refreshToken: string | undefined, secrets: readonly string[]) {
+      const body = grantOf(endpoint, refreshToken)
+      const result = await exchanges.run(
+        exchange => client.request(exchange, { method: 'POST', path: `${pathname}${search}`, headers, body }),
+        new AbortController().signal,
+        Infinity,
+      )
+      if (!('value' in result)) return failureWithoutAnswer(result, endpoint.url)
+      return readTokenAnswer(result.value, { endpoint, secrets, now: clock.now() })
+    },
     async close() {
       exchanges.abort()
       await client.close()

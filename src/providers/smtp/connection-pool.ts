@@ -16,6 +16,8 @@ export interface ConnectionPool {
   close(): Promise<void>
 }
 
+type Turn = (connection: SmtpConnection | undefined) => void
+
 /**
  * @param open makes a connection, which connects with its first message.
  * @param max how many are lent at a time, not counting those that `stopCounting` was called for.
@@ -26,7 +28,7 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
   let lent = 0
   // The idle connection that came back last is the first one out, so that at a low rate a few stay warm and the rest close.
   const free: SmtpConnection[] = []
-  const waiting: ((connection: SmtpConnection | undefined) => void)[] = []
+  const waiting: Turn[] = []
   let closing: Promise<unknown> | undefined
 
   function lend(): SmtpConnection {
@@ -48,18 +50,7 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
     async take(signal) {
       if (closing !== undefined || signal.aborted) return undefined
       if (lent < max) return lend()
-      return new Promise(resolve => {
-        const leave = (): void => {
-          waiting.splice(waiting.indexOf(answer), 1)
-          resolve(undefined)
-        }
-        const answer = (connection: SmtpConnection | undefined): void => {
-          signal.removeEventListener('abort', leave)
-          resolve(connection)
-        }
-        waiting.push(answer)
-        signal.addEventListener('abort', leave, { once: true })
-      })
+      return waitForTurn(waiting, signal)
     },
     stopCounting(connection) {
       uncounted.add(connection)
@@ -87,4 +78,20 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
       await closing
     },
   }
+}
+
+/** Stands in the queue until it is one's turn. @returns undefined when `signal` aborts first, or whoever calls gives nothing. */
+function waitForTurn(waiting: Turn[], signal: AbortSignal): Promise<SmtpConnection | undefined> {
+  return new Promise(resolve => {
+    const leave = (): void => {
+      waiting.splice(waiting.indexOf(answer), 1)
+      resolve(undefined)
+    }
+    const answer: Turn = connection => {
+      signal.removeEventListener('abort', leave)
+      resolve(connection)
+    }
+    waiting.push(answer)
+    signal.addEventListener('abort', leave, { once: true })
+  })
 }

@@ -79,7 +79,7 @@ interface Connection extends SmtpConnectionOptions {
  * has one limit on silence for all, so we must know which socket carries which message.
  */
 export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
-  const { address, limits, signMessage } = options
+  const { address, signMessage } = options
   patchConnections()
   const connection: Connection = {
     ...options,
@@ -112,30 +112,7 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
         done()
       }
     },
-    async verify() {
-      const overall = setTimeout(() => connection.socket?.destroy(), setUpMs(limits))
-      try {
-        const socket = await new Promise<net.Socket>((resolve, reject) => {
-          openSocket(connection, (error, opened) =>
-            opened ? resolve(opened.connection) : reject(error ?? new Error('Connection closed')),
-          )
-        })
-        await logIn({ ...dialogueOptions(connection), connection: socket }, authOf(options), options.bounceTo)
-        const detail = `takes ${options.bounceTo || 'the empty sender'} as sender`
-        return { ok: true, detail: `${await describeLogin(options)}; ${detail}` }
-      } catch (thrown) {
-        if (thrown instanceof TokenLoginError) {
-          const { what, next, reply } = thrown.failure
-          return { ok: false, detail: `${what} (${reply})`, next }
-        }
-        const error = asSmtpError(thrown)
-        const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secrets())
-        const { what, next } = await diagnose(error, address, limits.greetingMs)
-        return { ok: false, detail: `${what} (${reply})`, next }
-      } finally {
-        clearTimeout(overall)
-      }
-    },
+    verify: () => verify(connection, secrets),
     async close() {
       connection.attempt?.stop('closed')
       transport.close({ force: true })
@@ -146,6 +123,33 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
         last.destroy()
       })
     },
+  }
+}
+
+/** Connects and logs in over a socket of its own. @param secrets no reply may repeat them */
+async function verify(connection: Connection, secrets: () => readonly string[]): Promise<Verification> {
+  const { address, limits, bounceTo } = connection
+  const overall = setTimeout(() => connection.socket?.destroy(), setUpMs(limits))
+  try {
+    const socket = await new Promise<net.Socket>((resolve, reject) => {
+      openSocket(connection, (error, opened) =>
+        opened ? resolve(opened.connection) : reject(error ?? new Error('Connection closed')),
+      )
+    })
+    await logIn({ ...dialogueOptions(connection), connection: socket }, authOf(connection), bounceTo)
+    const detail = `takes ${bounceTo || 'the empty sender'} as sender`
+    return { ok: true, detail: `${await describeLogin(connection)}; ${detail}` }
+  } catch (thrown) {
+    if (thrown instanceof TokenLoginError) {
+      const { what, next, reply } = thrown.failure
+      return { ok: false, detail: `${what} (${reply})`, next }
+    }
+    const error = asSmtpError(thrown)
+    const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secrets())
+    const { what, next } = await diagnose(error, address, limits.greetingMs)
+    return { ok: false, detail: `${what} (${reply})`, next }
+  } finally {
+    clearTimeout(overall)
   }
 }
 
