@@ -126,18 +126,6 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
   /** How many have been taken in the present backlog. */
   let taken = 0
 
-  /** Counts by bisection how many come first. @param isBefore true for those at the beginning, in the order of arrival. */
-  function countBefore(isBefore: (arrivedAt: number) => boolean): number {
-    let low = 0
-    let high = slots.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (isBefore(slots[middle]?.entry.message.arrivedAt ?? 0)) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
   function longestWait(now: number): number {
     const oldest = slots[0]
     return oldest === undefined ? 0 : Math.max(0, now - oldest.waitingSince)
@@ -153,7 +141,7 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
     add(entry, waitingSince) {
       const { arrivedAt } = entry.message
       slots.splice(
-        countBefore(at => at <= arrivedAt),
+        countBefore(slots, at => at <= arrivedAt),
         0,
         { entry, waitingSince },
       )
@@ -168,7 +156,7 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
     },
     remove(entry) {
       const { arrivedAt } = entry.message
-      let at = countBefore(each => each < arrivedAt)
+      let at = countBefore(slots, each => each < arrivedAt)
       while (at < slots.length && slots[at]?.entry !== entry) at += 1
       slots.splice(at, 1)
     },
@@ -187,4 +175,16 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
       return removed.map(({ entry }) => entry)
     },
   }
+}
+
+/** Counts by bisection how many come first. @param isBefore true for those at the beginning, in the order of arrival. */
+function countBefore(slots: readonly Slot<QueueEntry>[], isBefore: (arrivedAt: number) => boolean): number {
+  let low = 0
+  let high = slots.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isBefore(slots[middle]?.entry.message.arrivedAt ?? 0)) low = middle + 1
+    else high = middle
+  }
+  return low
 }

@@ -98,13 +98,6 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
 
   const limit = (now: number): number => Math.max(1, pool.limit(now))
 
-  /** Says how many messages may wait beside so many attempts. A provider of which nothing is known yet is taken for a quick one. */
-  function waitingPlaces(attempts: number): number {
-    const wanted =
-      paceMs === undefined ? MOST_WAITING : Math.ceil((attempts * AHEAD_MS) / Math.max(paceMs, 1))
-    return Math.min(Math.max(wanted, attempts), Math.max(MOST_WAITING, attempts))
-  }
-
   const state: ChannelState = {
     ...spec,
     pool,
@@ -121,7 +114,7 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
     limit,
     capacity(now) {
       const attempts = limit(now)
-      return attempts + waitingPlaces(attempts)
+      return attempts + waitingPlaces(attempts, paceMs)
     },
     reservedForCodes: now => Math.ceil(state.capacity(now) / 4),
     freePlaces: (purpose, now) =>
@@ -130,24 +123,14 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
       state.reserved -
       (purpose === 'code' ? queue.codes : queue.length),
     beginsAtOnce: now => queue.length === 0 && pool.inFlight + state.reserved < pool.limit(now),
-    routeJob(job) {
-      const inOrder = spec.route(job.message)
-      const usual = spec.reports?.order(inOrder) ?? inOrder
-      // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
-      const before =
-        job.ambiguous === 0 || spec.channel === 'email'
-          ? undefined
-          : spec.carriers.find(({ provider }) => provider.name === job.ambiguousAt)
-      if (before === undefined) return { ...job, carriers: usual }
-      return { ...job, carriers: [before, ...usual.filter(each => each !== before)] }
-    },
+    routeJob: job => routeJob(spec, job),
     takeNext(now) {
       const codesOnly = state.codesInStore > 0 && pool.breakerState(now) === 'closed'
       const mayBegin = ({ carriers }: RoutedJob) => hasPlace(carriers, now)
       return queue.takeNext(now, codesOnly, spec.carriers.length === 1 ? undefined : mayBegin)
     },
     removeSurplus(now) {
-      const surplus = queue.length - waitingPlaces(limit(now))
+      const surplus = queue.length - waitingPlaces(limit(now), paceMs)
       return surplus <= 0 ? [] : queue.removeLast(surplus, now)
     },
     recordDuration(tookMs) {
@@ -155,4 +138,22 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
     },
   }
   return state
+}
+
+/** Says how many messages may wait beside so many attempts. A provider of which nothing is known yet is taken for a quick one. */
+function waitingPlaces(attempts: number, paceMs: number | undefined): number {
+  const wanted = paceMs === undefined ? MOST_WAITING : Math.ceil((attempts * AHEAD_MS) / Math.max(paceMs, 1))
+  return Math.min(Math.max(wanted, attempts), Math.max(MOST_WAITING, attempts))
+}
+
+function routeJob({ channel, carriers, route, reports }: ChannelSpec, job: Job): RoutedJob {
+  const inOrder = route(job.message)
+  const usual = reports?.order(inOrder) ?? inOrder
+  // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
+  const before =
+    job.ambiguous === 0 || channel === 'email'
+      ? undefined
+      : carriers.find(({ provider }) => provider.name === job.ambiguousAt)
+  if (before === undefined) return { ...job, carriers: usual }
+  return { ...job, carriers: [before, ...usual.filter(each => each !== before)] }
 }

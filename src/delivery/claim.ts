@@ -48,13 +48,11 @@ export function createClaims(options: ClaimsOptions): Claims {
     const places = claimable(channel, now)
     if (paused() || channel.claiming || (places === 0 && !mayHideCode(channel, now))) return
     clearTimeout(channel.claimTimer)
-    const limit = Math.max(places, 1)
-    const notBefore = places === 0 ? channel.claimedAt + PEEK_MS : 0
-    const until = Math.max(notBefore, channel.pool.openUntil() ?? 0, channel.pool.pausedUntil(now) ?? 0)
-    const dueAt = channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, until)
+    const dueAt =
+      channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, earliestClaim(channel, places, now))
     if (channel.dueAt !== null && dueAt <= now) {
       channel.claiming = true
-      work(channel, refill(channel, limit))
+      work(channel, refill(channel, Math.max(places, 1)))
       return
     }
     channel.claimTimer = setTimeout(
@@ -80,9 +78,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       if (limit > 0) {
         // Those that came meanwhile may be among them or not.
         channel.codesInStore -= codes
-        // Codes are claimed first: what comes last tells whether there may be more of them.
-        const last = messages.at(-1)?.purpose ?? (codes > 0 ? 'code' : undefined)
-        if (last === 'code' && again !== null && again <= now) channel.codesInStore += 1
+        if (again !== null && again <= now && endsWithCode(messages, codes > 0)) channel.codesInStore += 1
       }
       claimed(channel, messages.map(jobOf))
     } catch (error) {
@@ -120,6 +116,16 @@ export function reportEnded(
 /** Says whether a code that has become due in the store, such as a retry, may wait behind others that fill memory. */
 function mayHideCode({ pool, queue, dueAt }: ChannelState, now: number): boolean {
   return dueAt !== null && queue.length > queue.codes && pool.breakerState(now) === 'closed'
+}
+
+/** Says whether there may be more codes in the store: codes are claimed first, so the last message tells. */
+function endsWithCode(messages: readonly ClaimedMessage[], expected: boolean): boolean {
+  return messages.length === 0 ? expected : messages.at(-1)?.purpose === 'code'
+}
+
+/** Says when a claim is worth while, ms since the epoch. @param places what `claimable` says */
+function earliestClaim({ claimedAt, pool }: ChannelState, places: number, now: number): number {
+  return Math.max(places === 0 ? claimedAt + PEEK_MS : 0, pool.openUntil() ?? 0, pool.pausedUntil(now) ?? 0)
 }
 
 /** Says how many to claim now. */
