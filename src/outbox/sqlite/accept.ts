@@ -22,16 +22,8 @@ export interface AcceptDeps {
 /** Stores the messages of one callback, each judged by itself: duplicate, quota, backlog. */
 export function createAccept(deps: AcceptDeps): (call: CallArguments<'accept'>) => readonly Accepted[] {
   const { db, writer, quotas, counts, unreported, memos, maxBacklog } = deps
-  const newestDuplicate = db.prepare(NEWEST_DUPLICATE)
-  const liveOfGroup = db.prepare(LIVE_OF_GROUP)
-
-  /** The newest message with the same dedupe key, and what it means for this one. */
-  function findDuplicate({ recipientHash, dedupeKey, dedupeWindowMs }: Acceptance, now: number) {
-    const found = newestDuplicate.get(recipientHash, dedupeKey)
-    if (found === undefined) return null
-    const row = rowOf(found)
-    return { row, verdict: judgeDuplicate(row, now, dedupeWindowMs) }
-  }
+  const findDuplicate = createDuplicateFinder(db)
+  const supersedeOlder = createSuperseding(deps)
 
   function answerOfDuplicate(acceptance: Acceptance, now: number): Accepted | null {
     const duplicate = findDuplicate(acceptance, now)
@@ -43,20 +35,6 @@ export function createAccept(deps: AcceptDeps): (call: CallArguments<'accept'>) 
       unreported.add({ id: row.id, state, channel: row.channel, kind: row.kind })
     }
     return answerForDuplicate(row, verdict)
-  }
-
-  /** @returns the ids of the older codes of the group that end now. */
-  function supersedeOlder(groupKey: string | undefined, now: number): readonly string[] {
-    if (groupKey === undefined) return []
-    const superseded: string[] = []
-    for (const older of liveOfGroup.all(groupKey).map(rowOf)) {
-      const effect = afterNewerCode(older.state)
-      if (effect === 'outdated') writer.markOutdated(older)
-      if (effect !== 'superseded') continue
-      writer.end(older, 'superseded', now)
-      superseded.push(older.id)
-    }
-    return superseded
   }
 
   function acceptOne(acceptance: Acceptance, now: number): Accepted {
@@ -86,6 +64,34 @@ export function createAccept(deps: AcceptDeps): (call: CallArguments<'accept'>) 
   return ({ messages, now }) => {
     refuseOverBacklog(messages, now)
     return messages.map(each => acceptOne(each, now))
+  }
+}
+
+/** @returns what finds the newest message with the same dedupe key, and what it means for this one */
+function createDuplicateFinder(db: DatabaseSync) {
+  const newestDuplicate = db.prepare(NEWEST_DUPLICATE)
+  return ({ recipientHash, dedupeKey, dedupeWindowMs }: Acceptance, now: number) => {
+    const found = newestDuplicate.get(recipientHash, dedupeKey)
+    if (found === undefined) return null
+    const row = rowOf(found)
+    return { row, verdict: judgeDuplicate(row, now, dedupeWindowMs) }
+  }
+}
+
+/** @returns what ends the older codes of a group, or marks them, and gives the ids of those that end now */
+function createSuperseding({ db, writer }: Pick<AcceptDeps, 'db' | 'writer'>) {
+  const liveOfGroup = db.prepare(LIVE_OF_GROUP)
+  return (groupKey: string | undefined, now: number): readonly string[] => {
+    if (groupKey === undefined) return []
+    const superseded: string[] = []
+    for (const older of liveOfGroup.all(groupKey).map(rowOf)) {
+      const effect = afterNewerCode(older.state)
+      if (effect === 'outdated') writer.markOutdated(older)
+      if (effect !== 'superseded') continue
+      writer.end(older, 'superseded', now)
+      superseded.push(older.id)
+    }
+    return superseded
   }
 }
 

@@ -27,43 +27,15 @@ export interface GroupCommitDeps {
 export function createGroupCommit(
   deps: GroupCommitDeps,
 ): (calls: readonly StoreCall[]) => readonly StoreReply[] {
-  const { db, run, reads, damaged } = deps
-  const begin = db.prepare('BEGIN IMMEDIATE')
-  const commit = db.prepare('COMMIT')
-  const rollback = db.prepare('ROLLBACK')
+  const { run, reads, damaged } = deps
+  const runTogether = createTransaction(deps)
   /** Set once damage was met: what is written into a damaged file may be lost with it, so nothing is written any more. */
   let ruined: CallFailure | undefined
-
-  function transaction(calls: readonly StoreCall[]): readonly StoreReply[] {
-    try {
-      begin.run()
-      const replies = calls.map(runInside)
-      deps.beforeCommit()
-      commit.run()
-      deps.afterCommit()
-      return replies
-    } catch (error) {
-      // After some faults SQLite has rolled back by itself.
-      if (db.isTransaction) rollback.run()
-      deps.afterRollback()
-      throw error
-    }
-  }
-
-  function runInside(call: StoreCall): StoreReply {
-    try {
-      return [call[0], run(call)]
-    } catch (error) {
-      // Thrown before anything was written, so there is nothing to undo.
-      if (error instanceof BacklogFull) return [call[0], null, failureOf(error, damaged)]
-      throw error
-    }
-  }
 
   function write(calls: readonly StoreCall[]): readonly StoreReply[] {
     if (ruined !== undefined) return failed(calls, ruined)
     try {
-      return transaction(calls)
+      return runTogether(calls)
     } catch (error) {
       const fault = classifyError(error)
       if ((fault === null || fault === 'refused') && calls.length > 1)
@@ -89,6 +61,40 @@ export function createGroupCommit(
   return calls => {
     const writes = calls.filter(call => !reads(call))
     return [...(writes.length === 0 ? [] : write(writes)), ...calls.filter(reads).map(read)]
+  }
+}
+
+/** @returns what runs calls in one transaction. It throws when that fails, and then all of them are undone. */
+function createTransaction(deps: GroupCommitDeps): (calls: readonly StoreCall[]) => readonly StoreReply[] {
+  const { db, run, damaged } = deps
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+  const rollback = db.prepare('ROLLBACK')
+
+  function runInside(call: StoreCall): StoreReply {
+    try {
+      return [call[0], run(call)]
+    } catch (error) {
+      // Thrown before anything was written, so there is nothing to undo.
+      if (error instanceof BacklogFull) return [call[0], null, failureOf(error, damaged)]
+      throw error
+    }
+  }
+
+  return calls => {
+    try {
+      begin.run()
+      const replies = calls.map(runInside)
+      deps.beforeCommit()
+      commit.run()
+      deps.afterCommit()
+      return replies
+    } catch (error) {
+      // After some faults SQLite has rolled back by itself.
+      if (db.isTransaction) rollback.run()
+      deps.afterRollback()
+      throw error
+    }
   }
 }
 

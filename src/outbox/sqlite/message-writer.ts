@@ -73,31 +73,12 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
 
   return {
     changeState,
-    store({ message, dedupeKey, recipientHash, groupKey, lease }, windows, now) {
-      const { id, channel, kind, purpose, recipient, masked, content, arrivedAt, expiresAt } = message
-      const first = stateAtAcceptance(lease, now)
-      insert.run({
-        id,
-        channel,
-        kind,
-        purpose,
-        rank: rankOfPurpose(purpose),
-        state: first.state,
-        ready: readinessOf(first, now),
-        attempts: first.attempts,
-        arrived_at: arrivedAt,
-        expires_at: expiresAt,
-        due_at: first.dueAt,
-        lease_until: lease?.until ?? null,
-        lease_token: lease?.token ?? null,
-        dedupe_key: dedupeKey,
-        recipient_hash: recipientHash,
-        group_key: groupKey ?? null,
-        masked_recipient: masked,
-        charges: windows.length === 0 ? null : JSON.stringify(windows),
-        payload: encryptPayload(payloadKeys, id, { recipient, content }),
-      })
-      counts.addChange(message, 'new', first.state)
+    store(acceptance, windows, now) {
+      const { id, recipient, content } = acceptance.message
+      const first = stateAtAcceptance(acceptance.lease, now)
+      const payload = encryptPayload(payloadKeys, id, { recipient, content })
+      insert.run(columnsOf(acceptance, windows, first, now, payload))
+      counts.addChange(acceptance.message, 'new', first.state)
     },
     claim(row, { token, until }) {
       const { attempts } = stateAtClaim(row)
@@ -112,6 +93,37 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
       changeState(row, next, now, [lostLeaseRecord(row.begun, row.attemptedBy, now)])
       return next
     },
+  }
+}
+
+/** The columns of a new message. */
+function columnsOf(
+  { message, dedupeKey, recipientHash, groupKey, lease }: Acceptance,
+  windows: ChargedWindows,
+  first: MessageState,
+  now: number,
+  payload: Buffer,
+) {
+  return {
+    id: message.id,
+    channel: message.channel,
+    kind: message.kind,
+    purpose: message.purpose,
+    rank: rankOfPurpose(message.purpose),
+    state: first.state,
+    ready: readinessOf(first, now),
+    attempts: first.attempts,
+    arrived_at: message.arrivedAt,
+    expires_at: message.expiresAt,
+    due_at: first.dueAt,
+    lease_until: lease?.until ?? null,
+    lease_token: lease?.token ?? null,
+    dedupe_key: dedupeKey,
+    recipient_hash: recipientHash,
+    group_key: groupKey ?? null,
+    masked_recipient: message.masked,
+    charges: windows.length === 0 ? null : JSON.stringify(windows),
+    payload,
   }
 }
 

@@ -37,35 +37,22 @@ export interface ThreadCalls {
 /** One batch for the thread to work on, and one that waits for it there. */
 const MAX_BATCHES_IN_FLIGHT = 2
 
-/**
- * Calls of one turn of the event loop travel in one batch; while the thread has enough to do, more of them gather here,
- * since each batch wakes a thread and that costs more than a call.
- */
 export function createThreadCalls(worker: StoreThread, { log, committed }: ThreadObservers): ThreadCalls {
+  const batches = createBatches(worker)
   const pending = createPendingCalls()
   const backups = createBackups(worker)
-  let queue: StoreCall[] = []
-  let batchesInFlight = 0
   let ended: Error | undefined
-
-  function flush(): void {
-    if (queue.length === 0 || batchesInFlight >= MAX_BATCHES_IN_FLIGHT || ended !== undefined) return
-    const batch = queue
-    queue = []
-    batchesInFlight += 1
-    worker.postMessage(batch, [])
-  }
 
   function end(reason: Error): void {
     ended ??= reason
+    batches.clear()
     pending.failAll(ended)
     backups.fail(ended)
   }
 
   worker.on('message', (message: MessageFromWorker) => {
     if (message.is === 'replies') {
-      batchesInFlight -= message.batches
-      flush()
+      batches.noteWorkedOff(message.batches)
       for (const reply of message.replies) pending.settle(reply)
       committed?.({ ms: message.ms, calls: message.replies.length })
     } else if (message.is === 'backed-up') backups.settle(message.failure)
@@ -86,20 +73,53 @@ export function createThreadCalls(worker: StoreThread, { log, committed }: Threa
           return
         }
         const number = pending.add(value => resolve(value as CallResult<typeof name>), reject)
-        queue.push([number, name, takes] as unknown as StoreCall)
-        if (queue.length === 1) setImmediate(flush)
+        batches.add([number, name, takes] as unknown as StoreCall)
       }),
     async backUp(file) {
       if (ended !== undefined) throw new StoreUnavailable(ended.message, { cause: ended })
       await backups.begin(file)
     },
     async close() {
-      batchesInFlight = 0
-      flush()
+      batches.sendAll()
       if (ended !== undefined) return
       const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
       worker.postMessage('close', [])
       await exited
+    },
+  }
+}
+
+/**
+ * Calls of one turn of the event loop travel in one batch; while the thread has enough to do, more of them gather here,
+ * since each batch wakes a thread and that costs more than a call.
+ */
+function createBatches(worker: StoreThread) {
+  let queue: StoreCall[] = []
+  let inFlight = 0
+
+  function flush(): void {
+    if (queue.length === 0 || inFlight >= MAX_BATCHES_IN_FLIGHT) return
+    const batch = queue
+    queue = []
+    inFlight += 1
+    worker.postMessage(batch, [])
+  }
+
+  return {
+    add(call: StoreCall): void {
+      queue.push(call)
+      if (queue.length === 1) setImmediate(flush)
+    },
+    noteWorkedOff(count: number): void {
+      inFlight -= count
+      flush()
+    },
+    sendAll(): void {
+      inFlight = 0
+      flush()
+    },
+    clear(): void {
+      queue = []
     },
   }
 }
