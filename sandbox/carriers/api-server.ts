@@ -60,30 +60,13 @@ export function createCarrierServer<Request>(options: {
     incoming.on('end', () => {
       const request = read(incoming, Buffer.concat(chunks).toString())
       pushBounded(requests, request, keep)
-      act(request, response, fault?.(request))
+      answer(response, () => route(request), fault?.(request))
     })
   })
   server.on('connection', socket => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-
-  function act(request: Request, response: http.ServerResponse, doing: CarrierFault | undefined): void {
-    if (doing?.is === 'answer') {
-      if (doing.accept) route(request)
-      return write(response, doing.status, doing.body, doing.headers)
-    }
-    if ((doing?.is === 'stall' || doing?.is === 'reset') && !doing.accept) {
-      if (doing.is === 'reset') response.socket?.resetAndDestroy()
-      return
-    }
-    const { status, body } = route(request)
-    if (doing?.is === 'stall') return
-    if (doing?.is === 'reset') return void response.socket?.resetAndDestroy()
-    if (doing?.is === 'half') return writeHalf(response, status, body, doing.reset === true)
-    if (doing?.is === 'delay') return void setTimeout(() => write(response, status, body), doing.ms)
-    write(response, status, body)
-  }
 
   return {
     requests,
@@ -102,6 +85,28 @@ export function createCarrierServer<Request>(options: {
         for (const socket of open) socket.destroy()
       }),
   }
+}
+
+/** Answers, or plays a fault instead. @param handle accepts the message, and gives the carrier's answer */
+function answer(
+  response: http.ServerResponse,
+  handle: () => CarrierAnswer,
+  fault: CarrierFault | undefined,
+): void {
+  if (fault?.is === 'answer') {
+    if (fault.accept) handle()
+    return write(response, fault.status, fault.body, fault.headers)
+  }
+  if ((fault?.is === 'stall' || fault?.is === 'reset') && !fault.accept) {
+    if (fault.is === 'reset') response.socket?.resetAndDestroy()
+    return
+  }
+  const { status, body } = handle()
+  if (fault?.is === 'stall') return
+  if (fault?.is === 'reset') return void response.socket?.resetAndDestroy()
+  if (fault?.is === 'half') return writeHalf(response, status, body, fault.reset === true)
+  if (fault?.is === 'delay') return void setTimeout(() => write(response, status, body), fault.ms)
+  write(response, status, body)
 }
 
 function write(

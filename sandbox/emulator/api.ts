@@ -127,7 +127,14 @@ function effectiveMethod({ method, headers }: ApiRequest): string {
 }
 
 function createRoutes(accounts: Accounts, tokens: Tokens, answers: ApiAnswers): ReadonlyMap<string, Route> {
-  const { corp, user, app } = accounts
+  return new Map([...loginRoutes(accounts, tokens, answers), ...gatewayRoutes(answers)])
+}
+
+function loginRoutes(
+  { corp, user, app }: Accounts,
+  tokens: Tokens,
+  answers: ApiAnswers,
+): readonly (readonly [string, Route])[] {
   const login = (
     requestSchema: SchemaName,
     holder: Holder,
@@ -143,49 +150,44 @@ function createRoutes(accounts: Accounts, tokens: Tokens, answers: ApiAnswers): 
         ? answers.topLevel({ ...identity, ...tokens.issue(holder) }, answerSchema)
         : answers.error(2, 'forbidden', 'no such account, or a wrong password'),
   })
-  return new Map<string, Route>([
-    [
-      '/v2/corp-auth',
-      login(
-        'corp-auth request',
-        'corp',
-        'corp-auth answer',
-        body => body['account'] === corp.account && body['password'] === corp.password,
-        { corp_id: corp.corpId, member_id: corp.memberId, role_type: corp.roleType },
-      ),
-    ],
-    [
-      '/v2/user_auth',
-      login(
-        'user_auth request',
-        'user',
-        'user_auth answer',
-        body =>
-          body['corp_id'] === corp.corpId &&
-          body['password'] === user.password &&
-          (body['email'] === user.email ||
-            (body['phone'] === user.phone && body['phone_zone'] === user.phoneZone)),
-        { user_id: user.userId },
-      ),
-    ],
-    [
-      '/v2/plugin/app_auth',
-      login(
-        'app_auth request',
-        'app',
-        'app_auth answer',
-        body => body['app_id'] === app.appId && body['app_secret'] === app.appSecret,
-        {},
-      ),
-    ],
+  const forCorp = login(
+    'corp-auth request',
+    'corp',
+    'corp-auth answer',
+    body => body['account'] === corp.account && body['password'] === corp.password,
+    { corp_id: corp.corpId, member_id: corp.memberId, role_type: corp.roleType },
+  )
+  const forUser = login(
+    'user_auth request',
+    'user',
+    'user_auth answer',
+    body =>
+      body['corp_id'] === corp.corpId &&
+      body['password'] === user.password &&
+      (body['email'] === user.email ||
+        (body['phone'] === user.phone && body['phone_zone'] === user.phoneZone)),
+    { user_id: user.userId },
+  )
+  const forApp = login(
+    'app_auth request',
+    'app',
+    'app_auth answer',
+    body => body['app_id'] === app.appId && body['app_secret'] === app.appSecret,
+    {},
+  )
+  return [
+    ['/v2/corp-auth', forCorp],
+    ['/v2/user_auth', forUser],
+    ['/v2/plugin/app_auth', forApp],
+  ]
+}
+
+function gatewayRoutes(answers: ApiAnswers): readonly (readonly [string, Route])[] {
+  const demo = { methods: ['POST'], authenticated: true, requestSchema: 'demo request' } as const
+  return [
     [
       '/v2/api-gateway/demo',
-      {
-        methods: ['POST'],
-        authenticated: true,
-        requestSchema: 'demo request',
-        run: ({ name, age }) => answers.envelope({ name, age }, 'demo data'),
-      },
+      { ...demo, run: ({ name, age }) => answers.envelope({ name, age }, 'demo data') },
     ],
     [
       '/v2/api-gateway/echo',
@@ -196,16 +198,8 @@ function createRoutes(accounts: Accounts, tokens: Tokens, answers: ApiAnswers): 
           answers.envelope({ method, as, path, headers: withoutCredentials(headers), body }),
       },
     ],
-    [
-      '/v1/demo',
-      {
-        methods: ['POST'],
-        authenticated: true,
-        requestSchema: 'demo request',
-        run: ({ name, age }) => answers.topLevel({ name, age }, 'demo data'),
-      },
-    ],
-  ])
+    ['/v1/demo', { ...demo, run: ({ name, age }) => answers.topLevel({ name, age }, 'demo data') }],
+  ]
 }
 
 type JsonObject = Readonly<Record<string, unknown>>

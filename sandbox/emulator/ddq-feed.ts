@@ -47,13 +47,12 @@ const GARBAGE: readonly (string | Buffer)[] = [
 export function createDdqFeed({ stream, faulty, randomInt, onOverrun }: FeedOptions): Feed {
   let delayed: { readonly text: string; readonly timer: NodeJS.Timeout } | undefined
   let garbage = 0
-  let trickle: Buffer = Buffer.alloc(0)
-  let trickling: NodeJS.Timeout | undefined
+  const trickle = createTrickle(stream, faulty)
 
   function write(bytes: string | Buffer): void {
     if (stream.destroyed || stream.writableEnded) return
-    if (stream.writableLength + trickle.length > MOST_WAITING_BYTES) return onOverrun()
-    if (faulty('slow') || trickling !== undefined) return writeSlowly(Buffer.from(bytes))
+    if (stream.writableLength + trickle.length() > MOST_WAITING_BYTES) return onOverrun()
+    if (faulty('slow') || trickle.length() > 0) return trickle.add(Buffer.from(bytes))
     if (!faulty('chunks')) {
       stream.write(bytes)
       return
@@ -64,18 +63,6 @@ export function createDdqFeed({ stream, faulty, randomInt, onOverrun }: FeedOpti
       stream.write(whole.subarray(at, at + size))
       at += size
     }
-  }
-
-  function writeSlowly(bytes: Buffer): void {
-    trickle = Buffer.concat([trickle, bytes])
-    trickling ??= setInterval(() => {
-      const size = faulty('slow') ? SLOW_BYTES : trickle.length
-      if (!stream.destroyed) stream.write(trickle.subarray(0, size))
-      trickle = trickle.subarray(size)
-      if (trickle.length > 0) return
-      clearInterval(trickling)
-      trickling = undefined
-    }, SLOW_EVERY_MS)
   }
 
   function deliver(text: string): void {
@@ -105,7 +92,28 @@ export function createDdqFeed({ stream, faulty, randomInt, onOverrun }: FeedOpti
     },
     close() {
       clearTimeout(delayed?.timer)
-      clearInterval(trickling)
+      trickle.stop()
     },
+  }
+}
+
+/** Bytes that go out a few at a time, and all that come behind them. */
+function createTrickle(stream: ServerHttp2Stream, faulty: FeedOptions['faulty']) {
+  let bytes: Buffer = Buffer.alloc(0)
+  let timer: NodeJS.Timeout | undefined
+  return {
+    length: () => bytes.length,
+    add(more: Buffer): void {
+      bytes = Buffer.concat([bytes, more])
+      timer ??= setInterval(() => {
+        const size = faulty('slow') ? SLOW_BYTES : bytes.length
+        if (!stream.destroyed) stream.write(bytes.subarray(0, size))
+        bytes = bytes.subarray(size)
+        if (bytes.length > 0) return
+        clearInterval(timer)
+        timer = undefined
+      }, SLOW_EVERY_MS)
+    },
+    stop: (): void => clearInterval(timer),
   }
 }

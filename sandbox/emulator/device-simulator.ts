@@ -70,94 +70,92 @@ interface SimulatedDevice {
 }
 
 export function createDeviceSimulator(options: DeviceSimulatorOptions): DeviceSimulator {
-  const { now, randomInt, publish } = options
-  const reporter = createDeviceReporter({ corpId: options.corpId, now, id: options.messageId })
+  const reportOf = createReports(options)
   const devices = new Map<string, SimulatedDevice>(
     DEVICES.map(device => [String(device.id), { device, online: true, alarms: new Map() }]),
   )
   let sent: readonly SimulatedMessage[] = []
 
-  function send(device: Device, what: string, publication: Publication): void {
-    const { topic, id, payload } = publication
-    const receivers = publish(publication)
-    sent = [
-      ...sent,
-      { at: now(), title: `${device.id} ${what}`, topic, id: String(id), payload, receivers },
-    ].slice(-200)
-  }
-
-  /** °C; the rule is broken above -15. */
-  const temperature = (ok: boolean) => (ok ? -18 : -11) - randomInt(20) / 10
-
-  function alert(state: SimulatedDevice, action: 'alarm' | 'recover' | 'handle', ruleId: string): boolean {
-    const rule = RULES.find(({ id }) => id === ruleId)
-    if (rule === undefined) return false
-    const known = state.alarms.get(rule.id)
-    const alarm = known ?? { startedAt: now(), count: 0 }
-    if (action === 'alarm') {
-      alarm.count += 1
-      state.alarms.set(rule.id, alarm)
-    } else if (action === 'recover') state.alarms.delete(rule.id)
-    const { startedAt, count } = alarm
-    const current = rule.id === 'rule-temperature' ? temperature(action === 'recover') : undefined
-    send(
-      state.device,
-      ALERT_WORDS[action],
-      reporter.alert(state.device, action !== 'recover', {
-        rule,
-        startedAt,
-        count,
-        current,
-        handled: action === 'handle',
-      }),
-    )
-    return true
-  }
-
   return {
-    deviceStates: () =>
-      [...devices.values()].map(({ device, online, alarms }) => ({
-        id: String(device.id),
-        name: device.name,
-        mac: device.mac,
-        product: device.productId,
-        online,
-        alarms: [...alarms.keys()],
-      })),
-    perform(id, action, rule = '') {
-      const state = devices.get(id)
-      if (state === undefined) return false
-      const { device, alarms } = state
-      switch (action) {
-        case 'online':
-        case 'offline':
-          state.online = action === 'online'
-          send(device, `is ${action}`, reporter.online(device, state.online))
-          return true
-        case 'attributes':
-          send(
-            device,
-            'reports attributes',
-            reporter.attributes(device, {
-              temperature: temperature(!alarms.has('rule-temperature')),
-              door: alarms.has('rule-door') ? 'open' : 'closed',
-            }),
-          )
-          return true
-        case 'event':
-          send(
-            device,
-            'reports door_forced',
-            reporter.event(device, 'door_forced', { door: 1 + randomInt(2), battery: 60 + randomInt(40) }),
-          )
-          return true
-        default:
-          return alert(state, action, rule)
-      }
+    deviceStates: () => [...devices.values()].map(stateOf),
+    perform(device, action, rule = '') {
+      const state = devices.get(device)
+      const report = state === undefined ? null : reportOf(state, action, rule)
+      if (report === null) return false
+      const { topic, id, payload } = report.publication
+      const receivers = options.publish(report.publication)
+      const title = `${device} ${report.what}`
+      sent = [...sent, { at: options.now(), title, topic, id: String(id), payload, receivers }].slice(-200)
+      return true
     },
     sentMessages: () => sent,
     clear() {
       sent = []
     },
+  }
+}
+
+function stateOf({ device, online, alarms }: SimulatedDevice): DeviceState {
+  return {
+    id: String(device.id),
+    name: device.name,
+    mac: device.mac,
+    product: device.productId,
+    online,
+    alarms: [...alarms.keys()],
+  }
+}
+
+/** What a device reports, and in words for people. */
+interface Report {
+  readonly what: string
+  readonly publication: Publication
+}
+
+/** @returns what changes a device as an action has it, and makes the report of it; null: no such rule */
+function createReports({ corpId, now, messageId, randomInt }: DeviceSimulatorOptions) {
+  const reporter = createDeviceReporter({ corpId, now, id: messageId })
+
+  /** °C; the rule is broken above -15. */
+  const temperature = (ok: boolean) => (ok ? -18 : -11) - randomInt(20) / 10
+
+  function reportAlert(
+    { device, alarms }: SimulatedDevice,
+    action: keyof typeof ALERT_WORDS,
+    ruleId: string,
+  ): Report | null {
+    const rule = RULES.find(({ id }) => id === ruleId)
+    if (rule === undefined) return null
+    const alarm = alarms.get(rule.id) ?? { startedAt: now(), count: 0 }
+    if (action === 'alarm') {
+      alarm.count += 1
+      alarms.set(rule.id, alarm)
+    } else if (action === 'recover') alarms.delete(rule.id)
+    const current = rule.id === 'rule-temperature' ? temperature(action === 'recover') : undefined
+    const state = { rule, ...alarm, current, handled: action === 'handle' }
+    return { what: ALERT_WORDS[action], publication: reporter.alert(device, action !== 'recover', state) }
+  }
+
+  return (state: SimulatedDevice, action: DeviceAction, ruleId: string): Report | null => {
+    const { device, alarms } = state
+    switch (action) {
+      case 'online':
+      case 'offline':
+        state.online = action === 'online'
+        return { what: `is ${action}`, publication: reporter.online(device, state.online) }
+      case 'attributes': {
+        const values = {
+          temperature: temperature(!alarms.has('rule-temperature')),
+          door: alarms.has('rule-door') ? 'open' : 'closed',
+        }
+        return { what: 'reports attributes', publication: reporter.attributes(device, values) }
+      }
+      case 'event': {
+        const values = { door: 1 + randomInt(2), battery: 60 + randomInt(40) }
+        return { what: 'reports door_forced', publication: reporter.event(device, 'door_forced', values) }
+      }
+      default:
+        return reportAlert(state, action, ruleId)
+    }
   }
 }

@@ -130,23 +130,8 @@ export function createDeviceReporter({ corpId, now, id }: ReporterOptions) {
       }
     },
     alert(device: Device, exception: boolean, state: AlertState = {}): Publication {
-      const { rule, current, count, startedAt, handled } = state
-      const at = formatTime(now(), 3)
-      const rules = rule && [
-        {
-          id: rule.id,
-          status: handled ? 3 : exception ? 1 : 2,
-          notify: rule.notify,
-          ...(current === undefined ? {} : { current: String(current) }),
-          ...(count === undefined ? {} : { count }),
-          new_time: at,
-          ...(startedAt === undefined ? {} : { start_time: formatTime(startedAt, 3) }),
-          ...(exception || handled ? {} : { recover_time: at }),
-          ...(handled ? { processed_time: at } : {}),
-          exception_describe: rule.describe,
-          notification_content: rule.content,
-        },
-      ]
+      const time = formatTime(now(), 3)
+      const rules = entriesOf(state, exception, time)
       return {
         topic: `/device/alert/product/${device.productId}`,
         id: id(),
@@ -155,11 +140,35 @@ export function createDeviceReporter({ corpId, now, id }: ReporterOptions) {
           product_id: device.productId,
           corp_id: corpId,
           device: { id: device.id, mac: device.mac },
-          alert: { exception, time: at, ...(rules === undefined ? {} : { rules }) },
+          alert: { exception, time, ...(rules === undefined ? {} : { rules }) },
         },
       }
     },
   }
+}
+
+/** The rule list of an alert; undefined: it names none. */
+function entriesOf(
+  { rule, current, count, startedAt, handled }: AlertState,
+  exception: boolean,
+  at: string,
+): readonly object[] | undefined {
+  if (rule === undefined) return undefined
+  return [
+    {
+      id: rule.id,
+      status: handled ? 3 : exception ? 1 : 2,
+      notify: rule.notify,
+      ...(current === undefined ? {} : { current: String(current) }),
+      ...(count === undefined ? {} : { count }),
+      new_time: at,
+      ...(startedAt === undefined ? {} : { start_time: formatTime(startedAt, 3) }),
+      ...(exception || handled ? {} : { recover_time: at }),
+      ...(handled ? { processed_time: at } : {}),
+      exception_describe: rule.describe,
+      notification_content: rule.content,
+    },
+  ]
 }
 
 /** The contract calls values String, of attributes and events alike; but the layout of attributes shows a number. */

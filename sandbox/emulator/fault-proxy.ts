@@ -24,22 +24,9 @@ export function createFaultProxy(target: () => number): FaultProxy {
     const far = connect(target(), '127.0.0.1')
     const pair = [near, far] as const
     pairs.add(pair)
-    for (const [from, to] of [pair, [far, near] as const]) {
-      from.setNoDelay()
-      from.on('data', (chunk: Buffer) => {
-        if (!to.write(chunk)) from.pause()
-      })
-      to.on('drain', () => {
-        if (!silent) from.resume()
-      })
-      from.on('end', () => to.end())
-      // When one side fails or ends, the other is closed too.
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
-        to.destroy()
-        pairs.delete(pair)
-      })
-    }
+    forward(near, far, () => silent)
+    forward(far, near, () => silent)
+    for (const socket of pair) socket.on('close', () => pairs.delete(pair))
     if (silent) pausePair(pair)
   })
 
@@ -83,4 +70,18 @@ export function createFaultProxy(target: () => number): FaultProxy {
       await new Promise(resolve => server.close(resolve))
     },
   }
+}
+
+/** Forwards one direction, as fast as it is read; when one side fails or ends, the other is closed too. */
+function forward(from: Socket, to: Socket, isSilent: () => boolean): void {
+  from.setNoDelay()
+  from.on('data', (chunk: Buffer) => {
+    if (!to.write(chunk)) from.pause()
+  })
+  to.on('drain', () => {
+    if (!isSilent()) from.resume()
+  })
+  from.on('end', () => to.end())
+  from.on('error', () => to.destroy())
+  from.on('close', () => to.destroy())
 }

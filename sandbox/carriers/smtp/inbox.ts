@@ -93,29 +93,7 @@ export async function createInbox(options: InboxOptions): Promise<Inbox> {
     return `OK: kept as ${id}`
   }
 
-  const taken = callbackify(take)
-  const server = new SMTPServer({
-    ...options.certificate,
-    name: 'sandbox.localhost',
-    banner: 'callback-courier sandbox',
-    // The greeting must not wait for a resolver: the client is this machine.
-    disableReverseLookup: true,
-    authOptional: true,
-    authMethods: ['PLAIN', 'LOGIN'],
-    closeTimeout: 500,
-    logger: false,
-    onAuth(auth, _session, done) {
-      const { user, password } = options.account
-      if (auth.username === user && auth.password === password) return done(null, { user })
-      done(Object.assign(new Error('5.7.8 Authentication credentials invalid'), { responseCode: 535 }))
-    },
-    onRcptTo(_address, _session, done) {
-      done(refusal('rcpt'))
-    },
-    onData(stream, session, done) {
-      taken(stream, session, done)
-    },
-  })
+  const server = createServer(options, () => refusal('rcpt'), take)
   // A client that hangs up or fails its handshake is the client's business, not a crash of the sandbox.
   const listening = Promise.withResolvers<void>()
   server.on('error', listening.reject)
@@ -133,6 +111,36 @@ export async function createInbox(options: InboxOptions): Promise<Inbox> {
     },
     close: () => new Promise(resolve => server.close(resolve)),
   }
+}
+
+/** @param refuse asked for each recipient; null: taken. @param take stores a mail, and gives the words of the reply */
+function createServer(
+  { certificate, account }: InboxOptions,
+  refuse: () => Error | null,
+  take: (stream: SMTPServerDataStream, session: SMTPServerSession) => Promise<string>,
+): SMTPServer {
+  const taken = callbackify(take)
+  return new SMTPServer({
+    ...certificate,
+    name: 'sandbox.localhost',
+    banner: 'callback-courier sandbox',
+    // The greeting must not wait for a resolver: the client is this machine.
+    disableReverseLookup: true,
+    authOptional: true,
+    authMethods: ['PLAIN', 'LOGIN'],
+    closeTimeout: 500,
+    logger: false,
+    onAuth({ username, password }, _session, done) {
+      if (username === account.user && password === account.password) return done(null, { user: username })
+      done(Object.assign(new Error('5.7.8 Authentication credentials invalid'), { responseCode: 535 }))
+    },
+    onRcptTo(_address, _session, done) {
+      done(refuse())
+    },
+    onData(stream, session, done) {
+      taken(stream, session, done)
+    },
+  })
 }
 
 async function read(id: number, at: number, raw: Buffer, session: SMTPServerSession): Promise<ReceivedMail> {
