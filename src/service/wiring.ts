@@ -178,8 +178,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
       delivery,
       health,
       metrics,
-      smsTemplateProblems: () =>
-        templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
+      smsTemplateProblems: () => templates.faults().map(describeTemplateFault),
       deviceAlerts: () => alerts?.status() ?? null,
       webhooks: () => webhooks?.status() ?? null,
       startedAt,
@@ -437,6 +436,10 @@ function certificateSources({
     },
     renewalRefused: () => (certificate() === null ? null : renewalRefused() !== null),
   }
+}
+
+function describeTemplateFault({ line, reason }: { readonly line: number; readonly reason: string }): string {
+  return `SMS_TEMPLATES_FILE, line ${line}: ${reason}`
 }
 
 function answerHeaders(https: boolean): Record<string, string> {
