@@ -52,47 +52,15 @@ export function createAttemptRunner(
   options: AttemptRunnerOptions,
   steps: AttemptSteps,
 ): (channel: ChannelState, job: RoutedJob) => Promise<void> {
-  const { clock, emit, random, stopping, verdicts, replyPatienceMs = REPLY_PATIENCE_MS } = options
-  const refusedRecipients = createRefusedRecipients()
-
-  function createAsk(channel: ChannelState, job: RoutedJob, outgoing: Outgoing): AskCarrier {
-    return async (carrier, copies) => {
-      const { provider } = carrier
-      const startedAt = clock.now()
-      const place = occupyPlace(channel, carrier, clock, replyPatienceMs, steps.run)
-      // With one provider its name says nothing; with several, routes and templates may be others after a restart.
-      const noted = channel.carriers.length > 1 ? provider.name : undefined
-      if (!(await markBegun(options, job, noted))) {
-        place.release({ is: 'void' })
-        carrier.breaker.withdraw(startedAt)
-        return null
-      }
-      const sent = await options.attempts.send(provider, outgoing, { ...job, ...copies }, place.awaitReply)
-      const outcome = refusedRecipients.judge(provider.name, sent.outcome, job.message.recipient)
-      const now = clock.now()
-      const tookMs = now - startedAt
-      place.release(attemptEndOf(outcome))
-      channel.recordDuration(Math.min(tookMs, replyPatienceMs))
-      steps.giveBackSurplus(channel)
-      recordInBreaker(channel, carrier, outcome, startedAt, now, emit)
-      reportAttempt(job, provider.name, outcome, tookMs)
-      return { ...sent, outcome }
-    }
-  }
-
-  function reportAttempt(
-    { message, attempts }: RoutedJob,
-    provider: string,
-    outcome: Outcome,
-    tookMs: number,
-  ): void {
-    emit({ type: 'attempt', message, provider, outcome, attempts, tookMs })
-  }
+  const { clock, emit, random, stopping, verdicts } = options
+  const createAsk = createAsking(options, steps)
 
   async function settleAttempt(channel: ChannelState, job: RoutedJob, ended: RouteEnd) {
     const { message } = job
-    if (ended.carrier === undefined)
-      reportAttempt(job, (job.carriers[0] ?? channel.carriers[0])?.provider.name ?? '', ended.outcome, 0)
+    if (ended.carrier === undefined) {
+      const [first = channel.carriers[0]] = job.carriers
+      reportAttempt(emit, job, first?.provider.name ?? '', ended.outcome, 0)
+    }
     const settlement = settlementFor(options, job, ended)
     // A verdict of the provider may be answered before it is settled: the message itself is committed already, and
     // a crash in between makes it ambiguous, which is what it then is.
@@ -116,6 +84,45 @@ export function createAttemptRunner(
       return steps.giveBack(channel, job, ended.pausedUntil + Math.round(random() * RETURN_SPREAD_MS))
     await settleAttempt(channel, job, ended)
   }
+}
+
+/** @returns what makes the question that `askRoute` puts to one carrier after the other: one copy, sent or not */
+function createAsking(options: AttemptRunnerOptions, steps: AttemptSteps) {
+  const { clock, emit, replyPatienceMs = REPLY_PATIENCE_MS } = options
+  const refusedRecipients = createRefusedRecipients()
+  return (channel: ChannelState, job: RoutedJob, outgoing: Outgoing): AskCarrier =>
+    async (carrier, copies) => {
+      const { provider } = carrier
+      const startedAt = clock.now()
+      const place = occupyPlace(channel, carrier, clock, replyPatienceMs, steps.run)
+      // With one provider its name says nothing; with several, routes and templates may be others after a restart.
+      const noted = channel.carriers.length > 1 ? provider.name : undefined
+      if (!(await markBegun(options, job, noted))) {
+        place.release({ is: 'void' })
+        carrier.breaker.withdraw(startedAt)
+        return null
+      }
+      const sent = await options.attempts.send(provider, outgoing, { ...job, ...copies }, place.awaitReply)
+      const outcome = refusedRecipients.judge(provider.name, sent.outcome, job.message.recipient)
+      const now = clock.now()
+      const tookMs = now - startedAt
+      place.release(attemptEndOf(outcome))
+      channel.recordDuration(Math.min(tookMs, replyPatienceMs))
+      steps.giveBackSurplus(channel)
+      recordInBreaker(channel, carrier, outcome, startedAt, now, emit)
+      reportAttempt(emit, job, provider.name, outcome, tookMs)
+      return { ...sent, outcome }
+    }
+}
+
+function reportAttempt(
+  emit: Emit,
+  { message, attempts }: RoutedJob,
+  provider: string,
+  outcome: Outcome,
+  tookMs: number,
+): void {
+  emit({ type: 'attempt', message, provider, outcome, attempts, tookMs })
 }
 
 /** The message as its provider gets it; `ended` when it cannot be put into words. @param now ms since the epoch */

@@ -1,5 +1,5 @@
-import { createLimitSearch, type LimitStep } from './limit-search.ts'
-import { createRefusals, type Refusal } from './refusals.ts'
+import { createLimitSearch, type LimitSearch, type LimitStep } from './limit-search.ts'
+import { createRefusals, type Refusal, type Refusals } from './refusals.ts'
 
 /**
  * Limits how many attempts may be under way at once with one provider. Three things decide, each with a memory of its own:
@@ -102,32 +102,11 @@ const WHEN_FAILING = 0.7
 export function createLimiter({ most, start = START }: { most: number; start?: number }): Limiter {
   const search = createLimitSearch({ start, most })
   const refusals = createRefusals()
+  const { bound, ceiling, boundingRefusal, limitAt } = createBounds(search, refusals, most)
   let inFlight = 0
   /** The most that ever were under way: so many connections have been opened. */
   let peak = 0
   const failures = createFailureShare()
-
-  /** The number that is known to be accepted. */
-  function bound(): number {
-    return Math.min(search.limit, refusals.latest?.accepted ?? most)
-  }
-
-  /** The most that the search may try. */
-  function ceiling(): number {
-    return Math.max(1, refusals.latest?.accepted ?? most)
-  }
-
-  /** The refusal that bounds the limit, unless the search's own limit is lower. */
-  function boundingRefusal(): Refusal | undefined {
-    const { latest } = refusals
-    return latest !== undefined && search.limit >= latest.accepted ? latest : undefined
-  }
-
-  function limitAt(now: number): number {
-    if (now < refusals.pausedUntil) return 0
-    const refused = boundingRefusal()
-    return bound() + (refused !== undefined && now >= refused.until ? 1 : 0)
-  }
 
   function takeAnswer(place: Place, allInUse: boolean, now: number): void {
     failures.takeAnswer()
@@ -185,6 +164,32 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       const refused = boundingRefusal()
       const base = { limit: limitAt(now), inFlight, most, until: refused?.until ?? null }
       return { ...base, ...explain(base, refusals.pausedUntil - now, refused, search.step, now) }
+    },
+  }
+}
+
+/** The bounds that the search and the refusals come to. */
+function createBounds(search: Pick<LimitSearch, 'limit'>, refusals: Refusals, most: number) {
+  /** The number that is known to be accepted. */
+  function bound(): number {
+    return Math.min(search.limit, refusals.latest?.accepted ?? most)
+  }
+
+  /** The refusal that bounds the limit, unless the search's own limit is lower. */
+  function boundingRefusal(): Refusal | undefined {
+    const { latest } = refusals
+    return latest !== undefined && search.limit >= latest.accepted ? latest : undefined
+  }
+
+  return {
+    bound,
+    boundingRefusal,
+    /** The most that the search may try. */
+    ceiling: (): number => Math.max(1, refusals.latest?.accepted ?? most),
+    limitAt(now: number): number {
+      if (now < refusals.pausedUntil) return 0
+      const refused = boundingRefusal()
+      return bound() + (refused !== undefined && now >= refused.until ? 1 : 0)
     },
   }
 }
