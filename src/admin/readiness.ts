@@ -33,21 +33,35 @@ export interface ReadinessSources {
 const WITHIN_MS = 2000
 /** A store that has failed must commit for so long without another failure, ms: a full disk takes a little now and then. */
 const RECOVERED_AFTER_MS = 2000
+/** The least between the beginnings of two probes, ms: each writes and syncs 64 KB, and no question needs a password. */
+const PACE_MS = 100
 
 /**
  * Looks whether a callback would be accepted: the store commits, and this process is not ending. A provider that is
  * down does not make it unready: callbacks are accepted and wait, and another replica would fare no better.
- * However many ask at once, the store is tried once, and one that hangs is not asked again before it has answered.
+ * However many ask at once, the store is tried once, and one that hangs is not asked again before it has answered. Those who ask
+ * again and again wait for the next of ten probes a second: a flood of questions must not fill the log of the store.
  */
 export function createReadiness(sources: ReadinessSources): () => Promise<Readiness> {
   let trying: Promise<Readiness> | undefined
   let probing: Promise<boolean> | undefined
+  let resting: Promise<void> | undefined
   /** Since when the store commits again; null: it failed at last, or never has. */
   let recoveredAt: number | null = null
   let hasFailed = false
 
+  function beginProbe(): Promise<boolean> {
+    resting = new Promise(resolve => {
+      setTimeout(() => {
+        resting = undefined
+        resolve()
+      }, PACE_MS)
+    })
+    return sources.probe()
+  }
+
   function probe(): Promise<boolean> {
-    probing ??= sources.probe().finally(() => {
+    probing ??= (resting === undefined ? beginProbe() : resting.then(beginProbe)).finally(() => {
       probing = undefined
     })
     return probing

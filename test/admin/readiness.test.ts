@@ -125,6 +125,27 @@ t.test('many who ask at once cost one commit', async t => {
   t.equal(probes, 2)
 })
 
+t.test('a flood of questions costs ten commits a second', async t => {
+  let probes = 0
+  let answers = 0
+  const ready = createReadiness({
+    ...well,
+    async probe() {
+      probes += 1
+      return true
+    },
+  })
+  const startedAt = performance.now()
+  const tookMs = () => performance.now() - startedAt
+  const asker = async (): Promise<void> => {
+    for (; tookMs() < 350; answers += 1) t.match(await ready(), { ready: true })
+  }
+  await Promise.all(Array.from({ length: 20 }, asker))
+  // A timer may be a little early.
+  t.ok(probes <= 1 + tookMs() / 98, `${probes} commits in ${tookMs()} ms`)
+  t.ok(answers >= 20, `${answers} answers`)
+})
+
 t.test('an open breaker is degraded, too', async t => {
   const lane = {
     channel: 'sms',
