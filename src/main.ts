@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 
-// Reading and compiling the sources is most of a start, and is kept for the next one. Beside the dependencies: whoever
-// can write there can change the code itself. Where nobody can, it is left out, or was made with the image. Nothing is
-// loaded before it is on, hence the imports below; the store's thread finds it in the environment.
+// Reading and compiling the sources is most of a start, so the compiled code is cached for the next one. The cache is beside the
+// dependencies: whoever can write there could change the code itself. Where the service may not write there, it has no cache, or the
+// one made with the image. Nothing is loaded before the cache is on, hence the imports below; the store's thread finds it in the environment.
 const cache = join(import.meta.dirname, '..', 'node_modules', '.cache', 'callback-courier')
 enableCompileCache(cache)
 process.env['NODE_COMPILE_CACHE'] ??= cache

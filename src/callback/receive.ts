@@ -66,7 +66,7 @@ export function createReceiver(
     const refused = refuseRecipients(channel, to, options.maxRecipients)
     if (refused !== null) return { answer: refused, kind, ids: [] }
 
-    // Each that waits for a stuck store holds memory: there are enough of them already.
+    // Each callback that waits for a stuck store holds memory, so further ones are refused.
     if (overdue > 0) return { answer: answerUnavailable('the store takes too long'), kind, ids: [] }
     const prepared = prepareMessages(options, { caller, body, interpreted, recipients: to.valid, arrivedAt })
     if (prepared === null)

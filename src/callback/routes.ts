@@ -194,7 +194,7 @@ function channelRoutes(
       const admitted = admission.admit(octets)
       if (admitted === null) return refuseNow(request, reply)
       request.admitted = admitted
-      // Whether it was answered, or its connection broke.
+      // The callback ends when it was answered, and when its connection broke.
       reply.raw.once('close', admitted.end)
       // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
       if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']

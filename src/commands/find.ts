@@ -39,7 +39,7 @@ const UNREADY = say(
 async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
   const language = languageOfTerminal(io.env)
   const ask = askService(io)
-  // What the store has says nothing of callbacks that it could not take.
+  // The store has no trace of callbacks that it could not take, so the service is asked whether it can store.
   const unready = await requestHealth(`${adminAddress(io)}/readyz`)
   if (unready?.startsWith('HTTP 503') === true) io.stdout.write(`${UNREADY.in(language)}\n\n`)
   const found = await ask('/messages/search', { recipient })

@@ -100,7 +100,7 @@ export function createSplitter(): Splitter {
         return true
       case CLOSE_OBJECT:
       case CLOSE_LIST: {
-        // Each closing bracket is its opening one plus two.
+        // In ASCII each closing bracket is its opening one plus two.
         if (stack.pop() !== byte - 2) return false
         last = AFTER_CLOSE
         return true

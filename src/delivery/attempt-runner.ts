@@ -95,7 +95,7 @@ function createAsking(options: AttemptRunnerOptions, steps: AttemptSteps) {
       const { provider } = carrier
       const startedAt = clock.now()
       const place = occupyPlace(channel, carrier, clock, replyPatienceMs, steps.run)
-      // With one provider its name says nothing; with several, routes and templates may be others after a restart.
+      // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
       const noted = channel.carriers.length > 1 ? provider.name : undefined
       if (!(await markBegun(options, job, noted))) {
         place.release({ is: 'void' })
@@ -228,7 +228,7 @@ function recordInBreaker(
   const state = isClosed ? 'closed' : 'open'
   emit({ type: 'breaker', channel: provider.channel, provider: provider.name, state, reason: outcome.reply })
   if (!isClosed) return
-  // Nothing was claimed meanwhile: what waits in the store may be codes, which come before all that waits here.
+  // Nothing was claimed meanwhile: there may be codes in the store, which come before all that waits here.
   channel.dueAt = now
   channel.codesInStore += 1
 }

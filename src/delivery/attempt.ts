@@ -154,7 +154,7 @@ function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome
     case 'not-known':
       return isLastCopy ? NOT_KNOWN_YET : null
     case 'unreachable':
-      // Nothing was sent, and it counts as a failure of the provider.
+      // Nothing was sent, and the failed look-up counts as a failure of the provider.
       return { is: 'retry', whose: 'later', code: 'look-up', ...found, untouched: true }
   }
 }

@@ -76,7 +76,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       const again = messages.length === limit ? now : nextDueAt
       if (again !== null) expectDue(channel, again)
       if (limit > 0) {
-        // Those that came meanwhile may be among them or not.
+        // Codes that came during the claim may be among those it took, or not: they stay counted.
         channel.codesInStore -= codes
         if (again !== null && again <= now && endsWithCode(messages, codes > 0)) channel.codesInStore += 1
       }
@@ -85,7 +85,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       if (!(error instanceof StoreUnavailable)) throw error
       emit({ type: 'store-failed', doing: 'claim', error })
       channel.dueAt = clock.now() + STORE_RETRY_MS
-      // Nobody can tell when it can be asked again: until then, what is in memory does not wait for what is not.
+      // Nobody can tell when the store can be asked again: until then, messages in memory do not wait for codes in the store.
       channel.codesInStore -= codes
     } finally {
       channel.claiming = false

@@ -146,7 +146,7 @@ function measure(
   now: number,
   ceiling: number,
 ): void {
-  // While it opens every place is new, before and after.
+  // While the search opens, every place is new, before and after a trial.
   if (isNew && !search.opening) return
   if (isLull(search, now)) search.measuredSinceLull = 0
   search.measuredAt = now
@@ -171,7 +171,7 @@ function beginTrial(search: Search, now: number, ceiling: number): void {
   if (now < search.nextTrialAt && !shifted) return
   if (shifted) search.failedTrials = 0
   const higher = Math.min(highest, Math.ceil(from * (opening ? OPENING.factor : MORE)))
-  // What the provider refuses bounds the number, not the search: the first trial of fewer is as rare as those after it.
+  // When refusals bound the number, and not the search, the first trial of fewer is as rare as those after it.
   const isRefused = from === ceiling && ceiling < search.most
   const enough = BATCHES * (isRefused ? PAUSE_PER_TRIAL * before.batchSize : from)
   const mayTryFewer = now >= search.nextFewerAt && search.measuredSinceLull >= enough

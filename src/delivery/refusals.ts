@@ -63,7 +63,7 @@ export function createRefusals(): Refusals {
     noteAnswer({ beganAt, nth }, useful, now) {
       if (beganAt >= refusedAt) taken = Math.max(taken, nth)
       if (latest === undefined || beganAt < latest.until || nth <= latest.accepted) return
-      // One more than was taken before is taken now.
+      // The provider takes one more now than before.
       const until = isRateLimited ? now + firstHoldMs() : latest.until
       latest = nth > useful ? undefined : { ...latest, accepted: nth, until, holdMs: firstHoldMs() }
     },

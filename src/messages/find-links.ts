@@ -92,7 +92,7 @@ function withBlanks(text: string, links: readonly FoundLink[], before: RegExp): 
   let done = 0
   for (const { from, to } of links.toSorted((one, other) => one.from - other.from)) {
     if (to <= done) continue
-    // With what follows, or the dot at its end would not be seen to be inside of something.
+    // The next character is included, or a dot at the link's end would seem to end the text.
     const end = to + (text[to] === undefined ? 0 : 1)
     const start = Math.max(from, done)
     defused +=

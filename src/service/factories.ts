@@ -144,7 +144,7 @@ export async function openStoreKeys(config: Config): Promise<StoreKeys> {
   const { DATABASE_URL: store, STORE_SECRET: secret, STORE_SECRET_PREVIOUS: previous = [] } = config
   if (store.kind === 'file') {
     const file = join(dirname(store.path), 'store.secret')
-    // Whoever sets STORE_SECRET where one was made replaces that one.
+    // When STORE_SECRET is set and there is a secret that the service made, that one counts as a previous one.
     const made = secret === undefined ? null : await readSecret(file)
     return createStoreKeys(
       await loadStoreSecret({ secret, file }),

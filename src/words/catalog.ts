@@ -77,7 +77,7 @@ export function createCatalogLoader(
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
       for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
       const sources = loadTemplates(listIn('messages/'), take, languages, english, ours, brand)
-      // One that extends the layout may print what the layout does.
+      // A file that extends the layout may print everything that the layout prints.
       const isPrecompilable = (part: Part, name: string, tag: string) =>
         [fileFor(sources, part, name, tag), `layout.${part}`].every(
           file => sources.get(file)?.dependence === undefined,

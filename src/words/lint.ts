@@ -64,7 +64,7 @@ export function lintTemplates(options: LintOptions): readonly LintResult[] {
   for (const sample of samples) {
     for (const locale of renderer.locales) {
       const kind = `${sample.channel}/${sample.name}`
-      // What a language leaves out is said in another one, and tried as that one's words.
+      // A kind that a language leaves out is said in the fallback language, and tried as its words.
       if (!renderer.hasWords(locale, kind)) continue
       const where = `${kind} in ${locale}`
       const report = (check: Check, reason: string) => findings.push({ check, where, reason })

@@ -84,7 +84,7 @@ async function lockAndRead(
     runStatement(client, DUPLICATES, recipients, dedupeKeys),
     backlog.refresh(client, now, all.length),
   )
-  // One that ended while its lock was waited for is nobody's any more.
+  // A message that ended while we waited for its lock cannot be ended again.
   const live = endable.rows.filter(each => each['final_at'] === null)
   const locked = new Map(live.map(each => [each['seq'] as number, rowOf(each)]))
   const byGroup = new Map<string, Row[]>()
@@ -157,7 +157,7 @@ function answerOfDuplicate(writer: MessageWriter, known: Known, acceptance: Acce
   if (known.again && id === acceptance.message.id) return { is: 'stored', superseded: [] }
   const verdict = judgeDuplicate(duplicate, writer.now, acceptance.dedupeWindowMs)
   if (verdict === 'outlived') {
-    // Put back into the queue while we looked: whoever did that will end it.
+    // It was put back into the queue while we looked: the process that did that will end it.
     if (!known.locked.has(duplicate)) return { is: 'in-progress', id }
     const state = stateAtExpiry(duplicate.ambiguous)
     writer.end(duplicate, state)

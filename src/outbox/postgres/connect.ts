@@ -44,7 +44,7 @@ export function createConnections(options: ConnectOptions): Connections {
     keepAlive: true,
     application_name: 'callback-courier',
     connectionTimeoutMillis: options.connectTimeoutMs ?? statementTimeoutMs,
-    // For a database that does not answer at all; one that does ends the statement itself, and sooner.
+    // This is for a database that does not answer at all: one that answers ends the statement itself, and sooner.
     query_timeout: statementTimeoutMs * 1.5,
     types: numbers,
     // Awaited by the pool, which lends nothing before.

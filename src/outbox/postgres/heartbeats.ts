@@ -74,14 +74,14 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
   async function sendHeartbeat(): Promise<void> {
     const at = monotonic()
     const replicas = await connections.use(client => exchange(client, options))
-    // From before the last heartbeat reached the database until after this one did.
+    // This counts from before the last heartbeat reached the database until after this one did.
     const away = monotonic() - sentAt
     if (away >= limits.sureMs && count > 0) {
       lapses += 1
       const message = `out of touch for ${Math.round(away / 1000)} s: what was claimed before and has not begun is given back`
       log({ doing: 'report that this process is alive', message })
     }
-    // Nobody else may have been able to send one either.
+    // The other replicas may not have been able to send one either.
     if (away > 2 * limits.everyMs) others.forget()
     sentAt = at
     count += 1

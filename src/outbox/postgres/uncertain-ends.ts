@@ -32,7 +32,7 @@ export function createUncertainEnds(monotonic: () => number): UncertainEnds {
       const { rows } = await runStatement(client, ENDED, [...ends.keys()])
       return rows.flatMap(row => {
         const { id, final_at, ...rest } = row as { id: string; final_at: number } & Omit<SettledByStore, 'id'>
-        // Whoever ended it at another time reports it.
+        // If it ended at another time, another process ended it and reports it.
         const ours = ends.get(id)?.at === final_at
         ends.delete(id)
         return ours ? [{ id, ...rest }] : []

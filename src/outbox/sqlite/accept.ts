@@ -49,9 +49,9 @@ export function createAccept(deps: AcceptDeps): (call: CallArguments<'accept'>) 
     return { is: 'stored', superseded, ...(nearing.length === 0 ? {} : { nearing }) }
   }
 
-  /** Before anything is written, so that a full backlog costs no rollback of the calls beside it. */
+  /** Refuses what does not fit, before anything is written, so that a full backlog costs no rollback of the calls beside it. */
   function refuseOverBacklog(messages: readonly Acceptance[], now: number): void {
-    // Without a look at the duplicates, as long as all would fit.
+    // As long as all would fit, duplicates need not be looked for.
     if (checkBacklog(counts.backlog(), messages.length, maxBacklog) === null) return
     const added = messages.filter(each => {
       const duplicate = findDuplicate(each, now)

@@ -92,7 +92,7 @@ function createClaimDue({ db, payloadKeys, writer, newLeaseToken }: ClaimDeps) {
       }
       const payload = decrypt(payloadKeys, row.id, found['payload'])
       if (payload === null) {
-        // Its content was damaged on disk. Left in the queue it would be in the way for ever.
+        // Its content was damaged on disk. If it stayed in the queue, it would be claimed again for ever.
         writer.changeState(row, stateAtEnd(row, 'refused', 'content'), now, [storeRecord('unreadable', now)])
         ended.push(settledAs(row, 'refused'))
         continue

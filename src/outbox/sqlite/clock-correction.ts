@@ -14,7 +14,7 @@ const LONGEST_WAIT_MS = 3_600_000
  * @param now ms since the epoch, at the start.
  */
 export function correctClock(db: DatabaseSync, counts: Counts, now: number): void {
-  // By channel and state or rank, so that each is a stretch of an index, however many wait.
+  // The statements go by channel and state or rank, so that each reads one stretch of an index, however many messages wait.
   const due = db.prepare(
     "UPDATE messages SET due_at = ? WHERE state = 'queued' AND channel = ? AND arrived_at > ?",
   )

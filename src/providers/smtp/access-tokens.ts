@@ -81,7 +81,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
       if (current === undefined || now >= current.expiresAt) return renewOnce()
       if (now >= renewAt) {
         renewAt = now + RENEW_AGAIN_MS
-        // Nobody waits for it. A failure shows when the present one has ended; a bug is found then, too.
+        // No mail waits for this renewal. A failure shows when the present token has ended; a bug is found then, too.
         renewOnce().catch(() => undefined)
       }
       return current

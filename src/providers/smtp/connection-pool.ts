@@ -33,7 +33,7 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
 
   function lend(): SmtpConnection {
     lent += 1
-    // One that was refused or lost comes after all that stand: it would be opened again. At -1 it is the last one.
+    // A connection that was refused or lost would have to be opened again, so those that stand are lent first. At -1 the last one is.
     const [connection = open()] = free.splice(
       free.findLastIndex(each => each.isOpen),
       1,

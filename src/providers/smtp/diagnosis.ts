@@ -73,10 +73,10 @@ function diagnoseTokenRefusal(response: string): Diagnosis {
   }
 }
 
-/** A server that waits for TLS says nothing to whoever waits for its greeting. */
+/** Says whether a server waits for TLS: such a server says nothing to a client that waits for its greeting. */
 function speaksTls({ host, port }: SmtpAddress, withinMs: number): Promise<boolean> {
   return new Promise(resolve => {
-    // Nothing is sent over it, so it matters not whose certificate it is.
+    // Nothing is sent over this connection, so it does not matter whose certificate it is.
     const socket = connect({ host, port, rejectUnauthorized: false, timeout: withinMs })
     const end = (speaks: boolean) => {
       socket.destroy()

@@ -57,7 +57,7 @@ export function tokenAuthHandlers({ user, tokens }: TokenLogin): SMTPConnectionC
       const logIn = async (token: string): Promise<string> => {
         const fields = Buffer.from(`user=${user}\x01auth=Bearer ${token}\x01\x01`).toString('base64')
         const { response } = await sendCommand(`AUTH XOAUTH2 ${fields}`)
-        // Why, as JSON: it wants an empty answer, and refuses then.
+        // With 334 the server says as JSON why the token is wrong, and refuses after our empty answer.
         return response.startsWith('334') ? (await sendCommand('')).response : response
       }
       const first = await takeToken(tokens.get())

@@ -29,7 +29,7 @@ const CLOCK_SKEW_MS = 30_000
  */
 export function findInList(listed: readonly ListedMessage[], body: string, since: number): LookUp {
   const ours = comparable(body)
-  // One without a date may be as recent as any.
+  // A message without a date may be as recent as any.
   const recent = listed.filter(({ dateCreated }) => !(Number(dateCreated ?? since) < since - CLOCK_SKEW_MS))
   const found = recent.find(each => comparable(textOf(each)).endsWith(ours))
   if (found !== undefined)
