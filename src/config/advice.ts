@@ -1,4 +1,4 @@
-import { isEverybody } from './rules.ts'
+import { isWholeInternet } from './rules.ts'
 import type { SettingValues } from './settings.ts'
 
 /** Settings that work but should not stay as they are, a sentence each. */
@@ -34,9 +34,9 @@ function tokenAdvice(s: SettingValues): string[] {
 
 function networkAdvice(s: SettingValues): string[] {
   const said: string[] = []
-  if (s.ALLOWED_SOURCES.some(isEverybody))
+  if (s.ALLOWED_SOURCES.some(isWholeInternet))
     said.push('ALLOWED_SOURCES contains a network of everybody (/0): it protects nothing')
-  if (s.TRUSTED_PROXIES.some(isEverybody))
+  if (s.TRUSTED_PROXIES.some(isWholeInternet))
     said.push('TRUSTED_PROXIES contains a network of everybody (/0): any caller can then claim any address')
   if (!s.TLS && s.ALLOWED_SOURCES.length > 0 && s.TRUSTED_PROXIES.length === 0)
     said.push(

@@ -180,11 +180,11 @@ const NO_SIGNING_SECRET = missingSetting(
 
 /** Networks that leave somebody out; 0.0.0.0/0 and ::/0 protect nothing. */
 function narrow(networks: readonly string[] | undefined): boolean {
-  return networks !== undefined && networks.length > 0 && !networks.some(isEverybody)
+  return networks !== undefined && networks.length > 0 && !networks.some(isWholeInternet)
 }
 
 /** Says whether a network is the whole internet. */
-export function isEverybody(network: string): boolean {
+export function isWholeInternet(network: string): boolean {
   return /\/0+$/.test(network)
 }
 

@@ -68,7 +68,7 @@ type Given<T, A extends SettingDescription> = A extends { default: unknown } | {
   ? T
   : T | undefined
 
-/** Free text, or text of a pattern. */
+/** Describes a setting that is free text, or text of a pattern. */
 export function text<
   A extends SettingDescription & { readonly pattern?: string; readonly minLength?: number },
 >(about: A): Setting<Given<string, A>> {
@@ -97,7 +97,7 @@ export function choiceSetting<const C extends string, A extends SettingDescripti
   return { ...about, schema: { type: 'string', enum: choices } }
 }
 
-/** Text that a reader turns into its value. */
+/** Describes a setting whose text a reader turns into its value. */
 export function settingWithReader<T, A extends SettingDescription>(
   reader: (text: string) => ParsedSetting<T>,
   about: A,
