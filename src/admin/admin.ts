@@ -108,7 +108,7 @@ function consoleOptions(
     urls: options.urls,
     testSend: options.testSend,
     emit: options.emit,
-    wake: channel => delivery.wake(channel),
+    tryNow: channel => delivery.tryNow(channel),
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
     deviceAlerts: options.deviceAlerts,

@@ -156,6 +156,7 @@ function lastReply({ timeline }: MessageView): Sentence | null {
 export function explainAbsence({
   newestAt,
   refusals,
+  heldBack,
   validation,
 }: Omit<ChannelCalls, 'channel'>): readonly Sentence[] {
   const { count, last } = refusals
@@ -170,6 +171,13 @@ export function explainAbsence({
           at: clockTime(last.at),
           reason: last.reason,
         }),
+    ...heldBack.map(({ quota, count, lastAt }) =>
+      say('Held back by the quota {quota} since the start: {count}, the last at {at}.', {
+        quota,
+        count,
+        at: clockTime(lastAt),
+      }),
+    ),
     ...(validation === null || validation.ok
       ? []
       : [

@@ -33,6 +33,14 @@ export interface Refusals {
   readonly last: { readonly at: number; readonly reason: string } | null
 }
 
+/** What a quota has held back of a channel since the start: callbacks, which were answered 429, and device alerts. */
+export interface HeldBack {
+  readonly quota: string
+  readonly count: number
+  /** ms since the epoch. */
+  readonly lastAt: number
+}
+
 /** Counts of a channel's POSTs by their signature. */
 export interface SignatureCounts {
   readonly right: number
@@ -47,6 +55,8 @@ export interface ServiceHealth {
   validation(channel: Channel): Validation | null
   signatures(channel: Channel): SignatureCounts
   refusals(channel: Channel): Refusals
+  /** Lists what quotas have held back, in the order in which they first did. */
+  heldBack(channel: Channel): readonly HeldBack[]
   /** Says when somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
   outdatedAt(channel: Channel): number | null
   /** The store's last failure; null when it has not failed, or has worked since. */
@@ -61,8 +71,14 @@ export function createServiceHealth(now: () => number): ServiceHealth {
   const validations = new Map<Channel, Validation>()
   const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
   const refusals: Record<Channel, Refusals> = { email: NOBODY, sms: NOBODY }
+  const heldBack = { email: new Map<string, HeldBack>(), sms: new Map<string, HeldBack>() }
   const outdatedAt: Record<Channel, number | null> = { email: null, sms: null }
   let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
+
+  const countHeld = ({ channel, quota }: { readonly channel: Channel; readonly quota: string }) => {
+    const count = (heldBack[channel].get(quota)?.count ?? 0) + 1
+    heldBack[channel].set(quota, { quota, count, lastAt: now() })
+  }
 
   const handlers: EventHandlers = {
     callback({ channel, method, answer, refusal, signature, outdated }) {
@@ -84,6 +100,8 @@ export function createServiceHealth(now: () => number): ServiceHealth {
     attempt(event) {
       providers.set(event.provider, statusAfter(providers.get(event.provider), event, now()))
     },
+    'over-quota': countHeld,
+    'alert-over-quota': countHeld,
     'store-failed'({ doing, error }) {
       storeFailure = { at: now(), doing, message: error.message }
     },
@@ -95,6 +113,7 @@ export function createServiceHealth(now: () => number): ServiceHealth {
     validation: channel => validations.get(channel) ?? null,
     signatures: channel => signatures[channel],
     refusals: channel => refusals[channel],
+    heldBack: channel => [...heldBack[channel].values()],
     outdatedAt: channel => outdatedAt[channel],
     storeFailure: () => storeFailure,
   }

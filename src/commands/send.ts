@@ -110,7 +110,8 @@ function isSuccess(answer: CallbackAnswer): boolean {
 }
 
 function formatAnswer(answer: CallbackAnswer): string {
-  if (answer.is === 'unreachable') return `no answer: ${answer.why} (${answer.ms} ms)`
+  if (answer.is === 'unreachable')
+    return `no answer: ${answer.why} (${answer.ms} ms)${answer.certificateRefused ? '; --ca FILE trusts its authority, and --insecure takes any certificate' : ''}`
   const { status, errCode, errMsg, body, ms } = answer
   const code = errCode === null ? `no err_code in: ${body.slice(0, 200)}` : `err_code ${errCode}`
   return `HTTP ${status}  ${code}  ${ms} ms${errMsg === '' ? '' : `  ${errMsg}`}`

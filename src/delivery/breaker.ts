@@ -15,6 +15,8 @@ export interface Breaker {
   record(outcome: Outcome, now: number, begunAt: number): void
   /** An attempt that it allowed never began, or says nothing: if it was the trial, that is still to be made. */
   withdraw(begunAt: number): void
+  /** Ends the rest: what failed may be repaired, and the next attempt finds out. @param now ms since the epoch. */
+  endRest(now: number): void
   /** `open` until when, ms since the epoch; null when closed. */
   openUntil(): number | null
   /** @param now ms since the epoch: with it, a trial that has told nothing for too long counts as open. */
@@ -87,6 +89,9 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       }
     },
     withdraw,
+    endRest(now) {
+      if (until !== null) until = Math.min(until, now)
+    },
     openUntil: () => until,
     state: (now = triedAt) =>
       until === null ? 'closed' : trial && now - triedAt < trialMs ? 'half-open' : 'open',

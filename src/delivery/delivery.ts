@@ -42,20 +42,25 @@ interface Parts extends ReturnType<typeof wireParts> {}
 export function createDelivery(options: DeliveryOptions): Delivery {
   const parts = wireParts(options)
   const { clock, channels, stateOf, claims, scheduler } = parts
+  const wake: Delivery['wake'] = (channel, code) => {
+    const state = stateOf(channel)
+    if (code !== undefined) {
+      scheduler.supersede(state, state.queue.removeByGroup(code.groupKey, code.arrivedAt))
+      state.codesInStore += 1
+    }
+    state.dueAt = clock.now()
+    claims.schedule(state)
+  }
   return {
     ...createHandover(parts),
     isVerdictFar(channel) {
       const state = stateOf(channel)
       return state.pool.breakerState() !== 'closed' || state.freePlaces('alarm', clock.now()) < 1
     },
-    wake(channel, code) {
-      const state = stateOf(channel)
-      if (code !== undefined) {
-        scheduler.supersede(state, state.queue.removeByGroup(code.groupKey, code.arrivedAt))
-        state.codesInStore += 1
-      }
-      state.dueAt = clock.now()
-      claims.schedule(state)
+    wake,
+    tryNow(channel) {
+      for (const { breaker } of stateOf(channel).carriers) breaker.endRest(clock.now())
+      wake(channel)
     },
     status: () => [...channels.values()].flatMap(state => statusOf(state, clock.now())),
     ...createLifecycle(parts),

@@ -32,6 +32,8 @@ export interface Delivery {
    *   in memory is superseded by it. It may have been claimed before its wake comes: then it waits there itself.
    */
   wake(channel: Channel, code?: { readonly groupKey: string; readonly arrivedAt: number }): void
+  /** An operator has made a message due, as a rule after a repair: a carrier that is left alone is tried at once, too. */
+  tryNow(channel: Channel): void
   status(): readonly ChannelStatus[]
   start(): void
   /**

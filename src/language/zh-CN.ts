@@ -64,6 +64,10 @@ export const zhCN = {
     '存储的 WAL 已损坏或被删除，或者被换成了旧文件；{at} 启动时发现。处理办法见 docs/zh-CN/operations.md（CallbackCourierStoreLoss）。这一行保留一天。',
   '{count} mails wait, the oldest for {time}.': '{count} 封邮件在等待，最早的已等待 {time}。',
   '{count} SMS wait, the oldest for {time}.': '{count} 条短信在等待，最早的已等待 {time}。',
+  'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.':
+    '配额 {quota} 拦下了邮件：启动以来 {count} 条，最近一条在 {at}。这些消息没有发送，相应的回调应答 429。如果它们是正当的，请调高配额：设置见 .env.example。',
+  'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.':
+    '配额 {quota} 拦下了短信：启动以来 {count} 条，最近一条在 {at}。这些消息没有发送，相应的回调应答 429。如果它们是正当的，请调高配额：设置见 .env.example。',
   'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.':
     '平台最近一次验证 {channel} 的 URL 失败（{at}）：{reason}。请重新粘贴 URL 和 Token（见“回调 URL”），再验证一次。',
   'The certificate expired on {at}: the platform refuses it. Renew it; it is picked up without a restart.':
@@ -129,6 +133,8 @@ export const zhCN = {
   'none since the start': '启动以来没有',
   right: '正确',
   'Callers refused': '被拒绝的调用',
+  'Held back by quotas': '被配额拦下',
+  '{quota}: {count}, the last at {at}': '{quota}：{count} 条，最近一条在 {at}',
   'POSTs signed': 'POST 的签名',
   '{right} right, {wrong} wrong, {absent} unsigned': '正确 {right}，错误 {wrong}，未签名 {absent}',
   'POST_SIGNATURE=required would be safe.': '可以放心设置 POST_SIGNATURE=required。',
@@ -284,6 +290,8 @@ export const zhCN = {
   'No caller was refused since the start.': '启动以来没有拒绝过调用。',
   'Callers refused since the start: {count}, the last at {at}: {reason}.':
     '启动以来被拒绝的调用：{count} 次，最近一次在 {at}：{reason}。',
+  'Held back by the quota {quota} since the start: {count}, the last at {at}.':
+    '启动以来被配额 {quota} 拦下 {count} 条，最近一条在 {at}。',
   'The last validation of the URL failed at {at}: {reason}.': '最近一次验证 URL 失败（{at}）：{reason}。',
   'The service accepts no callbacks now: they are answered 503, and not stored. “callback-courier check” says why.':
     '服务现在不接受回调：应答 503，也不存储。原因请看“callback-courier check”。',
@@ -895,6 +903,9 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'its request {a}': '它的请求{a}',
   'has . or .. for a part of its path': '路径中有一段是 . 或 ..',
   'look at host and port in {a}': '请检查 {a} 中的主机和端口',
+  'the server wants a login': '服务器要求登录',
+  'write user and password into SMTP_URL, percent-encoded, or the user alone with SMTP_OAUTH2_TOKEN_URL':
+    '请在 SMTP_URL 中写入用户名和密码（百分号编码），使用 SMTP_OAUTH2_TOKEN_URL 时只写用户名',
   'the server refuses the sender': '服务器拒绝这个发件人',
   'set MAIL_BOUNCE_TO, or MAIL_FROM, to an address that this login may send as':
     '请把 MAIL_BOUNCE_TO 或 MAIL_FROM 设置为此账号可以使用的发件地址',

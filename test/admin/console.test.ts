@@ -131,14 +131,14 @@ t.test('what servers and browsers say is text on every page, never HTML', async 
 })
 
 t.test(
-  'a message that is tried now wakes its channel, so that it does not wait for the next poll',
+  'a message that is tried now has its channel tried, so that it does not wait for the next poll',
   async t => {
     const page = messagePages.find(({ method }) => method === 'POST')
     const events: unknown[] = []
     const options = {
       status: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) },
       actions: { retryMessage: async () => true },
-      wake: (channel: string) => events.push(`wake ${channel}`),
+      tryNow: (channel: string) => events.push(`try ${channel}`),
       emit: ({ type }: { readonly type: string }) => events.push(type),
     } as unknown as ConsoleOptions
     const response = await page?.handle(
@@ -146,9 +146,26 @@ t.test(
       options,
     )
     t.same(response, { is: 'redirect', to: '/console/messages/a1' })
-    t.same(events, ['wake sms', 'operator-action'])
+    t.same(events, ['try sms', 'operator-action'])
   },
 )
+
+t.test('a quota that holds messages back is said first, unless it is one person’s', async t => {
+  const rig = await startRig(t, { QUOTA_EMAIL_PER_MINUTE: '1', QUOTA_RECIPIENT_PER_10_MINUTES: '1' })
+  await rig.post('email', code('ann@example.com', '104729'))
+  await rig.post('sms', smsBody())
+  await rig.post('sms', smsBody({}, { code: '271828' }))
+  const before = await read(rig, '/console')
+  t.match(before, /recipient-10m: 1, the last at/, 'it is counted')
+  t.notMatch(before, 'holds SMS back')
+  await rig.post('email', code('bob@example.com', '104730'))
+  t.match(await read(rig, '/console'), /<li class="warn">.*The quota email-minute holds mails back: 1 since/)
+  const absent = await fetch(`${rig.service().adminUrl}/console/messages`, {
+    method: 'POST',
+    body: new URLSearchParams({ recipient: 'bob@example.com' }),
+  })
+  t.match(await absent.text(), /Held back by the quota email-minute since the start: 1, the last/)
+})
 
 t.test('what waits can be tried now or cancelled', async t => {
   const rig = await startRig(t)

@@ -83,17 +83,26 @@ t.test('what an operator cancelled is not taken for a newer code', t => {
 t.test('where there is no message, the platform’s own calls are what is known', t => {
   const refusals = { count: 3, last: { at: NOW, reason: 'signature invalid' } }
   t.same(
-    explainAbsence({ newestAt: NOW, refusals, validation: { at: NOW, ok: false, reason: 'key' } }).map(
-      String,
-    ),
+    explainAbsence({
+      newestAt: NOW,
+      refusals,
+      heldBack: [{ quota: 'sms-cost-day', count: 2, lastAt: NOW }],
+      validation: { at: NOW, ok: false, reason: 'key' },
+    }).map(String),
     [
       'The newest message to anybody came at 2026-11-21 02:04:00.',
       'Callers refused since the start: 3, the last at 2026-11-21 02:04:00: signature invalid.',
+      'Held back by the quota sms-cost-day since the start: 2, the last at 2026-11-21 02:04:00.',
       'The last validation of the URL failed at 2026-11-21 02:04:00: key.',
     ],
   )
   t.same(
-    explainAbsence({ newestAt: null, refusals: { count: 0, last: null }, validation: null }).map(String),
+    explainAbsence({
+      newestAt: null,
+      refusals: { count: 0, last: null },
+      heldBack: [],
+      validation: null,
+    }).map(String),
     ['No message of anybody is stored.', 'No caller was refused since the start.'],
   )
   t.end()

@@ -114,7 +114,13 @@ t.test('a client that is driven by the document gets what it describes, from eve
   t.same((await call('searchMessages', { body: {} })).body, { messages: [], cursor: null }, 'nothing yet')
   t.match((await call('readCalls')).body, {
     channels: [
-      { channel: 'email', newestAt: null, refusals: { count: 0, last: null }, validation: null },
+      {
+        channel: 'email',
+        newestAt: null,
+        refusals: { count: 0, last: null },
+        heldBack: [],
+        validation: null,
+      },
       { channel: 'sms' },
     ],
   })

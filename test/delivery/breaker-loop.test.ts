@@ -75,6 +75,22 @@ t.test('one message tries it; while it does, nothing is claimed or given back', 
   await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
 })
 
+t.test('an operator who says “try now” after a repair does not wait for the rest to end', async t => {
+  const { delivery, provider, store, events } = await openRig(t, { concurrency: 2, breaker })
+  for (let n = 0; n < 3; n += 1) await store({ code: `c${n}` })
+  provider.respond = () => REFUSED
+  delivery.start()
+  await until('it opens', () => events.includes('breaker open'))
+  const before = provider.asked.length
+  delivery.wake('email')
+  await pause(60)
+  t.equal(provider.asked.length, before, 'what becomes due by itself waits for it')
+  provider.respond = () => SENT
+  await store({ code: 'made due' })
+  delivery.tryNow('email')
+  await until('it is closed', () => events.includes('breaker closed'))
+})
+
 t.test('a message that is stored while the provider rests is the one that tries it', async t => {
   const { delivery, provider, store, accept, events, clock, view } = await openRig(t, {
     concurrency: 2,

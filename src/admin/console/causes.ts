@@ -3,7 +3,7 @@ import { joinSentences, type Sentence, say, translateText } from '../../language
 import type { Channel } from '../../messages/message.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
-import type { ProviderStatus, ServiceHealth } from '../service-health.ts'
+import type { HeldBack, ProviderStatus, ServiceHealth } from '../service-health.ts'
 import { type DeviceAlertsStatus, deviceCauses } from './devices.ts'
 import { clockTime, describeReply, formatDuration } from './layout.ts'
 
@@ -19,7 +19,10 @@ export interface CauseSources {
   readonly now: number
   /** null when the store does not answer. */
   readonly summary: Summary | null
-  readonly health: Pick<ServiceHealth, 'providers' | 'validation' | 'storeFailure' | 'signatures'>
+  readonly health: Pick<
+    ServiceHealth,
+    'providers' | 'validation' | 'storeFailure' | 'signatures' | 'heldBack'
+  >
   readonly channelStatus: readonly ChannelStatus[]
   readonly channels: readonly Channel[]
   readonly certificate: { readonly expiresAt: number; readonly flaws: readonly string[] } | null
@@ -174,6 +177,7 @@ function channelCauses(channel: Channel, { now, summary, health }: CauseSources)
         ),
       ),
     )
+  causes.push(...quotaCauses(channel, health.heldBack(channel), now))
   const validation = health.validation(channel)
   if (validation !== null && !validation.ok)
     causes.push(
@@ -186,6 +190,27 @@ function channelCauses(channel: Channel, { now, summary, health }: CauseSources)
       ),
     )
   return causes
+}
+
+/** As long as the alert CallbackCourierQuota lasts, ms. */
+const HELD_BACK_MS = 15 * 60_000
+/** Somebody who asks for a code six times is nobody's fault to mend, and happens daily. */
+const OF_ONE_PERSON: ReadonlySet<string> = new Set(['recipient-10m', 'recipient-day'])
+
+function quotaCauses(channel: Channel, held: readonly HeldBack[], now: number): readonly Cause[] {
+  return held
+    .filter(({ quota, lastAt }) => !OF_ONE_PERSON.has(quota) && now - lastAt < HELD_BACK_MS)
+    .map(({ quota, count, lastAt }) =>
+      warn(
+        `${channel} ${quota}`,
+        say(
+          channel === 'email'
+            ? 'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.'
+            : 'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.',
+          { quota, count, at: clockTime(lastAt) },
+        ),
+      ),
+    )
 }
 
 function certificateCauses({ now, certificate, renewalRefused }: CauseSources): readonly Cause[] {

@@ -26,14 +26,14 @@ async function showMessage({ params }: PageRequest, options: ConsoleOptions): Pr
 
 async function actOnMessage(
   { operator, params, fields }: PageRequest,
-  { status, actions, emit, wake }: ConsoleOptions,
+  { status, actions, emit, tryNow }: ConsoleOptions,
 ): Promise<PageResponse> {
   const row = await status.findMessage(params['id'] ?? '')
   if (row === null) return NOT_FOUND
   const { id, channel, kind } = row
   const action = fields['do']
   if (action === 'retry' && (await actions.retryMessage(id))) {
-    wake(channel)
+    tryNow(channel)
     emit({ type: 'operator-action', operator, action, channel, kind, ids: [id] })
   }
   if (action === 'cancel' && (await actions.cancelMessage(id))) {

@@ -58,8 +58,8 @@ export interface ConsoleOptions {
     channel: Channel,
     body: Record<string, unknown> & { to: string },
   ) => Promise<{ readonly err_code: number; readonly err_msg: string; readonly ids: readonly string[] }>
-  /** A message of the channel was made due. */
-  readonly wake: (channel: Channel) => void
+  /** A message of the channel was made due; a carrier that is left alone is tried at once. */
+  readonly tryNow: (channel: Channel) => void
   readonly emit: Emit
   readonly postSignature: string
   readonly requiredIsSafe: () => readonly Channel[]

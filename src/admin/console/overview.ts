@@ -1,7 +1,7 @@
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
-import type { Refusals, ServiceHealth } from '../service-health.ts'
+import type { HeldBack, Refusals, ServiceHealth } from '../service-health.ts'
 import type { ProviderView, Status } from '../status/status.ts'
 import { type Cause, type CauseSources, causesOf } from './causes.ts'
 import { devicesCard } from './devices.ts'
@@ -138,6 +138,7 @@ function callers(channel: Channel, { health, requiredIsSafe, rotating }: Overvie
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : html`${timeElement(validation.at)}: ${validation.ok ? say('right') : validation.reason}`}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(health.refusals(channel))}</dd>
+<dt>${say('Held back by quotas')}</dt><dd>${heldLine(health.heldBack(channel))}</dd>
 <dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', { right, wrong, absent })}${safe ? html`. <strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
 ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
 }
@@ -146,6 +147,11 @@ function refusedLine({ count, last }: Refusals): Html | Sentence {
   if (last === null) return say('none since the start')
   const { at, reason } = last
   return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason })}`
+}
+
+function heldLine(held: readonly HeldBack[]): Html | Sentence {
+  if (held.length === 0) return say('none since the start')
+  return html`${held.map(({ quota, count, lastAt }) => html`${say('{quota}: {count}, the last at {at}', { quota, count, at: clockTime(lastAt) })}<br>`)}`
 }
 
 function house({ summary, webhooks, certificate, now, startedAt }: OverviewSources): Html {

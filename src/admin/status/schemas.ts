@@ -116,6 +116,12 @@ const calls = object({
   channel,
   newestAt: { ...orNull(time), description: 'arrival of the newest message to anybody' },
   refusals: object({ count, last: orNull(object({ at: time, reason: text })) }),
+  heldBack: {
+    type: 'array',
+    description:
+      'what quotas have held back since the start: callbacks, which were answered 429, and device alerts',
+    items: object({ quota: text, count, lastAt: time }),
+  },
   validation: orNull(object({ at: time, ok: { type: 'boolean' }, reason: text })),
 } satisfies Record<keyof ChannelCalls, JsonSchema>)
 

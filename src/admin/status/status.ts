@@ -1,7 +1,7 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { AdminQueries, ListFilter, MessageView, Summary } from '../../outbox/outbox.ts'
-import type { ProviderStatus, Refusals, ServiceHealth, Validation } from '../service-health.ts'
+import type { HeldBack, ProviderStatus, Refusals, ServiceHealth, Validation } from '../service-health.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
 export interface ProviderView extends ChannelStatus {
@@ -19,6 +19,7 @@ export interface ChannelCalls {
   /** When its newest message to anybody came, ms since the epoch; null: there is none in the store. */
   readonly newestAt: number | null
   readonly refusals: Refusals
+  readonly heldBack: readonly HeldBack[]
   readonly validation: Validation | null
 }
 
@@ -41,7 +42,7 @@ export interface Status {
 
 export interface StatusSources {
   readonly queries: Pick<AdminQueries, 'findMessage' | 'listMessages' | 'readSummary'>
-  readonly health: Pick<ServiceHealth, 'providers' | 'refusals' | 'validation'>
+  readonly health: Pick<ServiceHealth, 'providers' | 'refusals' | 'heldBack' | 'validation'>
   readonly channels: readonly Channel[]
   readonly channelStatus: () => readonly ChannelStatus[]
 }
@@ -56,8 +57,13 @@ export function createStatus({ queries, health, channels, channelStatus }: Statu
       Promise.all(
         channels.map(async channel => {
           const [newest] = await queries.listMessages({ channel, limit: 1 })
-          const [refusals, validation] = [health.refusals(channel), health.validation(channel)]
-          return { channel, newestAt: newest?.arrivedAt ?? null, refusals, validation }
+          return {
+            channel,
+            newestAt: newest?.arrivedAt ?? null,
+            refusals: health.refusals(channel),
+            heldBack: health.heldBack(channel),
+            validation: health.validation(channel),
+          }
         }),
       ),
   }

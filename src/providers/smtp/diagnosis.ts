@@ -35,6 +35,12 @@ export async function diagnose(error: SmtpError, address: SmtpAddress, withinMs:
 
 /** The server answered, and refused. */
 function diagnoseReply({ code, command = '', response = '' }: SmtpError, at: string): Diagnosis {
+  // RFC 4954, 6: a server that wants a login says so to the first command that needs one.
+  if (command === SENDER_COMMAND && /^530\b/.test(response))
+    return {
+      what: 'the server wants a login',
+      next: 'write user and password into SMTP_URL, percent-encoded, or the user alone with SMTP_OAUTH2_TOKEN_URL',
+    }
   if (command === SENDER_COMMAND)
     return {
       what: 'the server refuses the sender',

@@ -98,6 +98,11 @@ t.test('a mail server: each cause has its words and its advice', async t => {
     await sayOfMail(t, `smtp://${sender.at}`),
     /refuses the sender \(550 5\.7\.1 no\) → set MAIL_BOUNCE_TO/,
   )
+  const unknown = await start(t, { certificate }, 'MAIL', '530 5.7.0 Authentication required')
+  t.match(
+    await sayOfMail(t, `smtp://127.0.0.1:${unknown.port}`),
+    /wants a login \(530 5\.7\.0 .* → write user and password into SMTP_URL/,
+  )
   const banned = await start(t, { certificate }, 'greeting', '554 go away')
   t.match(await sayOfMail(t, `smtp://${banned.at}`), /refuses the connection \(554 go away\) → its own words/)
 })
