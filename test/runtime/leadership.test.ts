@@ -154,3 +154,29 @@ t.test('a start after the end begins anew', async t => {
   await until(() => a.isLeader())
   t.same(a.changes, [true, false, true])
 })
+
+t.test('a grant that comes too late begins no term, and a term that was over is seen to end', async t => {
+  let [at, answerTakesMs] = [0, 2000]
+  const changes: boolean[] = []
+  const leadership = createLeadership({
+    takeLease: async ttlMs => {
+      at += answerTakesMs
+      return ttlMs > 0
+    },
+    ttlMs: 1000,
+    renewEveryMs: 10,
+    now: () => at,
+    onChange: leads => changes.push(leads),
+    onError: error => t.fail(error.message),
+  })
+  t.teardown(() => leadership.stop())
+  leadership.start()
+  await until(() => at >= 6000)
+  t.same(changes, [])
+  answerTakesMs = 0
+  await until(() => changes.length > 0)
+  // No timer has noticed it.
+  at += 5000
+  await until(() => changes.length > 1)
+  t.same(changes, [true, false, true])
+})

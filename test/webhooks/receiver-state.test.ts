@@ -16,7 +16,8 @@ function create() {
     while (!receiver.isDue()) now += 100
     return now - began
   }
-  return { receiver, pauseAfter }
+  const wait = (ms: number): void => void (now += ms)
+  return { receiver, pauseAfter, wait }
 }
 
 t.test('the pause after a failure doubles up to a minute, and a delivery ends that', async t => {
@@ -38,8 +39,9 @@ t.test('a receiver may ask for a longer pause, of an hour at most', async t => {
 })
 
 t.test('after 410 it is not asked any more', async t => {
-  const { receiver } = create()
+  const { receiver, wait } = create()
   receiver.record({ is: 'gone', reason: 'http-410' })
+  wait(86_400_000)
   t.match(
     { isDue: receiver.isDue(), isGone: receiver.isGone(), failing: receiver.failing() },
     { isDue: false, isGone: true, failing: { reason: 'http-410' } },

@@ -1,0 +1,30 @@
+import t from 'tap'
+import { createServiceHealth } from '../../src/admin/service-health.ts'
+import type { Outcome } from '../../src/providers/provider.ts'
+
+t.test('a provider is up or down since its state changed, and keeps its last error', async t => {
+  let now = 0
+  const health = createServiceHealth(() => now)
+  const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '' } as const
+  const attempt = (outcome: Outcome) => {
+    now += 1000
+    health.handlers.attempt?.({
+      type: 'attempt',
+      message,
+      provider: 'twilio',
+      outcome,
+      attempts: 1,
+      tookMs: 1,
+    })
+    return health
+      .providers()
+      .map(({ up, since, lastSentAt, lastError }) => [up, since, lastSentAt, lastError?.at])
+  }
+  const sent = { is: 'sent', reply: '' } as const
+  const failed = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true } as const
+  t.same(attempt(sent), [[true, 1000, 1000, undefined]])
+  t.same(attempt(sent), [[true, 1000, 2000, undefined]])
+  t.same(attempt(failed), [[false, 3000, 2000, 3000]])
+  t.same(attempt(failed), [[false, 3000, 2000, 4000]])
+  t.same(attempt(sent), [[true, 5000, 5000, 4000]])
+})
