@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../outbox/outbox.ts'
 /** Programs ask below this path and are answered JSON; everybody else is answered text. */
 const API = '/api/'
 
-/** Why a request to the private listener is not answered. */
+/** The reason why a request to the private listener is not answered. */
 export interface Failure {
   readonly status: number
   /** For programs. */

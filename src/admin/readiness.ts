@@ -4,7 +4,7 @@ import type { StoreLoss } from '../outbox/outbox.ts'
 import { within } from '../runtime/within.ts'
 import type { ServiceHealth } from './service-health.ts'
 
-/** Whether a callback would be accepted now, in words that anybody may read. */
+/** Says whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
   /**
    * `degraded`: channels whose messages are accepted, but wait for a provider that is down; `certificate` when a renewed

@@ -1,6 +1,6 @@
 import type { Occurrence } from './occurrence.ts'
 
-/** When each rule of a device last recovered, whether or not anybody was notified: an alarm from before that is late. */
+/** The last recovery of each rule of a device, whether or not anybody was notified: an alarm from before it is late. */
 export interface RecoveryTimes {
   record(occurrence: Occurrence): void
   /** Says whether it is an alarm from before a recovery that came first. */

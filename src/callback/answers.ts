@@ -86,7 +86,7 @@ export function answerInvalidContent(channel: Channel, why: string, status: Body
   return createAnswer(channel === 'email' ? 'mailContent' : 'smsContent', why, { status })
 }
 
-/** Why a message cannot be sent; `limit`: its recipient may have no more for now. */
+/** The reasons why a message cannot be sent; `limit`: its recipient may have no more for now. */
 export type RefusalReason = 'recipient' | 'content' | 'country' | 'limit'
 
 /** Seconds after which a recipient who may have no more may be tried again. Carriers count by the hour and the day. */

@@ -34,7 +34,7 @@ export type AuthenticationResult =
       readonly signature: SignatureCheck
     }
 
-/** Why a request is refused: for counters and the console, never with what it sent. */
+/** The reasons why a request is refused, for counters and the console; never with what it sent. */
 export type AuthenticationFailure = 'corp' | 'source' | 'key' | 'signature' | 'stale'
 
 /** The Tokens and keys that an enabled channel accepts, each list with the current one first, then its predecessor. */

@@ -13,7 +13,7 @@ export interface CallbackBody {
   readonly [key: string]: unknown
 }
 
-/** Why a body is not read: its message is for err_msg. */
+/** A body that is not read; the error's message is for err_msg. */
 export class BodyFault extends Error {
   override readonly name = 'BodyFault'
   readonly statusCode: BodyStatus

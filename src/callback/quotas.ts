@@ -69,7 +69,7 @@ interface NamedCharge extends Charge {
   readonly quota: QuotaName
 }
 
-/** What an SMS will probably use: by the first carrier of its route that it fits. */
+/** The probable use of an SMS, by the first carrier of its route that it fits. */
 export interface ExpectedUse {
   /** That carrier, when it and all others that the message fits are full; otherwise it is counted where it is sent. */
   readonly fullCarrier: string | undefined

@@ -4,7 +4,7 @@ import type { SettingFault } from '../settings/setting.ts'
 import { nearestName } from './names.ts'
 import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
 
-/** Where settings come from. */
+/** The places that settings come from. */
 export interface SettingSources {
   /** The process's environment. It wins over the dotenv file. */
   readonly env: Readonly<Record<string, string | undefined>>

@@ -9,7 +9,7 @@ import { createFrameGuard, guardSocket } from './frame-guard.ts'
 import { type Heartbeat, type RunningHeartbeat, startHeartbeat } from './heartbeat.ts'
 import type { ReaderOptions } from './reader.ts'
 
-/** Where DDQ is, and its paths and heartbeat. */
+/** The address of DDQ, its paths and its heartbeat. */
 export interface DdqEndpoint {
   /** `http://host:80` for HTTP/2 in the clear, by prior knowledge (RFC 9113, 3.3); `https://…` over TLS. */
   readonly origin: string
@@ -45,7 +45,7 @@ export interface ConnectionOptions extends Pick<ReaderOptions, 'onMessage' | 'on
   readonly now: () => number
 }
 
-/** Why a connection ended. */
+/** The reason why a connection ended. */
 export interface ConnectionEnd {
   readonly is: 'unreachable' | 'refused' | 'silent' | 'closed' | 'stopped'
   readonly why: string

@@ -73,7 +73,7 @@ function isPartOfWord(character: string | undefined): boolean {
   return character !== undefined && /[\p{L}\p{N}]/u.test(character)
 }
 
-/** What stands for three characters in any encoding has four at least. */
+/** Three characters become four or more in any encoding. */
 const ENCODABLE = /\S{4,}/g
 
 /** Says whether a token says something of the message once it is decoded. @param values in lower case. */

@@ -34,7 +34,7 @@ const HOLD_MS = 60_000
 /** The same of a provider that allows so many a second: the next second is another one. */
 const RATE_HOLD_MS = 1500
 const LONGEST_HOLD_MS = 30 * 60_000
-/** When it refuses the only request and says nothing of a pause. */
+/** The pause after a provider refused the only request and asked for none, ms. */
 const PAUSE_MS = 1000
 /**
  * The longest pause of all messages, ms: then one asks again. What the provider asked for beyond it holds for the message

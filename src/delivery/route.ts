@@ -68,7 +68,7 @@ export function pausedUntil({ breaker, limiter }: Carrier, now: number): number 
   return limiter.pausedUntil(now)
 }
 
-/** Why a carrier is not asked now, and until when, ms since the epoch. */
+/** The reason why a carrier is not asked now, and the end of that, ms since the epoch. */
 export interface Pause {
   readonly until: number
   readonly code: 'circuit-open' | 'quota'

@@ -189,7 +189,7 @@ type SystemEvent =
   /** A bug. */
   | { readonly type: 'fault'; readonly error: Error }
 
-/** Why a request to the private listener is refused: a label of metrics, and a field of the log. */
+/** The reasons why a request to the private listener is refused: a label of metrics, and a field of the log. */
 export const ADMIN_REFUSALS = [
   'host',
   'two-hosts',

@@ -25,7 +25,7 @@ const MARKS_TOO_MANY = /(\p{M}{8})\p{M}+/u
 const ALL_MARKS_TOO_MANY = new RegExp(MARKS_TOO_MANY, 'gu')
 /** Blanks of every width, and letters that look like one: enough of them push what follows to a line of its own. */
 const BLANKS = /[\p{Zs}\t\u115f\u1160\u2800\u3164\uffa0]{2,}/gu
-/** What nobody can read off and type. */
+/** Characters that nobody can read off and type. */
 const NOT_IN_CODES = /[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/u
 
 /** Says whether nobody would see anything of `text`: white space, joiners, marks of direction, fillers, a Braille blank. */

@@ -64,7 +64,7 @@ export type CallResult<N extends CallName> = StoreCalls[N]['gives']
 /** A call on its way: its number, what is called, with what. */
 export type StoreCall = { [N in CallName]: readonly [number, N, CallArguments<N>] }[CallName]
 
-/** Why a call failed. `unavailable`: nothing was written; `refused`: values of its own; `fault`: a bug. */
+/** The failure of a call. `unavailable`: nothing was written; `refused`: values of its own; `fault`: a bug. */
 export interface CallFailure {
   readonly is: 'unavailable' | 'backlog' | 'refused' | 'fault'
   readonly message: string

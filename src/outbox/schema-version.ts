@@ -1,6 +1,6 @@
 import { StoreUnusable } from './outbox.ts'
 
-/** How a store's tables come about, and whose programs may write them. */
+/** The steps that make a store's tables, and the programs that may write them. */
 export interface Schema {
   /** Each brings the tables from one version to the next; the first makes version 1. A released one is never changed. */
   readonly migrations: readonly string[]

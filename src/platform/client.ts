@@ -24,7 +24,7 @@ import {
 } from './logins.ts'
 import { type PlatformResult, refusesCredential } from './result.ts'
 
-/** How a call is authenticated. Access-Token wins on the platform's side, so a call never carries both. */
+/** The credential of a call. Access-Token wins on the platform's side, so a call never carries both. */
 export type CallAuthentication =
   | { readonly by: 'token'; readonly credential: Credential }
   | { readonly by: 'signature'; readonly signing: Signing }

@@ -1,7 +1,7 @@
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { MappedTemplate, SmsTemplates } from './sms-templates.ts'
 
-/** How far a signature or template has come at its carrier. */
+/** The state of a signature or template at its carrier. */
 export type Approval = 'approved' | 'in-review' | 'not-in-force' | 'refused' | 'cancelled'
 
 export interface ListedSignature {

@@ -75,7 +75,7 @@ export function diagnoseExchange(
   )
 }
 
-/** What is known of the other end by an error of Node or undici. */
+/** An error of Node or undici, as far as it tells of the other end. */
 interface FailedPeer {
   readonly message?: string
   /** The name, when the DNS does not know it. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Outcome, Provider } from './provider.ts'
 
-/** When the primary is left alone. */
+/** The bounds beyond which the primary is left alone. */
 export interface FallbackPolicy {
   /** After so many attempts in a row that could not begin, or met silence… */
   readonly failures: number

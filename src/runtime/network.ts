@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** How much of an address names the network that one party has: octets of IPv4, groups of 16 bits of IPv6. */
+/** The part of an address that names the network of one party: so many octets of IPv4, or groups of 16 bits of IPv6. */
 export interface NetworkSize {
   readonly octets: 3 | 4
   readonly groups: 3 | 4

@@ -199,7 +199,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   }
 }
 
-/** What the observers look at, and is made after them. */
+/** Parts that the observers look at, and that are made after them. */
 interface Late {
   outbox?: Outbox
   delivery?: Delivery

@@ -8,7 +8,7 @@ import { createDispatcher, type DispatcherOptions } from './dispatcher.ts'
 import type { Poster } from './post.ts'
 import { createReceiverState } from './receiver-state.ts'
 
-/** How the telling of other machines does, as this process knows. */
+/** The state of the webhooks, as this process knows it. */
 export interface WebhooksStatus {
   /** False: another replica tells them. */
   readonly leads: boolean

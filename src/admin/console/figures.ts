@@ -7,7 +7,7 @@ import { renderChart } from './plot.ts'
 const HOUR = 3_600_000
 export const CHANNEL_NAMES: Readonly<Record<Channel, Sentence>> = { email: say('E-mail'), sms: say('SMS') }
 
-/** How far back the figures reach, and how long one bar of their plot is, ms. */
+/** The time that the figures cover, and the time of one bar of their plot, ms. */
 export interface Period {
   readonly name: 'hour' | 'day'
   readonly title: Sentence

@@ -9,7 +9,7 @@ export const LIVE_MS = 5000
 export type Fields = Readonly<Record<string, string>>
 
 export interface PageRequest {
-  /** Who asks, as the audit log names them. */
+  /** The name that the audit log gives to the person who asks. */
   readonly operator: string
   readonly params: Fields
   readonly query: Fields

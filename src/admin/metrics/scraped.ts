@@ -18,7 +18,7 @@ export interface MetricsSources {
   storeLoss(): StoreLoss | null
   /** Says how the telling of other machines does; null when it is off. */
   webhooks(): Pick<WebhooksStatus, 'leads' | 'waiting' | 'oldestAt'> | null
-  /** What SMS cost within a day, and what they may, null: as much as they like; null: without prices, or nobody knows now. */
+  /** The cost of a day's SMS, and its limit, null without one. Null without prices, and while the store does not answer. */
   smsCost(): Promise<{ readonly used: number; readonly limit: number | null } | null>
   /** ms since the epoch. */
   now(): number

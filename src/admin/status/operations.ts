@@ -12,7 +12,7 @@ export interface Operation {
   readonly answer: keyof typeof ANSWERS
 }
 
-/** Where the API is on the private listener, and where its document. */
+/** The paths of the API and of its document on the private listener. */
 export const API = '/api/v1'
 export const OPENAPI_PATH = `${API}/openapi.json`
 

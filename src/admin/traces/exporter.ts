@@ -79,7 +79,7 @@ export function createSpanExporter(options: ExporterOptions): SpanExporter {
   }
 }
 
-/** What the log says of a collector that does not take all: once, rarely, and how many spans were lost when it is over. */
+/** Logs that a collector does not take all, once and rarely, and when that is over, how many spans were lost. */
 function createComplaint(log: Logger, now: () => number) {
   const rarely = createLogThrottle(now)
   let isMade = false

@@ -10,14 +10,14 @@ import { batchOf } from '../../webhooks/payload.ts'
 import { createPoster, type Poster, type PostResult } from '../../webhooks/post.ts'
 import { readSigningKeys, signPayload } from '../../webhooks/sign.ts'
 
-/** What is said of a machine that is told something. */
+/** A machine that is told something, and the advice about it. */
 interface Receiver {
   /** The setting that says where it is. */
   readonly setting: string
   readonly url: string
-  /** What to do when it refuses the caller, by the status alone. */
+  /** The advice when its status says that it refuses the caller. */
   readonly refused: string
-  /** What to do about any other status. */
+  /** The advice about any other status. */
   readonly otherwise: string
 }
 
@@ -77,7 +77,7 @@ async function post(
   }
 }
 
-/** What keeps a receiver from taking a POST, by its status, or by what became of the connection. */
+/** Tells from the status, or from the end of the connection, why a receiver took no POST. */
 function diagnose(
   result: Exclude<PostResult, { readonly is: 'delivered' }>,
   { setting, url, refused, otherwise }: Receiver,

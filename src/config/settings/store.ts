@@ -41,7 +41,7 @@ const settings = {
   }),
 } as const
 
-/** Where messages wait. */
+/** The settings of the store, where messages wait. */
 export const store: Group<typeof settings> = {
   title: 'The store',
   about: 'About 1 KB per waiting message.',

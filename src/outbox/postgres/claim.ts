@@ -121,7 +121,7 @@ async function claimDue(
   return { messages, ended: unsendable.map(settledAs), nextDueAt: anyDue.rows.length > 0 ? now : later }
 }
 
-/** When the first of codes (0) and of everything else (1) became due, ms since the epoch; null: none is. */
+/** The moments at which the first of codes (0) and of everything else (1) became due, ms since the epoch; null: none is. */
 type OldestDue = readonly [number | null, number | null]
 
 /** Begins the transaction, and locks the due messages that are to be claimed. */

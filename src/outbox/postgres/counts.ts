@@ -10,7 +10,7 @@ export interface Counts extends Pick<CountChanges, 'addChange'> {
   write(): Promise<QueryResult>[]
 }
 
-/** Where a writer counts: its shard of the counts, and its row of the backlog. */
+/** A writer's shard of the counts, and its row of the backlog. */
 export interface CountPlaces {
   /** No other writer has it. */
   readonly shard: number

@@ -64,7 +64,7 @@ interface NewRow {
   readonly payload: string
 }
 
-/** How a writer of this process writes. */
+/** The options of a writer of this process. */
 export interface WriterOptions extends CountPlaces {
   /** Whether other machines are to be told what becomes of messages. */
   readonly keepsEvents: boolean

@@ -15,7 +15,7 @@ export interface Watermark {
   close(): void
 }
 
-/** How far a store has come, as the database itself holds it. */
+/** The progress of a store, as the database itself holds it. */
 export interface CommitProgress {
   /** Commits since the store was made. */
   readonly commits: number

@@ -11,7 +11,7 @@ export type CodeMeaning =
   | Exclude<CodeVerdict, 'limit'>
   | { readonly limit: 'number' | 'account'; readonly minutes: number }
 
-/** How an answer to a request is read. */
+/** The rules by which an answer to a request is read. */
 export interface GatewayAnswer {
   /** Where the gateway's id of the message is. */
   readonly id?: Finder
@@ -25,7 +25,7 @@ export interface GatewayAnswer {
   readonly otherwise?: CodeMeaning
 }
 
-/** How its delivery reports are read. */
+/** The rules by which its delivery reports are read. */
 export interface GatewayReports {
   readonly format?: 'json' | 'form' | 'query'
   /** Where the list of reports is; a JSON pointer; absent: the body is one report, or a list of them. */
@@ -117,7 +117,7 @@ const REQUEST = {
     anyOf: [{ required: ['form', 'json'] }, { required: ['form', 'xml'] }, { required: ['json', 'xml'] }],
   },
 }
-/** What a file of gateways may hold. */
+/** The schema of a file of gateways. */
 export const GATEWAY_FILE = {
   type: 'object',
   minProperties: 1,

@@ -11,7 +11,7 @@ export type Finder = string | readonly string[]
 /** Where something is in a report, which is a value: pointers alone. */
 export type Pointer = string | readonly string[]
 
-/** What was received: its text, and its value when it is JSON. */
+/** A body that was received: its text, and its value when it is JSON. */
 export interface Received {
   readonly text: string
   readonly json: unknown

@@ -4,7 +4,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection'
 /** Replies that a server may be ahead of us. Of a pipeline three are awaited, and a 421 may come unasked. */
 const MOST_UNREAD = 100
 
-/** Where a body goes that the server has asked for. */
+/** The part of nodemailer's connection that takes a body once the server has asked for it. */
 export interface BodyStream {
   /** @param mail all of it. */
   end(mail: Buffer): void

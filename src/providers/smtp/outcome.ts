@@ -2,7 +2,7 @@ import { isCertificateError } from '../diagnosis.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 
-/** How far an attempt had come when it failed. */
+/** The point that an attempt had reached when it failed. */
 export interface DialogueProgress {
   /** MAIL FROM may have been sent. */
   readonly begun: boolean

@@ -1,4 +1,4 @@
-/** Where to and how to connect, read from an SMTP URL. */
+/** An SMTP URL, read: the server, and the way to connect to it. */
 export interface SmtpAddress {
   readonly host: string
   readonly port: number
