@@ -75,7 +75,7 @@ export function createUnauthenticatedConnections(most: number): UnauthenticatedC
   }
 }
 
-/** The connections of each source, and which source has most: all in constant time, since strangers come by thousands. */
+/** Keeps the connections of each source, and which source has most: all in constant time, since strangers come by thousands. */
 function createShares() {
   /** Insertion order is age. */
   const bySource = new Map<string, Set<Connection>>()

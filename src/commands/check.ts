@@ -193,7 +193,7 @@ async function checkPublicUrls(config: Config, ca: string | undefined): Promise<
   }
 }
 
-/** The module for device alerts is loaded only when they are on. */
+/** Checks device alerts, whose module is loaded only when they are on. */
 async function checkAlertsIfOn(config: Config): Promise<readonly CheckResult[]> {
   if (config.DDQ_HOST === undefined) return []
   const { checkAlerts } = await import('./check/alerts.ts')

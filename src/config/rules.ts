@@ -288,7 +288,7 @@ function isExample(name: SettingName, value: unknown): boolean {
   return value === example || (name === 'ADMIN_TOKENS' && example === `ann:${String(value)}`)
 }
 
-/** The examples stand in a public file: whoever pastes one has a secret that everybody knows. */
+/** Finds examples among the values: they stand in a public file, and a secret that was pasted from there is known to everybody. */
 function exampleFaults(s: Partly): SettingFault[] {
   const pasted = settingNames.filter(name => {
     if (!('secret' in settings[name])) return false

@@ -138,7 +138,7 @@ function skipped(
   return { at, tookMs: 0, provider: name, outcome: 'skipped', code, reply }
 }
 
-/** The operator has to mend something before anybody can send the message. */
+/** Makes the outcome when no carrier can send the message before the operator has mended something. */
 function nobodyFits(records: readonly AttemptRecord[], ambiguous: number): RouteEnd {
   const code =
     records.length > 0 && records.every(each => each.code === 'RENDER') ? 'RENDER' : NO_CARRIER_FITS

@@ -35,7 +35,7 @@ const PEEK_MS = 500
 /** How often the store is asked to tidy, at least, ms. */
 const TIDY_MS = 5000
 
-/** The store has something that is due then. */
+/** Notes that the store has something that is due then. */
 export function expectDue(channel: ChannelState, dueAt: number): void {
   channel.dueAt = channel.dueAt === null ? dueAt : Math.min(channel.dueAt, dueAt)
 }

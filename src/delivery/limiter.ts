@@ -194,7 +194,7 @@ function createBounds(search: Pick<LimitSearch, 'limit'>, refusals: Refusals, mo
   }
 }
 
-/** The share of attempts that fail, among the latest. */
+/** Measures the share of attempts that fail, among the latest. */
 function createFailureShare() {
   let share = 0
   let loweredAt = Number.NEGATIVE_INFINITY

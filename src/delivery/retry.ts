@@ -74,8 +74,8 @@ export function settlementOf(
 }
 
 /**
- * A number that may have no more is refused when its message ends before the next one is due, so that a caller who
- * still waits learns of it. What our account may not send waits like anything else that the operator has to mend.
+ * Decides what follows a refusal for a limit. A number that may have no more is refused when its message ends before the next one
+ * is due, so that a caller who still waits learns of it. A limit of our account waits like anything else that the operator has to mend.
  */
 function afterLimit(
   { scope, retryAfterMs }: Outcome & { is: 'limit' },
@@ -90,7 +90,7 @@ function afterLimit(
   return { to: 'queued', dueAt, ambiguous, records }
 }
 
-/** The same message goes out again after a pause, or is asked for; `unknown` when neither may be. */
+/** Decides what follows an ambiguous attempt: the message goes out again after a pause, or is asked for; `unknown` when neither may be. */
 function afterAmbiguous(
   message: AttemptedMessage,
   now: number,

@@ -57,7 +57,7 @@ export function readText(value: unknown, findFault: (text: string) => string | n
   return fault === null ? { text } : { fault }
 }
 
-/** The contract contradicts itself about what is absent: null, "" and blank all are. */
+/** Says whether a value is absent. The contract contradicts itself about that: null, "" and blank all are. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'string' && isBlank(value))
 }

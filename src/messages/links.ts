@@ -20,8 +20,8 @@ export interface LinkRules {
 }
 
 /**
- * The links that an enterprise lets its name vouch for. The link itself is never changed: a reader gets it byte for byte.
- * Judged twice, as written and as a browser reads it (WHATWG URL), because the two disagree about `https:/\host`.
+ * Makes the policy that says for which links an enterprise vouches with its name. A link is never changed: a reader gets it byte for
+ * byte. It is judged twice, as written and as a browser reads it (WHATWG URL), because the two disagree about `https:/\host`.
  * @throws TypeError for an entry of `hosts` that is no host.
  */
 export function createLinkPolicy({ httpsOnly, hosts }: LinkRules): LinkPolicy {

@@ -57,7 +57,7 @@ export function isLive(state: State): state is LiveState {
 /** How many lines of a timeline are kept; the oldest go first. */
 export const TIMELINE_LINES = 20
 
-/** The line that says where the latest copy may have gone is kept, however many follow it. */
+/** Appends lines to a timeline, of which the oldest go first; the line that says where the latest copy may have gone is kept. */
 export function appendToTimeline(
   timeline: readonly AttemptRecord[],
   records: readonly AttemptRecord[],

@@ -131,7 +131,7 @@ export function outcomeWithoutAnswer(
   return { is: 'retry', whose: 'later', code: cause, reply, untouched: true }
 }
 
-/** The head of an answer came, but nothing that can be read. */
+/** Makes the outcome of an answer whose head came, but nothing that can be read. */
 export function unreadableAnswer(status: number): Outcome {
   const code = `http-${status}`
   if (status >= 300 && status < 500)

@@ -25,7 +25,7 @@ import type { CarrierUseOptions } from './carrier-use.ts'
 
 /** The parts and their options from the settings: the only place that knows both their names. */
 
-/** The callers that are accepted, and the signatures that their POSTs need. */
+/** Makes the options of authentication: which callers are accepted, and which signatures their POSTs need. */
 export function authenticationOptions(config: Config, wall: () => number, emit: Emit): AuthenticationOptions {
   return {
     corpId: config.CORP_ID,

@@ -6,7 +6,7 @@ import { flushLog, type LogDestination, openStdout } from './log.ts'
 import { type Service, startService } from './service.ts'
 
 /**
- * The `serve` command: settings from the environment and `.env`, signals, exit codes.
+ * Runs the `serve` command: settings from the environment and `.env`, signals, exit codes.
  * @returns the exit code, once the process may end.
  */
 export async function runService(): Promise<number> {

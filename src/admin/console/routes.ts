@@ -14,7 +14,7 @@ import { PAGES } from './pages.ts'
 const FORM_LIMIT = 8192
 const MENU = PAGES.flatMap(({ path, menu }) => (menu === undefined ? [] : [{ path, name: menu }]))
 
-/** The console: pages made here, that work without JavaScript. Who may see them is decided before they are reached. */
+/** Serves the console: pages made here, that work without JavaScript. The guard has let the caller in before. */
 export async function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
   app.removeAllContentTypeParsers()
   await app.register(formbody, { bodyLimit: FORM_LIMIT })

@@ -36,7 +36,7 @@ interface Search {
   readonly cursor?: string
 }
 
-/** The status API: read-only JSON, as operations.ts has it. Who may ask is decided before. */
+/** Serves the status API: read-only JSON, as operations.ts has it. The guard has let the caller in before. */
 export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOptions): Promise<void> {
   const handlers = createHandlers(options)
   app.removeContentTypeParser('text/plain')

@@ -84,7 +84,7 @@ const PAGE_ROWS = 50
 const MOST_AT_ONCE = 1001
 
 /**
- * The next page begins before the last row's arrival, and all messages of one callback arrived at once: so a page ends
+ * Reads a page. The next page begins before the last row's arrival, and all messages of one callback arrived at once: so a page ends
  * between two callbacks, never within one.
  */
 async function readPage(

@@ -58,7 +58,7 @@ export function aliyunOutcome(
   return { ...outcome, retryAfterMs: readRetryAfter(retryAfter, now), overload: 'requests' }
 }
 
-/** The refusal of a signature ends with the request as Aliyun understood it, number and code included. */
+/** Cuts the request off the refusal of a signature, which ends with the request as Aliyun understood it, number and code included. */
 function withoutRequest(message: string): string {
   return message.replace(/\b(?:server )?(?:string to sign|canonical ?request)\b.*$/is, '').trim()
 }

@@ -248,7 +248,7 @@ function createPool(connection: Connection) {
   return transport
 }
 
-/** A password does not cross the network in the clear because somebody on the way hid STARTTLS. */
+/** Says whether TLS is required: a password must not cross the network in the clear because somebody on the way hid STARTTLS. */
 function requiresTls({ address, loginWithoutTls = false }: Connection): boolean {
   if (address.startTls !== 'offered') return address.startTls === 'required'
   return address.auth !== undefined && !loginWithoutTls && !isLoopback(address.host)
@@ -351,7 +351,7 @@ function accepted(response: string, recipient: string, secrets: readonly string[
   return queueId ? { is: 'sent', reply, providerId: queueId } : { is: 'sent', reply }
 }
 
-/** There was no token, or the server has no use for one: the message waits. */
+/** Makes the outcome when there was no token, or the server has no use for one: the message waits. */
 function loginFailure({ whose, code, reply, retryAfterMs }: TokenFailure, { begun }: Attempt): Outcome {
   return {
     is: 'retry',

@@ -33,7 +33,7 @@ export async function diagnose(error: SmtpError, address: SmtpAddress, withinMs:
   return found ?? { what: `the connection to ${at} fails`, next: `look at host and port in ${SETTING}` }
 }
 
-/** The server answered, and refused. */
+/** Explains a refusal that the server answered with. */
 function diagnoseReply({ code, command = '', response = '' }: SmtpError, at: string): Diagnosis {
   // RFC 4954, 6: a server that wants a login says so to the first command that needs one.
   if (command === SENDER_COMMAND && /^530\b/.test(response))
@@ -60,7 +60,7 @@ function diagnoseReply({ code, command = '', response = '' }: SmtpError, at: str
   }
 }
 
-/** The token endpoint has given a token, twice, and the mail server does not take it for this user. */
+/** Explains why the mail server refuses the login: the token endpoint has given a token, twice, and the server does not take it for this user. */
 function diagnoseTokenRefusal(response: string): Diagnosis {
   // https://aka.ms/smtp_auth_disabled
   if (/\b5\.7\.139\b/.test(response))

@@ -12,7 +12,7 @@ import {
 import { readApiUrl } from '../../settings/urls.ts'
 import { readSmtpUrl } from './url.ts'
 
-/** The URL stays text: it is read again where it is used, and only there does the password stand alone. */
+/** Checks an SMTP URL and leaves it text: it is read again where it is used, so that the password stands alone only there. */
 function readUrl(text: string): ParsedSetting<string> {
   const address = readSmtpUrl(text.trim())
   return 'wrong' in address ? { fault: address.wrong } : { value: text.trim() }

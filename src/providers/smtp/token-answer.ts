@@ -37,7 +37,7 @@ const USUAL_LIFE_SECONDS = 3600
 /** A longer life is not believed. */
 const LONGEST_LIFE_SECONDS = 86_400
 
-/** The endpoint could not be reached, or did not answer in time. */
+/** Makes the failure when the endpoint could not be reached, or did not answer in time. */
 export function failureWithoutAnswer(failed: FailedExchange, url: string): TokenFailure {
   const { code, message } = (failed.error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   const cause = failed.stopped ?? (typeof code === 'string' ? code : undefined)
@@ -90,7 +90,7 @@ function lifeOf(expiresIn: unknown): number {
   return Number.isNaN(seconds) ? USUAL_LIFE_SECONDS : Math.min(Math.max(seconds, 0), LONGEST_LIFE_SECONDS)
 }
 
-/** The answer is neither a token nor an error of OAuth: another server's page, or one that is out of order. */
+/** Makes the failure for an answer that is neither a token nor an error of OAuth: another server's page, or a server out of order. */
 function notUnderstood(status: number): TokenFailure {
   return {
     whose: 'later',

@@ -26,7 +26,7 @@ export function twilioFailure(
   return { ...refusal, retryAfterMs, ...(status === 429 && { overload: 'requests' as const }) }
 }
 
-/** Twilio answered, with an error. */
+/** Makes the outcome of an answer with an error. */
 function refused(status: number, code: string | number | undefined, reply: string): Outcome {
   const number = code === undefined || code === '' ? Number.NaN : Number(code)
   const known = Number.isInteger(number) ? number : undefined
@@ -38,7 +38,7 @@ function refused(status: number, code: string | number | undefined, reply: strin
     : outcome
 }
 
-/** Twilio made the message and took it back in the same answer: nothing was sent. */
+/** Makes the outcome when Twilio made the message and took it back in the same answer: nothing was sent. */
 export function failedAtOnce(
   { status, errorCode, errorMessage }: CreatedMessage,
   recipient: string,
