@@ -1,4 +1,4 @@
-import { buildPost, type Client, expectErrCodeZero, openClient } from './https-client.ts'
+import { buildPost, type Client, expectErrCodeZero, GREETING, openClient } from './https-client.ts'
 import type { LoopResult } from './loop.ts'
 import { emailCallback, smsCallback } from './numbered-callbacks.ts'
 import { PATHS, type Service } from './service.ts'
@@ -19,7 +19,13 @@ export async function openCallbackLoad(
   channel: Channel,
   connections: number,
 ): Promise<CallbackLoad> {
-  const client: Client = await openClient({ port: service.port, ca: session.certificate.cert, connections })
+  // At a steady rate the last of many connections is used late, and the service hangs up on who says nothing.
+  const client: Client = await openClient({
+    port: service.port,
+    ca: session.certificate.cert,
+    connections,
+    greeting: GREETING,
+  })
   const make = channel === 'email' ? emailCallback : smsCallback
   const next = (): { request: string; check: typeof expectErrCodeZero } => ({
     request: buildPost(PATHS[channel], make(session.numbers.next()).body),

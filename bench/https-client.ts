@@ -193,9 +193,11 @@ async function openConnection({
   socket.on('error', fail)
   socket.on('close', () => fail(new Error('the service closed a connection')))
   socket.on('data', (chunk: Buffer) => {
+    // What nobody asked for is the service's farewell, such as a 408 before the first request: the connection is spent.
+    if (!waiting) return void socket.destroy()
     unread += chunk.toString('latin1')
     const head = unread.indexOf('\r\n\r\n')
-    if (head < 0 || !waiting) return
+    if (head < 0) return
     const length = Number(/\r\ncontent-length: *(\d+)/i.exec(unread.slice(0, head + 2))?.[1] ?? 0)
     if (unread.length < head + 4 + length) return
     const status = Number(unread.slice(9, 12))

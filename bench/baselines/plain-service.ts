@@ -46,3 +46,4 @@ app.post<{ Body: Body }>('/callback/:corp/:key/sms', async ({ body: { to, area_c
 })
 
 await app.listen({ host: env['HOST'], port: Number(env['PORT']) })
+app.log.info({ event: 'started' })
