@@ -20,7 +20,10 @@ export interface Maintenance {
   prune(now: number): void
   /** Moves the WAL into the file when it has grown long. */
   shortenWal(): void
-  /** Moves all of the WAL into the file and empties it, so that nothing removed is left in it. */
+  /**
+   * Moves all of the WAL into the file and empties it, so that nothing removed is left in it. Then it gives back the memory of
+   * the pages that were read and written since the last time: those that are needed again come from the system's cache.
+   */
   emptyWal(): void
 }
 
@@ -39,6 +42,7 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number): Mainte
   const walPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')
   const passive = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
   const truncate = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
+  const shrink = db.prepare('PRAGMA shrink_memory')
   let prunedAt = Number.NEGATIVE_INFINITY
   let more = false
   /** The last counter that was looked at. */
@@ -68,6 +72,7 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number): Mainte
     },
     emptyWal() {
       truncate.get()
+      shrink.get()
     },
   }
 }

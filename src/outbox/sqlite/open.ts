@@ -51,7 +51,8 @@ function prepare(db: DatabaseSync): void {
   db.exec('PRAGMA secure_delete = ON')
   db.exec('PRAGMA cell_size_check = ON')
   db.exec('PRAGMA temp_store = MEMORY')
-  db.exec('PRAGMA cache_size = -32768')
+  // Pages beyond these 8 MB come from the system's cache.
+  db.exec('PRAGMA cache_size = -8192')
   // Checkpoints are run between commits, when nobody waits for one (maintenance.ts).
   db.exec('PRAGMA wal_autocheckpoint = 0')
 }
