@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type * as Liquidjs from 'liquidjs'
 import { LINK_IN_TEXT } from '../messages/links.ts'
 import { escapeHtml } from '../runtime/html.ts'
+import { createPlainFiller } from './plain-filler.ts'
 
 // Loaded with the first engine: the settings, which every command reads, may hold templates and mostly do not.
 const require = createRequire(import.meta.url)
@@ -53,7 +54,8 @@ export interface Engine {
  * @param parts templates that others may name in `layout`, `render` or `include`, by file name
  */
 export function createEngine(escape: Escape, parts: Readonly<Record<string, string>> = {}): Engine {
-  const { Liquid } = require('liquidjs') as typeof Liquidjs
+  const liquidjs = require('liquidjs') as typeof Liquidjs
+  const { Liquid } = liquidjs
   const liquid = new Liquid({
     root: '.',
     templates: { ...parts },
@@ -90,7 +92,9 @@ export function createEngine(escape: Escape, parts: Readonly<Record<string, stri
           throw new TemplateFault(`unknown variable: ${name}`, lineOf(source, name))
         }
       }
-      const render = (scope: Scope) => liquid.renderSync(templates, scope, LIMITS) as string
+      const fill = escape === 'none' ? createPlainFiller(liquidjs, templates) : null
+      const render = (scope: Scope) =>
+        fill?.(scope) ?? (liquid.renderSync(templates, scope, LIMITS) as string)
       return Object.assign(render, { variables })
     },
   }
