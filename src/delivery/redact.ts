@@ -35,16 +35,17 @@ export function redactReply(reply: string, sent: SentMessage): string {
   const { params, subject = '', plain = '', recipient = '', text = '' } = sent
   const values = [...Object.values(params), subject, plain, recipient].filter(value => value.length >= LEAST)
   const pieces = reply.length < LEAST_PIECE ? [] : `${plain}\n${text}`.split(/[\n.!?。！？]+/)
+  // Cut short by whoever handed it on: its last word may be half of one of ours.
+  let redacted = reply.length < CUT_LENGTH ? reply : reply.replace(/\S+$/, '…')
+  const { length } = redacted
+  const lowerReply = redacted.toLowerCase()
   const wholes = [
     ...values,
     ...pieces.map(piece => piece.trim()).filter(piece => piece.length >= LEAST_PIECE),
-  ]
-  // Cut short by whoever handed it on: its last word may be half of one of ours.
-  let redacted = reply.length < CUT_LENGTH ? reply : reply.replace(/\S+$/, '…')
-  for (const whole of wholes
-    .filter(each => isIn(redacted, each))
-    .toSorted((one, other) => other.length - one.length))
+  ].filter(each => each.length <= length && lowerReply.includes(each.toLowerCase()))
+  for (const whole of wholes.toSorted((one, other) => other.length - one.length))
     redacted = replaceAll(redacted, whole)
+  if (isOfVocabulary(redacted)) return redacted
   const said = values.join('\n').toLowerCase()
   const lower = values.map(value => value.toLowerCase())
   return redacted
@@ -52,8 +53,14 @@ export function redactReply(reply: string, sent: SentMessage): string {
     .replace(/[\p{L}\p{N}]+/gu, word => (isOfMessage(word, said) ? '…' : word))
 }
 
-function isIn(text: string, value: string): boolean {
-  return value.length <= text.length && text.toLowerCase().includes(value.toLowerCase())
+/**
+ * Whether it has nothing but words of every reply, and pieces too short to be a word or an encoding of one. Nearly every
+ * reply to a message that was sent is such a one, and looking for encodings takes longer than all else that is done with it.
+ */
+function isOfVocabulary(reply: string): boolean {
+  if (/[%=&]|[^\x20-\x7e…]/.test(reply)) return false
+  for (const word of reply.match(/[\w+/-]{4,}/g) ?? []) if (!VOCABULARY.has(word.toLowerCase())) return false
+  return true
 }
 
 function replaceAll(text: string, value: string): string {

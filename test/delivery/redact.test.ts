@@ -87,3 +87,11 @@ t.test('a long text and a long reply take no long time', async t => {
   for (let n = 0; n < 50; n += 1) redactReply(`554 ${'aaaa%41=41&#65; '.repeat(12)}`, long)
   t.ok(performance.now() - began < 5000)
 })
+
+t.test('a word of every reply goes when a parameter is that word, and hides no other one', async t => {
+  t.equal(redactReply('accepted, queued', { params: { code: 'queued' } }), 'accepted, …')
+  t.equal(redactReply('250 2.0.0 Ok: queued, 4711', { params: { code: '4711' } }), '250 2.0.0 Ok: queued, …')
+  t.equal(redactReply('accepted: a%62c', { params: { code: 'abc' } }), 'accepted: …')
+  t.equal(redactReply('accepted: Zo\u00eb', { params: { name: 'Zo\u00eb Q' } }), 'accepted: Zo\u00eb')
+  t.equal(redactReply('accepted/YXBwbGVz', { params: { code: 'apples' } }), '…')
+})
