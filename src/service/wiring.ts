@@ -240,7 +240,8 @@ async function wireObservers(options: WiringOptions, late: Late, resources: Reso
     ...metrics.sinks,
     traces?.sink ?? {},
     health.handlers,
-    reports.handlers,
+    // A carrier alone is asked first, whatever it reports.
+    config.SMS_ROUTES === undefined ? {} : reports.handlers,
     { breaker: event => late.webhooks?.noteBreaker(event) },
     { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
   ])
