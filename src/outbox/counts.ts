@@ -36,13 +36,15 @@ export interface CountChanges {
 }
 
 export function createCountChanges(): CountChanges {
-  const changes = new Map<string, CountChange>()
+  const changes = new Map<string, CountChange & { by: number }>()
   const live = { email: 0, sms: 0 }
 
   function add({ channel, kind, arrivedAt }: CountedMessage, state: State, by: number): void {
     const minute = Math.floor(arrivedAt / MINUTE_MS)
     const key = `${minute} ${channel} ${state} ${kind}`
-    changes.set(key, { minute, channel, kind, state, by: by + (changes.get(key)?.by ?? 0) })
+    const known = changes.get(key)
+    if (known === undefined) changes.set(key, { minute, channel, kind, state, by })
+    else known.by += by
     if (isLive(state)) live[channel] += by
   }
 
