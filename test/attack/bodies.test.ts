@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { countSegments } from '../../src/messages/sms-segments.ts'
+import { anyCharacter } from '../fixtures/arbitraries.ts'
 import { mailBody, NO_QUOTAS, shown, smsBody, startRig } from '../rigs/service.ts'
 
 const KNOWN_CODES = {
@@ -351,7 +352,7 @@ t.test(
 t.test('whatever a body holds: an answer of the contract, never a fault', async t => {
   const rig = await startRig(t, NO_QUOTAS)
   const words = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.string({ unit: anyCharacter, maxLength: 60 }),
     fc.constantFrom(
       '',
       ' ',
@@ -413,7 +414,7 @@ t.test('whatever a body holds: an answer of the contract, never a fault', async 
   const raw = fc.oneof(
     { weight: 6, arbitrary: body.map(value => json(value)) },
     fc.json(),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: anyCharacter }),
   )
   let accepted = 0
   await fc.assert(

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { mailboxOf, maskAddress, parseAddress } from '../../src/callback/address.ts'
+import { anyCharacter, webUrl } from '../fixtures/arbitraries.ts'
 
 t.test('bare addresses are read, domains as lower-case A-labels', async t => {
   const right: Record<string, string> = {
@@ -89,9 +90,9 @@ t.test('whatever goes in, what comes out cannot leave its place in an SMTP comma
   fc.assert(
     fc.property(
       fc.oneof(
-        fc.string({ unit: 'binary' }),
+        fc.string({ unit: anyCharacter }),
         fc.emailAddress(),
-        fc.webUrl(),
+        webUrl,
         fc.string().map(s => `${s}@example.com`),
       ),
       text => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { checkSignature, isFresh } from '../../src/callback/signature.ts'
+import { anyCharacter } from '../fixtures/arbitraries.ts'
 
 const corpId = '1007d2ad150b5c00'
 const token = 'kJ8s-Lq2_vTn5xWz9bRy'
@@ -80,7 +81,9 @@ t.test('missing, empty, repeated, arrays and the wrong length are wrong, never a
 })
 
 t.test('no query is ever a fault', async () => {
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), query => ['absent', 'wrong'].includes(check(query))))
+  fc.assert(
+    fc.property(fc.string({ unit: anyCharacter }), query => ['absent', 'wrong'].includes(check(query))),
+  )
   fc.assert(
     fc.property(fc.webQueryParameters(), query =>
       ['absent', 'wrong'].includes(check(`timestamp=${query}&signature=${query}`)),
