@@ -107,7 +107,8 @@ async function atRest(rig: ServiceRig, withinMs: number): Promise<void> {
     const live = await backlogOf(rig.service().adminUrl)
     if (live === 0) return
     if (performance.now() > end) throw new Error(`${live} messages are still live after ${withinMs} ms`)
-    await pause(50)
+    // To be asked for all its metrics costs the service several milliseconds each time.
+    await pause(200)
   }
 }
 
