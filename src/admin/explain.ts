@@ -29,7 +29,12 @@ export function explainMessage(row: MessageView, now: number): Explanation {
           say('No provider took it before its life ended at {at}.', { at: clockTime(row.expiresAt) }),
           lastReply(row),
         ),
-        next: say('The person has to ask for a new one. What the reply names may need repair first.'),
+        next:
+          row.timeline.length === 0
+            ? say(
+                'The person has to ask for a new one. The first lines of the overview say whether its provider fails.',
+              )
+            : say('The person has to ask for a new one. What the reply names may need repair first.'),
       }
     case 'superseded':
       return row.timeline.at(-1)?.outcome === 'cancelled'

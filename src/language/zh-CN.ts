@@ -133,7 +133,7 @@ export const zhCN = {
   'none since the start': '启动以来没有',
   right: '正确',
   'Callers refused': '被拒绝的调用',
-  'Held back by quotas': '被配额拦下',
+  'Over quota': '超出配额',
   '{quota}: {count}, the last at {at}': '{quota}：{count} 条，最近一条在 {at}',
   'POSTs signed': 'POST 的签名',
   '{right} right, {wrong} wrong, {absent} unsigned': '正确 {right}，错误 {wrong}，未签名 {absent}',
@@ -233,6 +233,8 @@ export const zhCN = {
   'Look again in a few seconds. A mail server may take minutes for its last reply.':
     '请过几秒再看。邮件服务器最后的应答可能要等几分钟。',
   'No provider took it before its life ended at {at}.': '在 {at} 过期之前，没有服务商接收它。',
+  'The person has to ask for a new one. The first lines of the overview say whether its provider fails.':
+    '请客户重新获取验证码。总览的前几行会说明它的服务商是否有故障。',
   'The person has to ask for a new one. What the reply names may need repair first.':
     '请客户重新获取验证码。可能需要先解决应答中指出的问题。',
   'An operator cancelled it here.': '运维人员在这里取消了它。',

@@ -138,7 +138,7 @@ function callers(channel: Channel, { health, requiredIsSafe, rotating }: Overvie
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : html`${timeElement(validation.at)}: ${validation.ok ? say('right') : validation.reason}`}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(health.refusals(channel))}</dd>
-<dt>${say('Held back by quotas')}</dt><dd>${heldLine(health.heldBack(channel))}</dd>
+<dt>${say('Over quota')}</dt><dd>${heldLine(health.heldBack(channel))}</dd>
 <dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', { right, wrong, absent })}${safe ? html`. <strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
 ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
 }
