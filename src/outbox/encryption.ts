@@ -130,18 +130,59 @@ function decryptWith(key: KeyObject, id: string, encrypted: Uint8Array): Payload
 }
 
 const SECRET_CHECK = 'secret-check'
+const CHECK_PAYLOAD: Payload = { recipient: '', content: { params: {}, words: 'ours' } }
+const CHECK_BYTES = 1 + NONCE_BYTES + JSON.stringify(['', CHECK_PAYLOAD.content]).length + TAG_BYTES
 
 /** A value that only the first secret can read: kept in the store, it tells whether the secret is still the same. */
-export function createSecretCheck(keys: PayloadKeys): Buffer {
-  return encryptPayload(keys, SECRET_CHECK, { recipient: '', content: { params: {}, words: 'ours' } })
+function createSecretCheck(keys: PayloadKeys): Buffer {
+  return encryptPayload(keys, SECRET_CHECK, CHECK_PAYLOAD)
 }
 
-/** Says whether a store's check was made with the secret of one of the keys. */
-export function matchesSecretCheck(keys: PayloadKeys, check: Uint8Array): boolean {
+/** Says whether one of the keys reads it. */
+export function canDecrypt(keys: PayloadKeys, id: string, encrypted: Uint8Array): boolean {
   try {
-    decryptPayload(keys, SECRET_CHECK, check)
+    decryptPayload(keys, id, encrypted)
     return true
   } catch {
     return false
   }
+}
+
+/** The checks that a store keeps: of the secret that it is written with, and of those that messages may still wait under. */
+export interface SecretChecks {
+  readonly current: Uint8Array
+  readonly replaced: readonly Uint8Array[]
+}
+
+function matchesCheck(keys: PayloadKeys, check: Uint8Array): boolean {
+  return canDecrypt(keys, SECRET_CHECK, check)
+}
+
+/** Says whether messages may wait that none of the keys reads. @param stored null: the store is new. */
+export function isSecretMissing(keys: PayloadKeys, stored: SecretChecks | null): boolean {
+  return stored !== null && ![stored.current, ...stored.replaced].every(check => matchesCheck(keys, check))
+}
+
+/** Makes the checks that a store keeps from a start on that can read all that waits; null: those that it has. */
+export function renewChecks(keys: PayloadKeys, stored: SecretChecks | null): SecretChecks | null {
+  if (stored === null) return { current: createSecretCheck(keys), replaced: [] }
+  const { current, replaced } = stored
+  const [first, ...previous] = keys
+  const isSame = matchesCheck([first], current)
+  // Another replica may still write with any of them.
+  const needed = previous.map(
+    key => [current, ...replaced].find(check => matchesCheck([key], check)) ?? createSecretCheck([key]),
+  )
+  if (isSame && needed.length === replaced.length && !isSecretMissing(keys, stored)) return null
+  return { current: isSame ? current : createSecretCheck(keys), replaced: needed }
+}
+
+/** Checks, one after the other: all are of the same length. */
+export function joinChecks(checks: readonly Uint8Array[]): Buffer {
+  return Buffer.concat(checks)
+}
+
+export function splitChecks(joined: Uint8Array): readonly Uint8Array[] {
+  const count = Math.floor(joined.length / CHECK_BYTES)
+  return Array.from({ length: count }, (_, n) => joined.subarray(n * CHECK_BYTES, (n + 1) * CHECK_BYTES))
 }

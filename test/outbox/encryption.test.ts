@@ -1,6 +1,12 @@
 import { inspect } from 'node:util'
 import t from 'tap'
-import { createSecretCheck, createStoreKeys, matchesSecretCheck } from '../../src/outbox/encryption.ts'
+import {
+  createStoreKeys,
+  isSecretMissing,
+  joinChecks,
+  renewChecks,
+  splitChecks,
+} from '../../src/outbox/encryption.ts'
 
 const storeKeys = createStoreKeys('the first secret of this test')
 const payload = {
@@ -82,12 +88,38 @@ t.test('the secret shows in no print of the keys', t => {
   t.end()
 })
 
-t.test('the check of a secret matches that secret only, and nothing but a check', t => {
+t.test('a store’s checks match their secrets only, and nothing but a check', t => {
   const { payloadKeys, encrypt } = createStoreKeys('the first secret of this test')
-  const check = createSecretCheck(payloadKeys)
-  t.equal(matchesSecretCheck(payloadKeys, check), true)
-  t.equal(matchesSecretCheck(createStoreKeys('another').payloadKeys, check), false)
-  t.equal(matchesSecretCheck(payloadKeys, encrypt(id, payload)), false)
-  t.equal(matchesSecretCheck(payloadKeys, Buffer.alloc(0)), false)
+  const other = createStoreKeys('another').payloadKeys
+  const made = renewChecks(payloadKeys, null)
+  if (made === null) throw new Error('a new store gets a check')
+  t.equal(isSecretMissing(payloadKeys, null), false)
+  t.equal(isSecretMissing(payloadKeys, made), false)
+  t.equal(renewChecks(payloadKeys, made), null, 'nothing changes')
+  t.equal(isSecretMissing(other, made), true)
+  t.equal(isSecretMissing(payloadKeys, { ...made, current: encrypt(id, payload) }), true)
+  t.equal(isSecretMissing(payloadKeys, { ...made, current: Buffer.alloc(0) }), true)
+  t.same(splitChecks(joinChecks([made.current, made.current])), [made.current, made.current])
+  t.same(splitChecks(joinChecks([])), [])
+  t.end()
+})
+
+t.test('a secret that was replaced is missed until a start has found nothing under it', t => {
+  const keysOf = (first: string, ...rest: string[]) => createStoreKeys(first, rest).payloadKeys
+  let stored = renewChecks(keysOf('old'), null)
+  const start = (...names: [string, ...string[]]) => {
+    const isMissing = isSecretMissing(keysOf(...names), stored)
+    stored = renewChecks(keysOf(...names), stored) ?? stored
+    return isMissing
+  }
+  const isMissing = (...names: [string, ...string[]]) => isSecretMissing(keysOf(...names), stored)
+  t.notOk(start('new', 'old'), 'it has both')
+  t.notOk(start('old', 'new'), 'a replica that was not changed yet, too')
+  t.notOk(start('new', 'old'))
+  t.notOk(start('newer', 'new', 'old'))
+  t.ok(isMissing('newer', 'new'))
+  t.ok(isMissing('newer', 'old'))
+  t.ok(start('newer'), 'what waits is looked through')
+  t.notOk(start('newer'), 'and once only')
   t.end()
 })

@@ -1,4 +1,11 @@
-import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
+import {
+  canDecrypt,
+  isSecretMissing,
+  joinChecks,
+  type PayloadKeys,
+  renewChecks,
+  splitChecks,
+} from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { findPendingMigrations, type Schema } from '../schema-version.ts'
 import type { Client } from './connect.ts'
@@ -29,7 +36,7 @@ export async function migrate(client: Client, payloadKeys: PayloadKeys, schema =
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
   await bringUpToDate(client, schema)
-  await checkSecret(client, payloadKeys)
+  await keepSecretChecks(client, payloadKeys)
   await client.query('COMMIT')
 }
 
@@ -59,20 +66,30 @@ async function requireNoReplicas(client: Client): Promise<void> {
   )
 }
 
-/** Keeps a check of the secret that the store is written with, and refuses another one while messages wait. */
-async function checkSecret(client: Client, payloadKeys: PayloadKeys): Promise<void> {
-  const check = await readMeta(client, 'secret-check')
-  if (check !== undefined) {
-    const stored = Buffer.from(check, 'base64')
-    if (matchesSecretCheck([payloadKeys[0]], stored)) return
-    const { rows } = await client.query('SELECT 1 FROM courier_messages WHERE final_at IS NULL LIMIT 1')
-    if (rows.length > 0 && !matchesSecretCheck(payloadKeys, stored)) {
-      throw new StoreUnusable(
-        'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica, or name that one in STORE_SECRET_PREVIOUS',
-      )
-    }
-  }
-  await writeMeta(client, 'secret-check', createSecretCheck(payloadKeys).toString('base64'))
+/** So many of the messages that wait are tried to be read, the oldest: those of a secret that was replaced came first. */
+const TRIED_MESSAGES = 10_000
+
+/** Keeps checks of the secrets that the store is written with, and refuses a start that could not read what waits. */
+async function keepSecretChecks(client: Client, payloadKeys: PayloadKeys): Promise<void> {
+  const current = await readMeta(client, 'secret-check')
+  const replaced = splitChecks(Buffer.from((await readMeta(client, 'secrets-replaced')) ?? '', 'base64'))
+  const stored = current === undefined ? null : { current: Buffer.from(current, 'base64'), replaced }
+  if (isSecretMissing(payloadKeys, stored) && (await hasUnreadable(client, payloadKeys)))
+    throw new StoreUnusable(
+      'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica, or name that one in STORE_SECRET_PREVIOUS',
+    )
+  const checks = renewChecks(payloadKeys, stored)
+  if (checks === null) return
+  await writeMeta(client, 'secret-check', Buffer.from(checks.current).toString('base64'))
+  await writeMeta(client, 'secrets-replaced', joinChecks(checks.replaced).toString('base64'))
+}
+
+async function hasUnreadable(client: Client, payloadKeys: PayloadKeys): Promise<boolean> {
+  const { rows } = await client.query<{ id: string; payload: Buffer }>(
+    'SELECT id, payload FROM courier_messages WHERE final_at IS NULL ORDER BY arrived_at LIMIT $1',
+    [TRIED_MESSAGES],
+  )
+  return rows.some(({ id, payload }) => !canDecrypt(payloadKeys, id, payload))
 }
 
 async function readMeta(client: Client, key: string): Promise<string | undefined> {

@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
-import { createSecretCheck, matchesSecretCheck, type PayloadKeys } from '../encryption.ts'
+import {
+  canDecrypt,
+  isSecretMissing,
+  joinChecks,
+  type PayloadKeys,
+  renewChecks,
+  splitChecks,
+} from '../encryption.ts'
 import { PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { describeUse } from '../quota.ts'
 import { createUnreportedEnds } from '../unreported-ends.ts'
@@ -75,7 +82,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const counts = createCounts(db)
   const unreported = createUnreportedEnds()
   const maintenance = createMaintenance(db, deps.retentionMs)
-  checkSecret(db, deps, counts.backlog())
+  keepSecretChecks(db, deps, counts.backlog())
   const loss = inTransaction(db, () => {
     const noted = recordLoss(db, deps.path, deps.now)
     // Nobody but us can hold the file, so whoever was sending is dead: their leases are over. An attempt of which the journal
@@ -231,16 +238,33 @@ function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Keeps a check of the secret that the store is written with, and refuses another one while messages wait. */
-function checkSecret(db: DatabaseSync, { payloadKeys, path }: StoreDeps, waiting: number): void {
-  const check = readMeta(db, 'secret-check')
-  if (check instanceof Uint8Array) {
-    if (matchesSecretCheck([payloadKeys[0]], check)) return
-    if (waiting > 0 && !matchesSecretCheck(payloadKeys, check)) {
+/** Keeps checks of the secrets that the store is written with, and refuses a start that could not read what waits. */
+function keepSecretChecks(db: DatabaseSync, { payloadKeys, path }: StoreDeps, waiting: number): void {
+  const current = readMeta(db, 'secret-check')
+  const replaced = readMeta(db, 'secrets-replaced')
+  const stored =
+    current instanceof Uint8Array
+      ? { current, replaced: replaced instanceof Uint8Array ? splitChecks(replaced) : [] }
+      : null
+  // All are read only when a secret is missing: one that was damaged must not stop a start.
+  if (waiting > 0 && isSecretMissing(payloadKeys, stored)) {
+    const unreadable = countUnreadable(db, payloadKeys)
+    if (unreadable > 0)
       throw new StoreUnusable(
-        `${waiting} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS`,
+        `${unreadable} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS`,
       )
-    }
   }
-  writeMeta(db, 'secret-check', createSecretCheck(payloadKeys))
+  const checks = renewChecks(payloadKeys, stored)
+  if (checks === null) return
+  writeMeta(db, 'secret-check', checks.current)
+  writeMeta(db, 'secrets-replaced', joinChecks(checks.replaced))
+}
+
+function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
+  let count = 0
+  for (const { id, payload } of db
+    .prepare('SELECT id, payload FROM messages WHERE final_at IS NULL')
+    .iterate())
+    if (!canDecrypt(payloadKeys, String(id), payload as Uint8Array)) count += 1
+  return count
 }

@@ -6,6 +6,7 @@ import { sample } from '../samples.ts'
 import { fresh } from './store.ts'
 
 const OLD = 'the old secret of this test, long enough'
+const SENT = { to: 'final', state: 'sent', answer: null } as const
 const NEW = 'the new secret of this test, long enough'
 
 export async function secrets(t: Test, create: Create): Promise<void> {
@@ -20,7 +21,21 @@ export async function secrets(t: Test, create: Create): Promise<void> {
     const { messages, settled } = await outbox.claim('email', 2, 60_000)
     t.same(messages.map(({ recipient }) => recipient).sort(), ['after@example.com', 'before@example.com'])
     t.same(settled, [], 'none was given up')
-    for (const { id, lease } of messages) await outbox.settle(id, lease, { to: 'queued', dueAt: clock.now() })
+    for (const { id, lease, recipient } of messages)
+      await outbox.settle(
+        id,
+        lease,
+        recipient === 'before@example.com' ? { to: 'queued', dueAt: clock.now() } : SENT,
+      )
+    await t.rejects(
+      opened.reopen({ storeKeys: createStoreKeys(NEW) }),
+      StoreUnusable,
+      'what the new one cannot read still waits',
+    )
+    const again = await opened.reopen({ storeKeys: createStoreKeys(NEW, [OLD]) })
+    const [before] = (await again.claim('email', 2, 60_000)).messages
+    if (before !== undefined) await again.settle(before.id, before.lease, SENT)
+    await again.accept([sample(clock, { recipient: 'later@example.com' })])
 
     await t.resolves(opened.reopen({ storeKeys: createStoreKeys(NEW) }), 'the store counts as the new one’s')
     await t.rejects(
