@@ -9,8 +9,6 @@
  * Maurer, "Fail at Scale", ACM Queue 2015.)
  */
 export interface Admission {
-  /** Says whether a callback that comes now is refused. @param octets as in `admit`. */
-  isFull(octets: number | undefined): boolean
   /** @param octets of its body; undefined: not known. @returns null: it is refused. */
   admit(octets: number | undefined): Admitted | null
   /** A commit of the store took so long, ms, with so many calls in it. */
@@ -70,64 +68,24 @@ const LONGER = 0.1
 export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Admission {
   let memory = 0
   let unstored = 0
-  /** When a callback came last, since when the queue was short each time (if it was), and since when it has been long each time. */
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let shortSince = Number.NEGATIVE_INFINITY
-  let longSince = Number.NEGATIVE_INFINITY
-  /** When a callback was last refused because the queue was full. */
-  let fullAt = Number.NEGATIVE_INFINITY
-  /** How long a commit takes without what its calls add, ms; near the quickest. */
-  let commitMs: number | undefined
-  /** Callbacks that are stored in a ms, since the queue is long; 0: not known yet. */
-  let rate = 0
-  let window = { since: 0, stored: 0 }
-
-  const commitsMs = (): number => COMMITS * (commitMs ?? 0)
-
-  const isDrained = (now: number): boolean =>
-    now - shortSince > DRAINED_AFTER_MS || now - lookedAt > FORGOTTEN_AFTER_MS
-
-  const stands = (now: number): boolean =>
-    !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs())
+  const commits = createCommitTime()
+  const rate = createStoreRate(commits)
+  const queue = createQueueWatch(commits)
+  const bodies = createComingBodies()
 
   function mostUnstored(now: number): number {
     return Math.max(
-      stands(now) && rate > 0 ? FEW : BURST,
-      rate * Math.min(WAIT_MS + commitsMs(), MOST_WAIT_MS),
+      queue.stands(now) && rate.perMs() > 0 ? FEW : BURST,
+      rate.perMs() * Math.min(WAIT_MS + commits.severalMs(), MOST_WAIT_MS),
     )
   }
 
-  function countStored(now: number): void {
-    unstored -= 1
-    window.stored += 1
-    if (now - window.since < WINDOW_MS + commitsMs()) return
-    const latest = window.stored / (now - window.since)
-    rate = rate === 0 ? latest : rate + (latest - rate) * LATEST
-    window = { since: now, stored: 0 }
-  }
-
-  function lookAtQueue(now: number): void {
-    const wasDrained = isDrained(now)
-    lookedAt = now
-    if (unstored < FEW) {
-      shortSince = wasDrained ? Number.NEGATIVE_INFINITY : Math.min(shortSince, now)
-      return
-    }
-    shortSince = Number.POSITIVE_INFINITY
-    if (!wasDrained) return
-    longSince = now
-    rate = 0
-    window = { since: now, stored: 0 }
-  }
-
-  /** Those whose bodies are still coming, oldest first. */
-  const reading = new Set<{ readonly since: number; setAside(): void }>()
-
-  function setSlowAside(now: number): void {
-    for (const each of reading) {
-      if (now - each.since < SLOW_BODY_MS) return
-      each.setAside()
-    }
+  function isFull(octets: number, now: number): boolean {
+    bodies.setSlowAside(now)
+    if (queue.look(now, unstored)) rate.restart(now)
+    if (unstored < mostUnstored(now)) return memory + MEMORY_EACH + octets > MOST_MEMORY
+    queue.noteFull(now)
+    return true
   }
 
   function enter(octets: number, now: number): Admitted {
@@ -143,25 +101,21 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
       if (counted !== is) unstored += is ? 1 : -1
       counted = is
     }
-    const body = {
-      since: now,
-      setAside() {
-        reading.delete(body)
-        count(false)
-      },
-    }
     hold(MEMORY_EACH + octets)
     count(true)
-    reading.add(body)
+    const hasCome = bodies.add(now, () => count(false))
     const stored = () => {
       const at = monotonic()
-      if (waits && counted) countStored(at)
+      if (waits && counted) {
+        unstored -= 1
+        rate.count(at)
+      }
       waits = false
-      return stands(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
+      return queue.stands(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
     }
     return {
       read() {
-        reading.delete(body)
+        hasCome()
         const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
         if (memory - held + needs > MOST_MEMORY) return false
         hold(needs)
@@ -172,31 +126,109 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
       end() {
         if (!inside) return
         inside = false
-        reading.delete(body)
+        hasCome()
         hold(0)
         stored()
       },
     }
   }
 
-  function isFull(octets: number, now: number): boolean {
-    setSlowAside(now)
-    lookAtQueue(now)
-    if (unstored < mostUnstored(now)) return memory + MEMORY_EACH + octets > MOST_MEMORY
-    fullAt = now
-    return true
-  }
-
   return {
-    isFull: (octets = bodyLimit) => isFull(octets, monotonic()),
     admit(octets = bodyLimit) {
       const now = monotonic()
       return isFull(octets, now) ? null : enter(octets, now)
     },
-    recordCommit(ms, calls) {
+    recordCommit: commits.record,
+  }
+}
+
+/** Keeps how long a commit takes without what its calls add, near the quickest. */
+function createCommitTime() {
+  let commitMs: number | undefined
+  return {
+    record(ms: number, calls: number): void {
       const latest = Math.max(0, ms - calls * CALL_MS)
       commitMs =
         commitMs === undefined || latest < commitMs ? latest : commitMs + (latest - commitMs) * LONGER
+    },
+    /** @returns how long the commits take that a callback may have to wait for, ms. */
+    severalMs: () => COMMITS * (commitMs ?? 0),
+  }
+}
+
+type CommitTime = ReturnType<typeof createCommitTime>
+
+/** Measures the rate at which callbacks are stored since the queue is long. */
+function createStoreRate(commits: CommitTime) {
+  let mean = 0
+  let window = { since: 0, stored: 0 }
+  return {
+    /** @returns callbacks in a ms; 0: not known yet. */
+    perMs: () => mean,
+    restart(now: number): void {
+      mean = 0
+      window = { since: now, stored: 0 }
+    },
+    count(now: number): void {
+      window.stored += 1
+      if (now - window.since < WINDOW_MS + commits.severalMs()) return
+      const latest = window.stored / (now - window.since)
+      mean = mean === 0 ? latest : mean + (latest - mean) * LATEST
+      window = { since: now, stored: 0 }
+    },
+  }
+}
+
+/** Watches whether the queue of those that are not stored yet drains or stands. */
+function createQueueWatch(commits: CommitTime) {
+  /** When a callback came last, since when the queue was short each time (if it was), and since when it has been long each time. */
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let shortSince = Number.NEGATIVE_INFINITY
+  let longSince = Number.NEGATIVE_INFINITY
+  /** When a callback was last refused because the queue was full. */
+  let fullAt = Number.NEGATIVE_INFINITY
+
+  const isDrained = (now: number): boolean =>
+    now - shortSince > DRAINED_AFTER_MS || now - lookedAt > FORGOTTEN_AFTER_MS
+
+  return {
+    stands: (now: number): boolean =>
+      !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commits.severalMs()),
+    noteFull(now: number): void {
+      fullAt = now
+    },
+    /** Notes that a callback comes. @returns whether the queue is long now after it was drained. */
+    look(now: number, unstored: number): boolean {
+      const wasDrained = isDrained(now)
+      lookedAt = now
+      if (unstored < FEW) {
+        shortSince = wasDrained ? Number.NEGATIVE_INFINITY : Math.min(shortSince, now)
+        return false
+      }
+      shortSince = Number.POSITIVE_INFINITY
+      if (wasDrained) longSince = now
+      return wasDrained
+    },
+  }
+}
+
+/** Keeps the bodies that are still coming. */
+function createComingBodies() {
+  /** Oldest first. */
+  const coming = new Set<{ readonly since: number; readonly setAside: () => void }>()
+  return {
+    /** @param setAside is called once when it is slow. @returns what says that it has come, or never will. */
+    add(since: number, setAside: () => void): () => void {
+      const body = { since, setAside }
+      coming.add(body)
+      return () => void coming.delete(body)
+    },
+    setSlowAside(now: number): void {
+      for (const body of coming) {
+        if (now - body.since < SLOW_BODY_MS) return
+        coming.delete(body)
+        body.setAside()
+      }
     },
   }
 }

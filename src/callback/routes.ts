@@ -21,7 +21,7 @@ import type { UnauthenticatedConnections } from './unauthenticated-connections.t
 
 export interface CallbackRoutesOptions {
   readonly authentication: Authentication
-  readonly admission: Pick<Admission, 'admit' | 'isFull'>
+  readonly admission: Pick<Admission, 'admit'>
   readonly receive: (
     caller: Caller,
     body: CallbackBody,
@@ -182,16 +182,17 @@ function channelRoutes(
       const { socket } = request.raw
       const octets = bodyLengthOf(request)
       // A caller that has shown the key over this connection is refused without another look at it, which costs a fifth of a refusal.
-      if (unauthenticated.isAuthenticated(socket) && admission.isFull(octets))
-        return refuseNow(request, reply)
+      const early = unauthenticated.isAuthenticated(socket) ? admission.admit(octets) : undefined
+      if (early === null) return refuseNow(request, reply)
       const result = authentication.authenticatePost(credentialsOf(channel, request))
       request.authentication = result
       if (!result.ok) {
+        early?.end()
         dropBody(request, reply)
         return respond(request, reply, result, result)
       }
       unauthenticated.markAuthenticated(socket)
-      const admitted = admission.admit(octets)
+      const admitted = early ?? admission.admit(octets)
       if (admitted === null) return refuseNow(request, reply)
       request.admitted = admitted
       // The callback ends when it was answered, and when its connection broke.

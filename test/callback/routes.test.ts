@@ -17,11 +17,9 @@ async function listen(
   admit: Admission['admit'],
   receive: CallbackRoutesOptions['receive'],
   {
-    isFull = () => false,
     authenticate = () => true,
     emit = () => {},
   }: {
-    readonly isFull?: Admission['isFull']
     readonly authenticate?: () => boolean
     readonly emit?: Emit
   } = {},
@@ -44,7 +42,7 @@ async function listen(
     authentication: {
       authenticatePost: () => (authenticate() ? accepted : refused),
     } as unknown as Authentication,
-    admission: { admit, isFull },
+    admission: { admit },
     receive,
     schemas: { email: {}, sms: smsBodySchema },
     errorStatus: 'code',
@@ -134,12 +132,23 @@ t.test(
   async t => {
     let isFull = false
     let looks = 0
+    let asked = 0
+    let inside = 0
     const events: ServiceEvent[] = []
     const url = await listen(
       t,
-      () => ({ read: () => true, stored: () => Number.POSITIVE_INFINITY, end: () => {} }),
+      () => {
+        asked += 1
+        if (isFull) return null
+        inside += 1
+        return {
+          read: () => true,
+          stored: () => Number.POSITIVE_INFINITY,
+          end: () => void (inside -= 1),
+        }
+      },
       accept,
-      { isFull: () => isFull, authenticate: () => (looks += 1) < 3, emit: event => void events.push(event) },
+      { authenticate: () => (looks += 1) < 3, emit: event => void events.push(event) },
     )
     const [known, stranger] = [await openRaw(url), await openRaw(url)]
     const body = JSON.stringify(smsBody())
@@ -158,9 +167,14 @@ t.test(
     known.write(post)
     await until(() => known.text().split('HTTP/1.1 200 ').length === 3, 'its connection serves on')
     t.equal(looks, 2)
+    t.equal(asked, 22, 'admission is asked once for each')
     isFull = true
     stranger.write(post)
     await stranger.says(/HTTP\/1\.1 403 /)
+    isFull = false
+    known.write(post)
+    await known.says(/HTTP\/1\.1 403 /)
+    await until(() => inside === 0, 'who shows another key later keeps no place')
     for (const each of [known, stranger]) each.socket.destroy()
     const overloads = events.flatMap(each => (each.type === 'overloaded' ? [each.times] : []))
     t.equal(
