@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../outbox.ts'
-import { type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
+import { type Client, runStatement, type Statement } from './connect.ts'
 
 /** An attempt that begins, under the lease of this token. `provider`: see Outbox.beginAttempt. */
 export interface BegunAttempt {
@@ -17,27 +17,24 @@ export async function markBegun(
   client: Client,
   calls: readonly BegunAttempt[],
 ): Promise<(undefined | StoreUnavailable)[]> {
-  const [, , updated] = await commitTransaction(
+  const { rows } = await runStatement(
     client,
-    client.query('BEGIN'),
-    client.query('SET LOCAL synchronous_commit = off'),
-    runStatement(
-      client,
-      MARK,
-      calls.map(call => call.id),
-      calls.map(call => call.token),
-      calls.map(call => call.provider ?? null),
-    ),
+    MARK,
+    calls.map(call => call.id),
+    calls.map(call => call.token),
+    calls.map(call => call.provider ?? null),
   )
-  const marked = new Set(updated?.rows.map(row => row['id'] as string))
+  const marked = new Set(rows.map(row => row['id'] as string))
   return calls.map(({ id }) =>
     marked.has(id) ? undefined : new StoreUnavailable('the claim on the message is no longer ours'),
   )
 }
 
+/** A transaction of its own, for which it sets by itself that nobody waits for the disk. */
 const MARK: Statement = {
   name: 'mark-begun',
-  text: `UPDATE courier_messages m SET begun = true, attempted_by = begun.provider
-    FROM unnest($1::text[], $2::text[], $3::text[]) AS begun(id, token, provider)
+  text: `WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+    UPDATE courier_messages m SET begun = true, attempted_by = begun.provider
+    FROM unsynced, unnest($1::text[], $2::text[], $3::text[]) AS begun(id, token, provider)
     WHERE m.id = begun.id AND m.lease_token = begun.token AND m.state = 'sending' RETURNING m.id`,
 }
