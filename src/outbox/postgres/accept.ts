@@ -55,6 +55,7 @@ export function createAccept(deps: AcceptDeps) {
     await writer.quotas.lock(
       added.flatMap(each => each.charges),
       chargesOf([...known.locked]),
+      again,
     )
     const answers = calls.map(call => acceptCall(deps, writer, known, call))
     const leases = all.flatMap(each => each.lease ?? [])

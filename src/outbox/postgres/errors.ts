@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../outbox.ts'
+import { QUOTA_COUNTERS } from './schema.ts'
 
 /**
  * The meaning of an error of the database, or of the way to it, by SQLSTATE
@@ -19,6 +20,8 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
   if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
   // A right that was taken away, or a file system of the server's that can only be read: both have this code.
   if (code === '42501') return 'unavailable'
+  // Two transactions were the first to write a counter (quotas.ts).
+  if (code === '23505' && (error as { table?: unknown }).table === QUOTA_COUNTERS) return 'again'
   // A key that is there already, bad SQL: nobody but us.
   if (code === '23505' || code.startsWith('42')) return null
   return /^2[23]/.test(code) ? 'refused' : 'unavailable'

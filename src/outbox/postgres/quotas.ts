@@ -16,11 +16,16 @@ import {
   runStatement,
   type Statement,
 } from './connect.ts'
+import { QUOTA_COUNTERS } from './schema.ts'
 
 /** The quotas' counters of one transaction: locked, counted in memory, written back. */
 export interface Quotas {
-  /** Reads and locks the counters of charges, and those that refunds would touch. */
-  lock(charges: readonly Charge[], refunds: readonly ChargedWindows[]): Promise<void>
+  /**
+   * Reads and locks the counters of charges, and those that refunds would touch. One that is not there is written as it
+   * is after its charges; if another transaction is the first to write it, this one fails, and is worth another try.
+   * @param create writes those that are not there at once, empty: then no other transaction can be the first.
+   */
+  lock(charges: readonly Charge[], refunds: readonly ChargedWindows[], create?: boolean): Promise<void>
   /** Counts one message in every counter, or in none when one is full. */
   charge(charges: readonly Charge[]): ReturnType<typeof chargeQuotas>
   /** Takes a message that was not sent out of the windows that it was counted in. */
@@ -29,41 +34,41 @@ export interface Quotas {
 }
 
 export function createQuotas(client: Client, now: number): Quotas {
+  /** As they are stored. */
   const locked = new Map<string, QuotaCounter>()
-  const changed = new Set<string>()
-
-  function change(name: string, counter: QuotaCounter): void {
-    locked.set(name, counter)
-    changed.add(name)
-  }
+  const changed = new Map<string, QuotaCounter>()
+  const readCounter = (name: string) => changed.get(name) ?? locked.get(name)
 
   return {
-    async lock(charges, refunds) {
+    async lock(charges, refunds, create = false) {
       const charged = new Map(
         charges.map(charge => [counterName(charge), rotateCounter(undefined, charge.windowMs, now)]),
       )
       const names = new Set([...charged.keys(), ...refunds.flat().map(([name]) => name)])
       if (names.size === 0) return
-      const [, read] = await awaitStatements(
-        runStatement(client, CREATE, jsonOf(charged)),
+      const results = await awaitStatements(
+        ...(create ? [runStatement(client, CREATE, jsonOf(charged))] : []),
         runStatement(client, LOCK, [...names]),
       )
-      for (const row of read.rows) locked.set(row['name'] as string, counterOf(row))
+      for (const row of results.at(-1)?.rows ?? []) locked.set(row['name'] as string, counterOf(row))
     },
     charge(charges) {
-      const charged = chargeQuotas(charges, name => locked.get(name), now)
-      if (charged.is === 'charged') for (const [name, counter] of charged.counters) change(name, counter)
+      const charged = chargeQuotas(charges, readCounter, now)
+      if (charged.is === 'charged') for (const [name, counter] of charged.counters) changed.set(name, counter)
       return charged
     },
     refund(windows) {
       for (const [name, windowStart, amount] of windows) {
-        const counter = locked.get(name)
-        if (counter !== undefined) change(name, refundCounter(counter, windowStart, amount))
+        const counter = readCounter(name)
+        if (counter !== undefined) changed.set(name, refundCounter(counter, windowStart, amount))
       }
     },
     write() {
-      if (changed.size === 0) return []
-      return [runStatement(client, WRITE, jsonOf(new Map([...locked].filter(([name]) => changed.has(name)))))]
+      const write = (statement: Statement, isStored: boolean) => {
+        const counters = [...changed].filter(([name]) => locked.has(name) === isStored)
+        return counters.length === 0 ? [] : [runStatement(client, statement, jsonOf(counters))]
+      }
+      return [...write(UPDATE, true), ...write(INSERT, false)]
     },
   }
 }
@@ -72,7 +77,7 @@ export function createQuotas(client: Client, now: number): Quotas {
 export async function chargeUse(client: Client, charges: readonly Charge[], now: number) {
   const quotas = createQuotas(client, now)
   await client.query('BEGIN')
-  await quotas.lock(charges, [])
+  await quotas.lock(charges, [], true)
   const charged = quotas.charge(charges)
   await commitTransaction(client, ...quotas.write())
   return describeUse(charged, charges, now)
@@ -107,7 +112,7 @@ function counterOf(row: Readonly<Record<string, unknown>>): QuotaCounter {
   }
 }
 
-function jsonOf(counters: ReadonlyMap<string, QuotaCounter>): string {
+function jsonOf(counters: Iterable<readonly [string, QuotaCounter]>): string {
   return JSON.stringify([...counters].map(([name, counter]) => ({ name, ...counter })))
 }
 
@@ -119,20 +124,23 @@ const RECORDS = `SELECT name, "windowStart", current, previous, "expiresAt"
 
 const CREATE: Statement = {
   name: 'create-quota-counters',
-  text: `INSERT INTO courier_quota_counters ${COLUMNS} ${RECORDS} ON CONFLICT DO NOTHING`,
+  text: `INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS} ON CONFLICT DO NOTHING`,
 }
 const LOCK: Statement = {
   name: 'lock-quota-counters',
-  text: 'SELECT * FROM courier_quota_counters WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
+  text: `SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,
 }
 const READ: Statement = {
   name: 'read-quota-counters',
-  text: 'SELECT * FROM courier_quota_counters WHERE name = ANY($1::text[])',
+  text: `SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[])`,
 }
-const WRITE: Statement = {
-  name: 'write-quota-counters',
-  // An insert for the one that was pruned between creating and locking it.
-  text: `INSERT INTO courier_quota_counters ${COLUMNS} ${RECORDS}
-    ON CONFLICT (name) DO UPDATE SET window_start = excluded.window_start, current = excluded.current,
-      previous = excluded.previous, expires_at = excluded.expires_at`,
+const INSERT: Statement = {
+  name: 'insert-quota-counters',
+  text: `INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS}`,
+}
+const UPDATE: Statement = {
+  name: 'update-quota-counters',
+  text: `UPDATE ${QUOTA_COUNTERS} c SET window_start = r."windowStart", current = r.current, previous = r.previous,
+      expires_at = r."expiresAt"
+    FROM (${RECORDS}) AS r WHERE c.name = r.name`,
 }

@@ -3,6 +3,9 @@ import type { Schema } from '../schema-version.ts'
 /** The group of a live code; null for every other message. Written the same where it is looked up. */
 export const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
 
+/** A counter that two transactions were the first to write at the same time is a fault of its key (errors.ts). */
+export const QUOTA_COUNTERS = 'courier_quota_counters'
+
 /**
  * The shared store's tables. The columns mean what they mean in the embedded store (sqlite/schema.ts), which also
  * says what `ready` is for; what differs is what several writers need:

@@ -78,6 +78,22 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     t.equal(answers.filter(each => each === 'stored').length, 7)
   })
 
+  await t.test(
+    'a limit that several recipients share holds when several processes are the first to use it',
+    async t => {
+      const { outbox, clock, peer } = await fresh(t, create)
+      const stores = [outbox, await peer()]
+      const calls = Array.from({ length: 30 }, (_, n) =>
+        (stores[n % 2] ?? outbox).accept([
+          sample(clock, { recipient: `person.${n}@example.com`, purpose: 'link', charges: [charge(7)] }),
+        ]),
+      )
+      const answers = (await Promise.all(calls)).flatMap(each => kinds(each))
+      t.equal(answers.filter(each => each === 'stored').length, 7)
+      t.same(await outbox.quotas.readUse([charge(7)]), [7])
+    },
+  )
+
   await t.test('duplicates do not count', async t => {
     const { outbox, clock } = await fresh(t, create)
     const ask = (code: string) =>
