@@ -17,7 +17,7 @@ const FAR_MS = 100
 
 /** A loop, and what a message of it cost its process, µs of processor time. */
 type Costed = LoopResult & { readonly cpuUs: number }
-type Baseline = (seconds: number) => Promise<Costed>
+export type Baseline = (seconds: number) => Promise<Costed>
 
 /** Callbacks a second end to end beside bare loops over the same client, memory, and answer times at half the rate. */
 export async function measureEmail(session: Session): Promise<Figure[]> {
@@ -158,7 +158,7 @@ async function measure(
   }
 }
 
-function baselineOf(
+export function baselineOf(
   session: Session,
   channel: Channel,
   child: Child,
@@ -177,7 +177,7 @@ function baselineOf(
 }
 
 /** The mail that the service sends, taken apart again: what the bare loops have to send. */
-async function sampleMail(session: Session): Promise<Readonly<Record<string, string>>> {
+export async function sampleMail(session: Session): Promise<Readonly<Record<string, string>>> {
   const raw = await session.sinks.email.ask<string>({ is: 'last' })
   const { subject = '', text = '', html = '', to } = await PostalMime.parse(raw)
   const recipient = to?.[0]?.address ?? ''

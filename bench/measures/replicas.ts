@@ -1,14 +1,20 @@
 import { noPostgres, startPostgres } from '../../test/rigs/postgres.ts'
 import { type CallbackLoad, openCallbackLoad } from '../callbacks.ts'
-import { processTreeCpuMs, type Usage, watchUsage } from '../child.ts'
-import { type Figure, figure, ratio } from '../figures.ts'
+import { processTreeCpuMs, startChild, type Usage, watchUsage } from '../child.ts'
+import { atLeast, atMost, type Figure, figure, ratio } from '../figures.ts'
+import type { Service } from '../service.ts'
 import type { Session } from '../session.ts'
+import { type Baseline, baselineOf, sampleMail } from './rates.ts'
 
 const REPLICAS = 3
 /** Callbacks under way at each replica. */
 const CONNECTIONS = 64
+/** Of the service and of the database together, µs of processor time. */
+const MESSAGE_US = 600
 
+/** Services that share a store. */
 interface Side {
+  readonly name: string
   readonly platforms: readonly CallbackLoad[]
   readonly usages: readonly ReturnType<typeof watchUsage>[]
   readonly rates: number[]
@@ -18,8 +24,8 @@ interface Side {
 }
 
 /**
- * E-mail callbacks a second on Postgres: three replicas that share a store beside one that has its own, and what replicas
- * and database spend on a message. All of it on this machine, driver and sink included.
+ * E-mail callbacks a second, and what service and database spend on each: on SQLite, on Postgres, and by three replicas
+ * that share a store on Postgres, in turns with the nodemailer pool. All of it on this machine, driver and sink included.
  */
 export async function measureReplicas(session: Session): Promise<Figure[]> {
   if (noPostgres !== false) {
@@ -27,51 +33,96 @@ export async function measureReplicas(session: Session): Promise<Figure[]> {
     return []
   }
   const postgres = await startPostgres({ durable: true })
-  const pid = await postgres.pid()
+  const bare = await startChild('./baselines/mail.ts', { SMTP_PORT: String(session.ports.email) })
   const sides: Side[] = []
+  const poolUs: number[] = []
   try {
-    for (const count of [1, REPLICAS]) sides.push(await open(session, await postgres.url(), count))
+    const services = [{ name: 'SQLite', services: await startReplicas(session, 1, {}) }]
+    for (const count of [1, REPLICAS]) {
+      const env = { DATABASE_URL: await postgres.url() }
+      const name = `Postgres, of ${count}`
+      services.push({ name, services: await startReplicas(session, count, env) })
+    }
+    // Only now: a connection that is not used is closed.
+    for (const each of services) sides.push(await openSide(session, each))
     for (const side of sides) await saturateAll(side, Math.min(2, session.seconds))
-    for (let round = 1; round <= session.rounds; round++)
-      for (const side of sides) {
-        for (const usage of side.usages) usage.read()
-        const began = processTreeCpuMs(pid)
-        const { rate, done } = await saturateAll(side, session.seconds)
-        const databaseMs = processTreeCpuMs(pid) - began
-        const used = side.usages.map(usage => usage.read())
-        side.rates.push(rate)
-        side.own.push((used.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / done) * 1000)
-        side.database.push((databaseMs / done) * 1000)
-        const each = used.map(cores).join('; ')
-        session.print(
-          `replicas ${round}: ${used.length}: ${Math.round(rate)}/s; ${each}; database ${(databaseMs / 1000 / session.seconds).toFixed(2)} cores`,
-        )
-      }
+    const mail = await sampleMail(session)
+    const pool = baselineOf(session, 'email', bare, { how: 'composed', mail })
+    const database = await postgres.pid()
+    await pool(1)
+    for (let round = 1; round <= session.rounds; round++) {
+      for (const side of sides)
+        session.print(`replicas ${round}: ${await measureSide(side, session, database)}`)
+      poolUs.push(await measurePool(pool, session, round))
+    }
   } finally {
     for (const { platforms, usages } of sides) {
       for (const platform of platforms) platform.close()
       for (const usage of usages) usage.stop()
     }
     await session.stopServices()
-    await postgres.close()
+    await Promise.all([bare.stop(), postgres.close()])
   }
-  const [one, three] = sides
+  return figuresOf(sides, poolUs)
+}
+
+/** @returns a line of what it showed. */
+async function measureSide(side: Side, { seconds }: Session, database: number): Promise<string> {
+  for (const usage of side.usages) usage.read()
+  const began = processTreeCpuMs(database)
+  const { rate, done } = await saturateAll(side, seconds)
+  const databaseMs = processTreeCpuMs(database) - began
+  const used = side.usages.map(usage => usage.read())
+  side.rates.push(rate)
+  side.own.push((used.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / done) * 1000)
+  side.database.push((databaseMs / done) * 1000)
+  const spent = `${Math.round(side.own.at(-1) ?? 0)} + ${Math.round(side.database.at(-1) ?? 0)} µs`
+  return `${side.name}: ${Math.round(rate)}/s; ${spent}; ${used.map(cores).join('; ')}`
+}
+
+async function measurePool(pool: Baseline, { seconds, print }: Session, round: number): Promise<number> {
+  const { perSecond, cpuUs } = await pool(seconds)
+  print(`replicas ${round}: bare nodemailer pool: ${Math.round(perSecond)}/s; ${Math.round(cpuUs)} µs`)
+  return cpuUs
+}
+
+function figuresOf(sides: readonly Side[], poolUs: readonly number[]): Figure[] {
+  const [, one, three] = sides
+  const together = ({ own, database }: Side) => own.map((us, i) => us + (database[i] ?? 0))
   return [
-    figure('email callbacks, Postgres, one replica', '/s', one?.rates ?? []),
-    figure(`email callbacks, Postgres, ${REPLICAS} replicas`, '/s', three?.rates ?? []),
-    ratio(`${REPLICAS} replicas to one`, three?.rates ?? [], one?.rates ?? []),
-    ...sides.flatMap(({ platforms, own, database }) => [
-      figure(`processor time a message, replicas, of ${platforms.length}`, 'µs', own),
-      figure(`processor time a message, database, with ${platforms.length}`, 'µs', database),
+    ...sides.flatMap(side => [
+      figure(`email callbacks, ${side.name}`, '/s', side.rates),
+      figure(`processor time a message, service, ${side.name}`, 'µs', side.own),
+      figure(`processor time a message, database, ${side.name}`, 'µs', side.database),
+      ratio(`service and database to the pool, ${side.name}`, together(side), poolUs),
     ]),
+    figure('processor time a message, bare nodemailer pool, composing', 'µs', poolUs),
+    ...(one && three
+      ? [
+          atMost(MESSAGE_US, figure('service and database together, Postgres', 'µs', together(one))),
+          atLeast(1, ratio(`${REPLICAS} replicas to one`, three.rates, one.rates)),
+        ]
+      : []),
   ]
 }
 
-async function open(session: Session, url: string, count: number): Promise<Side> {
-  const services = []
+async function startReplicas(
+  session: Session,
+  count: number,
+  env: Readonly<Record<string, string>>,
+): Promise<readonly Service[]> {
+  const services: Service[] = []
   // One after another: the first one makes the tables.
-  for (let i = 0; i < count; i++) services.push(await session.startService({ env: { DATABASE_URL: url } }))
+  while (services.length < count) services.push(await session.startService({ env }))
+  return services
+}
+
+async function openSide(
+  session: Session,
+  { name, services }: { readonly name: string; readonly services: readonly Service[] },
+): Promise<Side> {
   return {
+    name,
     platforms: await Promise.all(
       services.map(async service => openCallbackLoad(session, service, 'email', CONNECTIONS)),
     ),
