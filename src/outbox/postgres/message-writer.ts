@@ -33,7 +33,8 @@ import { CHANGED_COLUMNS, changesOf, type Row } from './row.ts'
  *
  * Locks are taken in one order, so that transactions of any replicas wait for each other but never in a circle:
  * recipients (advisory, sorted) or dead replicas (by name), messages (by sequence, or skipping locked ones), quota
- * counters (by name), memos (by name), and last the counts, each transaction in a shard of its own.
+ * counters (by name), memos (by name), counters that are new (by name), and last the counts, each transaction in a shard of
+ * its own.
  */
 export interface MessageWriter {
   readonly now: number
