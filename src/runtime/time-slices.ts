@@ -8,39 +8,25 @@
  * @param monotonic ms, never set.
  */
 export function createTimeSlices(sliceMs: number, monotonic: () => number): (task: () => void) => void {
-  return createSlices(sliceMs, task => {
+  let waiting: (() => void)[] = []
+  let spentMs = 0
+  let begun = false
+
+  function run(task: () => void): void {
     const began = monotonic()
     task()
-    return monotonic() - began
-  })
-}
-
-/**
- * The same by number: a turn runs `most` tasks. It is for tasks that only begin something, such as by resolving a promise:
- * what follows runs when all tasks of the turn have ended, so that none of them can be measured.
- */
-export function createCountedSlices(most: number): (task: () => void) => void {
-  return createSlices(most, task => {
-    task()
-    return 1
-  })
-}
-
-/** @param run runs a task and tells its share of the slice. */
-function createSlices(slice: number, run: (task: () => void) => number): (task: () => void) => void {
-  let waiting: (() => void)[] = []
-  let spent = 0
-  let begun = false
+    spentMs += monotonic() - began
+  }
 
   function beginSlice(): void {
     begun = waiting.length > 0
-    spent = 0
+    spentMs = 0
     if (!begun) return
     setImmediate(beginSlice)
     const all = waiting
     waiting = []
     let done = 0
-    for (; done < all.length && spent < slice; done += 1) spent += run(all[done] as () => void)
+    for (; done < all.length && spentMs < sliceMs; done += 1) run(all[done] as () => void)
     // Tasks that these tasks added come after those that waited before.
     waiting = [...all.slice(done), ...waiting]
   }
@@ -50,7 +36,7 @@ function createSlices(slice: number, run: (task: () => void) => number): (task: 
       begun = true
       setImmediate(beginSlice)
     }
-    if (waiting.length === 0 && spent < slice) spent += run(task)
+    if (waiting.length === 0 && spentMs < sliceMs) run(task)
     else waiting.push(task)
   }
 }

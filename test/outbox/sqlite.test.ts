@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { serveHere } from '../rigs/serve-here.ts'
@@ -34,32 +33,6 @@ t.test('the log is emptied and cut again and again, so that nothing removed is l
     t.equal(await logSize(), 0)
   }
 })
-
-t.test(
-  'a turn goes on with some calls of a commit only, and a store that is closed fails none of them',
-  async t => {
-    const path = join(t.testdir({}), 'outbox.db')
-    const clock = { now: () => 0 }
-    const outbox = await createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 1000, retentionDays: 30 })
-    const accept = (count: number) =>
-      Array.from({ length: count }, (_, n) => outbox.accept([sample(clock, { code: `${count}-${n}` })]))
-    let accepted = 0
-    for (const each of accept(200)) void each.then(() => (accepted += 1))
-    let most = 0
-    for (let before = 0; accepted < 200; before = accepted) {
-      await turn()
-      most = Math.max(most, accepted - before)
-    }
-    // Two slices where a turn of the test begins between them.
-    t.ok(most <= 64, `${most} in a turn`)
-    const last = accept(150)
-    await outbox.close()
-    t.strictSame(
-      new Set((await Promise.allSettled(last)).map(({ status }) => status)),
-      new Set(['fulfilled']),
-    )
-  },
-)
 
 t.test('a row that the file’s own rules refuse is settled without what they refuse', async t => {
   const path = join(t.testdir({}), 'outbox.db')

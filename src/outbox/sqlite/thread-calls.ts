@@ -1,5 +1,4 @@
 import type { EventEmitter } from 'node:events'
-import { createCountedSlices } from '../../runtime/time-slices.ts'
 import type {
   CallArguments,
   CallFailure,
@@ -38,17 +37,10 @@ export interface ThreadCalls {
 /** One batch for the thread to work on, and one that waits for it there. */
 const MAX_BATCHES_IN_FLIGHT = 2
 
-/**
- * A turn of the event loop takes so many replies. What follows one, such as handing its message over and the beginning of an
- * attempt, takes up to half a millisecond, and under overload a commit holds hundreds: all that comes in would wait for them.
- */
-const REPLIES_PER_TURN = 32
-
 export function createThreadCalls(worker: StoreThread, { log, committed }: ThreadObservers): ThreadCalls {
   const batches = createBatches(worker)
   const pending = createPendingCalls()
   const backups = createBackups(worker)
-  const inSlices = createCountedSlices(REPLIES_PER_TURN)
   let ended: Error | undefined
 
   function end(reason: Error): void {
@@ -61,7 +53,7 @@ export function createThreadCalls(worker: StoreThread, { log, committed }: Threa
   worker.on('message', (message: MessageFromWorker) => {
     if (message.is === 'replies') {
       batches.noteWorkedOff(message.batches)
-      for (const reply of message.replies) inSlices(() => pending.settle(reply))
+      for (const reply of message.replies) pending.settle(reply)
       committed?.({ ms: message.ms, calls: message.replies.length })
     } else if (message.is === 'backed-up') backups.settle(message.failure)
     else if (message.is === 'background-failure') log?.({ doing: message.doing, message: message.message })
@@ -71,8 +63,7 @@ export function createThreadCalls(worker: StoreThread, { log, committed }: Threa
     // A bug, and without its store the service is of no use: it ends, and is started again.
     throw new Error("the store's thread failed", { cause: error })
   })
-  // After the replies that wait for their turn: what was committed must not be called a failure.
-  worker.on('exit', () => inSlices(() => end(new Error('the store is closed'))))
+  worker.on('exit', () => end(new Error('the store is closed')))
 
   return {
     call: (name, takes) =>
@@ -91,7 +82,7 @@ export function createThreadCalls(worker: StoreThread, { log, committed }: Threa
     async close() {
       batches.sendAll()
       if (ended !== undefined) return
-      const exited = new Promise<void>(resolve => worker.once('exit', () => inSlices(resolve)))
+      const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
       worker.postMessage('close', [])
       await exited
     },
