@@ -111,6 +111,8 @@ function createAsking(options: AttemptRunnerOptions, steps: AttemptSteps) {
       steps.giveBackSurplus(channel)
       recordInBreaker(channel, carrier, outcome, startedAt, now, emit)
       reportAttempt(emit, job, provider.name, outcome, tookMs)
+      // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
+      if (channel.carriers.length > 1) steps.run(channel)
       return { ...sent, outcome }
     }
 }

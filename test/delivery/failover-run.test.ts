@@ -13,3 +13,8 @@ t.test(
     await runFailover(t, { seed: 1, messages: 120, kills: 3 })
   },
 )
+
+// In this world four messages waited for 1.6 s because nobody looked at the place that one of them had left.
+t.test('a message that goes on to a slow carrier leaves its place to the next one at once', async t =>
+  checkWorlds(t, 1, 'failover', 917_508_136),
+)
