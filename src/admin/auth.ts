@@ -1,9 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { countHosts } from '../callback/host-header.ts'
 import { isLoopback, UNNAMED } from '../config/config.ts'
 import type { AdminRefusal } from '../events/events.ts'
+import { digestOf } from '../runtime/secret-digest.ts'
 import { isApiPath, sendFailure } from './failure.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
@@ -225,9 +226,4 @@ function createTokenCheck({ operators, ...machines }: AdminTokens): (given: stri
     const matches = known.filter(each => timingSafeEqual(each.digest, digest))
     return matches[0]?.holder ?? null
   }
-}
-
-/** Hashes a token, since the comparison in constant time takes values of equal length only. */
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text, 'utf8').digest()
 }

@@ -1,5 +1,6 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Channel } from '../messages/message.ts'
+import { digestOf } from '../runtime/secret-digest.ts'
 import type { Answer } from './answers.ts'
 import { createAnswer } from './answers.ts'
 import { checkSignature, isFresh, type SignatureCheck } from './signature.ts'
@@ -142,9 +143,4 @@ function refuse(
 function refuseSignature(check: SignatureCheck): AuthenticationResult {
   const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
   return refuse('signature', message, check)
-}
-
-/** Hashes a key, since the comparison in constant time takes values of equal length only. */
-function digestOf(text: string): Buffer {
-  return hash('sha256', text, 'buffer')
 }

@@ -1,10 +1,11 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { parse } from 'node:querystring'
 import formBody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Receipt, ReceiptSource } from '../providers/receipts.ts'
+import { digestOf } from '../runtime/secret-digest.ts'
 import { createAnswer } from './answers.ts'
 
 /** A form reports on one message, in some hundred octets and twenty fields; a JSON array on a hundred messages. */
@@ -103,9 +104,4 @@ function refuseForged(reply: FastifyReply, emit: Emit, why: string): FastifyRepl
   emit({ type: 'receipt', providerId: '', status: '', errorCode: null, result: 'forged' })
   const { status, err_code, err_msg } = createAnswer('credential', why)
   return reply.code(status).send({ err_code, err_msg })
-}
-
-/** Hashes a key, since the comparison in constant time takes values of equal length only. */
-function digestOf(text: string): Buffer {
-  return hash('sha256', text, 'buffer')
 }
