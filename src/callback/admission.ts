@@ -23,6 +23,8 @@ export interface Admitted {
   stored(): number
   /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
   end(): void
+  /** Notes that it is no callback of the platform: it is refused, and says nothing of how fast callbacks are stored. */
+  withdraw(): void
 }
 
 export interface AdmissionOptions {
@@ -113,6 +115,13 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
       waits = false
       return queue.stands(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
     }
+    const end = (): void => {
+      if (!inside) return
+      inside = false
+      hasCome()
+      hold(0)
+      stored()
+    }
     return {
       read() {
         hasCome()
@@ -123,12 +132,10 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
         return true
       },
       stored,
-      end() {
-        if (!inside) return
-        inside = false
-        hasCome()
-        hold(0)
-        stored()
+      end,
+      withdraw() {
+        count(false)
+        end()
       },
     }
   }

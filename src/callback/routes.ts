@@ -187,7 +187,7 @@ function channelRoutes(
       const result = authentication.authenticatePost(credentialsOf(channel, request))
       request.authentication = result
       if (!result.ok) {
-        early?.end()
+        early?.withdraw()
         dropBody(request, reply)
         return respond(request, reply, result, result)
       }

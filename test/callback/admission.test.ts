@@ -218,3 +218,19 @@ t.test(
     }
   },
 )
+
+t.test('who is no platform says nothing of how fast callbacks are stored', async t => {
+  let now = 0
+  const admission = createAdmission({ monotonic: () => now, bodyLimit: BODY_LIMIT })
+  for (let n = 0; n < 200; n += 1) t.ok(admission.admit(300)?.read())
+  for (; now < 900; now += 1)
+    for (let n = 0; n < 5; n += 1) {
+      const forged = admission.admit(300)
+      if (forged === null) return t.fail(`refused after ${now} ms`)
+      forged.withdraw()
+      forged.end()
+    }
+  let more = 0
+  while (admission.admit(300)?.read()) more += 1
+  t.equal(more, 56, 'up to a burst, as if none of them had come')
+})

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { Admission } from '../../src/callback/admission.ts'
+import type { Admission, Admitted } from '../../src/callback/admission.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
 import type { Authentication, Caller } from '../../src/callback/authenticate.ts'
 import { BODY_LIMIT } from '../../src/callback/body.ts'
@@ -10,6 +10,14 @@ import type { Emit, ServiceEvent } from '../../src/events/events.ts'
 import { smsBodySchema } from '../../src/messages/schemas.ts'
 import { openRaw } from '../rigs/raw.ts'
 import { smsBody, until } from '../rigs/service.ts'
+
+/** A callback that is let in whatever it does. */
+const LET_IN: Admitted = {
+  read: () => true,
+  stored: () => Number.POSITIVE_INFINITY,
+  end: () => {},
+  withdraw: () => {},
+}
 
 /** The public listener with everybody let in by authentication, and an admission that does as it is told. */
 async function listen(
@@ -101,6 +109,7 @@ t.test('whoever was let in is out again, whatever becomes of the callback', asyn
         read: () => room,
         stored: () => Number.POSITIVE_INFINITY,
         end: () => void (inside -= 1),
+        withdraw: () => void (inside -= 1),
       }
     },
     accept,
@@ -145,6 +154,7 @@ t.test(
           read: () => true,
           stored: () => Number.POSITIVE_INFINITY,
           end: () => void (inside -= 1),
+          withdraw: () => void (inside -= 1),
         }
       },
       accept,
@@ -199,7 +209,7 @@ t.test(
     t.teardown(() => clearImmediate(counting))
     const url = await listen(
       t,
-      () => ({ read: () => true, stored: () => Number.POSITIVE_INFINITY, end: () => {} }),
+      () => LET_IN,
       async (...args) => {
         turns.push(turn)
         // More than a slice, by the clock that slices go by.
@@ -223,8 +233,7 @@ t.test(
 )
 
 t.test('a chunked body that is too large is answered 413, and its connection is closed by us', async t => {
-  const admitted = { read: () => true, stored: () => Number.POSITIVE_INFINITY, end: () => {} }
-  const raw = await openRaw(await listen(t, () => admitted, accept))
+  const raw = await openRaw(await listen(t, () => LET_IN, accept))
   const octets = BODY_LIMIT + 1
   raw.write(`${POST}Transfer-Encoding: chunked\r\n\r\n${octets.toString(16)}\r\n${' '.repeat(octets)}\r\n`)
   // The last chunk never comes.
