@@ -69,7 +69,7 @@ t.test('the image says which commit it was built from', t => {
 
 t.test('memory has its limits, and what is compiled ahead exists', t => {
   const env = one('ENV').join(' ')
-  t.match(env, 'NODE_OPTIONS="--max-semi-space-size=32"')
+  t.match(env, 'NODE_OPTIONS="--max-semi-space-size=32 --v8-pool-size=1"')
   t.match(env, 'MALLOC_ARENA_MAX=2')
   const [cache = ''] = /(?<=NODE_COMPILE_CACHE=)\S+/.exec(env) ?? []
   t.match(one('RUN').join('\n'), `install -d -o 1000 -g 1000 ${cache}`)

@@ -29,7 +29,7 @@ const MOST_LINES = 150
  * V8 then takes for the old part of its heap by itself.
  */
 export const AS_IN_THE_IMAGE = {
-  NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=32',
+  NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=32 --v8-pool-size=1',
   MALLOC_ARENA_MAX: '2',
 }
 const GIVEN_MB = 512
