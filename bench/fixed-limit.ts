@@ -13,11 +13,11 @@ function createFixedLimiter(): Limiter {
     get inFlight() {
       return inFlight
     },
-    begin(now) {
+    takePlace(now) {
       inFlight += 1
       return { beganAt: now, nth: inFlight, round: 0, isNew: false }
     },
-    end() {
+    releasePlace() {
       inFlight -= 1
     },
     status: () => ({ limit: fixed, inFlight, most: fixed, reason: 'most', why: 'fixed', until: null }),

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { countHosts } from '../callback/host-header.ts'
 import { isLoopback, UNNAMED } from '../config/config.ts'
 import type { AdminRefusal } from '../events/events.ts'
-import { digestOf } from '../runtime/secret-digest.ts'
+import { hashSecret } from '../runtime/secret-digest.ts'
 import { isApiPath, sendFailure } from './failure.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 
@@ -215,13 +215,13 @@ type TokenHolder = { readonly operator: string } | { readonly machine: keyof typ
 /** Makes a function that says whose a token is; null: nobody's. */
 function createTokenCheck({ operators, ...machines }: AdminTokens): (given: string) => TokenHolder | null {
   const known: { readonly holder: TokenHolder; readonly digest: Buffer }[] = []
-  for (const [operator, token] of operators) known.push({ holder: { operator }, digest: digestOf(token) })
+  for (const [operator, token] of operators) known.push({ holder: { operator }, digest: hashSecret(token) })
   for (const machine of ['metrics', 'status'] as const) {
     const token = machines[machine]
-    if (token !== undefined) known.push({ holder: { machine }, digest: digestOf(token) })
+    if (token !== undefined) known.push({ holder: { machine }, digest: hashSecret(token) })
   }
   return given => {
-    const digest = digestOf(given)
+    const digest = hashSecret(given)
     // No early exit: the time must not tell whose token was nearly right.
     const matches = known.filter(each => timingSafeEqual(each.digest, digest))
     return matches[0]?.holder ?? null

@@ -1,7 +1,7 @@
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { StoreLoss } from '../outbox/outbox.ts'
-import { within } from '../runtime/within.ts'
+import { withTimeout } from '../runtime/with-timeout.ts'
 import type { ServiceHealth } from './service-health.ts'
 
 /** Says whether a callback would be accepted now, in words that anybody may read. */
@@ -76,7 +76,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
   }
 
   async function tryStore(): Promise<Readiness> {
-    const commits = await within(WITHIN_MS, probe())
+    const commits = await withTimeout(WITHIN_MS, probe())
     if (commits !== true) {
       hasFailed = true
       recoveredAt = null

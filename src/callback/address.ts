@@ -7,7 +7,7 @@ const MAX_LOCAL = 64
 const MAX_ADDRESS = 254
 /**
  * RFC 5322 3.2.3, dot-atom, with the letters, digits and marks of all scripts (RFC 6531 3.3), less what nobody would see.
- * No `%` and no `!`: many servers route by them, so that `victim%example.com@…` and `example.com!victim@…` are further
+ * It has no `%` and no `!`: many servers route by them, so that `victim%example.com@…` and `example.com!victim@…` are further
  * names of the mailbox victim@example.com, each with quotas of its own.
  */
 const DOT_ATOM = dotAtom("#$&'*+/=?^_`{|}~-")
@@ -72,7 +72,7 @@ function parseDomain(text: string): string | null {
   return /^\d+$/.test(labels[labels.length - 1] ?? '') ? null : domain
 }
 
-/** Providers of which it is known what else they take for the same mailbox, by domain. */
+/** Mail providers that document which addresses lead to the same mailbox, by domain. */
 const PROVIDERS = new Map([
   // https://support.google.com/mail/answer/7436150
   ...providerOf(['gmail.com', 'googlemail.com'], local => local.replaceAll('.', '')),
@@ -99,8 +99,8 @@ function providerOf(
 }
 
 /**
- * The mailbox behind an address, for quotas: without regard to case and form of letters, without a plus part, and without
- * what its provider ignores. Mail never goes to this name: it may be nobody's.
+ * Names the mailbox behind an address, for quotas: in lower case, in one form of its letters, without a plus part, and without the
+ * characters that its provider ignores. Mail never goes to this name: it may belong to nobody.
  * @param address a bare address.
  */
 export function mailboxOf(address: string): string {

@@ -1,12 +1,12 @@
 /**
- * Decides before a callback's body is read whether it can be stored and answered in time. A callback that cannot is refused at
- * once, which costs next to nothing, so that those that were let in are served; none waits to be let in.
+ * Decides before a callback's body is read whether it can be stored and answered in time. If not, it is refused at once, which
+ * costs next to nothing, so that those that were admitted are served; no callback waits to be admitted.
  *
- * Two things decide. *Memory*: what all callbacks that were let in may need. *Time*: how many of them are not stored yet;
- * those whose bodies are slow to come do not count, since no other waits behind them. A burst of many may come at once; when the
- * queue stands, only as many are let in as are stored in time at the measured rate. (A queue that drains is good, one that
- * stands only adds to everybody's wait: Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 2012, and for servers
- * Maurer, "Fail at Scale", ACM Queue 2015.)
+ * Two things decide. *Memory*: how much all admitted callbacks may need. *Time*: how many of them are not stored yet; those whose
+ * bodies are slow to come do not count, since no other waits behind them. A burst of many may come at once. When the queue is a
+ * standing one (it stays long instead of draining), only as many are admitted as are stored in time at the measured rate: a queue
+ * that drains is good, a standing one only adds to everybody's wait (Nichols and Jacobson, "Controlling Queue Delay", ACM Queue
+ * 2012; for servers Maurer, "Fail at Scale", ACM Queue 2015).
  */
 export interface Admission {
   /** @param octets of its body; undefined: not known. @returns null: it is refused. */
@@ -15,15 +15,15 @@ export interface Admission {
   recordCommit(ms: number, calls: number): void
 }
 
-/** A callback that was let in. */
+/** A callback that was admitted. */
 export interface Admitted {
   /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
-  read(): boolean
+  noteBodyRead(): boolean
   /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
-  stored(): number
+  noteStored(): number
   /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
   end(): void
-  /** Notes that it is no callback of the platform: it is refused, and says nothing of how fast callbacks are stored. */
+  /** Notes that it is no callback of the platform: it is refused, and does not count in the rate of stored callbacks. */
   withdraw(): void
 }
 
@@ -34,32 +34,32 @@ export interface AdmissionOptions {
   readonly bodyLimit: number
 }
 
-/** Memory that all callbacks inside may need together: what the image's 512 MB leave beside everything else, octets. */
+/** The memory that all admitted callbacks may need together, octets: the image's 512 MB leave that much beside everything else. */
 const MOST_MEMORY = 64 * 1024 * 1024
-/** What a callback needs beside its body: its request, its connection's buffers, its message and its row, octets. */
+/** The memory that a callback needs beside its body, octets: for its request, its connection's buffers, its message and its row. */
 const MEMORY_EACH = 16 * 1024
-/** What an octet of a body needs once it has come: as text, as an object, rendered for its recipients, and as a row. */
+/** The memory that an octet of a body needs once it has come: as text, as an object, rendered for its recipients, and as a row. */
 const MEMORY_PER_OCTET = 16
 /** A body that has not come whole after so long is slow, ms. */
 const SLOW_BODY_MS = 50
 /** Callbacks that may come at once and not be stored yet. */
 const BURST = 256
-/** Callbacks that may be unstored when the queue stands. One commit can take as many, so their time says nothing of a queue. */
+/** Callbacks that may be unstored in a standing queue. One commit can take as many, so fewer are no queue. */
 const FEW = 64
-/** A queue stands when it was found long again and again for so long, ms, or was full; it stands no more when it was short for a while. */
+/** A queue is standing when each callback in so long, ms, found it long, or when it was full; and no more once it was short for a while. */
 const STANDS_AFTER_MS = 1000
 const DRAINED_AFTER_MS = 100
-/** When no callback came for so long, ms, nothing is known of the queue any more. A turn of a busy event loop may take a third of that. */
+/** When no callback came for so long, ms, the queue counts as drained. A turn of a busy event loop may take a third of that. */
 const FORGOTTEN_AFTER_MS = 500
-/** How long a callback may wait until it is stored when the queue stands, beside the commits, ms. */
+/** How long a callback may wait in a standing queue until it is stored, beside the commits, ms. */
 const WAIT_MS = 200
-/** A callback waits for the commit that runs when it comes, and for its own; twice that is allowed, since slow commits pay only with many calls in them. */
+/** Commits that a callback may wait for: the one that runs when it comes, and its own; twice that is allowed, since slow commits pay only with many calls in them. */
 const COMMITS = 4
-/** The longest wait of a callback in a queue that stands, ms: it has to be answered within a second. */
+/** The longest wait of a callback in a standing queue, ms: it has to be answered within a second. */
 const MOST_WAIT_MS = 900
 /** How long an answer may wait for its verdict while others are refused, ms. */
 const HURRIED_MS = 100
-/** What a call adds to its commit, ms: the rest is the disk's. */
+/** The time that a call adds to its commit, ms: the rest is the disk's. */
 const CALL_MS = 0.5
 /** The rate is measured for so long at a time, ms, and for some commits. */
 const WINDOW_MS = 100
@@ -68,84 +68,101 @@ const LATEST = 0.3
 const LONGER = 0.1
 
 export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Admission {
-  let memory = 0
-  let unstored = 0
   const commits = createCommitTime()
   const rate = createStoreRate(commits)
   const queue = createQueueWatch(commits)
-  const bodies = createComingBodies()
+  const bodies = createIncomingBodies()
+  const load = { memory: 0, unstored: 0 }
+  const parts = { load, rate, queue, bodies, monotonic }
 
   function mostUnstored(now: number): number {
     return Math.max(
-      queue.stands(now) && rate.perMs() > 0 ? FEW : BURST,
+      queue.isStanding(now) && rate.perMs() > 0 ? FEW : BURST,
       rate.perMs() * Math.min(WAIT_MS + commits.severalMs(), MOST_WAIT_MS),
     )
   }
 
-  function isFull(octets: number, now: number): boolean {
+  /** Notes that a callback comes. @returns whether it must be refused. */
+  function mustRefuse(octets: number, now: number): boolean {
     bodies.setSlowAside(now)
-    if (queue.look(now, unstored)) rate.restart(now)
-    if (unstored < mostUnstored(now)) return memory + MEMORY_EACH + octets > MOST_MEMORY
+    if (queue.noteArrival(now, load.unstored)) rate.restart(now)
+    if (load.unstored < mostUnstored(now)) return load.memory + MEMORY_EACH + octets > MOST_MEMORY
     queue.noteFull(now)
     return true
-  }
-
-  function enter(octets: number, now: number): Admitted {
-    let held = 0
-    let counted = false
-    let inside = true
-    let waits = true
-    const hold = (needs: number): void => {
-      memory += needs - held
-      held = needs
-    }
-    const count = (is: boolean): void => {
-      if (counted !== is) unstored += is ? 1 : -1
-      counted = is
-    }
-    hold(MEMORY_EACH + octets)
-    count(true)
-    const hasCome = bodies.add(now, () => count(false))
-    const stored = () => {
-      const at = monotonic()
-      if (waits && counted) {
-        unstored -= 1
-        rate.count(at)
-      }
-      waits = false
-      return queue.stands(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
-    }
-    const end = (): void => {
-      if (!inside) return
-      inside = false
-      hasCome()
-      hold(0)
-      stored()
-    }
-    return {
-      read() {
-        hasCome()
-        const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
-        if (memory - held + needs > MOST_MEMORY) return false
-        hold(needs)
-        count(true)
-        return true
-      },
-      stored,
-      end,
-      withdraw() {
-        count(false)
-        end()
-      },
-    }
   }
 
   return {
     admit(octets = bodyLimit) {
       const now = monotonic()
-      return isFull(octets, now) ? null : enter(octets, now)
+      return mustRefuse(octets, now) ? null : admitCallback(parts, octets, now)
     },
     recordCommit: commits.record,
+  }
+}
+
+/** The parts of admission that an admitted callback changes. */
+interface AdmissionParts {
+  /** What all admitted callbacks need together: octets of memory, and how many of them are not stored yet. */
+  readonly load: { memory: number; unstored: number }
+  readonly rate: ReturnType<typeof createStoreRate>
+  readonly queue: ReturnType<typeof createQueueWatch>
+  readonly bodies: ReturnType<typeof createIncomingBodies>
+  readonly monotonic: () => number
+}
+
+/** Adds a callback to the load, and takes it out again as it is stored and answered. */
+function admitCallback(
+  { load, rate, queue, bodies, monotonic }: AdmissionParts,
+  octets: number,
+  now: number,
+): Admitted {
+  let heldMemory = 0
+  let isUnstored = false
+  let isInside = true
+  let awaitsStore = true
+  const holdMemory = (needs: number): void => {
+    load.memory += needs - heldMemory
+    heldMemory = needs
+  }
+  const countUnstored = (is: boolean): void => {
+    if (isUnstored !== is) load.unstored += is ? 1 : -1
+    isUnstored = is
+  }
+  holdMemory(MEMORY_EACH + octets)
+  countUnstored(true)
+  // A slow body does not count until it has come.
+  const hasCome = bodies.add(now, () => countUnstored(false))
+  const noteStored = () => {
+    const at = monotonic()
+    if (awaitsStore && isUnstored) {
+      load.unstored -= 1
+      rate.count(at)
+    }
+    awaitsStore = false
+    return queue.isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
+  }
+  const end = (): void => {
+    if (!isInside) return
+    isInside = false
+    hasCome()
+    holdMemory(0)
+    noteStored()
+  }
+  return {
+    noteBodyRead() {
+      hasCome()
+      const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
+      if (load.memory - heldMemory + needs > MOST_MEMORY) return false
+      holdMemory(needs)
+      countUnstored(true)
+      return true
+    },
+    noteStored,
+    end,
+    withdraw() {
+      countUnstored(false)
+      end()
+    },
   }
 }
 
@@ -165,7 +182,7 @@ function createCommitTime() {
 
 type CommitTime = ReturnType<typeof createCommitTime>
 
-/** Measures the rate at which callbacks are stored since the queue is long. */
+/** Measures the rate at which callbacks are stored, from the moment on at which the queue became long. */
 function createStoreRate(commits: CommitTime) {
   let mean = 0
   let window = { since: 0, stored: 0 }
@@ -186,7 +203,7 @@ function createStoreRate(commits: CommitTime) {
   }
 }
 
-/** Watches whether the queue of those that are not stored yet drains or stands. */
+/** Watches whether the queue of callbacks that are not stored yet drains, or is a standing one. */
 function createQueueWatch(commits: CommitTime) {
   /** When a callback came last, since when the queue was short each time (if it was), and since when it has been long each time. */
   let lookedAt = Number.NEGATIVE_INFINITY
@@ -199,13 +216,13 @@ function createQueueWatch(commits: CommitTime) {
     now - shortSince > DRAINED_AFTER_MS || now - lookedAt > FORGOTTEN_AFTER_MS
 
   return {
-    stands: (now: number): boolean =>
+    isStanding: (now: number): boolean =>
       !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commits.severalMs()),
     noteFull(now: number): void {
       fullAt = now
     },
     /** Notes that a callback comes. @returns whether the queue is long now after it was drained. */
-    look(now: number, unstored: number): boolean {
+    noteArrival(now: number, unstored: number): boolean {
       const wasDrained = isDrained(now)
       lookedAt = now
       if (unstored < FEW) {
@@ -220,11 +237,11 @@ function createQueueWatch(commits: CommitTime) {
 }
 
 /** Keeps the bodies that are still coming. */
-function createComingBodies() {
+function createIncomingBodies() {
   /** Oldest first. */
   const coming = new Set<{ readonly since: number; readonly setAside: () => void }>()
   return {
-    /** @param setAside is called once when it is slow. @returns what says that it has come, or never will. */
+    /** @param setAside is called once if the body is slow. @returns the function to call when it has come, or never will. */
     add(since: number, setAside: () => void): () => void {
       const body = { since, setAside }
       coming.add(body)

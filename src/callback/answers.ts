@@ -65,7 +65,7 @@ export function createAnswer(
     : { status, err_code, err_msg: message, retryAfter: extra.retryAfter }
 }
 
-/** The body of an answer, as it is sent. */
+/** Encodes the body of an answer, as it is sent. */
 export function encodeAnswer({ err_code, err_msg }: Answer): string {
   return `{"err_code":${err_code},"err_msg":${err_msg === '' ? '""' : JSON.stringify(err_msg)}}`
 }
@@ -76,12 +76,12 @@ export const OK: Answer = createAnswer('ok', '')
 /** Seconds that a platform is asked to stay away when its message cannot be stored now. */
 const RETRY_AFTER = 5
 
-/** The answer to a callback that the service cannot take now. */
+/** Builds the answer to a callback that the service cannot take now. */
 export function answerUnavailable(why: string): Answer {
   return createAnswer('unavailable', why, { retryAfter: RETRY_AFTER })
 }
 
-/** The channel's content code: for a malformed or wrong body, or a text that cannot be rendered. */
+/** Builds the answer with the channel's content code: to a malformed or wrong body, or a text that cannot be rendered. */
 export function answerInvalidContent(channel: Channel, why: string, status: BodyStatus = 400): Answer {
   return createAnswer(channel === 'email' ? 'mailContent' : 'smsContent', why, { status })
 }
@@ -92,7 +92,7 @@ export type RefusalReason = 'recipient' | 'content' | 'country' | 'limit'
 /** Seconds after which a recipient who may have no more may be tried again. Carriers count by the hour and the day. */
 const LIMIT_RETRY_AFTER = 3600
 
-/** The answer to a message that cannot be sent; e-mail has no country code. */
+/** Builds the answer to a message that cannot be sent; e-mail has no code for a country. */
 export function answerRefusal(channel: Channel, why: RefusalReason, message: string): Answer {
   if (why === 'limit') return createAnswer('quota', message, { retryAfter: LIMIT_RETRY_AFTER })
   if (why === 'content') return answerInvalidContent(channel, message)
@@ -101,7 +101,7 @@ export function answerRefusal(channel: Channel, why: RefusalReason, message: str
 }
 
 /**
- * The HTTP status of the answer to a POST.
+ * Decides the HTTP status of the answer to a POST.
  * @param errorStatus `code`: the err_code's first three digits; `200`: 200 for the codes of the channel's own table,
  *   for a platform that reads the body only of a 200.
  */

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Channel } from '../messages/message.ts'
-import { digestOf } from '../runtime/secret-digest.ts'
+import { hashSecret } from '../runtime/secret-digest.ts'
 import type { Answer } from './answers.ts'
 import { createAnswer } from './answers.ts'
 import { checkSignature, isFresh, type SignatureCheck } from './signature.ts'
@@ -83,8 +83,8 @@ export interface Authentication {
 export function createAuthentication(options: AuthenticationOptions): Authentication {
   const { corpId, channels, sources, postSignature, signatureMaxAgeSeconds, wall } = options
   const keys = {
-    email: (channels.email?.keys ?? []).map(digestOf),
-    sms: (channels.sms?.keys ?? []).map(digestOf),
+    email: (channels.email?.keys ?? []).map(hashSecret),
+    sms: (channels.sms?.keys ?? []).map(hashSecret),
   }
   const enabled = (['email', 'sms'] as const).filter(channel => channels[channel] !== undefined)
   const statistics = createSignatureStatistics(enabled, wall, options.signatureNews ?? (() => {}))
@@ -96,7 +96,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       return refuse('corp', 'no such enterprise, or this channel is off')
     if (!sources.isAllowed(socketAddress, forwardedFor))
       return refuse('source', 'the caller is not among the allowed sources')
-    const digest = digestOf(credentials.key)
+    const digest = hashSecret(credentials.key)
     // No early exit: the time must not tell which key was nearly right.
     const matches = keys[channel].map(key => timingSafeEqual(key, digest))
     if (!matches.includes(true)) return refuse('key', 'the key in the URL is wrong')
@@ -110,7 +110,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
 
   return {
     operatorAsCaller: channel => ({ channel, corpId }) as Caller,
-    signatureStatistics: statistics.of,
+    signatureStatistics: statistics.statisticsOf,
     authenticateValidation(credentials) {
       const result = authenticateKey(credentials)
       if (!result.ok) return result

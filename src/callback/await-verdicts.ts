@@ -8,9 +8,9 @@ export interface AwaitedVerdicts {
    */
   subscribe(at: number, id: string): void
   /** Fills place `at` without waiting. @param verdict null: there will be none. */
-  set(at: number, verdict: Verdict | null): void
+  fillPlace(at: number, verdict: Verdict | null): void
   /** Resolves when every place is filled, or after `ms`: then the places that are not are pending. */
-  within(ms: number): Promise<readonly (Verdict | null)[]>
+  awaitAll(ms: number): Promise<readonly (Verdict | null)[]>
   /** Ends all subscriptions. */
   stop(): void
 }
@@ -35,11 +35,11 @@ export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: n
         checkFilled()
       })
     },
-    set(at, verdict) {
+    fillPlace(at, verdict) {
       subscriptions[at]?.()
       places[at] = verdict
     },
-    async within(ms) {
+    async awaitAll(ms) {
       const timer = setTimeout(filled.resolve, Math.max(ms, 0))
       checkFilled()
       await filled.promise

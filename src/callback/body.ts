@@ -45,7 +45,7 @@ export function parseBody(headers: IncomingHttpHeaders, bytes: Buffer): unknown 
   } catch {
     throw new BodyFault('the body is not UTF-8')
   }
-  if (depthOf(text) > MAX_DEPTH) throw new BodyFault(`the body is more than ${MAX_DEPTH} levels deep`)
+  if (measureDepth(text) > MAX_DEPTH) throw new BodyFault(`the body is more than ${MAX_DEPTH} levels deep`)
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -60,7 +60,7 @@ export function parseBody(headers: IncomingHttpHeaders, bytes: Buffer): unknown 
   return body
 }
 
-function depthOf(text: string): number {
+function measureDepth(text: string): number {
   let depth = 0
   let deepest = 0
   let inString = false

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * The secret part of a callback URL, `/callback/{corp_id}/{key}/{channel}`, when the operator gave none: the first
+ * Derives the secret part of a callback URL, `/callback/{corp_id}/{key}/{channel}`, when the operator gave none: the first
  * 32 hex digits of HMAC-SHA256(key = the channel's Token, message = `callback-courier/<channel>/<corp_id>`). The key
  * needs no configuration then, and cannot be guessed as long as the Token cannot.
  */
@@ -23,9 +23,9 @@ export interface KeySettings {
 }
 
 /**
- * The keys of a channel: `current` stands in the URL to paste; every one of `accepted` opens it, so that the
- * console may be changed after the service. With an own key the URL does not depend on the Token, so no derived key
- * is accepted; without one, the previous Token's derived key is.
+ * Lists the keys of a channel: `current` stands in the URL to paste, and each of `accepted` opens it, so that the platform's
+ * console may be changed later than the service. When the operator has set a key, the URL does not depend on the Token, and no
+ * derived key is accepted; otherwise the previous Token's derived key is.
  */
 export function callbackKeys(
   channel: 'email' | 'sms',

@@ -25,7 +25,7 @@ export function refuseRecipients(channel: Channel, to: Recipients, maxRecipients
 }
 
 /**
- * The answer for all recipients together.
+ * Builds the answer for all recipients together.
  * @param verdicts one for each that was accepted; null where nothing was stored.
  */
 export function combineAnswers(
@@ -66,7 +66,7 @@ export function combineAnswers(
   return lost === 0 ? OK : createAnswer('ok', `${lost} of ${total} recipients refused`)
 }
 
-/** A hint at what the mail server may lack, for the only recipient, which was refused. */
+/** Hints at SMTPUTF8, which the mail server may lack, when the only recipient was refused and has an address beyond ASCII. */
 function hintFor(recipient: Recipient | undefined): string {
   return recipient !== undefined && /[^ -~]/.test(recipient.to)
     ? ' (an address beyond ASCII needs a mail server with SMTPUTF8)'

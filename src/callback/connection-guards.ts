@@ -5,7 +5,7 @@ import type { SourceNetworks } from './source-networks.ts'
 import type { UnauthenticatedConnections } from './unauthenticated-connections.ts'
 
 /**
- * Closes a connection so long after its last request began, ms. Node's own limit ends with the next octet, and an empty line
+ * Closes a connection `limitMs` after its last request began. Node's own limit starts anew with every octet, and an empty line
  * begins no request: two octets a minute would keep a connection for ever.
  */
 export function closeIdleConnections(handler: RequestListener, limitMs: number): RequestListener {
@@ -22,7 +22,7 @@ export function closeIdleConnections(handler: RequestListener, limitMs: number):
   }
 }
 
-/** Counts a proxy's connection among those of the caller it speaks for: the proxy itself would be the one with most. */
+/** Counts a proxy's connection among those of the caller that it forwards for: otherwise the proxy would be the source with most. */
 export function attributeToCaller(
   handler: RequestListener,
   unauthenticated: UnauthenticatedConnections,

@@ -20,7 +20,7 @@ import {
   type UnauthenticatedConnections,
 } from './unauthenticated-connections.ts'
 
-/** A TLS handshake, head or whole request that stalls is ended after this long, ms. The largest body takes 100 ms on a phone. */
+/** The time limit of a TLS handshake, a head and a whole request, ms. The largest body takes 100 ms on a phone. */
 const READ_LIMIT_MS = 5000
 /** How often Node looks for stalled requests, ms. */
 const CHECK_MS = 1000
@@ -32,13 +32,13 @@ const IDLE_LIMIT_MS = 2 * KEEP_ALIVE_MS
 const TICKET_KEY_MS = 60 * 60_000
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
 const MAX_HEAD = 8 * 1024
-/** Connections that have not shown the key, and all connections. The former have shares by where they come from. */
+/** The most connections that have not shown the key, of which every source has a share, and the most connections in all. */
 const MOST_UNAUTHENTICATED = 1000
 const MOST_CONNECTIONS = 10_000
 
 /**
- * For the shapes of bodies. Fastify's own would coerce types and drop what it does not know, and each listener would
- * make another one. That the shapes are schemas is proven by a test, not at each start.
+ * Validates the shapes of bodies. Fastify's own ajv would coerce types and drop unknown fields, and each listener would make
+ * another one. A test, and not each start, proves that the shapes are valid schemas.
  */
 const ajv = new Ajv({ allowUnionTypes: true, validateSchema: false })
 

@@ -22,7 +22,7 @@ const NO_COUNTRY: PhoneVerdict = { ok: false, why: 'country' }
 const NUMBER = /^\+?[0-9][0-9 ().-]*$/
 const AREA = /^(?:\+|00)?([1-9][0-9]{0,3})$/
 
-/** Part of the library's published class, but not of its published types: main country first. */
+/** The library's numbering plans. This method is part of its published class, but not of its published types; it lists the main country first. */
 const numberingPlans = new Metadata() as Metadata & {
   getCountryCodesForCallingCode(code: string): readonly string[] | undefined
 }
@@ -35,7 +35,7 @@ export interface PhoneRules {
 }
 
 /**
- * The main country of a calling code: CN for 86, US for 1, GB for 44.
+ * Finds the main country of a calling code: CN for 86, US for 1, GB for 44.
  * @param area calling code as `86`, `+86` or `0086`.
  */
 export function countryOfAreaCode(area: string): CountryCode | null {
@@ -78,7 +78,7 @@ export function createPhoneParser(
       return international === null && !isCallingCode(area ?? '') ? NO_COUNTRY : NO_RECIPIENT
     if (areaCode !== undefined && area !== undefined && !parsed.number.startsWith(`+${area}`))
       return NO_COUNTRY
-    // A number has a type if and only if it is valid; asking for both would look through its country's patterns twice.
+    // A number has a type if and only if it is valid; to ask for both would try its country's patterns twice.
     const type = parsed.getType()
     if (type === undefined) return NO_RECIPIENT
     const { country } = parsed
@@ -94,7 +94,7 @@ function isCallingCode(area: string): boolean {
   return countryOfAreaCode(area) !== null
 }
 
-/** A national number under its calling code; an area code such as 1684 is a calling code and the start of the number. */
+/** Parses a national number under its calling code; an area code such as 1684 is a calling code and the start of the number. */
 function parseNational(text: string, area: string) {
   return isCallingCode(area)
     ? parsePhoneNumberFromString(text, { defaultCallingCode: area })

@@ -19,7 +19,7 @@ export interface PrepareOptions {
   readonly render: (message: NewMessage, country: string | undefined) => Outgoing
   readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
   readonly charges: ChargesOf
-  readonly delivery: Pick<Delivery, 'reserve'>
+  readonly delivery: Pick<Delivery, 'reservePlace'>
   readonly emit: Emit
 }
 
@@ -74,32 +74,32 @@ export function prepareMessages(
         purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
       recipientHash: keys.recipientHash(channel, recipient),
       charges: charges(message, country, outgoing),
-      lease: delivery.reserve(channel, purpose),
+      lease: delivery.reservePlace(channel, purpose),
     }
     return { acceptance, outgoing }
   })
 }
 
 /**
- * The fields that two callbacks must share to be the same message, in a fixed order: the contract has no message id, so
- * a retry of the platform is known by its content. Channel, corp_id, subject, plain text, plugin_id, and every
- * parameter with its name; the recipient is added per message. A number and its text are the same, as null, blank and
- * absent are.
+ * Lists the fields that two callbacks must share to be the same message, in a fixed order: the contract has no message id, so a
+ * retry of the platform is recognized by its content. They are channel, corp_id, subject, plain text, plugin_id, and every
+ * parameter with its name; the recipient is added for each message. A number equals its text, and null, blank and absent are
+ * equal.
  *
  * @param body a checked callback body.
  */
 function dedupeFields(channel: Channel, corpId: string, body: Readonly<Record<string, unknown>>): string[] {
   const { subject, plain_email, plain_sms, plugin_id } = body
-  const fields = [channel, corpId, ...[subject, plain_email, plain_sms, plugin_id].map(textOf)]
+  const fields = [channel, corpId, ...[subject, plain_email, plain_sms, plugin_id].map(dedupeTextOf)]
   const params = body[channel === 'email' ? 'email_param' : 'sms_param'] as Readonly<Record<string, unknown>>
   for (const name of Object.keys(params).sort()) {
-    const text = textOf(params[name])
+    const text = dedupeTextOf(params[name])
     if (text !== '') fields.push(name, text)
   }
   return fields
 }
 
-function textOf(value: unknown): string {
+function dedupeTextOf(value: unknown): string {
   if (typeof value === 'string') return value.trim()
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 }

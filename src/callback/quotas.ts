@@ -42,15 +42,16 @@ export interface QuotaLimits {
 /**
  * Makes the list of counters that one message draws on.
  *
- * Per recipient and kind: codes and links, so that nobody is flooded with them; alarms have a brake of their own, wide
- * enough for any device but one that has gone mad. Of an address its mailbox counts, however it is written. Per number prefix
- * (less its last four digits): ranges that are called to be paid for it. Per country and per channel: brakes for the
- * whole account; a channel's warns from half of it on, while there is time to look. By cost: what it will probably be. A
- * carrier's own quota counts what it is handed, and stops at acceptance only what no carrier has room for.
+ * - Per recipient and kind: codes and links, so that nobody is flooded with them. Alarms have a quota of their own, wide enough
+ *   for any device but one that has gone mad. An address counts by its mailbox, however it is written.
+ * - Per number prefix (the number without its last four digits): against ranges of numbers that earn money by being sent to.
+ * - Per country and per channel: limits for the whole account; a channel's warns from half of it on, while there is time to act.
+ * - By cost: the probable cost of the message.
+ * - A carrier's own quota counts what the carrier is handed. At acceptance it refuses only what no carrier has room for.
  *
  * @param keys make a counter's name, so that no number or address stands in it.
  */
-export function createQuotas(
+export function createChargesOf(
   limits: QuotaLimits,
   keys: Pick<KeyedHashes, 'bucketHash'>,
 ): (message: NewMessage, country: string | undefined, use?: ExpectedUse) => readonly Charge[] {
@@ -69,7 +70,7 @@ interface NamedCharge extends Charge {
   readonly quota: QuotaName
 }
 
-/** The probable use of an SMS, by the first carrier of its route that it fits. */
+/** The use that an SMS will probably make of quotas, by the first carrier of its route that it fits. */
 export interface ExpectedUse {
   /** That carrier, when it and all others that the message fits are full; otherwise it is counted where it is sent. */
   readonly fullCarrier: string | undefined

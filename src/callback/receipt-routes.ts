@@ -5,10 +5,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Receipt, ReceiptSource } from '../providers/receipts.ts'
-import { digestOf } from '../runtime/secret-digest.ts'
+import { hashSecret } from '../runtime/secret-digest.ts'
 import { createAnswer } from './answers.ts'
 
-/** A form reports on one message, in some hundred octets and twenty fields; a JSON array on a hundred messages. */
+/** The limits of a request. A form reports on one message, in some hundred octets and twenty fields; a JSON array on a hundred messages. */
 const LIMITS = { formOctets: 8 * 1024, fields: 100, jsonOctets: 128 * 1024, reports: 500 }
 
 export interface ReceiptRoutesOptions {
@@ -28,8 +28,8 @@ export interface ReceiptRoutesOptions {
  */
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
   const { source, headers, emit } = options
-  const keys = source.keys?.map(digestOf)
-  await takeFormat(app, source.format)
+  const keys = source.keys?.map(hashSecret)
+  await addBodyParser(app, source.format)
 
   app.route<{ Params: { key?: string } }>({
     method: source.format === 'query' ? 'GET' : 'POST',
@@ -37,7 +37,7 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     async onRequest(request, reply) {
       reply.headers(headers)
       // All of them are compared, so that the time does not tell which one came close.
-      const key = digestOf(request.params.key ?? '')
+      const key = hashSecret(request.params.key ?? '')
       if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
         return refuseForged(reply, emit, 'the key in the URL is wrong')
     },
@@ -61,8 +61,8 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
 
 const parseForm = (text: string) => parse(text, undefined, undefined, { maxKeys: LIMITS.fields })
 
-/** Reads a body of the source's format. */
-async function takeFormat(app: FastifyInstance, format: ReceiptSource['format']): Promise<void> {
+/** Adds the parser for bodies of the source's format. */
+async function addBodyParser(app: FastifyInstance, format: ReceiptSource['format']): Promise<void> {
   app.removeAllContentTypeParsers()
   if (format === 'form') {
     await app.register(formBody, { bodyLimit: LIMITS.formOctets, parser: parseForm })

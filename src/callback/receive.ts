@@ -3,7 +3,7 @@ import type { Emit } from '../events/events.ts'
 import type { Interpret } from '../messages/interpret.ts'
 import { type Accepted, BacklogFull, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { within } from '../runtime/within.ts'
+import { withTimeout } from '../runtime/with-timeout.ts'
 import { type Answer, answerInvalidContent, answerUnavailable } from './answers.ts'
 import type { Caller } from './authenticate.ts'
 import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts'
@@ -14,7 +14,7 @@ import type { ReadRecipients } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
   readonly outbox: Pick<Outbox, 'accept'>
-  readonly delivery: Pick<Delivery, 'reserve' | 'unreserve' | 'begin' | 'wake' | 'isVerdictFar'>
+  readonly delivery: Pick<Delivery, 'reservePlace' | 'releasePlace' | 'submit' | 'wake' | 'isVerdictFar'>
   readonly verdicts: Pick<Verdicts, 'wait' | 'announce'>
   /** Announces the end of a message that another process may be sending; only for a store that processes share. */
   readonly pollVerdict?: (id: string) => void
@@ -42,9 +42,9 @@ export interface Reception {
 const STORE_WITHIN_MS = 5000
 
 /**
- * Makes the road of a callback from its checked body to its answer: interpret, address, render, commit, hand over,
- * wait for the provider's verdict, answer. Answers 0 only after the commit; `onStored` is called then, or when it was
- * refused, and gives how long the answer may wait for the verdict, ms.
+ * Makes the function that takes a callback from its checked body to its answer: interpret, address, render, commit, hand over,
+ * wait for the provider's verdict, answer. It answers 0 only after the commit. It calls `onStored` when the messages are stored
+ * or refused, and that returns how long the answer may wait for the verdict, ms.
  */
 export function createReceiver(
   options: ReceiverOptions,
@@ -62,7 +62,7 @@ export function createReceiver(
       return { answer: answerInvalidContent(channel, `${pointer}: ${why}`), kind: 'none', ids: [] }
     }
     const { kind } = interpreted
-    const to = options.recipients(channel, String(body.to), textOf(body.area_code))
+    const to = options.recipients(channel, String(body.to), scalarText(body.area_code))
     const refused = refuseRecipients(channel, to, options.maxRecipients)
     if (refused !== null) return { answer: refused, kind, ids: [] }
 
@@ -73,8 +73,8 @@ export function createReceiver(
       return { answer: answerInvalidContent(channel, 'the message cannot be put into words'), kind, ids: [] }
 
     const verdicts = createAwaitedVerdicts(options.verdicts, prepared.length)
-    const storing = store(options, prepared, verdicts, traceparent)
-    const stored = await within(storeWithinMs, storing)
+    const storing = storeAndHandOver(options, prepared, verdicts, traceparent)
+    const stored = await withTimeout(storeWithinMs, storing)
     const hurriedMs = onStored()
     if (stored === undefined) {
       // Its messages are handed over when they are stored after all, but nobody waits for their verdicts any more.
@@ -88,7 +88,7 @@ export function createReceiver(
     }
     if ('refused' in stored) return { answer: answerUnavailable(stored.refused), kind, ids: [] }
     const leftMs = options.answerWithinMs - (clock.now() - arrivedAt)
-    const known = await verdicts.within(Math.min(leftMs, hurriedMs))
+    const known = await verdicts.awaitAll(Math.min(leftMs, hurriedMs))
     const answer = combineAnswers(channel, to, stored.accepted, known)
     return { answer, kind, ids: stored.ids, stored: stored.stored }
   }
@@ -105,7 +105,7 @@ interface Stored {
  * Commits the messages of a callback and hands them over. That happens even when the callback was answered
  * meanwhile: what is stored as being sent must be sent.
  */
-async function store(
+async function storeAndHandOver(
   options: ReceiverOptions,
   prepared: readonly Prepared[],
   verdicts: AwaitedVerdicts,
@@ -120,7 +120,8 @@ async function store(
     accepted = await outbox.accept(acceptances)
   } catch (error) {
     verdicts.stop()
-    for (const { lease, message } of acceptances) if (lease !== undefined) delivery.unreserve(message.channel)
+    for (const { lease, message } of acceptances)
+      if (lease !== undefined) delivery.releasePlace(message.channel)
     if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
     emit({ type: 'store-failed', doing: 'accept', error })
     const full = error instanceof BacklogFull
@@ -155,25 +156,26 @@ function handOver(
       emit({ type: 'superseded', id: older, channel, kind })
     }
     for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota })
-    if (lease !== undefined) delivery.begin({ message, lease, outgoing, groupKey })
+    if (lease !== undefined) delivery.submit({ message, lease, outgoing, groupKey })
     else {
       delivery.wake(channel, groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
-      if (delivery.isVerdictFar(channel)) verdicts.set(at, { is: 'pending' })
+      if (delivery.isVerdictFar(channel)) verdicts.fillPlace(at, { is: 'pending' })
     }
     return id
   }
-  if (lease !== undefined) delivery.unreserve(channel)
+  if (lease !== undefined) delivery.releasePlace(channel)
   if (result.is === 'refused') {
-    verdicts.set(at, { is: 'final', state: 'refused', answer: 'content' })
+    verdicts.fillPlace(at, { is: 'final', state: 'refused', answer: 'content' })
     return id
   }
   if (result.is === 'over-quota') {
     emit({ type: 'over-quota', channel, kind, quota: result.quota })
-    verdicts.set(at, null)
+    verdicts.fillPlace(at, null)
     return id
   }
   emit({ type: 'duplicate', channel, kind, is: result.is })
-  if (result.is === 'finished') verdicts.set(at, { is: 'final', state: result.state, answer: result.answer })
+  if (result.is === 'finished')
+    verdicts.fillPlace(at, { is: 'final', state: result.state, answer: result.answer })
   else {
     verdicts.subscribe(at, result.id)
     options.pollVerdict?.(result.id)
@@ -181,8 +183,8 @@ function handOver(
   return result.id
 }
 
-/** A scalar as text; null, blank and anything that is not a scalar mean absent. */
-function textOf(value: unknown): string | undefined {
+/** Reads a scalar as text; null, blank and anything that is not a scalar mean absent. */
+function scalarText(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const text = String(value).trim()
   return text === '' ? undefined : text

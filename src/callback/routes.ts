@@ -34,7 +34,7 @@ export interface CallbackRoutesOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly emit: Emit
   readonly unauthenticated: Pick<UnauthenticatedConnections, 'markAuthenticated' | 'isAuthenticated'>
-  /** While it holds, every answer closes its connection. */
+  /** While it is true, every answer closes its connection. */
   readonly isDraining: () => boolean
 }
 
@@ -47,8 +47,8 @@ declare module 'fastify' {
 }
 
 /**
- * What a turn of the event loop spends on callbacks that were let in, ms. Each takes half a millisecond and more until it is
- * with the store, and one that is refused must not wait behind all that were let in before it.
+ * The time that a turn of the event loop spends on admitted callbacks, ms. Each takes half a millisecond and more until it is
+ * with the store, and a callback that is refused must not wait behind all that were admitted before it.
  */
 const SLICE_MS = 10
 
@@ -91,7 +91,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   app.addHook('onRequest', (request, reply, next) => {
     if (isDraining()) reply.header('connection', 'close')
     if (!request.is404) return next()
-    // Answered before its body is read: a stranger's would be parsed otherwise.
+    // It is answered before its body is read; otherwise a stranger's body would be parsed.
     refuse(request, reply, NOT_FOUND)
   })
   for (const channel of CHANNELS) {
@@ -204,9 +204,9 @@ function channelRoutes(
     handler: (request, reply) => {
       const { authentication: result, admitted } = request
       if (result === null || !result.ok || admitted === null) throw new Error('a callback was not let in')
-      if (!admitted.read()) return refuseNow(request, reply)
+      if (!admitted.noteBodyRead()) return refuseNow(request, reply)
       inSlices(() => {
-        receive(result.caller, request.body as CallbackBody, admitted.stored, traceparentOf(request))
+        receive(result.caller, request.body as CallbackBody, admitted.noteStored, traceparentOf(request))
           .then(reception => respond(request, reply, result, reception))
           .catch((error: Error) => void reply.send(error))
       })
@@ -255,7 +255,7 @@ function createResponder(
   }
 }
 
-/** The caller's place in a trace (W3C trace context), as it came. */
+/** Reads the caller's place in a trace (W3C trace context), unchecked. */
 function traceparentOf({ headers }: FastifyRequest): string | undefined {
   const { traceparent } = headers
   return typeof traceparent === 'string' ? traceparent : undefined
@@ -305,7 +305,7 @@ export function sendAnswer(
   return reply.code(status).headers(headers).header('content-type', JSON_TYPE).send(encodeAnswer(given))
 }
 
-/** Octets of a body, as its head says; undefined when it does not. */
+/** Reads how many octets a body has, from the request's head; undefined when the head does not say. */
 function bodyLengthOf({ headers }: FastifyRequest): number | undefined {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
   return coding === undefined ? Math.min(Number(length ?? 0), BODY_LIMIT) : undefined
@@ -320,7 +320,7 @@ function dropBody(request: FastifyRequest, reply: FastifyReply): void {
   if (coding !== undefined || Number(length ?? 0) > BODY_LIMIT) reply.header('connection', 'close')
 }
 
-/** The answer to a body that cannot be read or is not right: it names the field by JSON pointer, never its value. */
+/** Builds the answer to a body that cannot be read or is not right: it names the field by JSON pointer, never its value. */
 function answerToError(channel: Channel, error: FastifyError): Answer {
   if (error.validation !== undefined) {
     const [first] = error.validation

@@ -27,12 +27,12 @@ export type SignatureNews =
 export interface SignatureCounter {
   /** Counts a POST whose key was right. */
   count(channel: Channel, came: SignatureCheck | 'stale'): void
-  of(channel: Channel): SignatureStatistics
+  statisticsOf(channel: Channel): SignatureStatistics
 }
 
 /**
- * When `required` is called safe: so many POSTs in a row without one that it would refuse, and over so long, because
- * the platform's parts (sign-up, reset, alarms) need not be of one make, and a burst comes from one of them.
+ * `required` is called safe after so many POSTs in a row of which it would refuse none, over at least so long: the platform's
+ * parts (sign-up, reset, alarms) may be built differently, and a burst comes from one of them.
  */
 export const SAFE_RUN = { posts: 50, ms: 6 * 60 * 60 * 1000 } as const
 
@@ -85,7 +85,7 @@ export function createSignatureStatistics(
         report({ is: 'unsigned', channel })
       }
     },
-    of(channel) {
+    statisticsOf(channel) {
       const { right, stale, wrong, absent, run, from, to } = counts[channel]
       const runMs = run === 0 ? 0 : to - from
       return { right, stale, wrong, absent, run, runMs, requiredIsSafe: isSafe(channel) }

@@ -22,19 +22,19 @@ export function checkSignature(
   corpId: string,
   tokens: readonly string[],
 ): { readonly check: SignatureCheck; readonly timestamp?: string } {
-  const timestamps = valuesOf(query, 'timestamp')
-  const signatures = valuesOf(query, 'signature')
+  const timestamps = parameterValues(query, 'timestamp')
+  const signatures = parameterValues(query, 'signature')
   if (timestamps.length === 0 && signatures.length === 0) return { check: 'absent' }
   const [rawTimestamp] = timestamps
   const [rawSignature] = signatures
   if (timestamps.length !== 1 || signatures.length !== 1) return { check: 'wrong' }
   if (rawTimestamp === undefined || rawSignature === undefined) return { check: 'wrong' }
-  const signature = percentDecoded(rawSignature)
+  const signature = percentDecode(rawSignature)
   if (signature === null || !DIGEST.test(signature)) return { check: 'wrong' }
   const given = Buffer.from(signature, 'hex')
   let matched: string | undefined
   // Every candidate is computed with every Token, whichever matched, so that the time tells nothing.
-  for (const timestamp of candidates(rawTimestamp)) {
+  for (const timestamp of timestampReadings(rawTimestamp)) {
     for (const token of tokens) {
       const digest = hash('sha1', `${corpId}${token}${timestamp}`, 'buffer')
       if (timingSafeEqual(digest, given)) matched ??= timestamp
@@ -57,25 +57,25 @@ export function isFresh(timestamp: string, now: number, maxAgeSeconds: number): 
   return at === null || Math.abs(now - at) <= maxAgeSeconds * 1000
 }
 
-function valuesOf(query: string, name: string): string[] {
+function parameterValues(query: string, name: string): string[] {
   const values: string[] = []
   for (const part of query.split('&')) {
     const equals = part.indexOf('=')
-    const key = percentDecoded((equals < 0 ? part : part.slice(0, equals)).replaceAll('+', ' '))
+    const key = percentDecode((equals < 0 ? part : part.slice(0, equals)).replaceAll('+', ' '))
     if (key === name) values.push(equals < 0 ? '' : part.slice(equals + 1))
     else if (key?.startsWith(`${name}[`) === true) values.push('', '')
   }
   return values
 }
 
-function candidates(raw: string): Iterable<string> {
+function timestampReadings(raw: string): Iterable<string> {
   // Nearly always there is nothing to decode.
   if (!/[%+]/.test(raw)) return TIMESTAMP.test(raw) ? [raw] : []
-  const all = [raw, percentDecoded(raw), percentDecoded(raw.replaceAll('+', ' '))]
+  const all = [raw, percentDecode(raw), percentDecode(raw.replaceAll('+', ' '))]
   return new Set(all.filter((each): each is string => each !== null && TIMESTAMP.test(each)))
 }
 
-function percentDecoded(text: string): string | null {
+function percentDecode(text: string): string | null {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)

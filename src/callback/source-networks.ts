@@ -25,26 +25,26 @@ export function createSourceNetworks(
 
   function callerOf(socketAddress: string, forwardedFor: string | undefined): string {
     let caller = withoutV4Prefix(socketAddress)
-    if (forwardedFor === undefined || !contains(proxies, caller)) return caller
+    if (forwardedFor === undefined || !isInList(proxies, caller)) return caller
     const hops = forwardedFor.split(',')
     for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
-      caller = addressIn(hop.trim())
-      if (!contains(proxies, caller)) return caller
+      caller = parseHop(hop.trim())
+      if (!isInList(proxies, caller)) return caller
     }
     return caller
   }
   return {
     callerOf,
     isAllowed: (socketAddress, forwardedFor) =>
-      allowed.length === 0 || contains(allowList, callerOf(socketAddress, forwardedFor)),
+      allowed.length === 0 || isInList(allowList, callerOf(socketAddress, forwardedFor)),
   }
 }
 
 /** `192.0.2.1:4711`, `[2001:db8::1]:4711` and `[2001:db8::1]`, as some proxies write them; the port is not needed. */
 const WITH_PORT = /^(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([0-9a-f:.]{2,45})\](?::\d{1,5})?)$/i
 
-/** The address in one entry of X-Forwarded-For; empty when the entry is not an address. */
-function addressIn(entry: string): string {
+/** Reads the address in one entry of X-Forwarded-For; empty when the entry is not an address. */
+function parseHop(entry: string): string {
   const [, v4, v6] = WITH_PORT.exec(entry) ?? []
   const address = v4 ?? v6 ?? entry
   const version = isIP(address)
@@ -64,12 +64,12 @@ function blockListOf(blocks: readonly string[]): BlockList {
   return list
 }
 
-function contains(list: BlockList, address: string): boolean {
+function isInList(list: BlockList, address: string): boolean {
   const version = isIP(address)
   return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** `::ffff:192.0.2.1`, as a dual-stack socket names an IPv4 caller, is 192.0.2.1. */
+/** Turns `::ffff:192.0.2.1`, which is how a dual-stack socket names an IPv4 caller, into 192.0.2.1. */
 function withoutV4Prefix(address: string): string {
   return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address
 }

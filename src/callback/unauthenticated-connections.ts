@@ -14,7 +14,7 @@ export interface UnauthenticatedConnections {
   readonly count: () => number
 }
 
-/** The sizes of network that one machine, or one customer of a network, has at its disposal. */
+/** The size of the networks that count as one source: one machine, or one customer, may have that many addresses. */
 const SOURCE: NetworkSize = { octets: 3, groups: 3 }
 
 interface Connection {
@@ -38,7 +38,7 @@ export function createUnauthenticatedConnections(most: number): UnauthenticatedC
   const authenticated = new WeakSet<Socket>()
 
   function remove(connection: Connection | undefined): void {
-    // The name of one that is gone may be another's already.
+    // The name of a connection that is gone may belong to another one already.
     if (connection === undefined || connections.get(connection.name) !== connection) return
     connections.delete(connection.name)
     shares.remove(connection)
@@ -87,7 +87,7 @@ function createShares() {
     bySize[from]?.delete(source)
     if (to > 0) (bySize[to] ??= new Set()).add(source)
     if (to > largest) largest = to
-    // It had most, alone: now it has one less, and nobody has more.
+    // It alone had the most connections; now it has one fewer, and no source has more.
     else if (from === largest && bySize[from]?.size === 0) largest = to
   }
 

@@ -17,10 +17,10 @@ export function envExample(): string {
 function entryOf(name: string, setting: Setting<unknown>): string {
   const value = setting.fill === true ? '' : (setting.default ?? '')
   const shown = value === '' || value === '{}' ? `\n# Example: ${setting.example}` : ''
-  return `${comment(told(setting))}${shown}\n${setting.fill === true ? '' : '#'}${name}=${value}`
+  return `${comment(describeSetting(setting))}${shown}\n${setting.fill === true ? '' : '#'}${name}=${value}`
 }
 
-function told({ meaning, secret, schema }: Setting<unknown>): string {
+function describeSetting({ meaning, secret, schema }: Setting<unknown>): string {
   const among = schema.enum === undefined ? '' : ` One of: ${schema.enum.join(', ')}.`
   const range = schema.minimum === undefined ? '' : ` From ${schema.minimum} to ${schema.maximum}.`
   return `${meaning}${among}${range}${secret === true ? ' Secret.' : ''}`

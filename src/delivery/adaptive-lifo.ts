@@ -16,8 +16,8 @@ export interface QueueEntry {
  * to the oldest. Without that, and with as many new messages as the provider takes, the messages of one hiccup would wait for
  * ever, and the order would stay newest first.
  *
- * Each class is an array in the order of arrival: additions and departures are at its ends nearly always, others are
- * found by halving. Neither Map nor Set holds an entry, see runtime/collections.ts. How many may wait is for the delivery to say.
+ * Each class is an array in the order of arrival. Entries are nearly always added and taken at its ends; any other is found by
+ * bisection. Neither Map nor Set holds an entry, see runtime/collections.ts. The delivery decides how many may wait.
  */
 export interface AdaptiveLifo<E extends QueueEntry> {
   readonly length: number
@@ -37,7 +37,7 @@ export interface AdaptiveLifo<E extends QueueEntry> {
   takeNext(now: number, codesOnly?: boolean, mayBegin?: (entry: E) => boolean): E | undefined
   /** Takes out the code of this group, if it arrived before that moment, ms since the epoch; any unless given. */
   removeByGroup(groupKey: string, before?: number): E | undefined
-  /** Takes out all that `when` is true of. */
+  /** Takes out all entries for which `when` is true. */
   removeWhere(when: (entry: E) => boolean): readonly E[]
   /** Takes out so many of those that would be sent last. */
   removeLast(count: number, now: number): readonly E[]
@@ -57,7 +57,7 @@ export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
 
   const classOf = (entry: E): PriorityClass<E> => (entry.message.purpose === 'code' ? codes : others)
 
-  function forget(entry: E | undefined): E | undefined {
+  function forgetGroup(entry: E | undefined): E | undefined {
     if (entry?.groupKey !== undefined && groups.get(entry.groupKey) === entry) groups.delete(entry.groupKey)
     return entry
   }
@@ -66,7 +66,7 @@ export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
     const entry = groups.get(groupKey)
     if (entry === undefined || entry.message.arrivedAt >= before) return undefined
     classOf(entry).remove(entry)
-    return forget(entry)
+    return forgetGroup(entry)
   }
 
   return {
@@ -89,17 +89,17 @@ export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
       return older
     },
     takeNext: (now, codesOnly = false, mayBegin) =>
-      forget(codes.takeNext(now, mayBegin) ?? (codesOnly ? undefined : others.takeNext(now, mayBegin))),
+      forgetGroup(codes.takeNext(now, mayBegin) ?? (codesOnly ? undefined : others.takeNext(now, mayBegin))),
     removeByGroup,
     removeWhere(when) {
       const removed = [...codes.removeWhere(when), ...others.removeWhere(when)]
-      for (const entry of removed) forget(entry)
+      for (const entry of removed) forgetGroup(entry)
       return removed
     },
     removeLast(count, now) {
       const removed = others.removeLast(count, now)
       removed.push(...codes.removeLast(count - removed.length, now))
-      for (const entry of removed) forget(entry)
+      for (const entry of removed) forgetGroup(entry)
       return removed
     },
     longestWait: now => Math.max(codes.longestWait(now), others.longestWait(now)),

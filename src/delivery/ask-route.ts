@@ -48,43 +48,43 @@ export type AskCarrier = (
 
 /**
  * Asks the carriers of a message's route one after the other, until one took it, may have taken it, or refused it for
- * good. One that may have taken it in an earlier attempt is asked alone, until it surely has not.
- * @returns `pausedUntil` when those that it fits are to be left alone for now; `spent` when so many copies may have been sent
- *   that none may follow, and nobody can be asked; null when nobody could be asked now.
+ * good. A carrier that may have taken it in an earlier attempt is asked alone, until it says that it surely has not.
+ * @returns `pausedUntil` when all carriers that the message fits are to be left alone for now; `spent` when as many copies may
+ *   have been sent as are allowed, and nobody can be asked about them; null when nobody could be asked now.
  */
 export async function askRoute(
   { job, outgoing, route, now, stopping }: RouteRequest,
   ask: AskCarrier,
 ): Promise<RouteEnd | { readonly pausedUntil: number } | 'spent' | null> {
-  let bound = carrierOfCopy(job, () =>
+  let holder = carrierOfCopy(job, () =>
     route(job.message).find(({ provider }) => findMisfit(provider, outgoing) === null),
   )
   let { ambiguous } = job
-  if (ambiguous >= MAX_COPIES[job.message.channel] && bound?.provider.lookUp === undefined) return 'spent'
+  if (ambiguous >= MAX_COPIES[job.message.channel] && holder?.provider.lookUp === undefined) return 'spent'
   let asked: Carrier | undefined
   const tries: Outcome[] = []
   const records: AttemptRecord[] = []
-  /** When those may be asked that were not, though it fits them. */
-  const rests: number[] = []
-  for (const carrier of boundFirst(job.carriers, bound)) {
+  /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
+  const askableAt: number[] = []
+  for (const carrier of putFirst(job.carriers, holder)) {
     const { provider } = carrier
     if (asked !== undefined && stopping()) {
-      rests.push(now())
+      askableAt.push(now())
       break
     }
     // A carrier that may have taken it is asked what became of it, even when nothing fits any more.
-    const why = carrier === bound ? null : findMisfit(provider, outgoing)
-    const pause = findPause(carrier, now(), carrier === bound)
-    if (why !== null) records.push(skipped(provider, why, now()))
+    const why = carrier === holder ? null : findMisfit(provider, outgoing)
+    const pause = findPause(carrier, now(), carrier === holder)
+    if (why !== null) records.push(skippedRecord(provider, why, now()))
     else if (pause !== null || !carrier.breaker.allows(now())) {
-      rests.push(pause?.until ?? now())
-      records.push(skipped(provider, pause ?? LEFT_ALONE, now()))
-      if (carrier === bound) break
+      askableAt.push(pause?.until ?? now())
+      records.push(skippedRecord(provider, pause ?? LEFT_ALONE, now()))
+      if (carrier === holder) break
     } else {
-      const ended = await ask(carrier, { ambiguous, isHere: carrier === bound })
+      const ended = await ask(carrier, { ambiguous, isHere: carrier === holder })
       if (ended === null) {
         if (asked === undefined) return null
-        rests.push(now())
+        askableAt.push(now())
         break
       }
       asked = carrier
@@ -94,21 +94,25 @@ export async function askRoute(
       // A second SMS is paid for; a mail that arrives twice harms nobody.
       const mayHaveBeenSent = ambiguous > 0 && job.message.channel === 'sms'
       if (mayHaveBeenSent || !mayAskNext(ended.outcome)) break
-      bound = undefined
+      holder = undefined
     }
   }
   const last = tries.at(-1)
   if (last !== undefined) {
-    const outcome = mayAskNext(last) ? combineOutcomes([...tries, ...rests.map(restsUntil(now()))]) : last
+    const outcome = mayAskNext(last)
+      ? combineOutcomes([...tries, ...askableAt.map(outcomeOfPause(now()))])
+      : last
     return { outcome, ambiguous, records, carrier: asked }
   }
-  return rests.length > 0 ? { pausedUntil: Math.min(...rests) } : nobodyFits(records, ambiguous)
+  return askableAt.length > 0
+    ? { pausedUntil: Math.min(...askableAt) }
+    : outcomeWhenNobodyFits(records, ambiguous)
 }
 
 /**
- * The carrier that is asked first what became of the latest copy, and sends the next one. An SMS that may have been sent is sent
- * again by the same carrier, and by no other; a mail by any server that takes it, unless its server can be asked. A carrier that
- * is not configured any more cannot be asked.
+ * Finds the carrier that is asked first what became of the latest copy, and that sends the next one. An SMS that may have been
+ * sent is sent again by the same carrier and by no other; a mail goes to any server that takes it, unless its server can be
+ * asked. A carrier that is not configured any more cannot be asked.
  * @param expected whom a process that died without a note is taken to have asked.
  */
 function carrierOfCopy(
@@ -120,17 +124,17 @@ function carrierOfCopy(
   return message.channel === 'sms' || carrier?.provider.lookUp !== undefined ? carrier : undefined
 }
 
-function boundFirst(carriers: readonly Carrier[], bound: Carrier | undefined): readonly Carrier[] {
-  return bound === undefined ? carriers : [bound, ...carriers.filter(each => each !== bound)]
+function putFirst(carriers: readonly Carrier[], holder: Carrier | undefined): readonly Carrier[] {
+  return holder === undefined ? carriers : [holder, ...carriers.filter(each => each !== holder)]
 }
 
-/** A carrier that could not be asked now may take the message later: what the others said is not the last word on it. */
-function restsUntil(now: number): (until: number) => Outcome {
+/** Makes the outcome of a carrier that could not be asked now: it may take the message later, whatever the others said. */
+function outcomeOfPause(now: number): (until: number) => Outcome {
   return until => ({ is: 'retry', whose: 'later', ...LEFT_ALONE, untouched: true, retryAfterMs: until - now })
 }
 
-/** A line of the timeline about a carrier that was not asked. */
-function skipped(
+/** Makes the timeline's line about a carrier that was not asked, which is why the next one was. */
+function skippedRecord(
   { name }: Provider,
   { code, reply }: { readonly code: string; readonly reply: string },
   at: number,
@@ -139,7 +143,7 @@ function skipped(
 }
 
 /** Makes the outcome when no carrier can send the message before the operator has mended something. */
-function nobodyFits(records: readonly AttemptRecord[], ambiguous: number): RouteEnd {
+function outcomeWhenNobodyFits(records: readonly AttemptRecord[], ambiguous: number): RouteEnd {
   const code =
     records.length > 0 && records.every(each => each.code === 'RENDER') ? 'RENDER' : NO_CARRIER_FITS
   const reply =

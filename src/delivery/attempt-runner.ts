@@ -10,8 +10,8 @@ import type { ChannelState, Job, RoutedJob } from './channel-state.ts'
 import type { AttemptEnd } from './limiter.ts'
 import type { Verdicts } from './port.ts'
 import { createRefusedRecipients } from './refused-recipients.ts'
-import { settlementOf } from './retry.ts'
-import { type Carrier, unrenderable } from './route.ts'
+import { decideSettlement } from './retry.ts'
+import { type Carrier, describeRenderFault } from './route.ts'
 
 export interface AttemptRunnerOptions {
   readonly outbox: Pick<Outbox, 'beginAttempt'>
@@ -29,7 +29,7 @@ export interface AttemptRunnerOptions {
 
 /** The steps of the scheduler that an attempt leads to. */
 export interface AttemptSteps {
-  run(channel: ChannelState): void
+  beginAttempts(channel: ChannelState): void
   settle(channel: ChannelState, job: Job, settlement: Settlement, begun: boolean): Promise<void>
   giveBack(channel: ChannelState, job: Job, dueAt: number): void
   giveBackSurplus(channel: ChannelState): void
@@ -41,19 +41,19 @@ export interface AttemptSteps {
  */
 export const REPLY_PATIENCE_MS = 20_000
 
-/** A message that comes back from a carrier that is left alone does not come again together with all others, ms. */
+/** Messages that are given back because their carrier is left alone come due again at different moments, within so long, ms. */
 const RETURN_SPREAD_MS = 1000
 
 /**
- * Runs one attempt of a message, from its place in a carrier's limiter to its settlement.
- * @returns what runs it; resolves when the attempt is settled.
+ * Makes the function that runs one attempt of a message, from its place in a carrier's limiter to its settlement. Its promise
+ * resolves when the attempt is settled.
  */
 export function createAttemptRunner(
   options: AttemptRunnerOptions,
   steps: AttemptSteps,
 ): (channel: ChannelState, job: RoutedJob) => Promise<void> {
   const { clock, emit, random, stopping, verdicts } = options
-  const createAsk = createAsking(options, steps)
+  const askCarrierFor = createAskCarrier(options, steps)
 
   async function settleAttempt(channel: ChannelState, job: RoutedJob, ended: RouteEnd) {
     const { message } = job
@@ -61,21 +61,21 @@ export function createAttemptRunner(
       const [first = channel.carriers[0]] = job.carriers
       reportAttempt(emit, job, first?.provider.name ?? '', ended.outcome, 0)
     }
-    const settlement = settlementFor(options, job, ended)
-    // A verdict of the provider may be answered before it is settled: the message itself is committed already, and
-    // a crash in between makes it ambiguous, which is what it then is.
+    const settlement = settlementOfAttempt(options, job, ended)
+    // The callback may be answered before the verdict is written: the message itself is committed already, and after a crash
+    // in between it counts as ambiguous, as it must.
     if (settlement.to === 'final')
       verdicts.announce(message.id, { is: 'final', state: settlement.state, answer: settlement.answer })
     else verdicts.announce(message.id, { is: 'pending' })
-    steps.run(channel)
+    steps.beginAttempts(channel)
     await steps.settle(channel, job, settlement, true)
   }
 
   return async (channel, job) => {
-    const outgoing = job.outgoing ?? renderOr(channel, job, clock.now())
+    const outgoing = job.outgoing ?? renderOrEnd(channel, job, clock.now())
     if ('ended' in outgoing) return settleAttempt(channel, job, outgoing.ended)
     const { route } = channel
-    const ask = createAsk(channel, job, outgoing)
+    const ask = askCarrierFor(channel, job, outgoing)
     const ended = await askRoute({ job, outgoing, route, now: clock.now, stopping }, ask)
     if (ended === 'spent')
       return steps.settle(channel, job, { to: 'final', state: 'unknown', answer: null }, false)
@@ -86,20 +86,20 @@ export function createAttemptRunner(
   }
 }
 
-/** @returns what makes the question that `askRoute` puts to one carrier after the other: one copy, sent or not */
-function createAsking(options: AttemptRunnerOptions, steps: AttemptSteps) {
+/** Makes the function by which `askRoute` asks one carrier after the other to send one copy of a message. */
+function createAskCarrier(options: AttemptRunnerOptions, steps: AttemptSteps) {
   const { clock, emit, replyPatienceMs = REPLY_PATIENCE_MS } = options
   const refusedRecipients = createRefusedRecipients()
   return (channel: ChannelState, job: RoutedJob, outgoing: Outgoing): AskCarrier =>
     async (carrier, copies) => {
       const { provider } = carrier
       const startedAt = clock.now()
-      const place = occupyPlace(channel, carrier, clock, replyPatienceMs, steps.run)
+      const place = occupyPlace(channel, carrier, clock, replyPatienceMs, steps.beginAttempts)
       // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
       const noted = channel.carriers.length > 1 ? provider.name : undefined
       if (!(await markBegun(options, job, noted))) {
         place.release({ is: 'void' })
-        carrier.breaker.withdraw(startedAt)
+        carrier.breaker.forgetAttempt(startedAt)
         return null
       }
       const sent = await options.attempts.send(provider, outgoing, { ...job, ...copies }, place.awaitReply)
@@ -112,7 +112,7 @@ function createAsking(options: AttemptRunnerOptions, steps: AttemptSteps) {
       recordInBreaker(channel, carrier, outcome, startedAt, now, emit)
       reportAttempt(emit, job, provider.name, outcome, tookMs)
       // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
-      if (channel.carriers.length > 1) steps.run(channel)
+      if (channel.carriers.length > 1) steps.beginAttempts(channel)
       return { ...sent, outcome }
     }
 }
@@ -127,8 +127,8 @@ function reportAttempt(
   emit({ type: 'attempt', message, provider, outcome, attempts, tookMs })
 }
 
-/** The message as its provider gets it; `ended` when it cannot be put into words. @param now ms since the epoch */
-function renderOr(
+/** Renders a message for its provider; `ended` when it cannot be rendered. @param now ms since the epoch */
+function renderOrEnd(
   { render, carriers }: ChannelState,
   { message, ambiguous }: RoutedJob,
   now: number,
@@ -136,14 +136,14 @@ function renderOr(
   try {
     return render(message)
   } catch (error) {
-    const outcome = { is: 'retry', whose: 'ours', ...unrenderable(error) } as const
+    const outcome = { is: 'retry', whose: 'ours', ...describeRenderFault(error) } as const
     const provider = carriers[0]?.provider.name ?? ''
-    const record = { at: now, tookMs: 0, provider, outcome: 'retry', ...unrenderable(error) }
+    const record = { at: now, tookMs: 0, provider, outcome: 'retry', ...describeRenderFault(error) }
     return { ended: { outcome, ambiguous, records: [record], carrier: undefined } }
   }
 }
 
-/** The meaning of an outcome for the number of attempts at once. */
+/** Says what an outcome tells the limiter about the number of attempts at once. */
 export function attemptEndOf(outcome: Outcome): AttemptEnd {
   if (outcome.overload === 'connections') return { is: 'refused-connection', accepted: outcome.accepted }
   const retryAfterMs = outcome.is === 'retry' ? outcome.retryAfterMs : undefined
@@ -157,20 +157,20 @@ export function attemptEndOf(outcome: Outcome): AttemptEnd {
   return outcome.untouched === true || outcome.code.endsWith('-limit') ? { is: 'failed' } : { is: 'answered' }
 }
 
-/** A place of the limiter. It is given back when the attempt ends, or when its final reply takes too long. */
+/** Takes a place of the limiter. It is given back when the attempt ends, or when its final reply takes too long. */
 function occupyPlace(
   channel: ChannelState,
   { limiter }: Carrier,
   clock: Clock,
   patienceMs: number,
-  run: AttemptSteps['run'],
+  beginAttempts: AttemptSteps['beginAttempts'],
 ) {
-  const place = limiter.begin(clock.now())
+  const place = limiter.takePlace(clock.now())
   let isCounted = true
   let timer: NodeJS.Timeout | undefined
   const stopCounting = (end: AttemptEnd): void => {
     isCounted = false
-    limiter.end(place, end, clock.now())
+    limiter.releasePlace(place, end, clock.now())
   }
   return {
     awaitReply(stopCountingThere: () => void): void {
@@ -179,7 +179,7 @@ function occupyPlace(
         channel.awaitingReply += 1
         stopCountingThere()
         stopCounting({ is: 'void' })
-        run(channel)
+        beginAttempts(channel)
       }, patienceMs).unref()
     },
     release(end: AttemptEnd): void {
@@ -222,7 +222,7 @@ function recordInBreaker(
 ): void {
   // A provider that refuses one more, and takes those that are under way, is not down.
   if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0)
-    return breaker.withdraw(startedAt)
+    return breaker.forgetAttempt(startedAt)
   const wasClosed = breaker.state() === 'closed'
   breaker.record(outcome, now, startedAt)
   const isClosed = breaker.state() === 'closed'
@@ -235,17 +235,17 @@ function recordInBreaker(
   channel.codesInStore += 1
 }
 
-function settlementFor(
+function settlementOfAttempt(
   { clock, random, stopping, repeatPausesMs }: AttemptRunnerOptions,
   { message, attempts }: Job,
   { outcome, ambiguous, records, carrier }: RouteEnd,
 ): Settlement {
   const now = clock.now()
-  // Stopped by us before anything was written: it never began.
+  // We stopped the attempt before anything was written, so it never began.
   if (stopping() && outcome.is === 'retry' && outcome.untouched === true)
     return { to: 'queued', dueAt: now, uncounted: true }
   const { channel, purpose, expiresAt } = message
   const canBeLookedUp = carrier?.provider.lookUp !== undefined
   const attempted = { channel, purpose, expiresAt, attempts, ambiguous, canBeLookedUp }
-  return settlementOf(outcome, attempted, now, random, records, repeatPausesMs)
+  return decideSettlement(outcome, attempted, now, random, records, repeatPausesMs)
 }

@@ -9,7 +9,7 @@ import { redactReply, type SentMessage } from './redact.ts'
 import { MAX_COPIES } from './retry.ts'
 import { findMisfit } from './route.ts'
 
-/** One attempt's end: its outcome, and what was learned on the way. */
+/** The end of one attempt: its outcome, the lines for the timeline, and how many copies may have been sent. */
 export interface EndedAttempt {
   readonly outcome: Outcome
   /** How many copies may have been sent before this attempt; a look-up can have made it 0. */
@@ -24,8 +24,8 @@ export type AwaitingReply = NonNullable<Parameters<Provider['send']>[2]>
 /** Hands messages to providers. */
 export interface Attempts {
   /**
-   * Tries one provider once; whatever goes wrong becomes an outcome. A message that may have been sent before is asked for
-   * first, where the provider can be asked.
+   * Tries one provider once; whatever goes wrong becomes an outcome. When a copy may have been sent before, and the provider
+   * can be asked what became of it, it is asked first.
    * @param copy `ambiguous`: how many copies may have been sent; `isHere`: the latest of them by this provider.
    * @param onAwaitingReply called once the message is with the provider and only its final reply is missing.
    */
@@ -109,7 +109,7 @@ export function createAttempts(options: {
   const { run, abort } = createBoundedCalls(options.limitMs, options.emit)
   return {
     async send(provider, outgoing, { message, isHere, ambiguous: copies }, onAwaitingReply) {
-      const timeline = createTimeline(provider.name, () => sentMessage(message, outgoing), clock)
+      const timeline = createTimeline(provider.name, () => toSentMessage(message, outgoing), clock)
       let ambiguous = copies
       if (isHere && provider.lookUp !== undefined) {
         const askedAt = clock.now()
@@ -133,8 +133,8 @@ export function createAttempts(options: {
   }
 }
 
-/** The texts of a message that its provider may repeat. A mail's finished text is its words and ours, which everybody may read. */
-function sentMessage({ content, recipient }: NewMessage, outgoing: Outgoing): SentMessage {
+/** Lists the texts of a message that its provider may repeat. A mail's finished text adds only words of ours, which are no secret. */
+function toSentMessage({ content, recipient }: NewMessage, outgoing: Outgoing): SentMessage {
   if (outgoing.channel !== 'sms') return { ...content, recipient }
   try {
     return { ...content, recipient, text: outgoing.text() }
@@ -144,7 +144,7 @@ function sentMessage({ content, recipient }: NewMessage, outgoing: Outgoing): Se
   }
 }
 
-/** The outcome that a look-up settles; null: the message is to be sent. @param isLastCopy no further copy may go out. */
+/** Makes the outcome of a look-up; null: the message is to be sent. @param isLastCopy no further copy may go out. */
 function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome | null {
   switch (is) {
     case 'accepted':
@@ -167,9 +167,9 @@ function createTimeline(provider: string, sent: () => SentMessage, clock: Clock)
   const records: AttemptRecord[] = []
   /** @param startedAt ms since the epoch. @returns the redacted reply. */
   function add(outcome: string, code: string, reply: string, startedAt: number): string {
-    const redacted = wellFormed(redactReply(reply, sent()))
+    const redacted = makeStorable(redactReply(reply, sent()))
     const tookMs = clock.now() - startedAt
-    records.push({ at: startedAt, tookMs, provider, outcome, code: wellFormed(code), reply: redacted })
+    records.push({ at: startedAt, tookMs, provider, outcome, code: makeStorable(code), reply: redacted })
     return redacted
   }
   return {
@@ -178,16 +178,16 @@ function createTimeline(provider: string, sent: () => SentMessage, clock: Clock)
       const reply = add(outcome.is, outcome.is === 'sent' ? '' : outcome.code, outcome.reply, startedAt)
       if (outcome.is !== 'sent' || outcome.providerId === undefined)
         return { outcome: { ...outcome, reply }, ambiguous, records }
-      const providerId = wellFormed(outcome.providerId)
+      const providerId = makeStorable(outcome.providerId)
       return { outcome: { ...outcome, reply, providerId }, ambiguous, records }
     },
   }
 }
 
 /**
- * Text from outside as every store and log can hold it: half a surrogate pair (an emoji that was cut) and NUL become
- * U+FFFD. Postgres refuses either in a text, and with it the whole transaction.
+ * Makes a text from outside one that every store and log can hold: half a surrogate pair (an emoji that was cut) and NUL
+ * become U+FFFD. Postgres refuses both in a text, and the whole transaction with it.
  */
-function wellFormed(text: string): string {
+function makeStorable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

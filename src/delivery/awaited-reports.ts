@@ -17,11 +17,11 @@ export interface SentSms {
 export const IN_TIME_MS = 4 * 60_000
 /** From then on a report is not waited for any more. */
 const FORGOTTEN_MS = 60 * 60_000
-/** Messages whose reports are waited for. At a higher rate a part of them stands for all. */
+/** The most messages whose reports are awaited. At a higher rate these are a sample of all. */
 const MOST_WAITING = 5000
 
 export function createAwaitedReports(): AwaitedReports {
-  /** By the carrier's id, in the order in which they were sent: first in time, then late. */
+  /** By the carrier's id, in the order in which they were sent. The first map has those whose report is not late yet. */
   const inTime = new Map<string, SentSms>()
   const late = new Map<string, SentSms>()
 

@@ -3,8 +3,8 @@ import { isProviderDown, type Outcome } from '../providers/provider.ts'
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export interface Breaker {
   /**
-   * Says whether an attempt may begin now. Half open, it says yes once, and no until that attempt has ended, or has told
-   * nothing for `trialMs`: a trial that a server keeps waiting for its last reply must not hold up all others.
+   * Says whether an attempt may begin now. Half open, it says yes once, and no until that attempt, the trial, has ended or has
+   * taken longer than `trialMs`: a server that never sends its last reply to the trial must not hold up all other messages.
    */
   allows(now: number): boolean
   /**
@@ -13,13 +13,13 @@ export interface Breaker {
    *   it ends.
    */
   record(outcome: Outcome, now: number, begunAt: number): void
-  /** An attempt that it allowed never began, or says nothing: if it was the trial, that is still to be made. */
-  withdraw(begunAt: number): void
+  /** An attempt that it allowed never began, or says nothing about the provider. If it was the trial, another one is allowed. */
+  forgetAttempt(begunAt: number): void
   /** Ends the rest: what failed may be repaired, and the next attempt finds out. @param now ms since the epoch. */
-  endRest(now: number): void
+  allowTrialNow(now: number): void
   /** `open` until when, ms since the epoch; null when closed. */
   openUntil(): number | null
-  /** @param now ms since the epoch: with it, a trial that has told nothing for too long counts as open. */
+  /** @param now ms since the epoch: with it, the circuit of a trial that has taken too long counts as open. */
   readonly state: (now?: number) => 'closed' | 'open' | 'half-open'
 }
 
@@ -27,19 +27,20 @@ export interface BreakerOptions {
   /** Failures in a row that open it. */
   readonly threshold?: number
   /** First rest, ms; doubles with every failed trial. */
-  readonly restMs?: number
-  readonly maxRestMs?: number
+  readonly openMs?: number
+  readonly maxOpenMs?: number
   /** How long one trial is waited for, ms. */
   readonly trialMs?: number
   readonly random?: () => number
 }
 
-/** Codes of outcomes that come from this side, and say nothing of the provider. */
+/** Codes of outcomes that this service caused itself, and that say nothing of the provider. */
 const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER', 'no-carrier-fits'])
 
 /**
- * A provider that has answered an attempt so long after another one began, ms, is not down because that one gets no
- * answer: ten swallowed replies that reach their limit together, five minutes later, are of another time.
+ * When a provider has answered any attempt so long after another one began, ms, that other one's failure no longer counts.
+ * Otherwise ten swallowed replies, which all reach their limit five minutes later, would open the circuit of a provider that
+ * has long been well again.
  */
 const OVERTAKEN_MS = 20_000
 
@@ -48,7 +49,7 @@ export function isOwnDoing(outcome: Outcome): boolean {
 }
 
 export function createBreaker(options: BreakerOptions = {}): Breaker {
-  const { threshold = 5, restMs = 2000, maxRestMs = 60_000, trialMs = 30_000, random = Math.random } = options
+  const { threshold = 5, openMs = 2000, maxOpenMs = 60_000, trialMs = 30_000, random = Math.random } = options
   let failures = 0
   let rests = 0
   let until: number | null = null
@@ -58,7 +59,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
 
   const isTrial = (begunAt: number): boolean => trial && begunAt >= triedAt
 
-  function withdraw(begunAt: number): void {
+  function forgetAttempt(begunAt: number): void {
     if (isTrial(begunAt)) trial = false
   }
 
@@ -71,7 +72,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       return true
     },
     record(outcome, now, begunAt) {
-      if (isOwnDoing(outcome)) return withdraw(begunAt)
+      if (isOwnDoing(outcome)) return forgetAttempt(begunAt)
       if (!isProviderDown(outcome)) {
         answeredAt = now
         failures = 0
@@ -83,13 +84,13 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       if (until === null && answeredAt - begunAt > OVERTAKEN_MS) return
       failures += 1
       if (until === null ? failures >= threshold : isTrial(begunAt)) {
-        until = now + Math.round(Math.min(restMs * 2 ** rests, maxRestMs) * (0.75 + random() / 2))
+        until = now + Math.round(Math.min(openMs * 2 ** rests, maxOpenMs) * (0.75 + random() / 2))
         rests += 1
         trial = false
       }
     },
-    withdraw,
-    endRest(now) {
+    forgetAttempt,
+    allowTrialNow(now) {
       if (until !== null) until = Math.min(until, now)
     },
     openUntil: () => until,

@@ -24,9 +24,9 @@ export function createCarrierReports(options: {
   readonly clock: Clock
   readonly random: () => number
   /** Called at every change. @param share of good reports among the latest. */
-  readonly changed: (provider: string, isSecond: boolean, share: number) => void
+  readonly onChange: (provider: string, isSecond: boolean, share: number) => void
 }): CarrierReports {
-  const { clock, random, changed } = options
+  const { clock, random, onChange } = options
   const awaited = createAwaitedReports()
   /** Of the carriers that have sent reports. */
   const histories = new Map<string, ReportHistory>()
@@ -43,7 +43,7 @@ export function createCarrierReports(options: {
     const { provider, sentAt } = sent
     const now = clock.now()
     const history =
-      histories.get(provider) ?? createReportHistory((isSecond, share) => changed(provider, isSecond, share))
+      histories.get(provider) ?? createReportHistory((isSecond, share) => onChange(provider, isSecond, share))
     histories.set(provider, history)
     history.noteReport(sentAt, isDelivered && now - sentAt <= IN_TIME_MS, now)
   }

@@ -2,7 +2,7 @@ import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message
 import type { Lease } from '../outbox/outbox.ts'
 import { type AdaptiveLifo, createAdaptiveLifo } from './adaptive-lifo.ts'
 import type { CarrierReports } from './carrier-reports.ts'
-import { type Carrier, type CarrierPool, hasPlace, poolCarriers, type Route } from './route.ts'
+import { type Carrier, type CarrierPool, hasPlaceAtCarrier, poolCarriers, type Route } from './route.ts'
 
 /** A claimed message in memory, before or during its attempt. */
 export interface Job {
@@ -57,7 +57,7 @@ export interface ChannelState extends ChannelSpec {
   claimTimer: NodeJS.Timeout | undefined
   /** Whether the provider asked for a pause when attempts were begun last. */
   wasPaused: boolean
-  /** Runs when the limit rises by itself. */
+  /** The timer for the moment at which the limit rises by itself. */
   riseTimer: NodeJS.Timeout | undefined
   /** Says how many attempts may be under way now, at least one. */
   limit(now: number): number
@@ -83,8 +83,8 @@ export interface ChannelState extends ChannelSpec {
 }
 
 /**
- * How much work waits in memory, ms. Messages in memory are served in the order of their arrival, and a newer code that had
- * to go to the store waits behind them. So it is less than the wait from which on the newest goes first.
+ * Memory holds so much of the provider's work, ms. Messages in memory are served in the order of their arrival, and a newer
+ * code that had to go to the store waits behind them. So this is less than the wait from which on the newest goes first.
  */
 const AHEAD_MS = 500
 const MOST_WAITING = 256
@@ -126,7 +126,7 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
     routeJob: job => routeJob(spec, job),
     takeNext(now) {
       const codesOnly = state.codesInStore > 0 && pool.breakerState(now) === 'closed'
-      const mayBegin = ({ carriers }: RoutedJob) => hasPlace(carriers, now)
+      const mayBegin = ({ carriers }: RoutedJob) => hasPlaceAtCarrier(carriers, now)
       return queue.takeNext(now, codesOnly, spec.carriers.length === 1 ? undefined : mayBegin)
     },
     removeSurplus(now) {
@@ -140,7 +140,7 @@ export function createChannelState(spec: ChannelSpec): ChannelState {
   return state
 }
 
-/** Says how many messages may wait beside so many attempts. A provider of which nothing is known yet is taken for a quick one. */
+/** Says how many messages may wait in memory beside so many attempts. A provider is taken for a quick one until its pace is known. */
 function waitingPlaces(attempts: number, paceMs: number | undefined): number {
   const wanted = paceMs === undefined ? MOST_WAITING : Math.ceil((attempts * AHEAD_MS) / Math.max(paceMs, 1))
   return Math.min(Math.max(wanted, attempts), Math.max(MOST_WAITING, attempts))

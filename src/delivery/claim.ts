@@ -24,8 +24,8 @@ export interface ClaimsOptions {
   /** Says whether nothing may be claimed now. */
   readonly paused: () => boolean
   /** Runs a claim; afterwards the channel is scheduled again. */
-  readonly work: (channel: ChannelState, task: Promise<void>) => void
-  readonly claimed: (channel: ChannelState, jobs: readonly Job[]) => void
+  readonly trackTask: (channel: ChannelState, task: Promise<void>) => void
+  readonly onClaimed: (channel: ChannelState, jobs: readonly Job[]) => void
 }
 
 const CLAIM_LIMIT = 100
@@ -36,23 +36,23 @@ const PEEK_MS = 500
 const TIDY_MS = 5000
 
 /** Notes that the store has something that is due then. */
-export function expectDue(channel: ChannelState, dueAt: number): void {
+export function noteDueAt(channel: ChannelState, dueAt: number): void {
   channel.dueAt = channel.dueAt === null ? dueAt : Math.min(channel.dueAt, dueAt)
 }
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { outbox, clock, emit, leaseMs, pollMs, paused, work, claimed } = options
+  const { outbox, clock, emit, leaseMs, pollMs, paused, trackTask, onClaimed } = options
 
   function schedule(channel: ChannelState): void {
     const now = clock.now()
-    const places = claimable(channel, now)
+    const places = countClaimable(channel, now)
     if (paused() || channel.claiming || (places === 0 && !mayHideCode(channel, now))) return
     clearTimeout(channel.claimTimer)
     const dueAt =
-      channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, earliestClaim(channel, places, now))
+      channel.dueAt === null ? now + pollMs : Math.max(channel.dueAt, earliestClaimAt(channel, places, now))
     if (channel.dueAt !== null && dueAt <= now) {
       channel.claiming = true
-      work(channel, refill(channel, Math.max(places, 1)))
+      trackTask(channel, claimBatch(channel, Math.max(places, 1)))
       return
     }
     channel.claimTimer = setTimeout(
@@ -65,7 +65,7 @@ export function createClaims(options: ClaimsOptions): Claims {
     )
   }
 
-  async function refill(channel: ChannelState, limit: number): Promise<void> {
+  async function claimBatch(channel: ChannelState, limit: number): Promise<void> {
     channel.dueAt = null
     channel.claimedAt = clock.now()
     const codes = channel.codesInStore
@@ -74,13 +74,13 @@ export function createClaims(options: ClaimsOptions): Claims {
       reportEnded(settled, options)
       const now = clock.now()
       const again = messages.length === limit ? now : nextDueAt
-      if (again !== null) expectDue(channel, again)
+      if (again !== null) noteDueAt(channel, again)
       if (limit > 0) {
         // Codes that came during the claim may be among those it took, or not: they stay counted.
         channel.codesInStore -= codes
         if (again !== null && again <= now && endsWithCode(messages, codes > 0)) channel.codesInStore += 1
       }
-      claimed(channel, messages.map(jobOf))
+      onClaimed(channel, messages.map(toJob))
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       emit({ type: 'store-failed', doing: 'claim', error })
@@ -97,12 +97,12 @@ export function createClaims(options: ClaimsOptions): Claims {
     settleExpired(channel) {
       if (paused() || channel.claiming || clock.now() - channel.claimedAt < TIDY_MS) return
       channel.claiming = true
-      work(channel, refill(channel, 0))
+      trackTask(channel, claimBatch(channel, 0))
     },
   }
 }
 
-/** Tells of what the store has ended by itself. */
+/** Announces and reports the messages that the store has ended by itself. */
 export function reportEnded(
   ended: Awaited<ReturnType<Outbox['claim']>>['settled'],
   { verdicts, emit }: Pick<ClaimsOptions, 'verdicts' | 'emit'>,
@@ -123,24 +123,24 @@ function endsWithCode(messages: readonly ClaimedMessage[], expected: boolean): b
   return messages.length === 0 ? expected : messages.at(-1)?.purpose === 'code'
 }
 
-/** Says when a claim is worth while, ms since the epoch. @param places what `claimable` says */
-function earliestClaim({ claimedAt, pool }: ChannelState, places: number, now: number): number {
+/** Says when a claim is worth while, ms since the epoch. @param places as `countClaimable` gives them */
+function earliestClaimAt({ claimedAt, pool }: ChannelState, places: number, now: number): number {
   return Math.max(places === 0 ? claimedAt + PEEK_MS : 0, pool.openUntil() ?? 0, pool.pausedUntil(now) ?? 0)
 }
 
 /** Says how many to claim now. */
-function claimable(channel: ChannelState, now: number): number {
+function countClaimable(channel: ChannelState, now: number): number {
   const { pool } = channel
   const idle = Math.max(0, channel.limit(now) - pool.inFlight - channel.reserved - channel.queue.length)
   switch (pool.breakerState(now)) {
-    // While one message tries the provider nothing else is taken: it would only be given back.
+    // While one message tries the provider nothing else is claimed: it would only be given back.
     case 'half-open':
       return 0
-    // It is tried by one message, not by a hundred.
+    // The provider is tried by one message, not by a hundred.
     case 'open':
       return Math.min(idle, 1)
     case 'closed': {
-      // A claimed message is sent before anything that is no code and waits here: it takes its place.
+      // Codes may be among the claimed ones. Each takes the place of a waiting message that is no code, and is sent before it.
       const free = channel.freePlaces(channel.codesInStore > 0 ? 'code' : 'alarm', now)
       if (free * 2 < channel.capacity(now)) return 0
       return Math.min(free - channel.reservedForCodes(now), CLAIM_LIMIT)
@@ -148,6 +148,6 @@ function claimable(channel: ChannelState, now: number): number {
   }
 }
 
-function jobOf({ lease, attempts, ambiguous, ambiguousAt, groupKey, ...message }: ClaimedMessage): Job {
+function toJob({ lease, attempts, ambiguous, ambiguousAt, groupKey, ...message }: ClaimedMessage): Job {
   return { message, lease, attempts, ambiguous, ambiguousAt, groupKey }
 }

@@ -32,13 +32,13 @@ export interface DeliveryOptions {
   readonly leaseToken: () => string
 }
 
-/** How often the messages that wait in memory are looked through for those that have waited too long, ms. */
+/** How often the messages that wait in memory are searched for those that have waited too long, ms. */
 const SWEEP_MS = 5000
 
 /** The state that the parts of the delivery share. */
 interface Parts extends ReturnType<typeof wireParts> {}
 
-/** Wires queue, limiter, breaker, claims and settling of every channel, in the order of a message's road. */
+/** Wires queue, limiter, breaker, claims and settling of every channel, in the order in which a message passes them. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   const parts = wireParts(options)
   const { clock, channels, stateOf, claims, scheduler } = parts
@@ -59,7 +59,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     wake,
     tryNow(channel) {
-      for (const { breaker } of stateOf(channel).carriers) breaker.endRest(clock.now())
+      for (const { breaker } of stateOf(channel).carriers) breaker.allowTrialNow(clock.now())
       wake(channel)
     },
     status: () => [...channels.values()].flatMap(state => statusOf(state, clock.now())),
@@ -76,16 +76,16 @@ function wireParts(options: DeliveryOptions) {
   const attempts = createAttempts({ limitMs: options.attemptLimitMs, clock, emit })
   const settler = createSettler({
     ...options,
-    caughtUp: () => {
-      for (const channel of channels.values()) scheduler.run(channel)
+    onCaughtUp: () => {
+      for (const channel of channels.values()) scheduler.beginAttempts(channel)
     },
   })
   const paused = () => run.stopping || settler.isBehind()
   const claims = createClaims({
     ...options,
     paused,
-    work: (channel, task) => inFlight.add(task, () => scheduler.run(channel)),
-    claimed(channel, jobs) {
+    trackTask: (channel, task) => inFlight.add(task, () => scheduler.beginAttempts(channel)),
+    onClaimed(channel, jobs) {
       for (const job of inOrderOfArrival(jobs)) scheduler.add(channel, job)
       // The limit may have changed while they were being claimed: there are fewer places now.
       scheduler.giveBackSurplus(channel)
@@ -101,7 +101,7 @@ function wireParts(options: DeliveryOptions) {
     ...options,
     channels: withoutProvider,
     paused,
-    work: inFlight.add,
+    trackTask: inFlight.add,
   })
   function stateOf(channel: Channel): ChannelState {
     const state = channels.get(channel)
@@ -112,34 +112,34 @@ function wireParts(options: DeliveryOptions) {
 }
 
 /** A message's way from a callback into memory. */
-function createHandover(parts: Parts): Pick<Delivery, 'reserve' | 'unreserve' | 'begin'> {
+function createHandover(parts: Parts): Pick<Delivery, 'reservePlace' | 'releasePlace' | 'submit'> {
   const { clock, channels, stateOf, run, paused, claims, scheduler, inFlight } = parts
   return {
-    reserve(channel, purpose) {
+    reservePlace(channel, purpose) {
       const state = channels.get(channel)
       if (state === undefined || paused() || state.pool.breakerState() !== 'closed') return undefined
       const now = clock.now()
-      // While the provider asked for a pause, a message is better left to the store, where people can see and cancel it.
+      // During a pause that the provider asked for, a message is better left to the store, where people can see and cancel it.
       if (state.pool.pausedUntil(now) !== null) return undefined
-      if (!hasPlace(state, purpose === 'code', now)) return undefined
+      if (!hasPlaceInMemory(state, purpose === 'code', now)) return undefined
       const begins = state.beginsAtOnce(now)
       const lease = { token: parts.leaseToken(), until: now + parts.leaseMs, begins }
       if (!scheduler.isHeld(lease)) return undefined
       state.reserved += 1
       return lease
     },
-    unreserve(channel) {
+    releasePlace(channel) {
       const state = stateOf(channel)
       state.reserved -= 1
       claims.schedule(state)
       inFlight.checkIdle()
     },
-    begin({ message, lease, groupKey, outgoing }) {
+    submit({ message, lease, groupKey, outgoing }) {
       const state = stateOf(message.channel)
       state.reserved -= 1
       scheduler.add(state, { message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
       if (run.stopping) scheduler.giveBackAll(state)
-      else scheduler.run(state)
+      else scheduler.beginAttempts(state)
       // A code may have taken the place of something else.
       scheduler.giveBackSurplus(state)
       inFlight.checkIdle()
@@ -188,15 +188,15 @@ function createLifecycle(parts: Parts): Pick<Delivery, 'start' | 'stop'> {
   }
 }
 
-/** Says whether memory has a place for a message that is about to be accepted. */
-function hasPlace(state: ChannelState, isCode: boolean, now: number): boolean {
+/** Says whether memory has room for a message that is about to be accepted. */
+function hasPlaceInMemory(state: ChannelState, isCode: boolean, now: number): boolean {
   if (isCode) return state.freePlaces('code', now) >= 1
   // Codes in the store come before it, and so may what else is due there.
   if (state.codesInStore > 0 || (state.dueAt !== null && state.dueAt <= now)) return false
   return state.freePlaces('alarm', now) > state.reservedForCodes(now)
 }
 
-/** Reports the state of each carrier. The messages that wait, and those not counted any more, belong to the channel and stand with the first. */
+/** Reports the state of each carrier. What waits, and what is not counted any more, belongs to the channel: it is reported with the first carrier. */
 function statusOf(state: ChannelState, now: number): ChannelStatus[] {
   const { channel, carriers, queue, awaitingReply, reports } = state
   return carriers.map(({ provider, limiter, breaker }, at) => {

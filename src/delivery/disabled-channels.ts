@@ -12,13 +12,13 @@ export interface DisabledChannelsOptions
   extends Pick<ClaimsOptions, 'outbox' | 'clock' | 'verdicts' | 'emit' | 'leaseMs' | 'paused'> {
   readonly channels: readonly Channel[]
   /** Runs a task that ending waits for. */
-  readonly work: (task: Promise<void>) => void
+  readonly trackTask: (task: Promise<void>) => void
 }
 
 const EVERY_MS = 60_000
 
 export function createDisabledChannels(options: DisabledChannelsOptions): DisabledChannels {
-  const { outbox, clock, emit, leaseMs, paused, channels, work } = options
+  const { outbox, clock, emit, leaseMs, paused, channels, trackTask } = options
   let tidiedAt = Number.NEGATIVE_INFINITY
 
   async function tidyChannel(channel: Channel): Promise<void> {
@@ -40,7 +40,7 @@ export function createDisabledChannels(options: DisabledChannelsOptions): Disabl
       const now = clock.now()
       if (paused() || now - tidiedAt < EVERY_MS) return
       tidiedAt = now
-      for (const channel of channels) work(tidyChannel(channel))
+      for (const channel of channels) trackTask(tidyChannel(channel))
     },
   }
 }

@@ -1,6 +1,6 @@
 /** Attempts, settlements and claims that have begun and not ended. A drain waits for them. */
 export interface InFlight {
-  /** Counts a task until it has ended. @param afterwards runs then, before anybody hears that all is at rest. */
+  /** Counts a task until it has ended. @param afterwards runs then, before a drain learns that nothing is left. */
   add(task: Promise<unknown>, afterwards?: () => void): void
   /** Called when something else has ended that a drain waits for. */
   checkIdle(): void
@@ -11,10 +11,10 @@ export interface InFlight {
 /** @param alsoIdle whether nothing else is awaited either. */
 export function createInFlight(alsoIdle: () => boolean): InFlight {
   let working = 0
-  let quiet: (() => void) | undefined
+  let onIdle: (() => void) | undefined
 
   function checkIdle(): void {
-    if (quiet !== undefined && working === 0 && alsoIdle()) quiet()
+    if (onIdle !== undefined && working === 0 && alsoIdle()) onIdle()
   }
 
   return {
@@ -30,7 +30,7 @@ export function createInFlight(alsoIdle: () => boolean): InFlight {
     idleWithin: ms =>
       new Promise(resolve => {
         const timer = setTimeout(resolve, ms)
-        quiet = () => {
+        onIdle = () => {
           clearTimeout(timer)
           resolve()
         }

@@ -137,7 +137,7 @@ function stopOpening(search: Search): void {
 }
 
 function isLull({ measuredAt, before }: Search, now: number): boolean {
-  return now - measuredAt > Math.max(LULL_MS, 3 * Math.exp(shortest(before)))
+  return now - measuredAt > Math.max(LULL_MS, 3 * Math.exp(shortestMean(before)))
 }
 
 function measure(
@@ -155,7 +155,7 @@ function measure(
   // Half a millisecond is what a clock of whole ones cannot tell from nothing.
   addDuration(trial?.durations ?? before, Math.log(Math.max(tookMs, 0.5)))
   if (trial === undefined) return beginTrial(search, now, ceiling)
-  const paid = judge(search, trial)
+  const paid = judgeTrial(search, trial)
   if (paid !== undefined) endTrial(search, trial, paid, now)
 }
 
@@ -167,7 +167,7 @@ function beginTrial(search: Search, now: number, ceiling: number): void {
   const { opening, before } = search
   if (before.batches.length < (opening ? 1 : BATCHES)) return
   const shifted =
-    durationAtLastTrial !== undefined && Math.abs(shortest(before) - durationAtLastTrial) > SHIFT
+    durationAtLastTrial !== undefined && Math.abs(shortestMean(before) - durationAtLastTrial) > SHIFT
   if (now < search.nextTrialAt && !shifted) return
   if (shifted) search.failedTrials = 0
   const higher = Math.min(highest, Math.ceil(from * (opening ? OPENING.factor : MORE)))
@@ -179,7 +179,7 @@ function beginTrial(search: Search, now: number, ceiling: number): void {
   const more = higher > from && (search.nextMore || lower === from)
   const to = more ? higher : lower
   if (to === from) return
-  search.durationAtLastTrial = shortest(before)
+  search.durationAtLastTrial = shortestMean(before)
   const durations = newDurations(search, opening ? from : to)
   search.trial = { beganAt: now, from, limitBefore: limit, more, durations }
   search.step = { is: 'trying', from, to }
@@ -187,13 +187,16 @@ function beginTrial(search: Search, now: number, ceiling: number): void {
 }
 
 /** Says whether the trial has paid; undefined: not known yet. */
-function judge({ limit, opening, before }: Search, { from, more, durations }: Trial): boolean | undefined {
+function judgeTrial(
+  { limit, opening, before }: Search,
+  { from, more, durations }: Trial,
+): boolean | undefined {
   if (durations.batches.length === 0) return undefined
   const change = Math.log(limit / from)
-  const arrived = 1 - (shortest(durations) - shortest(before)) / change
+  const arrived = 1 - (shortestMean(durations) - shortestMean(before)) / change
   if (opening && arrived > OPENING.worth) return true
   if (durations.batches.length < BATCHES) return undefined
-  const error = Math.hypot(spread(before), spread(durations)) / Math.abs(change)
+  const error = Math.hypot(measureSpread(before), measureSpread(durations)) / Math.abs(change)
   // An unsure result does not raise the limit, or it would wander upwards; nor does it lower it when all may be lost.
   if (more) return !opening && arrived - error > WORTH_MORE
   return arrived < WORTH_KEEPING && arrived + error < 1
@@ -272,12 +275,12 @@ function addDuration(durations: Durations, logarithm: number): void {
 }
 
 /** The mean of the shortest batch; 0 before there is one. */
-function shortest({ batches }: Durations): number {
+function shortestMean({ batches }: Durations): number {
   return batches.length === 0 ? 0 : Math.min(...batches)
 }
 
 /** Measures how far the median batch is from the shortest one. */
-function spread({ batches }: Durations): number {
+function measureSpread({ batches }: Durations): number {
   const sorted = batches.toSorted((a, b) => a - b)
   return (sorted[Math.floor(sorted.length / 2)] ?? 0) - (sorted[0] ?? 0)
 }

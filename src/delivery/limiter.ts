@@ -25,9 +25,9 @@ export interface Limiter {
   /** How many attempts are under way. */
   readonly inFlight: number
   /** An attempt begins. @returns its place, to be given back to `end`, once. */
-  begin(now: number): Place
+  takePlace(now: number): Place
   /** An attempt has ended, or shall count no longer. */
-  end(place: Place, end: AttemptEnd, now: number): void
+  releasePlace(place: Place, end: AttemptEnd, now: number): void
   status(now: number): LimiterStatus
 }
 
@@ -108,26 +108,26 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   let peak = 0
   const failures = createFailureShare()
 
-  function takeAnswer(place: Place, allInUse: boolean, now: number): void {
-    failures.takeAnswer()
+  function recordAnswer(place: Place, allInUse: boolean, now: number): void {
+    failures.recordAnswer()
     refusals.noteAnswer(place, search.limit, now)
     if (allInUse && place.round === search.round)
       search.measure({ tookMs: now - place.beganAt, isNew: place.isNew }, now, ceiling())
   }
 
-  function takeRefusal(place: Place, end: RefusedEnd, allInUse: boolean, now: number): void {
+  function recordRefusal(place: Place, end: RefusedEnd, allInUse: boolean, now: number): void {
     const known = end.is === 'refused-connection' ? end.accepted : undefined
     const accepted = known ?? Math.max(inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
     // A refusal of the only connection says nothing about their number.
-    if (end.is === 'refused-connection' && accepted === 0) return takeFailure(place, now)
+    if (end.is === 'refused-connection' && accepted === 0) return recordFailure(place, now)
     const retryAfterMs = end.is === 'throttled' ? (end.retryAfterMs ?? 0) : 0
     refusals.add(end.is === 'throttled' ? 'throttled' : 'refused', place, accepted, retryAfterMs, now)
     search.abandonTrial(ceiling())
   }
 
-  function takeFailure(place: Place, now: number): void {
+  function recordFailure(place: Place, now: number): void {
     // Few under way are not why it fails.
-    if (place.nth * 2 >= bound() && failures.takeFailure(place.beganAt, now))
+    if (place.nth * 2 >= bound() && failures.recordFailure(place.beganAt, now))
       search.lowerTo(Math.max(1, Math.floor(bound() * WHEN_FAILING)))
   }
 
@@ -146,24 +146,24 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     get inFlight() {
       return inFlight
     },
-    begin(now) {
+    takePlace(now) {
       inFlight += 1
       const place = { beganAt: now, nth: inFlight, round: search.round, isNew: inFlight > peak }
       peak = Math.max(peak, inFlight)
       return place
     },
-    end(place, end, now) {
+    releasePlace(place, end, now) {
       const allInUse = inFlight >= bound()
       inFlight -= 1
-      if (end.is === 'answered') takeAnswer(place, allInUse, now)
+      if (end.is === 'answered') recordAnswer(place, allInUse, now)
       else if (end.is === 'throttled' || end.is === 'refused-connection')
-        takeRefusal(place, end, allInUse, now)
-      else if (end.is === 'failed') takeFailure(place, now)
+        recordRefusal(place, end, allInUse, now)
+      else if (end.is === 'failed') recordFailure(place, now)
     },
     status(now) {
       const refused = boundingRefusal()
       const base = { limit: limitAt(now), inFlight, most, until: refused?.until ?? null }
-      return { ...base, ...explain(base, refusals.pausedUntil - now, refused, search.step, now) }
+      return { ...base, ...explainLimit(base, refusals.pausedUntil - now, refused, search.step, now) }
     },
   }
 }
@@ -199,11 +199,11 @@ function createFailureShare() {
   let share = 0
   let loweredAt = Number.NEGATIVE_INFINITY
   return {
-    takeAnswer(): void {
+    recordAnswer(): void {
       share *= 1 - LATEST
     },
     /** @returns whether so many fail that fewer are to be under way; those that began before it said so have been counted. */
-    takeFailure(beganAt: number, now: number): boolean {
+    recordFailure(beganAt: number, now: number): boolean {
       if (beganAt < loweredAt) return false
       share += (1 - share) * LATEST
       if (share <= FAILING_SHARE) return false
@@ -215,7 +215,7 @@ function createFailureShare() {
 }
 
 /** Says why a limit is what it is. @param pausedMs how long a pause still takes, ms; 0 or less without one */
-function explain(
+function explainLimit(
   { limit, most }: { readonly limit: number; readonly most: number },
   pausedMs: number,
   refused: Refusal | undefined,
@@ -241,14 +241,15 @@ const STEPS: Readonly<Record<LimitStep['is'], (step: LimitStep) => string>> = {
 function describeRefusal({ by, accepted }: Refusal, left: number): string {
   const what = by === 'refused' ? 'connections' : 'requests at once'
   if (accepted === 0) return 'the provider refused every request; one more at a time is tried'
-  const next = left > 0 ? `one more is tried in ${seconds(left)}` : 'one more is tried when it is needed'
+  const next =
+    left > 0 ? `one more is tried in ${formatSeconds(left)}` : 'one more is tried when it is needed'
   return `the provider refused more than ${accepted} ${what}; ${next}`
 }
 
 function describePause(left: number): string {
-  return `the provider asked for a pause; it ends in ${seconds(left)}`
+  return `the provider asked for a pause; it ends in ${formatSeconds(left)}`
 }
 
-function seconds(ms: number): string {
+function formatSeconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Verdicts } from './port.ts'
 
 export interface VerdictPollerOptions {
-  readonly desk: Pick<AdminQueries, 'findMessage'>
+  readonly queries: Pick<AdminQueries, 'findMessage'>
   readonly verdicts: Verdicts
   readonly clock: Clock
   readonly emit: Emit
@@ -12,27 +12,26 @@ export interface VerdictPollerOptions {
   readonly forMs: number
 }
 
-const FIRST_LOOK_MS = 100
+const FIRST_POLL_MS = 100
 const LONGEST_PAUSE_MS = 400
-/** More than these at a time wait until they must be answered: looking must not become a load of its own. */
-const MOST = 32
+/** The most messages that are polled at a time: polling must not become a load of its own. Others are answered at their deadline. */
+const MOST_POLLED = 32
 
 /**
- * Announces the end of messages that another replica sends: looks into the store until a message has an end, comes
- * back for a retry, or nobody can be waiting for it any more. So two replicas that are given the same body at once
- * answer the same.
+ * Announces the end of messages that another replica sends. It polls the store until a message has ended, waits for a retry,
+ * or nobody can be waiting for its verdict any more. So two replicas that are given the same body at once answer the same.
  */
 export function createVerdictPoller({
-  desk,
+  queries,
   verdicts,
   clock,
   emit,
   forMs,
 }: VerdictPollerOptions): (id: string) => void {
-  const followed = new Set<string>()
+  const polled = new Set<string>()
 
-  async function look(id: string): Promise<void> {
-    const message = await desk.findMessage(id)
+  async function pollOnce(id: string): Promise<void> {
+    const message = await queries.findMessage(id)
     if (message === null) return
     const { state, answer, dueAt } = message
     if (state === 'sending') return
@@ -40,17 +39,17 @@ export function createVerdictPoller({
     else if (dueAt !== null && dueAt > clock.now()) verdicts.announce(id, { is: 'pending' })
   }
 
-  async function follow(id: string): Promise<void> {
-    let heard = false
+  async function pollUntilFinal(id: string): Promise<void> {
+    let isAnnounced = false
     const stop = verdicts.wait(id, () => {
-      heard = true
+      isAnnounced = true
     })
     const until = performance.now() + forMs
-    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+    for (let pause = FIRST_POLL_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
       await new Promise(resolve => setTimeout(resolve, pause).unref())
-      if (heard || performance.now() > until) break
+      if (isAnnounced || performance.now() > until) break
       try {
-        await look(id)
+        await pollOnce(id)
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
       }
@@ -59,10 +58,10 @@ export function createVerdictPoller({
   }
 
   return id => {
-    if (followed.has(id) || followed.size >= MOST) return
-    followed.add(id)
-    void follow(id)
+    if (polled.has(id) || polled.size >= MOST_POLLED) return
+    polled.add(id)
+    void pollUntilFinal(id)
       .catch((error: unknown) => emit({ type: 'fault', error: error as Error }))
-      .finally(() => followed.delete(id))
+      .finally(() => polled.delete(id))
   }
 }

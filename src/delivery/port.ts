@@ -16,16 +16,16 @@ export interface Handover {
 /** The loop that brings messages from the outbox to their providers, and the only one that settles them. */
 export interface Delivery {
   /** A place in memory for a message that is about to be accepted; undefined: leave it to the store. */
-  reserve(channel: Channel, purpose: Purpose): Lease | undefined
+  reservePlace(channel: Channel, purpose: Purpose): Lease | undefined
   /** Gives back a place that was not used. */
-  unreserve(channel: Channel): void
+  releasePlace(channel: Channel): void
   /**
    * Says whether a message that is left to the store has no verdict soon: its provider is being left alone, or memory is full
    * of what is before it.
    */
   isVerdictFar(channel: Channel): boolean
   /** Takes an accepted message over; its place was reserved. */
-  begin(handover: Handover): void
+  submit(handover: Handover): void
   /**
    * Something was stored as `queued` and is due.
    * @param code when it is one: nothing but codes begins until it was claimed, and an older one of its group that waits
@@ -51,7 +51,7 @@ export interface ChannelStatus {
   readonly waiting: number
   /** Attempts that wait for their final reply for long, and count against no limit. They are in `inFlight`. */
   readonly awaitingReply: number
-  /** How many attempts may be under way now, and why: in a word, and in words. */
+  /** How many attempts may be under way now; why, as a word of a closed list; and why, as a sentence for people. */
   readonly limit: number
   readonly limitReason: LimitReason
   readonly limitWhy: string
@@ -61,7 +61,7 @@ export interface ChannelStatus {
   readonly isSecond: boolean
 }
 
-/** The news of one message for the callback that waits. */
+/** What became of one message, for the callback that waits for it. */
 export type Verdict =
   | { readonly is: 'final'; readonly state: FinalState; readonly answer: FinalAnswer }
   /** Not settled before the caller must be answered: it is stored, and being tried until it expires. */
@@ -69,7 +69,7 @@ export type Verdict =
 
 /** Brings the end of a message to the callbacks that wait for it. In memory, of this process. */
 export interface Verdicts {
-  /** Calls back once, with the verdict; at once when it is known already. Returns how to stop waiting. */
+  /** Calls back once, with the verdict; at once when it is known already. @returns a function that stops waiting. */
   wait(id: string, heard: (verdict: Verdict) => void): () => void
   announce(id: string, verdict: Verdict): void
   /** Delivery has ended: whoever waits, or will wait, for an end that is not known hears at once that it is pending. */

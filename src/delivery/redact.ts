@@ -9,10 +9,10 @@ export interface SentMessage extends Pick<Content, 'params' | 'subject' | 'plain
 }
 
 /** Shorter values, and shorter words of a longer one, are words of every reply. */
-const LEAST = 3
-const LEAST_WORD = 4
+const SHORTEST_VALUE = 3
+const SHORTEST_WORD = 4
 /** Pieces of the finished text: shorter ones may be the provider's own words. */
-const LEAST_PIECE = 12
+const SHORTEST_PIECE = 12
 /** Providers cut what they hand on at 200 characters. */
 const CUT_LENGTH = 199
 /** Words that replies are made of. A message that consists of them alone has nothing to hide. */
@@ -22,42 +22,44 @@ const VOCABULARY: ReadonlySet<string> = new Set(
   relay request sender sending sent server service spam status temporary text that this time timeout unknown user with
   your from have been`.split(/\s+/),
 )
-/** Encodings within encodings that are looked into. */
-const DEPTH = 3
+/** The most layers of encodings within encodings that are decoded. */
+const MOST_LAYERS = 3
 
 /**
- * A provider's reply without anything that the message says: whole parameters, subject and plain text, their words, the
+ * Removes from a provider's reply everything that the message says: whole parameters, subject and plain text, their words, the
  * pieces of the finished text, and tokens that hold any of it in percent encoding, quoted-printable, HTML entities or base64.
- * Providers take out what looks like a code, a link or an address; a code may be a plain word, though, and a name
- * always is, and only here it is known which one.
+ * Each provider's module has removed what looks like a code, a link or an address. But a code may be a plain word, and a name
+ * always is one; only here the message is known, and so which words those are.
  */
 export function redactReply(reply: string, sent: SentMessage): string {
   const { params, subject = '', plain = '', recipient = '', text = '' } = sent
-  const values = [...Object.values(params), subject, plain, recipient].filter(value => value.length >= LEAST)
-  const pieces = reply.length < LEAST_PIECE ? [] : `${plain}\n${text}`.split(/[\n.!?。！？]+/)
-  // Cut short by whoever handed it on: its last word may be half of one of ours.
+  const values = [...Object.values(params), subject, plain, recipient].filter(
+    value => value.length >= SHORTEST_VALUE,
+  )
+  const pieces = reply.length < SHORTEST_PIECE ? [] : `${plain}\n${text}`.split(/[\n.!?。！？]+/)
+  // Whoever handed a long reply on has cut it, so its last word may be half of a word of the message.
   let redacted = reply.length < CUT_LENGTH ? reply : reply.replace(/\S+$/, '…')
   const { length } = redacted
   const lowerReply = redacted.toLowerCase()
   const wholes = [
     ...values,
-    ...pieces.map(piece => piece.trim()).filter(piece => piece.length >= LEAST_PIECE),
+    ...pieces.map(piece => piece.trim()).filter(piece => piece.length >= SHORTEST_PIECE),
   ].filter(each => each.length <= length && lowerReply.includes(each.toLowerCase()))
   for (const whole of wholes.toSorted((one, other) => other.length - one.length))
     redacted = replaceAll(redacted, whole)
-  if (isOfVocabulary(redacted)) return redacted
-  const said = values.join('\n').toLowerCase()
+  if (hasOnlyUsualWords(redacted)) return redacted
+  const messageText = values.join('\n').toLowerCase()
   const lower = values.map(value => value.toLowerCase())
   return redacted
-    .replace(ENCODABLE, token => (holdsEncoded(token, lower, said, DEPTH) ? '…' : token))
-    .replace(/[\p{L}\p{N}]+/gu, word => (isOfMessage(word, said) ? '…' : word))
+    .replace(ENCODABLE, token => (holdsEncodedMessage(token, lower, messageText, MOST_LAYERS) ? '…' : token))
+    .replace(/[\p{L}\p{N}]+/gu, word => (isWordOfMessage(word, messageText) ? '…' : word))
 }
 
 /**
- * Whether it has nothing but words of every reply, and pieces too short to be a word or an encoding of one. Nearly every
- * reply to a message that was sent is such a one, and looking for encodings takes longer than all else that is done with it.
+ * Says whether a reply has nothing but usual words, and pieces too short to be a word or an encoding of one. Nearly every
+ * reply to a message that was sent is like that, and to search it for encodings would take longer than everything else.
  */
-function isOfVocabulary(reply: string): boolean {
+function hasOnlyUsualWords(reply: string): boolean {
   if (/[%=&]|[^\x20-\x7e…]/.test(reply)) return false
   for (const word of reply.match(/[\w+/-]{4,}/g) ?? []) if (!VOCABULARY.has(word.toLowerCase())) return false
   return true
@@ -67,12 +69,12 @@ function replaceAll(text: string, value: string): string {
   return text.replace(new RegExp(value.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi'), '…')
 }
 
-/** @param said all that the message says, in lower case. */
-function isOfMessage(word: string, said: string): boolean {
+/** @param messageText everything that the message says, in lower case. */
+function isWordOfMessage(word: string, messageText: string): boolean {
   const lower = word.toLowerCase()
-  if (lower.length < LEAST_WORD || VOCABULARY.has(lower)) return false
-  for (let at = said.indexOf(lower); at >= 0; at = said.indexOf(lower, at + 1))
-    if (!isPartOfWord(said[at - 1]) && !isPartOfWord(said[at + lower.length])) return true
+  if (lower.length < SHORTEST_WORD || VOCABULARY.has(lower)) return false
+  for (let at = messageText.indexOf(lower); at >= 0; at = messageText.indexOf(lower, at + 1))
+    if (!isPartOfWord(messageText[at - 1]) && !isPartOfWord(messageText[at + lower.length])) return true
   return false
 }
 
@@ -80,23 +82,29 @@ function isPartOfWord(character: string | undefined): boolean {
   return character !== undefined && /[\p{L}\p{N}]/u.test(character)
 }
 
-/** Three characters become four or more in any encoding. */
+/** Tokens that may be encoded: in any encoding three characters become four or more. */
 const ENCODABLE = /\S{4,}/g
 
 /** Says whether a token says something of the message once it is decoded. @param values in lower case. */
-function holdsEncoded(token: string, values: readonly string[], said: string, depth: number): boolean {
+function holdsEncodedMessage(
+  token: string,
+  values: readonly string[],
+  messageText: string,
+  depth: number,
+): boolean {
   if (depth === 0) return false
-  for (const decoded of decodings(token)) {
+  for (const decoded of decodeToken(token)) {
     const lower = decoded.toLowerCase()
     for (const value of values) if (lower.includes(value)) return true
-    if (decoded.length < LEAST_WORD) continue
-    for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? []) if (isOfMessage(word, said)) return true
-    if (isText(decoded) && holdsEncoded(decoded, values, said, depth - 1)) return true
+    if (decoded.length < SHORTEST_WORD) continue
+    for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? [])
+      if (isWordOfMessage(word, messageText)) return true
+    if (isText(decoded) && holdsEncodedMessage(decoded, values, messageText, depth - 1)) return true
   }
   return false
 }
 
-/** Says whether something decoded is text: ids in replies decode to garbage, and text that was encoded twice does not. */
+/** Says whether decoded octets are text. An id that is taken for base64 decodes to garbage; text that was encoded twice does not. */
 function isText(decoded: string): boolean {
   return !/[\ufffd\p{Cc}]/u.test(decoded.replace(/[\r\n\t]/g, ''))
 }
@@ -110,11 +118,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** The texts that a token may stand for, when it is encoded. */
-function decodings(token: string): readonly string[] {
+/** Decodes a token in every encoding that it may be in. */
+function decodeToken(token: string): readonly string[] {
   const found: string[] = []
-  if (/%[\da-f]{2}/i.test(token)) found.push(fromHex(token.replaceAll('+', ' '), /(?:%[\da-f]{2})+/gi))
-  if (/=[\da-f]{2}/i.test(token)) found.push(fromHex(token.replaceAll('_', ' '), /(?:=[\da-f]{2})+/gi))
+  if (/%[\da-f]{2}/i.test(token)) found.push(decodeHex(token.replaceAll('+', ' '), /(?:%[\da-f]{2})+/gi))
+  if (/=[\da-f]{2}/i.test(token)) found.push(decodeHex(token.replaceAll('_', ' '), /(?:=[\da-f]{2})+/gi))
   if (/&[#\w]+;/.test(token))
     found.push(
       token.replace(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w{2,6}));/gi, (whole, hex, decimal, name) => {
@@ -127,12 +135,12 @@ function decodings(token: string): readonly string[] {
     // A piece of it may begin anywhere in a group of four.
     for (let from = 0; from < 4; from += 1) {
       const decoded = Buffer.from(run.slice(from), 'base64').toString('utf8')
-      if (decoded.length >= LEAST) found.push(decoded)
+      if (decoded.length >= SHORTEST_VALUE) found.push(decoded)
     }
   }
   return found
 }
 
-function fromHex(text: string, runs: RegExp): string {
+function decodeHex(text: string, runs: RegExp): string {
   return text.replace(runs, run => Buffer.from(run.replace(/[%=]/g, ''), 'hex').toString('utf8'))
 }

@@ -1,4 +1,4 @@
-/** The number that a provider took when it refused one more. */
+/** A refusal of one attempt too many: how many the provider took, and when one more may be tried. */
 export interface Refusal {
   readonly by: 'refused' | 'throttled'
   readonly accepted: number
@@ -20,7 +20,7 @@ interface Begun {
  * is given one more after 1.5 s, and then after three, six …, unless that one is taken.
  */
 export interface Refusals {
-  /** The one that holds; undefined when there was none, or more is taken since. */
+  /** The refusal that holds; undefined when there was none, or the provider has taken more since. */
   readonly latest: Refusal | undefined
   /** When the pause ends that the provider asked for; in the past without one. */
   readonly pausedUntil: number
@@ -48,7 +48,7 @@ export function createRefusals(): Refusals {
   let pausedUntil = Number.NEGATIVE_INFINITY
   /** The most at once that were answered, of those that began after a refusal. */
   let taken = 0
-  /** As many at once were throttled as were taken before. */
+  /** The provider throttled as many at once as it had taken before, so it counts requests in a second. */
   let isRateLimited = false
 
   const firstHoldMs = (): number => (isRateLimited ? RATE_HOLD_MS : HOLD_MS)

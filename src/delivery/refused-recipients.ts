@@ -1,6 +1,6 @@
 import type { Outcome } from '../providers/provider.ts'
 
-/** So many recipients have to meet a refusal before it is the operator's to mend. */
+/** So many recipients in a row have to meet a refusal before it counts as one that the operator has to mend. */
 const SEVERAL = 3
 /** Codes of a provider that are kept apart; beyond them it is refusing all kinds of things. */
 const MOST_CODES = 100

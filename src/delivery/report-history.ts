@@ -11,7 +11,7 @@ const LATEST = 50
 const WINDOW_MS = 30 * 60_000
 /** With fewer reports no carrier is judged. */
 const FEWEST = 20
-/** Below the first share of good reports a carrier is asked second; from the second share on it is good again. They differ so that it does not flap. */
+/** Below the first share of good reports a carrier is asked second; from the second share on it is asked first again. They differ so that it does not flap. */
 const BAD_BELOW = 0.7
 const GOOD_FROM = 0.9
 /** The least between two changes of one carrier. */
@@ -19,8 +19,8 @@ const DWELL_MS = 10 * 60_000
 /** A carrier that has been asked second for so long, ms, and has had too few messages to be judged, is asked first again. */
 const FORGIVEN_MS = 60 * 60_000
 
-/** @param changed called at every change, with the share of good reports among the latest. */
-export function createReportHistory(changed: (isSecond: boolean, share: number) => void): ReportHistory {
+/** @param onChange called at every change, with the share of good reports among the latest. */
+export function createReportHistory(onChange: (isSecond: boolean, share: number) => void): ReportHistory {
   /** Since when it is asked second; null: it is not. */
   let secondSince: number | null = null
   let changedAt = Number.NEGATIVE_INFINITY
@@ -37,7 +37,7 @@ export function createReportHistory(changed: (isSecond: boolean, share: number) 
     changedAt = now
     reports = []
     overdue = 0
-    changed(next !== null, share)
+    onChange(next !== null, share)
   }
 
   /** Says whether a carrier has stopped reporting: too many messages in a row have no report, given the share that it used to report on. */

@@ -46,7 +46,7 @@ export interface AttemptedMessage {
  * @param records the attempt's lines in the timeline.
  * @param repeatPausesMs pauses before a message goes out again that may have been sent, when not the usual ones.
  */
-export function settlementOf(
+export function decideSettlement(
   outcome: Outcome,
   message: AttemptedMessage,
   now: number,

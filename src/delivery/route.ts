@@ -3,7 +3,7 @@ import { isOperatorFault, type Outcome, type Provider } from '../providers/provi
 import type { Breaker } from './breaker.ts'
 import type { Limiter } from './limiter.ts'
 
-/** A provider of a channel, with what watches over it alone. */
+/** A provider of a channel, with the breaker and the limiter that are for it alone. */
 export interface Carrier {
   readonly provider: Provider
   readonly breaker: Breaker
@@ -13,7 +13,7 @@ export interface Carrier {
 /** The carriers that a message may go to, in the order in which they are asked; often there is one. */
 export type Route = (message: NewMessage) => readonly Carrier[]
 
-/** The breakers and limiters of a channel's carriers as one: for whoever asks whether anything may begin at all. */
+/** The breakers and limiters of all carriers of a channel, as one: the scheduler asks them whether anything may begin at all. */
 export interface CarrierPool {
   /** Says how many attempts may be under way, with all of them together; 0 while all have asked for a pause. */
   limit(now: number): number
@@ -52,12 +52,12 @@ export function poolCarriers(carriers: readonly Carrier[]): CarrierPool {
   }
 }
 
-/** The first moment; null when one of them is null. */
+/** Finds the first moment; null when one of them is null. */
 function earliest(moments: readonly (number | null)[]): number | null {
   return moments.reduce((first, each) => (first === null || each === null ? null : Math.min(first, each)))
 }
 
-/** One message tries a carrier whose circuit was open; after so long it is asked how that went, ms. */
+/** How long the other messages wait while one message tries a carrier whose circuit was open, ms. */
 const TRIAL_MS = 1000
 
 /** Says until when a carrier is not to be asked; null: it may be now. ms since the epoch. */
@@ -89,7 +89,7 @@ export const LEFT_ALONE = {
 } as const
 
 /** Says whether a message has a place with the first carrier of its route that may be asked. */
-export function hasPlace(route: readonly Carrier[], now: number): boolean {
+export function hasPlaceAtCarrier(route: readonly Carrier[], now: number): boolean {
   const first = route.find(carrier => findPause(carrier, now) === null)
   return first === undefined || first.limiter.inFlight < first.limiter.limit(now)
 }
@@ -105,17 +105,17 @@ export function findMisfit(
     const why = provider.fits?.(outgoing) ?? null
     return why === null ? null : { code: NO_CARRIER_FITS, reply: why }
   } catch (error) {
-    return unrenderable(error)
+    return describeRenderFault(error)
   }
 }
 
-/** Tells why a message could not be put into words. */
-export function unrenderable(error: unknown): { readonly code: string; readonly reply: string } {
+/** Describes why a message could not be rendered. */
+export function describeRenderFault(error: unknown): { readonly code: string; readonly reply: string } {
   const name = error instanceof Error ? error.name : 'unknown fault'
   return { code: 'RENDER', reply: `cannot be rendered: ${name}; look at the templates` }
 }
 
-/** Outcomes that come from this side: the next carrier would come to the same. */
+/** Codes of outcomes that this service caused itself: with the next carrier the outcome would be the same. */
 const OUR_END: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired'])
 
 /**
@@ -128,29 +128,29 @@ export function mayAskNext(outcome: Outcome): boolean {
 }
 
 /**
- * The outcome of an attempt in which no carrier took the message: what the operator has to mend comes first, then what may
- * be tried again, and a refusal only when all refused.
+ * Decides the outcome of an attempt in which no carrier took the message. First comes a fault that the operator has to mend,
+ * then one that may pass; the message is refused only when all carriers refused it.
  * @param outcomes of the carriers that were asked, at least one, none of them sent or ambiguous.
  */
 export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
-  const told =
+  const decisive =
     outcomes.find(isOperatorFault) ??
     outcomes.findLast(({ is }) => is === 'retry') ??
     outcomes.find(({ is }) => is === 'limit') ??
     outcomes.at(-1)
-  if (told === undefined) throw new TypeError('no carrier was asked')
-  if (outcomes.length === 1 || (told.is !== 'retry' && told.is !== 'limit')) return told
+  if (decisive === undefined) throw new TypeError('no carrier was asked')
+  if (outcomes.length === 1 || (decisive.is !== 'retry' && decisive.is !== 'limit')) return decisive
   // The first of them that may be asked again decides when.
   const waits = outcomes.flatMap(each =>
     each.is === 'retry' || each.is === 'limit' ? [each.retryAfterMs ?? null] : [],
   )
   const retryAfterMs = earliest(waits)
-  if (told.is === 'limit' && retryAfterMs !== null) return { ...told, retryAfterMs }
-  const { code, reply } = told
+  if (decisive.is === 'limit' && retryAfterMs !== null) return { ...decisive, retryAfterMs }
+  const { code, reply } = decisive
   const untouched = outcomes.every(each => each.is === 'retry' && each.untouched === true)
   return {
     is: 'retry',
-    whose: isOperatorFault(told) ? 'ours' : 'later',
+    whose: isOperatorFault(decisive) ? 'ours' : 'later',
     code,
     reply,
     ...(retryAfterMs !== null && { retryAfterMs }),

@@ -1,14 +1,14 @@
 import type { Lease, Outbox, Settlement } from '../outbox/outbox.ts'
 import { type AttemptRunnerOptions, createAttemptRunner } from './attempt-runner.ts'
 import type { ChannelState, Job } from './channel-state.ts'
-import { expectDue } from './claim.ts'
+import { noteDueAt } from './claim.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Settler } from './settle.ts'
 
-/** Begins attempts while there are places for them, and settles what they come to. */
+/** Begins attempts while there are places for them, and settles their outcomes. */
 export interface Scheduler {
   /** Begins what may begin, then claims. */
-  run(channel: ChannelState): void
+  beginAttempts(channel: ChannelState): void
   /** Takes a message into memory; an older code of its group that waits there is superseded. */
   add(channel: ChannelState, job: Job): void
   /** Gives what waits beyond the places of a channel back to the store. */
@@ -17,7 +17,7 @@ export interface Scheduler {
   giveBackAll(channel: ChannelState): void
   /** Ends a code that a newer one of its group supersedes. */
   supersede(channel: ChannelState, job: Job | undefined): void
-  /** Ends or gives back what has waited too long: its life is over, or its lease would not outlive an attempt. */
+  /** Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. */
   sweep(channel: ChannelState): void
   /** Says whether no other process may have taken over what was claimed under this lease. */
   isHeld(lease: Lease): boolean
@@ -36,15 +36,15 @@ export interface SchedulerOptions extends AttemptRunnerOptions {
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { outbox, clock, settler, inFlight, stopping } = options
   const isHeld = (lease: Lease): boolean => outbox.sharedLeases?.isHeld(lease) ?? true
-  const endings = createEndings(options, isHeld, work)
-  const runAttempt = createAttemptRunner(options, { run, ...endings })
+  const endings = createClaimEndings(options, isHeld, trackTask)
+  const runAttempt = createAttemptRunner(options, { beginAttempts, ...endings })
 
-  /** Runs something of a channel that ending waits for, and goes on with the channel afterwards. */
-  function work(channel: ChannelState, task: Promise<unknown>): void {
-    inFlight.add(task, () => run(channel))
+  /** Tracks a task of a channel, so that a drain waits for it, and goes on with the channel afterwards. */
+  function trackTask(channel: ChannelState, task: Promise<unknown>): void {
+    inFlight.add(task, () => beginAttempts(channel))
   }
 
-  function run(channel: ChannelState): void {
+  function beginAttempts(channel: ChannelState): void {
     const { pool } = channel
     const now = clock.now()
     noticePause(channel, now)
@@ -52,21 +52,22 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (pool.inFlight >= pool.limit(now)) break
       const job = channel.takeNext(now)
       if (job === undefined) break
-      if (!endings.endIfOver(channel, job, now)) work(channel, runAttempt(channel, job))
+      if (!endings.endIfOver(channel, job, now)) trackTask(channel, runAttempt(channel, job))
     }
     resumeWhenLimitRises(channel, now)
     options.claim(channel)
   }
 
-  /** After a pause nothing is in flight whose end would begin the next one. */
+  /** Sets a timer for the end of a pause: nothing is in flight then whose end would begin the next attempt. */
   function resumeWhenLimitRises(channel: ChannelState, now: number): void {
     const at = channel.pool.risesAt(now)
     clearTimeout(channel.riseTimer)
-    if (at !== null) channel.riseTimer = setTimeout(() => run(channel), Math.max(at - now, 1)).unref()
+    if (at !== null)
+      channel.riseTimer = setTimeout(() => beginAttempts(channel), Math.max(at - now, 1)).unref()
   }
 
   return {
-    run,
+    beginAttempts,
     add(channel, job) {
       // A retry waits since now: it was not due before.
       const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
@@ -77,7 +78,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 }
 
-/** Notices the end of a pause. Nothing was claimed during it, and what became due may be codes, which come before all that waits here. */
+/** Notices the end of a pause. Nothing was claimed during it, and the messages that became due may be codes, which go before all that waits here. */
 function noticePause(channel: ChannelState, now: number): void {
   const isPaused = channel.pool.pausedUntil(now) !== null
   const isDue = channel.claiming || (channel.dueAt !== null && channel.dueAt <= now)
@@ -89,50 +90,50 @@ function noticePause(channel: ChannelState, now: number): void {
 }
 
 /** The calls that end or give back the claims of messages. */
-function createEndings(
+function createClaimEndings(
   { clock, verdicts, settler, attemptLimitMs }: SchedulerOptions,
   isHeld: Scheduler['isHeld'],
-  work: (channel: ChannelState, task: Promise<unknown>) => void,
+  trackTask: (channel: ChannelState, task: Promise<unknown>) => void,
 ) {
   async function settle(channel: ChannelState, job: Job, settlement: Settlement, begun: boolean) {
     const settled = await settler.settle(job, settlement, begun)
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
-    expectDue(channel, settlement.dueAt)
+    noteDueAt(channel, settlement.dueAt)
     if (job.message.purpose === 'code' && settlement.dueAt <= clock.now()) channel.codesInStore += 1
   }
 
   /** Ends the claim of a message that waited. */
-  function end(channel: ChannelState, job: Job, settlement: Settlement): void {
-    work(channel, settle(channel, job, settlement, false))
+  function endClaim(channel: ChannelState, job: Job, settlement: Settlement): void {
+    trackTask(channel, settle(channel, job, settlement, false))
   }
 
   function giveBack(channel: ChannelState, job: Job, dueAt: number): void {
     verdicts.announce(job.message.id, { is: 'pending' })
-    end(channel, job, { to: 'queued', dueAt, uncounted: true })
+    endClaim(channel, job, { to: 'queued', dueAt, uncounted: true })
   }
 
-  /** Says whether its life is over, or nothing may begin under its lease. */
-  function isOver({ message, lease }: Job, now: number): boolean {
+  /** Says whether a message's life is over, or its lease too short for an attempt. */
+  function mayNoLongerBegin({ message, lease }: Job, now: number): boolean {
     return now >= message.expiresAt || lease.until - now < attemptLimitMs || !isHeld(lease)
   }
 
-  function putBack(channel: ChannelState, job: Job, now: number): void {
+  function endOrGiveBack(channel: ChannelState, job: Job, now: number): void {
     if (now < job.message.expiresAt) return giveBack(channel, job, now)
     // A message that was ambiguous before and has no time left is unknown, not expired: it may have been sent.
-    end(channel, job, { to: 'final', state: job.ambiguous > 0 ? 'unknown' : 'expired', answer: null })
+    endClaim(channel, job, { to: 'final', state: job.ambiguous > 0 ? 'unknown' : 'expired', answer: null })
   }
 
   return {
     settle,
     giveBack,
-    /** Ends or gives back what no attempt may be made of any more. @returns whether it did. */
+    /** Ends or gives back a message that may not be attempted any more. @returns whether it did. */
     endIfOver(channel: ChannelState, job: Job, now: number): boolean {
-      const isEnding = isOver(job, now)
-      if (isEnding) putBack(channel, job, now)
+      const isEnding = mayNoLongerBegin(job, now)
+      if (isEnding) endOrGiveBack(channel, job, now)
       return isEnding
     },
     supersede(channel: ChannelState, job: Job | undefined): void {
-      if (job !== undefined) end(channel, job, { to: 'final', state: 'superseded', answer: null })
+      if (job !== undefined) endClaim(channel, job, { to: 'final', state: 'superseded', answer: null })
     },
     giveBackSurplus(channel: ChannelState): void {
       const now = clock.now()
@@ -144,7 +145,8 @@ function createEndings(
     },
     sweep(channel: ChannelState): void {
       const now = clock.now()
-      for (const job of channel.queue.removeWhere(each => isOver(each, now))) putBack(channel, job, now)
+      for (const job of channel.queue.removeWhere(each => mayNoLongerBegin(each, now)))
+        endOrGiveBack(channel, job, now)
     },
   }
 }

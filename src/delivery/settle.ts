@@ -4,16 +4,16 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Job } from './channel-state.ts'
 import type { Verdicts } from './port.ts'
 
-/** Writes the ends of attempts, the only one that does. */
+/** Writes the ends of attempts. Nothing else does. */
 export interface Settler {
   /** Says whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
   isBehind(): boolean
   /**
-   * Writes one, and asks again for as long as the store cannot; tells the waiting callbacks and the emit of a
-   * final one.
+   * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
+   * that wait, and reported as an event.
    *
-   * @param begun whether this is the end of an attempt; else of a message that waited.
-   * @returns what the store made of it; null: given up, see `abandon`.
+   * @param begun whether an attempt has ended; otherwise the message only waited.
+   * @returns the message's state as the store wrote it; null: given up, see `abandon`.
    */
   settle(job: Job, settlement: Settlement, begun: boolean): Promise<Settled | null>
   /** Gives up on what the store has not taken: the process ends, and the leases run out. */
@@ -26,29 +26,29 @@ export interface SettlerOptions {
   readonly verdicts: Verdicts
   readonly emit: Emit
   /** Called when the store has taken all settlements that waited. */
-  readonly caughtUp: () => void
+  readonly onCaughtUp: () => void
 }
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 1000
 
 export function createSettler(options: SettlerOptions): Settler {
-  const { outbox, clock, verdicts, emit, caughtUp } = options
-  let owed = 0
+  const { outbox, clock, verdicts, emit, onCaughtUp } = options
+  let unwritten = 0
   let abandoned = false
 
-  async function written(job: Job, settlement: Settlement): Promise<Settled | null> {
+  async function settleUntilTaken(job: Job, settlement: Settlement): Promise<Settled | null> {
     let failed = false
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
       try {
         const settled = await outbox.settle(job.message.id, job.lease, settlement)
-        if (failed) owed -= 1
-        if (failed && owed === 0) caughtUp()
+        if (failed) unwritten -= 1
+        if (failed && unwritten === 0) onCaughtUp()
         return settled
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
         if (!failed) emit({ type: 'store-failed', doing: 'settle', error })
-        if (!failed) owed += 1
+        if (!failed) unwritten += 1
         failed = true
         if (abandoned) return null
         await new Promise(resolve => setTimeout(resolve, wait))
@@ -57,9 +57,9 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return {
-    isBehind: () => owed > 0,
+    isBehind: () => unwritten > 0,
     async settle(job, settlement, begun) {
-      const settled = await written(job, settlement)
+      const settled = await settleUntilTaken(job, settlement)
       if (settled === null || settled.state === 'lost') return settled
       if (settled.state === 'queued' || settled.state === 'sending') return settled
       const { id, channel, kind, arrivedAt } = job.message

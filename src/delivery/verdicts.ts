@@ -4,8 +4,8 @@ import type { Verdict, Verdicts } from './port.ts'
 const PENDING: Verdict = { is: 'pending' }
 
 /**
- * @param remember how many of the latest ends are kept at least, and twice as many at most, for a twin that joins a
- *   message whose end is being announced.
+ * @param remember how many of the latest verdicts are kept at least, and twice as many at most: a duplicate may be found just
+ *   when the end of its message is announced, and then it still learns of it.
  */
 export function createVerdicts(remember = 2000): Verdicts {
   const waiting = createStringMap<((verdict: Verdict) => void)[]>()
@@ -13,7 +13,7 @@ export function createVerdicts(remember = 2000): Verdicts {
   let older = createStringMap<Verdict>()
   let ended = false
 
-  function keep(id: string, verdict: Verdict): void {
+  function rememberVerdict(id: string, verdict: Verdict): void {
     if (recent.size >= remember && recent.get(id) === undefined) {
       older = recent
       recent = createStringMap()
@@ -25,27 +25,27 @@ export function createVerdicts(remember = 2000): Verdicts {
     const all = waiting.get(id)
     if (all === undefined) return
     waiting.delete(id)
-    for (const heard of all) heard(verdict)
+    for (const onVerdict of all) onVerdict(verdict)
   }
 
   return {
-    wait(id, heard) {
+    wait(id, onVerdict) {
       const known = recent.get(id) ?? older.get(id) ?? (ended ? PENDING : undefined)
       if (known !== undefined) {
-        heard(known)
+        onVerdict(known)
         return () => undefined
       }
       const all = waiting.get(id)
-      if (all === undefined) waiting.set(id, [heard])
-      else all.push(heard)
+      if (all === undefined) waiting.set(id, [onVerdict])
+      else all.push(onVerdict)
       return () => {
-        const left = waiting.get(id)?.filter(each => each !== heard)
+        const left = waiting.get(id)?.filter(each => each !== onVerdict)
         if (left?.length === 0) waiting.delete(id)
         else if (left !== undefined) waiting.set(id, left)
       }
     },
     announce(id, verdict) {
-      if (verdict.is === 'final') keep(id, verdict)
+      if (verdict.is === 'final') rememberVerdict(id, verdict)
       announce(id, verdict)
     },
     end() {

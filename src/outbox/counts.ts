@@ -28,9 +28,9 @@ export interface CountChanges {
   addChange(message: CountedMessage, from: State | 'new', to: State): void
   /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
   addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void
-  /** Those that come to something. */
+  /** Lists the changes; those that add up to 0 are left out. */
   changes(): readonly CountChange[]
-  /** The growth of the live messages of each channel. */
+  /** Says by how many the live messages of each channel have grown. */
   live(): Readonly<Record<Channel, number>>
   clear(): void
 }

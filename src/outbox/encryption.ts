@@ -15,7 +15,7 @@ export interface Payload {
   readonly content: Content
 }
 
-/** The first encrypts; all of them decrypt, so that a secret can be replaced while messages wait. */
+/** The first key encrypts; all of them decrypt, so that a secret can be replaced while messages wait. */
 export type PayloadKeys = readonly [KeyObject, ...KeyObject[]]
 
 /** Keyed names: equal for equal fields, and meaningless without the secret. 22 characters of base64url (128 bits). */
@@ -82,14 +82,14 @@ const VERSION = 1
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** A page of random bytes costs as much as one nonce, and half of what encrypting does. */
+/** Nonces are made many at a time: to make one costs as much as to make a page of them, and half as much as to encrypt. */
 const POOLED_NONCES = 256
-let pool = Buffer.alloc(0)
+let noncePool = Buffer.alloc(0)
 
 function nextNonce(): Buffer {
-  if (pool.length === 0) pool = randomBytes(POOLED_NONCES * NONCE_BYTES)
-  const nonce = pool.subarray(0, NONCE_BYTES)
-  pool = pool.subarray(NONCE_BYTES)
+  if (noncePool.length === 0) noncePool = randomBytes(POOLED_NONCES * NONCE_BYTES)
+  const nonce = noncePool.subarray(0, NONCE_BYTES)
+  noncePool = noncePool.subarray(NONCE_BYTES)
   return nonce
 }
 
@@ -133,12 +133,12 @@ const SECRET_CHECK = 'secret-check'
 const CHECK_PAYLOAD: Payload = { recipient: '', content: { params: {}, words: 'ours' } }
 const CHECK_BYTES = 1 + NONCE_BYTES + JSON.stringify(['', CHECK_PAYLOAD.content]).length + TAG_BYTES
 
-/** A value that only the first secret can read: kept in the store, it tells whether the secret is still the same. */
+/** Makes a value that only the first key can read: kept in the store, it tells whether the secret is still the same. */
 function createSecretCheck(keys: PayloadKeys): Buffer {
   return encryptPayload(keys, SECRET_CHECK, CHECK_PAYLOAD)
 }
 
-/** Says whether one of the keys reads it. */
+/** Says whether one of the keys can read an encrypted payload. */
 export function canDecrypt(keys: PayloadKeys, id: string, encrypted: Uint8Array): boolean {
   try {
     decryptPayload(keys, id, encrypted)
@@ -163,8 +163,8 @@ export function isSecretMissing(keys: PayloadKeys, stored: SecretChecks | null):
   return stored !== null && ![stored.current, ...stored.replaced].every(check => matchesCheck(keys, check))
 }
 
-/** Makes the checks that a store keeps from a start on that can read all that waits; null: those that it has. */
-export function renewChecks(keys: PayloadKeys, stored: SecretChecks | null): SecretChecks | null {
+/** Makes the checks that a store keeps after a start that can read everything that waits; null: it keeps the ones that it has. */
+export function renewSecretChecks(keys: PayloadKeys, stored: SecretChecks | null): SecretChecks | null {
   if (stored === null) return { current: createSecretCheck(keys), replaced: [] }
   const { current, replaced } = stored
   const [first, ...previous] = keys
@@ -177,12 +177,12 @@ export function renewChecks(keys: PayloadKeys, stored: SecretChecks | null): Sec
   return { current: isSame ? current : createSecretCheck(keys), replaced: needed }
 }
 
-/** Checks, one after the other: all are of the same length. */
-export function joinChecks(checks: readonly Uint8Array[]): Buffer {
+/** Joins checks for storing, one after the other: all are of the same length. */
+export function joinSecretChecks(checks: readonly Uint8Array[]): Buffer {
   return Buffer.concat(checks)
 }
 
-export function splitChecks(joined: Uint8Array): readonly Uint8Array[] {
+export function splitSecretChecks(joined: Uint8Array): readonly Uint8Array[] {
   const count = Math.floor(joined.length / CHECK_BYTES)
   return Array.from({ length: count }, (_, n) => joined.subarray(n * CHECK_BYTES, (n + 1) * CHECK_BYTES))
 }

@@ -1,5 +1,5 @@
 /**
- * Names leases: whose lease it is and a number, so that no two leases ever have the same token.
+ * Makes the function that names leases: by their owner and a number, so that no two leases ever have the same token.
  *
  * @param owner names the process that claims, unlike any other process ever; asked for each token, since a replica
  *   takes another name after it was out of touch.

@@ -37,8 +37,8 @@ export interface Lease {
   /** ms since the epoch. */
   readonly until: number
   /**
-   * The attempt of a message that is accepted under it begins at once, so that a process that dies may have sent it;
-   * absent: only after `Outbox.beginAttempt`.
+   * The attempt of a message that is accepted under this lease begins at once, so a process that dies may have sent it; absent:
+   * it begins only after `Outbox.beginAttempt`.
    */
   readonly begins?: boolean
 }
@@ -220,9 +220,9 @@ export interface Outbox {
     readonly nextDueAt: number | null
   }>
   /**
-   * Notes that the attempt of a message begins, before its first byte leaves. A process that dies may have sent it from
-   * then on; a message that was claimed and never begun was surely not sent. Survives the process, and a power cut only
-   * by being taken for begun. Returns nothing when it was noted at once.
+   * Notes that the attempt of a message begins, before its first byte leaves. From then on a process that dies may have sent it;
+   * a message that was claimed and never begun was surely not sent. The note survives the process. After a power cut every
+   * claimed message counts as begun. Returns nothing when it was noted at once.
    * @param provider whom it goes to, when its channel has several; at most 32 octets of ASCII. The latest one counts.
    * @throws StoreUnavailable: the attempt must not begin.
    */
@@ -243,11 +243,11 @@ export interface Outbox {
   writeReceipt(report: DeliveryReport): Promise<'recorded' | 'stale' | 'unknown'>
   /** Leases on a store that several processes share; absent in one that a process has for itself. */
   readonly sharedLeases?: SharedLeases
-  /** Quotas of what is known later than at acceptance, such as the carrier that an SMS goes by. */
+  /** Charges of what is known only after acceptance, such as the carrier that an SMS goes by. */
   readonly quotas: QuotaUse
   /** Values kept beside the messages. */
   readonly memos: MemoStore
-  /** The queue of events for other machines; absent when nobody is to be told. */
+  /** The queue of events for other machines; absent when there are no webhooks. */
   readonly events?: EventQueue
   /** The queries of people: counts, lists, timelines. */
   readonly queries: AdminQueries
@@ -259,9 +259,9 @@ export interface Outbox {
    */
   loss?(): StoreLoss | null
   /**
-   * Copies the store into a file, which is overwritten, while it works on. Absent in a store that has tools of its own
-   * for that.
-   * @throws StoreUnavailable: the file is of no use.
+   * Copies the store into a file, which is overwritten, while the store works on. Absent in a store that has backup tools of
+   * its own.
+   * @throws StoreUnavailable: the copy failed, and the file is of no use.
    */
   backUp?(file: string): Promise<void>
   /** Commits what is queued and lets go of the store. */
@@ -274,7 +274,7 @@ export interface QuotaUse {
    * @throws StoreUnavailable, as all of these
    */
   chargeUse(charges: readonly Charge[]): Promise<UseCharged | Extract<Accepted, { is: 'over-quota' }>>
-  /** Takes a use back that came to nothing. */
+  /** Takes back a use whose message was not sent. */
   refundUse(windows: ChargedWindows): Promise<void>
   /** Says how much of each is used in the window that ends now. */
   readUse(charges: readonly Charge[]): Promise<readonly number[]>
@@ -294,15 +294,15 @@ export interface SharedLeases {
   /** Names a claim that this process makes itself, see `Acceptance.lease`; unique for every claim ever made. */
   newLeaseToken(): string
   /**
-   * Says whether a claim of this process is surely its own still. False from the moment on from which another process may
-   * take it over, because this one was out of touch with the store for too long; and never true again. Nothing may be
-   * begun under it then: settle it, which says what became of it.
+   * Says whether a claim of this process surely is its own still. It becomes false when this process was out of touch with the
+   * store for so long that another one may take the message over, and then stays false. No attempt may begin under such a
+   * lease: settle it, and the result says what became of the message.
    */
   isHeld(lease: Lease): boolean
 }
 
 export interface MemoStore {
-  /** The values of the memos with these names, of those that there are. @throws StoreUnavailable */
+  /** Reads the values of the memos with these names; a name without a memo is left out. @throws StoreUnavailable */
   readMemos(names: readonly string[]): Promise<ReadonlyMap<string, string>>
   /**
    * Takes or renews a leader lease, which only one of several processes on the store may have, for `ttlMs` from now; 0
@@ -312,10 +312,10 @@ export interface MemoStore {
   readonly takeLeaderLease?: (name: string, owner: string, ttlMs: number) => Promise<boolean>
 }
 
-/** The types of events that other machines can be told. */
+/** The types of events that webhooks send to other machines. */
 export type QueuedEventType = 'message.ended' | 'message.reported' | 'provider.up' | 'provider.down'
 
-/** Something that other machines are to be told. */
+/** An event that waits to be sent to another machine. */
 export interface QueuedEvent {
   readonly seq: number
   readonly type: QueuedEventType
@@ -328,18 +328,18 @@ export interface QueuedEvent {
 }
 
 /**
- * The queue of events for other machines, in the order in which they happened. An event of a message is written in the
- * transaction that ends it (`message.ended`) or keeps its delivery report (`message.reported`): it is there if and only if that
- * is. It stays until it is removed.
+ * The queue of events for other machines, in the order in which they happened. An event about a message is written in the
+ * transaction that ends the message (`message.ended`) or keeps its delivery report (`message.reported`), so neither is there
+ * without the other. An event stays until it is removed.
  */
 export interface EventQueue {
-  /** Adds one that is about no message. @throws StoreUnavailable, as all of these */
+  /** Adds an event that is about no message. @throws StoreUnavailable, as all of these */
   addEvent(event: Pick<QueuedEvent, 'type' | 'at' | 'data'>): Promise<void>
-  /** The oldest ones, and about how many wait in all. */
+  /** Reads the oldest ones, and estimates how many wait in all. */
   readEvents(limit: number): Promise<{ readonly events: readonly QueuedEvent[]; readonly waiting: number }>
-  /** Removes those that were told. */
+  /** Removes those that were sent. */
   removeEvents(seqs: readonly number[]): Promise<void>
-  /** Drops a step of the oldest: those beyond the newest `most`, and those of before. @returns how many. */
+  /** Drops some of the oldest: those beyond the newest `most`, and those from before `before`, ms since the epoch. @returns how many. */
   dropEvents(most: number, before: number): Promise<number>
 }
 
@@ -391,7 +391,7 @@ export interface Summary {
   readonly bytes: number | null
 }
 
-/** Octets that a probe writes, as many as a callback of some recipients: a disk with room for less is as good as full. */
+/** Octets that a probe writes, as many as a callback with several recipients: a disk with room for less is as good as full. */
 export const PROBE_BYTES = 64 * 1024
 
 /** Messages that were stored and are not on record any more, though the store can be used. */
@@ -399,7 +399,7 @@ export interface StoreLoss {
   readonly messages: number
   /** How many of them may not have been sent, at most. */
   readonly unsent: number
-  /** They were stored after the one and until the other, ms since the epoch; null: not known. */
+  /** They were stored between these moments, ms since the epoch; null: not known. */
   readonly from: number | null
   readonly until: number
   readonly noticedAt: number

@@ -14,7 +14,7 @@ export interface QuotaCounter {
   readonly current: number
   /** Counted in the window before it. */
   readonly previous: number
-  /** The time from which it weighs nothing: the end of the window after the current one, ms since the epoch. */
+  /** From this moment on it counts nothing: the end of the window after the current one, ms since the epoch. */
   readonly expiresAt: number
 }
 
@@ -24,11 +24,11 @@ export interface Charged {
   /** The counters as they are to be written, by name. */
   readonly counters: ReadonlyMap<string, QuotaCounter>
   readonly windows: ChargedWindows
-  /** Quotas that are used up to where their operator wants to know it. */
+  /** Quotas that have reached their `warnAt`. */
   readonly nearing: readonly string[]
 }
 
-/** Begins with the bucket, so that the counters of a recipient lie together. */
+/** Names a charge's counter. The name begins with the bucket, so that the counters of a recipient lie together on disk. */
 export function counterName({ quota, bucket, windowMs }: Charge): string {
   return `${bucket} ${quota} ${windowMs}`
 }
@@ -116,7 +116,7 @@ export function readUse(
 }
 
 /**
- * A counter as it stands in the window of `now`.
+ * Moves a counter on to the window of `now`.
  *
  * A counter that is one window ahead is used as it is: a replica whose clock is a little ahead may be in the next
  * window already. One that is farther ahead was written before a clock was set back, and begins anew: its counts would
@@ -131,7 +131,7 @@ export function rotateCounter(stored: QuotaCounter | undefined, windowMs: number
 }
 
 /**
- * Takes a message out of the window that it was counted in, if that still weighs.
+ * Takes a message out of the window that it was counted in, if that window still counts.
  * @param windowStart of that window, ms since the epoch.
  * @param amount that was counted.
  */
@@ -149,7 +149,7 @@ export function startOfWindow(now: number, windowMs: number): number {
   return Math.floor(now / windowMs) * windowMs
 }
 
-/** Estimates how many are counted in the window that ends now, in the same way. */
+/** Estimates how many are counted in the window that ends now, as this file's first comment says. */
 function estimateUse(previous: number, current: number, windowMs: number, now: number): number {
   return current + previous * (1 - (now - startOfWindow(now, windowMs)) / windowMs)
 }

@@ -33,8 +33,8 @@ export async function acceptEach(
 }
 
 /**
- * Writes the end of an attempt; when the store refuses it, without its lines for the timeline, and then without the
- * provider's id too. An end that is refused even so is not written: its message waits for the end of its lease.
+ * Writes the end of an attempt. When the store refuses its values, it is written without the lines for the timeline, and then
+ * without the provider's id too. If that is refused as well, nothing is written, and the message waits for the end of its lease.
  */
 export async function settleWithoutRefused(
   id: string,
@@ -65,7 +65,7 @@ export async function settleWithoutRefused(
   return { state: 'lost' }
 }
 
-/** Writes a delivery report; one that the store cannot hold is of no message of ours. */
+/** Writes a delivery report; one that the store cannot hold counts as a report on no message of ours. */
 export async function writeReceiptIfTaken(
   write: () => Promise<CallResult<'writeReceipt'>>,
   log: Log,

@@ -54,10 +54,10 @@ export function isLive(state: State): state is LiveState {
   return (LIVE_STATES as readonly State[]).includes(state)
 }
 
-/** How many lines of a timeline are kept; the oldest go first. */
+/** How many lines of a timeline are kept; the oldest are removed first. */
 export const TIMELINE_LINES = 20
 
-/** Appends lines to a timeline, of which the oldest go first; the line that says where the latest copy may have gone is kept. */
+/** Appends lines to a timeline, and removes the oldest when there are too many; the line of the latest copy that may have been sent is kept. */
 export function appendToTimeline(
   timeline: readonly AttemptRecord[],
   records: readonly AttemptRecord[],
@@ -73,12 +73,12 @@ function mayHaveSent({ outcome }: AttemptRecord): boolean {
   return outcome === 'ambiguous' || outcome === 'lease-lost'
 }
 
-/** The provider that may have sent the latest copy of a message; empty when only a process knew that died. */
+/** Finds the provider that may have sent the latest copy of a message; empty when only a process knew that has died. */
 export function providerOfCopy(timeline: readonly AttemptRecord[]): string {
   return timeline.findLast(mayHaveSent)?.provider ?? ''
 }
 
-/** The outcomes that a store writes into a timeline itself, of what never was an attempt. */
+/** The timeline's lines that a store writes itself, about events that were no attempts. */
 const STORE_RECORDS = {
   'lease-lost': { outcome: 'lease-lost', code: 'LEASE', reply: '' },
   'not-begun': { outcome: 'released', code: 'NOT-BEGUN', reply: '' },
@@ -87,12 +87,12 @@ const STORE_RECORDS = {
   unreadable: { outcome: 'rejected', code: 'UNREADABLE', reply: 'the stored content cannot be read' },
 } as const
 
-/** A line of a timeline about what happened in the store. @param at ms since the epoch. */
+/** Makes the timeline's line about something that happened in the store. @param at ms since the epoch. */
 export function storeRecord(event: keyof typeof STORE_RECORDS, at: number, provider = ''): AttemptRecord {
   return { at, tookMs: 0, provider, ...STORE_RECORDS[event] }
 }
 
-/** The line about a message whose lease was lost. @param provider whom its attempt went to, as far as was noted. */
+/** Makes the line about a message whose lease was lost. @param provider whom its attempt went to, as far as was noted. */
 export function lostLeaseRecord(begun: boolean, provider: string | null, at: number): AttemptRecord {
   return begun ? storeRecord('lease-lost', at, provider ?? '') : storeRecord('not-begun', at)
 }
@@ -102,7 +102,7 @@ export function rankOfPurpose(purpose: string): 0 | 1 {
   return purpose === 'code' ? 0 : 1
 }
 
-/** There is a backlog of a class once its first message has waited so long, ms. */
+/** A class of messages has a backlog once its first one has waited so long, ms. */
 const BACKLOG_MS = 1000
 
 /**
@@ -110,7 +110,7 @@ const BACKLOG_MS = 1000
  * there is a backlog; then newest first, where somebody is still waiting. The same as in memory, see
  * delivery/adaptive-lifo.ts.
  *
- * @param oldestDueAt since when the first that came is due, ms since the epoch.
+ * @param oldestDueAt when the message that came first became due, ms since the epoch.
  */
 export function claimOrder(oldestDueAt: number, now: number): 'oldest-first' | 'newest-first' {
   return now - oldestDueAt < BACKLOG_MS ? 'oldest-first' : 'newest-first'
@@ -165,7 +165,7 @@ export function stateAtEnd(
   return { state, answer, attempts, ambiguous, dueAt: null }
 }
 
-/** The column that claims are quick by: 1 queued and due, 0 queued for later, null for everything else. */
+/** Computes the column that makes claims quick: 1 queued and due, 0 queued for later, null for everything else. */
 export function readinessOf(
   { state, dueAt }: Pick<MessageState, 'state' | 'dueAt'>,
   now: number,
@@ -190,7 +190,7 @@ export function afterSettlement(
   }
   const counted = settlement.uncounted === true ? attempts - 1 : attempts
   const copies = settlement.ambiguous ?? ambiguous
-  return backInQueue({ ...tried, attempts: counted, ambiguous: copies }, settlement.dueAt, outdated)
+  return stateAtRequeue({ ...tried, attempts: counted, ambiguous: copies }, settlement.dueAt, outdated)
 }
 
 /**
@@ -204,7 +204,7 @@ export function afterReport(
   return state === 'queued' && ambiguous > 0 ? stateAtEnd({ attempts, ambiguous }, 'sent') : null
 }
 
-/** After a process died, a message that it may have sent goes out again so much later, ms. */
+/** The pause before a message goes out again that a dead process may have sent, ms. */
 export const LOST_LEASE_PAUSE_MS = 5000
 
 /**
@@ -219,11 +219,11 @@ export function afterLostLease(
   outdated: boolean,
 ): MessageState {
   const { attempts, ambiguous } = history
-  if (!begun) return backInQueue({ ...history, attempts: attempts - 1 }, now, outdated)
-  return backInQueue({ ...history, ambiguous: ambiguous + 1 }, now + LOST_LEASE_PAUSE_MS, outdated)
+  if (!begun) return stateAtRequeue({ ...history, attempts: attempts - 1 }, now, outdated)
+  return stateAtRequeue({ ...history, ambiguous: ambiguous + 1 }, now + LOST_LEASE_PAUSE_MS, outdated)
 }
 
-function backInQueue(
+function stateAtRequeue(
   { attempts, ambiguous, expiresAt, reported = false }: AttemptHistory,
   dueAt: number,
   outdated: boolean,
@@ -260,7 +260,7 @@ export interface Duplicate {
  */
 export type DuplicateVerdict = 'live' | 'outlived' | 'recent' | 'past'
 
-/** The verdict on a message that has a duplicate. @param windowMs how long an end is answered for. */
+/** Judges a message by its newest duplicate. @param windowMs for how long after its end a duplicate answers for the message. */
 export function judgeDuplicate(
   duplicate: Pick<Duplicate, 'state' | 'finalAt' | 'expiresAt'>,
   now: number,
@@ -270,7 +270,8 @@ export function judgeDuplicate(
   if (state === 'sending') return 'live'
   if (state === 'queued') return expiresAt > now ? 'live' : 'outlived'
   if (state === 'superseded' && expiresAt > now) return 'recent'
-  // Both ways: replicas' clocks differ a little, and a clock that was set back must not swallow messages for an hour.
+  // The distance counts in both directions: replicas' clocks differ a little, and after a clock was set back by an hour the end
+  // of a duplicate must not answer for new messages all that time.
   return Math.abs(now - (finalAt ?? now)) <= windowMs ? 'recent' : 'past'
 }
 

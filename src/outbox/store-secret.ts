@@ -7,8 +7,8 @@ import { StoreUnusable } from './outbox.ts'
 const SECRET_LENGTH = 43
 
 /**
- * The secret that the store's keys come from: the one that was set, or the one in a file beside the embedded store,
- * made at the first start. Without it what waits in the store cannot be read, so it is on disk before it is used.
+ * Loads the secret that the store's keys are derived from: the one that was set, or the one in a file beside the embedded store,
+ * which is made at the first start. Without it the messages that wait cannot be read, so it is on disk before it is used.
  *
  * @param options.secret STORE_SECRET, when it is set.
  * @param options.file where to keep one that is made; only the service's own user may read it.
@@ -34,7 +34,7 @@ export async function loadStoreSecret(options: {
   }
 }
 
-/** The secret in a file beside the embedded store; null: there is none. @throws StoreUnusable when it is cut short. */
+/** Reads the secret in a file beside the embedded store; null: there is none. @throws StoreUnusable when it is cut short. */
 export async function readSecret(file: string): Promise<string | null> {
   let text: string
   try {
@@ -88,7 +88,7 @@ async function awaitSecretOfAnother(file: string): Promise<string> {
   }
 }
 
-/** A new file survives a power loss only once its directory is on disk too. */
+/** Syncs a directory: a new file survives a power loss only once its directory is on disk too. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

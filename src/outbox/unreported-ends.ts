@@ -2,8 +2,8 @@ import type { Channel } from '../messages/message.ts'
 import type { SettledByStore } from './calls.ts'
 
 /**
- * Keeps the messages that ended while another one was accepted (a duplicate that had outlived its life), until the
- * next claim of their channel reports them. What is added or taken goes with the transaction when its end is told.
+ * Keeps the messages that ended while another one was accepted (a duplicate that had outlived its life), until the next claim
+ * of their channel reports them. `commit` and `rollBack` follow the transaction in which messages were added or taken.
  */
 export interface UnreportedEnds {
   add(message: SettledByStore): void

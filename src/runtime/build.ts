@@ -7,13 +7,13 @@ export interface Build {
   readonly commit: string
 }
 
-/** The version of package.json; the image's has the commit under `gitHead`, as npm names it in what it publishes. */
+/** The version in package.json. The image's copy has the commit as well, under `gitHead`, as packages that npm publishes have it. */
 export const build: Build = {
   version: pack.version,
   commit: (pack as { readonly gitHead?: string }).gitHead ?? '',
 }
 
-/** `1.2.3`, or `1.2.3 (0123abc)` where the commit is known. */
+/** Formats the version as `1.2.3`, or `1.2.3 (0123abc)` where the commit is known. */
 export function formatBuild({ version, commit }: Build): string {
   return commit === '' ? version : `${version} (${commit})`
 }

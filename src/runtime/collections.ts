@@ -1,5 +1,5 @@
 /**
- * Collections for what comes and goes with every message.
+ * Collections for objects that come and go with every message.
  *
  * Map and Set do not suit that. V8 keeps their entries in a hash table that is used up after some additions and removals
  * and then replaced, and the table that was replaced points at its successor. Once one of the tables is in the old

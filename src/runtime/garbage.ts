@@ -6,14 +6,14 @@ import { runInNewContext } from 'node:vm'
 const EVERY_MS = 2000
 /** Growth of a thread's heap since the last collection from which on another one pays, bytes. */
 const GROWTH = { service: 16 * 1024 * 1024, store: 4 * 1024 * 1024 }
-/** The share of the time in which the event loop did something, from which on a pause would be felt. */
+/** From this share of busy time of the event loop on, callers would notice a pause. */
 const BUSY = 0.1
-/** Once a thread has worked for so long in all, ms, what it runs often is optimized, and a collection costs it that. */
+/** A thread is warm once it has worked for so long in all, ms: V8 has optimized the code that it runs often, and a collection drops that. */
 const WARM_AFTER_MS = 2000
 /** A warm thread is left alone until it has had little to do for so long, ms: a load that only pauses comes back sooner. */
 const QUIET_MS = 30_000
 
-/** It collects as when memory runs out: an ordinary collection keeps the young generation's room, half of what a start leaves behind. */
+/** Collects as when memory runs out: an ordinary collection would keep the young generation's room, half of what a start leaves behind. */
 const THOROUGHLY = { type: 'major', flavor: 'last-resort' }
 
 /**
@@ -42,10 +42,9 @@ export function collectGarbageWhenIdle(thread: keyof typeof GROWTH): () => void 
 /**
  * Decides when garbage is collected thoroughly: soon after a start, and else after a long quiet time.
  *
- * Such a collection also takes from a warm thread what makes it fast. The hidden classes of messages die with the last
- * message, and with them all optimized code that knows them; the young generation starts at 1 MB again, so that a load
- * that comes back is collected 16 times where it was once, and much of it gets old. For its first second each callback
- * takes half as much processor time again.
+ * Such a collection makes a warm thread slow. The hidden classes of messages die with the last message, and all optimized code
+ * that depends on them dies, too. The young generation starts at 1 MB again, so that a load that comes back causes 16 collections
+ * in the place of one, and many of its objects get old. For its first second each callback takes half as much processor time again.
  * @param growth bytes since the last collection from which on another one pays
  */
 export function createCollectionSchedule(growth: number) {
@@ -53,7 +52,7 @@ export function createCollectionSchedule(growth: number) {
   let workedMs = 0
   let quietMs = 0
   return {
-    /** @param look the time since the look before, and the heap, bytes. */
+    /** @param look busy and idle time since the call before, and the size of the heap, bytes. */
     isDue({ busyMs, idleMs, heap }: { busyMs: number; idleMs: number; heap: number }): boolean {
       const tookMs = busyMs + idleMs
       workedMs += busyMs

@@ -30,7 +30,7 @@ export interface LeadershipOptions {
 export function createLeadership(options: LeadershipOptions): Leadership {
   const { takeLease, ttlMs, renewEveryMs, now, onError } = options
   const term = createTerm(now, options.onChange)
-  /** The store may have granted it: it has, or its answer was lost or came when nobody wanted it any more. */
+  /** Whether the store may have granted the lease: it has, or its answer was lost, or came after the stop. */
   let mayHold = false
   let stopped = true
   let renewal: NodeJS.Timeout | undefined
@@ -76,10 +76,10 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   }
 }
 
-/** The time during which this replica leads. */
+/** Keeps the time during which this replica leads. */
 function createTerm(now: () => number, onChange: (isLeader: boolean) => void) {
   let isLeader = false
-  /** A timer of a busy process may come later than this, by `now`. */
+  /** When the term ends, by `now`. It is compared as well, since the timer of a busy process may come later. */
   let leadsUntil = 0
   let expiry: NodeJS.Timeout | undefined
 
@@ -96,7 +96,7 @@ function createTerm(now: () => number, onChange: (isLeader: boolean) => void) {
 
   return {
     isRunning,
-    /** Begins the term, or makes it longer. One that was over in between is seen to end; one that is over by then does not begin. */
+    /** Begins the term, or makes it longer. If it was over in between, its end is reported first; if `until` is past, none begins. */
     extend(until: number): void {
       isRunning()
       clearTimeout(expiry)

@@ -1,9 +1,12 @@
 /** The period in which a condition that every request could report is logged `burst` times, ms. */
 const REPEAT_MS = 60_000
-/** The most conditions that are kept apart. There are a few dozen; codes that servers make up must not add to them without end. */
+/** The most conditions that are kept apart. There are a few dozen of them; codes that servers invent must not add to them without end. */
 const MOST = 500
 
-/** Logs a condition at once, then rarely, with how many times it happened since it was last logged; once a call unless given. */
+/**
+ * Logs a condition at once, and then rarely, with how many times it has happened since it was logged last.
+ * @param times how often it happened with this call; once unless given.
+ */
 export type LogThrottle = (condition: string, log: (times: number) => void, times?: number) => void
 
 /**

@@ -7,8 +7,8 @@ export interface NetworkSize {
 }
 
 /**
- * The network of an address, as text; an IPv4 address in IPv6's clothes (`::ffff:192.0.2.1`) is itself. What is no
- * address is its own network.
+ * Names the network of an address. An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) counts as IPv4. A text that is no address is
+ * a network of its own.
  */
 export function networkOf(address: string, { octets, groups }: NetworkSize): string {
   const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address

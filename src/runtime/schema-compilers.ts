@@ -1,8 +1,8 @@
 import type { AnySchemaObject, ValidateFunction } from 'ajv'
 
 /**
- * Fastify's option by which the shapes of requests are checked by an ajv of ours. Without it Fastify loads two compilers of
- * its own, 2 MB: one for requests, and one for answers, which nothing here has a schema of.
+ * Makes the option of Fastify that has the shapes of requests checked by an ajv of ours. Without it Fastify loads two compilers of
+ * its own, 2 MB: one for requests, and one for answers, for which there is no schema here.
  */
 export function schemaCompilers(compile: (schema: AnySchemaObject) => Pick<ValidateFunction, 'errors'>) {
   return {
@@ -16,7 +16,7 @@ export function schemaCompilers(compile: (schema: AnySchemaObject) => Pick<Valid
   }
 }
 
-/** Compiles a schema when it is first needed: what is asked seldom or never costs a start nothing. */
+/** Compiles a schema when it is first needed: one that is seldom or never used costs a start nothing. */
 export function compileLater(compile: () => ValidateFunction): Pick<ValidateFunction, 'errors'> {
   let compiled: ValidateFunction | undefined
   const validate: { (data: unknown): unknown; errors?: ValidateFunction['errors'] } = data => {

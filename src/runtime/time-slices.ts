@@ -1,10 +1,10 @@
 /**
- * Makes a function that runs a task at once while this turn of the event loop has spent less than a slice on such tasks, and
- * else in one of the next turns, in the order in which they came; the tasks must not throw.
+ * Makes a function that runs a task at once as long as this turn of the event loop has spent less than a slice on such tasks, and
+ * otherwise in one of the next turns, in the order in which the tasks came; they must not throw.
  *
- * Long tasks that come together in numbers do not hold up a short one that comes meanwhile: between two slices the event
- * loop looks at all connections.
- * @param sliceMs more than one turn spends only when a single task takes longer.
+ * Many long tasks that come together do not hold up a short one that comes meanwhile: between two slices the event loop looks at
+ * all connections.
+ * @param sliceMs a turn spends more than this only when a single task takes longer.
  * @param monotonic ms, never set.
  */
 export function createTimeSlices(sliceMs: number, monotonic: () => number): (task: () => void) => void {

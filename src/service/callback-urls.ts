@@ -36,7 +36,7 @@ export interface ReportUrl {
   readonly url: string
 }
 
-/** Lists where such carriers report, of those that are configured. @param base as for `callbackUrls`. */
+/** Lists the report URLs of those configured carriers that do not sign. @param base as for `callbackUrls`. */
 export async function reportUrls(config: Config, base: string): Promise<readonly ReportUrl[]> {
   const urls = modulesOf(config).map(async ({ name, openReceipts }) => {
     const source = await openReceipts?.(config)

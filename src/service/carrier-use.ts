@@ -9,15 +9,18 @@ import type { Clock } from '../runtime/clock.ts'
 import { COST_UNITS, priceOf, type SmsCosts } from '../settings/costs.ts'
 import { routeOf, type SmsRoutes } from '../settings/routes.ts'
 
-/** Counts what SMS use of the quotas of carriers, and of the operator's money. */
+/** Counts how much SMS use of the carriers' quotas, and of the operator's money. */
 export interface CarrierUse {
   /**
-   * Tells what a new message will use by the first carrier of its route that it fits.
-   * @returns undefined for a mail, and for what no carrier can send
+   * Estimates what a new message will use, by the first carrier of its route that it fits.
+   * @returns undefined for a mail, and for a message that no carrier can send
    */
-  expect(outgoing: Outgoing): ExpectedUse | undefined
-  /** The same carrier, which takes nothing beyond its quota, and tells what its SMS cost: those that it took, or may have taken. */
-  watch(provider: Provider): Provider
+  expectUse(outgoing: Outgoing): ExpectedUse | undefined
+  /**
+   * Wraps a carrier: it is handed nothing beyond its quota, and the cost of each SMS that it took, or may have taken, is reported
+   * as an event.
+   */
+  wrapProvider(provider: Provider): Provider
 }
 
 export interface CarrierUseOptions {
@@ -35,7 +38,7 @@ export interface CarrierUseOptions {
 
 export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
   const { providers, routes, costs, perDay, costPerDay, clock, emit } = options
-  const findFitting = createFitting(providers, routes)
+  const findFitting = createFindFitting(providers, routes)
   /** Until when carriers are full, as far as this process knows, ms since the epoch. */
   const full = new Map<string, number>()
 
@@ -61,9 +64,9 @@ export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
     emit({ type: 'sms-cost', provider, country: message.country, cost })
   }
 
-  const count = createCounting(options, full)
+  const sendCounted = createSendCounted(options, full)
   return {
-    expect(outgoing) {
+    expectUse(outgoing) {
       if (outgoing.channel !== 'sms' || (costs.size === 0 && perDay.size === 0)) return undefined
       const fitting = findFitting(outgoing)
       const [first] = fitting
@@ -71,14 +74,14 @@ export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
       const isFull = fitting.every(({ name }) => fullUntil(name) !== null)
       return { fullCarrier: isFull ? first.name : undefined, cost: costOf(costs, first.name, outgoing) }
     },
-    watch(provider) {
+    wrapProvider(provider) {
       if (provider.channel !== 'sms' || (costs.size === 0 && !perDay.has(provider.name))) return provider
       return {
         ...provider,
         fullUntil: () => fullUntil(provider.name),
         async send(message, ...rest) {
           if (message.channel !== 'sms') return provider.send(message, ...rest)
-          const outcome = await count(provider.name, message, chargesOf(message, provider.name), () =>
+          const outcome = await sendCounted(provider.name, message, chargesOf(message, provider.name), () =>
             provider.send(message, ...rest),
           )
           reportCost(provider.name, message, outcome)
@@ -89,8 +92,8 @@ export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
   }
 }
 
-/** @returns what finds the carriers of its route that a message fits */
-function createFitting(providers: readonly Provider[], routes: SmsRoutes | undefined) {
+/** Makes the function that finds the carriers of its route that a message fits. */
+function createFindFitting(providers: readonly Provider[], routes: SmsRoutes | undefined) {
   const carriers = providers.filter(({ channel }) => channel === 'sms')
   const all = carriers.map(({ name }) => name)
   return (message: OutgoingSms): readonly Provider[] =>
@@ -100,7 +103,7 @@ function createFitting(providers: readonly Provider[], routes: SmsRoutes | undef
 }
 
 /**
- * Reads what SMS cost within a day, those under way included, and what they may, in the operator's currency.
+ * Reads how much SMS have cost within a day, those under way included, and how much they may, in the operator's currency.
  * @returns null without prices, and when the store does not answer
  */
 export async function readCostOfDay(
@@ -119,13 +122,16 @@ export async function readCostOfDay(
 
 const NOT_COUNTED = notBegun('aborted', 'the store cannot count it now')
 
-/** Counts a copy before it leaves, and takes back one that surely was not sent. @param full learns who is full, and until when. */
-function createCounting({ quotas, clock, emit }: CarrierUseOptions, full: Map<string, number>) {
+/**
+ * Makes the function that sends a copy of an SMS and counts it: before it leaves, and takes the count back if it surely was not sent.
+ * @param full gets the carriers that are full, and until when.
+ */
+function createSendCounted({ quotas, clock, emit }: CarrierUseOptions, full: Map<string, number>) {
   function setFull(carrier: string, quota: string, seconds: number): void {
     if (quota === 'sms-carrier-day') full.set(carrier, clock.now() + seconds * 1000)
   }
 
-  /** A store that cannot take it back counts one too many. */
+  /** Makes null of a store that does not answer now; one that cannot take a use back counts one too many. */
   const orNull = (error: unknown): null => {
     if (!(error instanceof StoreUnavailable)) throw error
     return null
@@ -157,13 +163,13 @@ function createCounting({ quotas, clock, emit }: CarrierUseOptions, full: Map<st
   }
 }
 
-/** The price of its segments, in our words; of a template carrier's words nothing is known. */
+/** Computes the price of an SMS from the segments of our own text; the text of a carrier's template is not known. */
 function costOf(costs: SmsCosts, carrier: string, message: OutgoingSms): number {
   const price = priceOf(costs, carrier, message.country)
-  return price === 0 ? 0 : price * segmentsOf(message)
+  return price === 0 ? 0 : price * countSegmentsOf(message)
 }
 
-function segmentsOf({ text }: OutgoingSms): number {
+function countSegmentsOf({ text }: OutgoingSms): number {
   try {
     return countSegments(text()).segments
   } catch {

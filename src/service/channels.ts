@@ -19,7 +19,7 @@ export interface ChannelsOptions {
   readonly reports: CarrierReports
 }
 
-/** The channels that have providers, each provider watched over by itself, and the routes along which messages find them. */
+/** Makes the channels that have providers: each provider with its own breaker and limiter, and the routes that lead messages to them. */
 export function createChannels(options: ChannelsOptions): readonly ChannelSpec[] {
   return (['email', 'sms'] as const)
     .map(channel => createChannel(channel, options))
@@ -46,8 +46,9 @@ function createChannel(
 }
 
 /**
- * Renders new messages. The text of an SMS is made when a carrier asks for it: asking the carriers of its route whether it
- * fits tells whether there is one. What fits none for another reason is accepted: it is ours to mend.
+ * Makes the function that renders new messages. The text of an SMS is rendered only when a carrier asks for it, so the carriers of
+ * its route are asked whether the message fits, which shows whether it can be rendered. A message that fits none of them for
+ * another reason is accepted: the operator has to mend that, and it waits.
  */
 export function renderForRoute(
   channels: readonly ChannelSpec[],
@@ -58,7 +59,7 @@ export function renderForRoute(
     const outgoing = render(message, country)
     if (outgoing.channel !== 'sms') return outgoing
     const unfit = (route?.(message) ?? []).map(({ provider }) => findMisfit(provider, outgoing))
-    // It throws what is wrong with it.
+    // This call throws the reason why it cannot be rendered.
     if (unfit.length > 0 && unfit.every(why => why?.code === 'RENDER')) outgoing.text()
     return outgoing
   }

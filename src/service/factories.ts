@@ -23,7 +23,7 @@ import type { SmsRoutes } from '../settings/routes.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
 import type { CarrierUseOptions } from './carrier-use.ts'
 
-/** The parts and their options from the settings: the only place that knows both their names. */
+/** Makes parts and their options from the settings: only this file knows the names of both. */
 
 /** Makes the options of authentication: which callers are accepted, and which signatures their POSTs need. */
 export function authenticationOptions(config: Config, wall: () => number, emit: Emit): AuthenticationOptions {
@@ -41,7 +41,7 @@ export function authenticationOptions(config: Config, wall: () => number, emit: 
   }
 }
 
-/** The secrets that a channel accepts; one that is off has none. */
+/** Lists the secrets that a channel accepts; a channel that is off has none. */
 function channelSecrets(config: Config, channel: Channel, name: 'EMAIL' | 'SMS'): ChannelSecrets | undefined {
   const token = config[`${name}_TOKEN`]
   if (token === undefined) return undefined
@@ -57,8 +57,8 @@ function channelSecrets(config: Config, channel: Channel, name: 'EMAIL' | 'SMS')
 }
 
 /**
- * The reader of recipients. SMS may go to the listed countries, else to the country of the default area code; of these to
- * those that a route leads to.
+ * Makes the reader of recipients. SMS may go to the listed countries, or if none is listed to the country of the default area code;
+ * of these only to countries that a route leads to.
  */
 export function openRecipientReader(config: Config): ReadRecipients {
   const area = config.DEFAULT_AREA_CODE
@@ -79,7 +79,7 @@ function routedCountries(
   return new Set(allowed === '*' ? routes.keys() : allowed.filter(country => routes.has(country)))
 }
 
-/** The approved templates of carriers; a file that cannot be used refuses the start. @throws ConfigError */
+/** Opens the file of the carriers' approved templates; a file that cannot be used refuses the start. @throws ConfigError */
 export async function openSmsTemplates(
   config: Config,
   log: Logger,
@@ -139,12 +139,12 @@ export function carrierLimits(config: Config): Pick<CarrierUseOptions, 'costs' |
   }
 }
 
-/** The keys of everything at rest, from STORE_SECRET or from the file beside the embedded store. */
+/** Makes the keys of everything at rest, from STORE_SECRET or from the file beside the embedded store. */
 export async function openStoreKeys(config: Config): Promise<StoreKeys> {
   const { DATABASE_URL: store, STORE_SECRET: secret, STORE_SECRET_PREVIOUS: previous = [] } = config
   if (store.kind === 'file') {
     const file = join(dirname(store.path), 'store.secret')
-    // When STORE_SECRET is set and there is a secret that the service made, that one counts as a previous one.
+    // When STORE_SECRET is set and the service has made a secret earlier, that earlier one counts as a previous secret.
     const made = secret === undefined ? null : await readSecret(file)
     return createStoreKeys(
       await loadStoreSecret({ secret, file }),
@@ -155,13 +155,13 @@ export async function openStoreKeys(config: Config): Promise<StoreKeys> {
   return createStoreKeys(secret, previous)
 }
 
-/** The store that DATABASE_URL names; the other implementation is not loaded. */
+/** Opens the store that DATABASE_URL names; the other implementation is not loaded. */
 export async function openOutbox(
   config: Config,
   clock: Clock,
   storeKeys: StoreKeys,
   log: Logger,
-  more: Pick<SqliteOutboxOptions, 'committed' | 'startThread'> = {},
+  more: Pick<SqliteOutboxOptions, 'onCommit' | 'startThread'> = {},
 ): Promise<Outbox> {
   const { DATABASE_URL: store } = config
   const shared = {
@@ -173,7 +173,7 @@ export async function openOutbox(
     log: ({ doing, message }: { readonly doing: string; readonly message: string }) => {
       log.warn({ event: 'store', doing }, message)
     },
-    committed: more.committed,
+    committed: more.onCommit,
   }
   if (store.kind === 'postgres') {
     const { createPostgresOutbox } = await import('../outbox/postgres/outbox.ts')
@@ -185,13 +185,13 @@ export async function openOutbox(
   return createSqliteOutbox({ ...shared, path: store.path, startThread: more.startThread })
 }
 
-/** The collector's whole address for traces; undefined: there are none. */
+/** Gives the collector's whole address for traces; undefined: nothing is traced. */
 export function collectorUrl(config: Config): string | undefined {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = config
   return config.OTEL_SDK_DISABLED ? undefined : (whole ?? (base && `${base}/v1/traces`))
 }
 
-/** The renderer of every channel's messages. */
+/** Makes the renderer of every channel's messages. */
 export function openRenderer(config: Config, log: Logger): Renderer {
   const from = config.MAIL_FROM ?? { address: 'nobody@localhost.invalid' }
   return createRenderer({
@@ -218,7 +218,7 @@ export function openRenderer(config: Config, log: Logger): Renderer {
   })
 }
 
-/** A mailbox as it stands in a header. */
+/** Formats a mailbox for a header. */
 function formatMailbox({ name, address }: Mailbox): string {
   return name === undefined ? address : `"${name.replace(/(["\\])/g, '\\$1')}" <${address}>`
 }

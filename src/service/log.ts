@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-/** Log lines are written together, since each write wakes a thread: so many characters, or after so long, ms. */
+/** Log lines are written together, since each write wakes a thread: once there are so many characters, or after so long, ms. */
 const CHUNK = 8192
 const WITHIN_MS = 200
 
@@ -25,8 +25,8 @@ export function createLog(level: string, destination: DestinationStream = openSt
 export type LogDestination = ReturnType<typeof pino.destination>
 
 /**
- * The log's lines on stdout. Nothing is written at the exit of the process: pino would do that synchronously, and try
- * for ever where nobody reads any more. Whoever ends the process calls flushLog before.
+ * Opens stdout for the log's lines. Nothing is written at the exit of the process: pino would do that synchronously, and would
+ * try for ever if nobody reads any more. So flushLog is called before the process ends.
  */
 export function openStdout(): LogDestination {
   const stdout = pino.destination({ dest: 1, sync: false, minLength: CHUNK, periodicFlush: WITHIN_MS })
@@ -49,7 +49,7 @@ export function flushLog(destination: Pick<LogDestination, 'flush'>, withinMs: n
   })
 }
 
-/** The time of a log line, ISO 8601: lines of the same millisecond, which are many under load, share its text. */
+/** Makes the time of log lines, ISO 8601: lines of the same millisecond, which are many under load, share its text. */
 function createTimestamps(): () => string {
   let at = -1
   let text = ''

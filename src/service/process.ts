@@ -29,7 +29,7 @@ export async function runService(): Promise<number> {
 
 /** How long the last lines of the log may take, ms. */
 const LAST_LINES_MS = 500
-/** Closing takes no longer than this beside DRAIN_SECONDS, ms: what hangs then would hang for ever. */
+/** Closing may take so long beside DRAIN_SECONDS, ms: a close that takes longer would hang for ever. */
 const CLOSE_WITHIN_MS = 10_000
 
 /**

@@ -6,7 +6,7 @@ import { type Config, loadConfig } from '../config/config.ts'
 import type { ProviderLimits } from '../providers/list.ts'
 import { build } from '../runtime/build.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
-import { within } from '../runtime/within.ts'
+import { withTimeout } from '../runtime/with-timeout.ts'
 import { trustAuthorities } from '../tls/authorities.ts'
 import { type Certificate, loadCertificate } from '../tls/certificate.ts'
 import { tlsServerOptions } from '../tls/options.ts'
@@ -28,7 +28,8 @@ export interface Service {
   /** Looks for a renewed certificate now. */
   reloadCertificate(): void
   /**
-   * Ends: `/readyz` 503 and serves on for `drainMs`, then stops accepting, finishes or gives back what is in flight.
+   * Ends the service: it answers `/readyz` with 503 and serves on for `drainMs`, then accepts nothing more, and finishes or gives back
+   * what is in flight.
    */
   close(drainMs?: number): Promise<void>
 }
@@ -95,12 +96,12 @@ export async function startService(
     tls: certificate && { ...tlsServerOptions, cert: certificate.cert, key: certificate.key },
   })
   const { publicListener, adminListener } = parts
-  await listen(parts, config)
+  await openListeners(parts, config)
   parts.delivery.start()
   parts.alerts?.start()
   parts.webhooks?.start()
-  // The modules are not loaded at once: the first callbacks of a start under load come sooner, and load them themselves.
-  const loading = setTimeout(() => void parts.load().catch(() => undefined), LOAD_AFTER_MS).unref()
+  // The modules are not loaded at once: if the service starts under load, the first callbacks come sooner than this, and load them.
+  const loading = setTimeout(() => void parts.loadModules().catch(() => undefined), LOAD_AFTER_MS).unref()
 
   watch = certificate && watchRenewal(config, certificate, publicListener.server, log, wall)
   const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(publicListener)}`
@@ -137,10 +138,10 @@ function watchRenewal(
 }
 
 /** Opens both listeners, or closes everything and throws. */
-async function listen(parts: ServiceParts, config: Config): Promise<void> {
+async function openListeners(parts: ServiceParts, config: Config): Promise<void> {
   const { publicListener, adminListener } = parts
   try {
-    // The public one last: nothing is accepted before all that could stop the start has been passed.
+    // The public one opens last: nothing is accepted as long as anything can still stop the start.
     await adminListener.listen({ host: config.ADMIN_HOST, port: config.ADMIN_PORT })
     await publicListener.listen({ host: config.HOST, port: config.PORT, backlog: 1024 })
   } catch (error) {
@@ -155,18 +156,18 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
   parts.beginDraining()
   // Another replica may watch the devices at once; messages that came here by now are stored meanwhile.
   const alertsStopped = parts.alerts?.stop()
-  // Load balancers need a moment to notice; until then nothing is refused.
+  // Load balancers need a moment to notice that this instance ends; until then it refuses nothing.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
   if (drainMs > 0) await stopAccepting(parts.publicListener.server)
   const closed = parts.publicListener.close()
   await alertsStopped
   await parts.delivery.stop(GRACE_MS, ABORT_MS)
   // Other machines are still told the ends of the last messages, if that is quick; the rest stays in the store.
-  const told = parts.webhooks?.stop()
+  const webhooksStopped = parts.webhooks?.stop()
   // Accepted callbacks are answered before the store is closed: no message is left that could not be settled.
-  await within(500, closed)
+  await withTimeout(500, closed)
   parts.publicListener.server.closeAllConnections()
-  await told
+  await webhooksStopped
   await parts.close()
   await parts.adminListener.close()
   log.info({ event: 'ended' }, 'ended')
@@ -178,7 +179,7 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
  */
 function stopAccepting(server: Server): Promise<void> {
   return new Promise(resolve => {
-    // Right after all that had connected were accepted: what the kernel still holds is reset.
+    // This runs right after all clients that had connected were accepted: connections that the kernel still holds are reset.
     setImmediate(() => {
       Server.prototype.close.call(server)
       setTimeout(resolve, LAST_REQUESTS_MS)
@@ -190,12 +191,12 @@ function certificateFiles(config: Config): { readonly certFile: string; readonly
   return { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
 }
 
-/** A name or an address, this one without the brackets of IPv6. */
+/** Reads the host of a URL; an IPv6 address without its brackets. */
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '')
 }
 
-/** The callback URLs by channel. @param base scheme, host and port as the platform reaches them. */
+/** Lists the callback URLs by channel. @param base scheme, host and port as the platform reaches them. */
 function urlsOf(config: Config, base: string): Service['urls'] {
   return Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
 }

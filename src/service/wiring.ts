@@ -13,7 +13,7 @@ import { type Admission, createAdmission } from '../callback/admission.ts'
 import { type Authentication, createAuthentication } from '../callback/authenticate.ts'
 import { BODY_LIMIT } from '../callback/body.ts'
 import { createPublicListener } from '../callback/listener.ts'
-import { createQuotas } from '../callback/quotas.ts'
+import { createChargesOf } from '../callback/quotas.ts'
 import { receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
@@ -89,10 +89,10 @@ export interface ServiceParts {
   /** Null unless EVENTS_URL is set. */
   readonly webhooks: Webhooks | null
   readonly renderer: Renderer
-  /** From now on `/readyz` is 503 and every answer closes its connection. */
+  /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
   beginDraining(): void
-  /** Loads modules that the first message would wait for otherwise. */
-  load(): Promise<void>
+  /** Loads modules in advance, for which the first message would have to wait. */
+  loadModules(): Promise<void>
   /** Closes providers and store, once delivery has stopped and the public listener is closed. */
   close(): Promise<void>
 }
@@ -123,11 +123,11 @@ interface Common extends WiringOptions {
   readonly isDraining: () => boolean
 }
 
-/** Wires everything. When that fails, what was opened by then is closed: a store's thread would keep the process alive. */
+/** Wires everything. When that fails, everything that was opened is closed: a store's thread would keep the process alive. */
 export async function createServiceParts(options: WiringOptions): Promise<ServiceParts> {
   const resources: Resource[] = []
   try {
-    return await wire(options, resources)
+    return await wireService(options, resources)
   } catch (error) {
     // The first failure is the one to report, whatever the closing comes to.
     for (const each of resources) await Promise.resolve(each.close()).catch(() => undefined)
@@ -136,19 +136,19 @@ export async function createServiceParts(options: WiringOptions): Promise<Servic
 }
 
 /**
- * Makes the parts in the order of a message's road.
- * @param resources gets what has to be closed, in that order: the store last.
+ * Makes the parts in the order in which a message passes them.
+ * @param resources gets the parts that have to be closed, in the order of closing: the store is the last.
  */
-async function wire(options: WiringOptions, resources: Resource[]): Promise<ServiceParts> {
+async function wireService(options: WiringOptions, resources: Resource[]): Promise<ServiceParts> {
   const { config, log, clock } = options
   const startedAt = clock.now()
-  const late: Late = {}
+  const late: LateParts = {}
   const observers = await wireObservers(options, late, resources)
   const { emit, health, metrics, admission } = observers
   const storeKeys = await openStoreKeys(config)
   const renderer = openRenderer(config, log)
   resources.push(renderer)
-  // Loaded only when it is on, and read before anything is opened: a wrong row refuses the start.
+  // Alerts are loaded only when they are on. Their table is read before anything is opened: a wrong row refuses the start.
   const alerting = config.DDQ_HOST === undefined ? undefined : await import('./device-alerts.ts')
   const rows = alerting?.readAlerts(config, renderer.locales) ?? []
   const templates = await openSmsTemplates(config, log.child({ event: 'templates' }))
@@ -156,7 +156,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   const providers = await openProviders(config, { clock, templates, limits: options.limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   const outbox = await openOutbox(config, clock, storeKeys, log, {
-    committed: commit => emit({ type: 'store-commit', ...commit }),
+    onCommit: commit => emit({ type: 'store-commit', ...commit }),
     startThread: options.startStoreThread,
   })
   resources.push(outbox)
@@ -190,7 +190,7 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
     beginDraining() {
       late.isDraining = true
     },
-    async load() {
+    async loadModules() {
       await Promise.all(providers.flatMap(provider => provider.load?.() ?? []))
     },
     async close() {
@@ -199,8 +199,8 @@ async function wire(options: WiringOptions, resources: Resource[]): Promise<Serv
   }
 }
 
-/** Parts that the observers look at, and that are made after them. */
-interface Late {
+/** Parts that the observers need, and that are made after them. */
+interface LateParts {
   outbox?: Outbox
   delivery?: Delivery
   webhooks?: Webhooks | null
@@ -209,8 +209,8 @@ interface Late {
 
 type Observers = Awaited<ReturnType<typeof wireObservers>>
 
-/** Wires everything that events go to: log, metrics, traces, and the parts that decide by them. */
-async function wireObservers(options: WiringOptions, late: Late, resources: Resource[]) {
+/** Wires the receivers of events: log, metrics, traces, and the parts that make decisions by events. */
+async function wireObservers(options: WiringOptions, late: LateParts, resources: Resource[]) {
   const { config, log, clock } = options
   const health = createServiceHealth(clock.now)
   const sources: MetricsSources = {
@@ -231,7 +231,7 @@ async function wireObservers(options: WiringOptions, late: Late, resources: Reso
   const reports = createCarrierReports({
     clock,
     random: options.random,
-    changed: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
+    onChange: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
   })
   const traces = await openTracesIfOn(config, clock, log)
   if (traces !== undefined) resources.push(traces)
@@ -240,7 +240,7 @@ async function wireObservers(options: WiringOptions, late: Late, resources: Reso
     ...metrics.sinks,
     traces?.sink ?? {},
     health.handlers,
-    // A carrier alone is asked first, whatever it reports.
+    // Without routes there is a single carrier, which is asked first whatever it reports.
     config.SMS_ROUTES === undefined ? {} : reports.handlers,
     { breaker: event => late.webhooks?.noteBreaker(event) },
     { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
@@ -248,11 +248,11 @@ async function wireObservers(options: WiringOptions, late: Late, resources: Reso
   return { emit, health, metrics, admission, reports }
 }
 
-/** The channels with what a message needs on its way to them. */
+/** Makes the channels, and the parts that a message needs on its way to them. */
 function wireChannels(
   options: WiringOptions,
   { emit, reports }: Observers,
-  late: Late,
+  late: LateParts,
   parts: Pick<Common, 'storeKeys' | 'renderer' | 'outbox'> & { readonly providers: readonly Provider[] },
 ): Common {
   const { config } = options
@@ -266,14 +266,14 @@ function wireChannels(
     emit,
   })
   const channels = createChannels({
-    providers: parts.providers.map(carrierUse.watch),
+    providers: parts.providers.map(carrierUse.wrapProvider),
     routes: config.SMS_ROUTES,
     render: renderer.render,
     random: options.random,
     createLimiter: options.createLimiter ?? createLimiter,
     reports,
   })
-  const charge = createQuotas(quotaLimits(config), storeKeys)
+  const charge = createChargesOf(quotaLimits(config), storeKeys)
   return {
     ...options,
     ...parts,
@@ -281,7 +281,7 @@ function wireChannels(
     channels,
     render: renderForRoute(channels, renderer.render),
     verdicts: createVerdicts(),
-    charges: (message, country, outgoing) => charge(message, country, carrierUse.expect(outgoing)),
+    charges: (message, country, outgoing) => charge(message, country, carrierUse.expectUse(outgoing)),
     headers: answerHeaders(options.tls !== undefined),
     isDraining: () => late.isDraining === true,
   }
@@ -342,7 +342,7 @@ function wireReceiver(common: Common, delivery: Delivery): Receive {
   const { config, outbox, storeKeys } = common
   const pollVerdict = createVerdictPoller({
     ...common,
-    desk: outbox.queries,
+    queries: outbox.queries,
     forMs: config.ANSWER_WITHIN_MS,
   })
   return createReceiver({

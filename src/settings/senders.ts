@@ -22,7 +22,7 @@ export function readCountries(text: string): ParsedSetting<'*' | readonly string
   return countries.every(isCountryCode) ? { value: countries } : { fault: `${COUNTRIES}, or * for all` }
 }
 
-function sender(text: unknown): SmsSender | null {
+function parseSender(text: unknown): SmsSender | null {
   if (typeof text !== 'string') return null
   if (SERVICE.test(text)) return { messagingServiceSid: text }
   return NUMBER.test(text) || SHORT_CODE.test(text) || NAME.test(text) ? { from: text } : null
@@ -30,20 +30,20 @@ function sender(text: unknown): SmsSender | null {
 
 /** `TWILIO_FROM`: a number, a short code or an alphanumeric sender id. */
 export function readFrom(text: string): ParsedSetting<string> {
-  const who = sender(text.trim())
+  const who = parseSender(text.trim())
   return who !== null && 'from' in who
     ? { value: who.from }
     : { fault: 'must be a number such as +15005550006, or a name of up to 11 letters and digits' }
 }
 
 /** A JSON object, or null for anything else. */
-function object(value: unknown): Readonly<Record<string, unknown>> | null {
+function asObject(value: unknown): Readonly<Record<string, unknown>> | null {
   return isObject(value) ? value : null
 }
 
-function json(text: string): Readonly<Record<string, unknown>> | null {
+function parseJsonObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
-    return object(JSON.parse(text))
+    return asObject(JSON.parse(text))
   } catch {
     return null
   }
@@ -58,13 +58,13 @@ function isSignature(text: unknown): boolean {
 
 /** `PLUGIN_SENDERS`: plugin_id → signature and sender. */
 export function readSenders(text: string): ParsedSetting<ReadonlyMap<string, PluginSender>> {
-  const given = json(text)
+  const given = parseJsonObject(text)
   if (given === null) return { fault: PLUGINS }
   const senders = new Map<string, PluginSender>()
   for (const [pluginId, value] of Object.entries(given)) {
-    const { signature, signatures, from, ...more } = object(value) ?? { unknown: true }
-    const who = from === undefined ? undefined : sender(from)
-    const ofCarriers = signatures === undefined ? {} : object(signatures)
+    const { signature, signatures, from, ...more } = asObject(value) ?? { unknown: true }
+    const who = from === undefined ? undefined : parseSender(from)
+    const ofCarriers = signatures === undefined ? {} : asObject(signatures)
     if (who === null || ofCarriers === null || Object.keys(more).length > 0) return { fault: PLUGINS }
     if (![signature ?? 'none', ...Object.values(ofCarriers)].every(isSignature)) return { fault: PLUGINS }
     senders.set(pluginId, {
@@ -80,8 +80,8 @@ export function readSenders(text: string): ParsedSetting<ReadonlyMap<string, Plu
 export function readSendersByCountry(text: string): ParsedSetting<ReadonlyMap<string, SmsSender>> {
   const fault = 'must be JSON such as {"US": "+15005550006", "DE": "Example"}; countries in two letters'
   const senders = new Map<string, SmsSender>()
-  for (const [country, value] of Object.entries(json(text) ?? { '': null })) {
-    const who = sender(value)
+  for (const [country, value] of Object.entries(parseJsonObject(text) ?? { '': null })) {
+    const who = parseSender(value)
     if (who === null || !isCountryCode(country)) return { fault }
     senders.set(country, who)
   }
@@ -92,7 +92,7 @@ export function readSendersByCountry(text: string): ParsedSetting<ReadonlyMap<st
 export function readLocalesByCountry(text: string): ParsedSetting<ReadonlyMap<string, string>> {
   const fault = 'must be JSON such as {"CN": "zh-CN", "TW": "zh-TW"}; countries in two letters'
   const locales = new Map<string, string>()
-  for (const [country, value] of Object.entries(json(text) ?? { '': null })) {
+  for (const [country, value] of Object.entries(parseJsonObject(text) ?? { '': null })) {
     if (typeof value !== 'string' || !isCountryCode(country)) return { fault }
     try {
       locales.set(country, Intl.getCanonicalLocales(value)[0] ?? value)

@@ -34,7 +34,7 @@ export interface SettingDescription {
 /** One setting. `T` is the type of its value, once read. */
 export interface Setting<T> extends SettingDescription {
   readonly schema: SettingSchema
-  readonly reader?: (textSetting: string) => ParsedSetting<unknown>
+  readonly reader?: (text: string) => ParsedSetting<unknown>
   /** Carries the type of the value; never there at run time. */
   readonly value?: T
 }
@@ -69,7 +69,7 @@ type Given<T, A extends SettingDescription> = A extends { default: unknown } | {
   : T | undefined
 
 /** Describes a setting that is free text, or text of a pattern. */
-export function text<
+export function textSetting<
   A extends SettingDescription & { readonly pattern?: string; readonly minLength?: number },
 >(about: A): Setting<Given<string, A>> {
   const { pattern, minLength } = about

@@ -7,14 +7,14 @@ export type Database =
 
 const ENCODE = 'write #/?@:% in a user name or password as %23 %2F %3F %40 %3A %25'
 
-function parsed(text: string, ...protocols: readonly string[]): URL | null {
+function parseUrl(text: string, ...protocols: readonly string[]): URL | null {
   const url = URL.parse(text.trim())
   return url !== null && protocols.includes(url.protocol) && url.hostname !== '' ? url : null
 }
 
 /** The service as the platform reaches it: https, perhaps a path in front of ours; without the last slash. */
 export function readPublicUrl(text: string): ParsedSetting<string> {
-  const url = parsed(text, 'https:')
+  const url = parseUrl(text, 'https:')
   if (url === null || url.search !== '' || url.hash !== '' || url.username !== '')
     return {
       fault:
@@ -24,7 +24,7 @@ export function readPublicUrl(text: string): ParsedSetting<string> {
 }
 
 export function readBrandUrl(text: string): ParsedSetting<string> {
-  const url = parsed(text, 'https:', 'http:')
+  const url = parseUrl(text, 'https:', 'http:')
   return url === null || url.username !== ''
     ? { fault: 'must be a web address such as https://www.example.com' }
     : { value: url.href }
@@ -32,7 +32,7 @@ export function readBrandUrl(text: string): ParsedSetting<string> {
 
 /** Base of a provider's API; plain http only on this machine, because the account's secret goes there. */
 export function readApiUrl(text: string): ParsedSetting<string> {
-  const url = parsed(text, 'https:', 'http:')
+  const url = parseUrl(text, 'https:', 'http:')
   const loopback = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
   if (url === null || (url.protocol === 'http:' && !loopback))
     return { fault: 'must be an https address (http only on this machine: localhost, 127.0.0.1)' }
@@ -41,7 +41,7 @@ export function readApiUrl(text: string): ParsedSetting<string> {
 
 /** A collector of traces; often in the clear, in the same cluster. */
 export function readCollectorUrl(text: string): ParsedSetting<string> {
-  const url = parsed(text, 'http:', 'https:')
+  const url = parseUrl(text, 'http:', 'https:')
   return url === null || url.username !== '' || url.hash !== ''
     ? {
         fault:
@@ -52,7 +52,7 @@ export function readCollectorUrl(text: string): ParsedSetting<string> {
 
 /** An HTTP proxy; user and password percent-encoded. */
 export function readProxyUrl(text: string): ParsedSetting<string> {
-  const url = parsed(text, 'http:', 'https:')
+  const url = parseUrl(text, 'http:', 'https:')
   return url === null || url.pathname !== '/' || url.search !== ''
     ? { fault: `must be the address of a proxy such as http://proxy.example.com:3128; ${ENCODE}` }
     : { value: text.trim() }
@@ -61,7 +61,7 @@ export function readProxyUrl(text: string): ParsedSetting<string> {
 export function readDatabase(text: string): ParsedSetting<Database> {
   const file = /^file:(?:\/\/(?=\/))?([^?#]+)$/.exec(text.trim())
   if (file?.[1] !== undefined) return { value: { kind: 'file', path: file[1] } }
-  const url = parsed(text, 'postgres:', 'postgresql:')
+  const url = parseUrl(text, 'postgres:', 'postgresql:')
   if (url !== null) return { value: { kind: 'postgres', url: text.trim() } }
   return { fault: `must be file:data/outbox.db or postgres://user:password@host:5432/name; ${ENCODE}` }
 }

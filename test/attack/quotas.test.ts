@@ -3,7 +3,7 @@ import { pause } from '../faults/stage.ts'
 import { type Answer, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
 
 let made = 0
-/** A code that no other message had, so that none is a twin. */
+/** A code that no other message had, so that none is a duplicate. */
 const code = () => String(100_000 + (made += 1))
 const sms = (rig: ServiceRig, more: Record<string, unknown> = {}) =>
   rig.post('sms', smsBody(more, { code: code() }))

@@ -26,13 +26,13 @@ function play(store: Store) {
     for (owed += perMs; owed >= 1; owed -= 1) {
       const admitted = admission.admit(300)
       if (admitted === null) refused += 1
-      else if (admitted.read()) waiting.push({ admitted, at: now })
+      else if (admitted.noteBodyRead()) waiting.push({ admitted, at: now })
       else refused += 1
     }
     if (committing !== undefined && committing.until <= now) {
       admission.recordCommit(now - committing.since, committing.calls.length)
       for (const { admitted, at } of committing.calls) {
-        admitted.stored()
+        admitted.noteStored()
         admitted.end()
         waits.push(now - at)
       }
@@ -117,9 +117,9 @@ t.test(
     const all: (Admitted | null)[] = []
     while (!all.includes(null)) all.push(admission.admit(300))
     t.equal(all.length, 257)
-    t.equal(all[0]?.stored(), 100)
+    t.equal(all[0]?.noteStored(), 100)
     const calm = createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
-    t.equal(calm.admit(300)?.stored(), Number.POSITIVE_INFINITY)
+    t.equal(calm.admit(300)?.noteStored(), Number.POSITIVE_INFINITY)
   },
 )
 
@@ -131,7 +131,7 @@ t.test(
     const fill = (): readonly Admitted[] => {
       const all: Admitted[] = []
       for (let one = admission.admit(300); one !== null; one = admission.admit(300)) {
-        t.ok(one.read())
+        t.ok(one.noteBodyRead())
         all.push(one)
       }
       return all
@@ -141,7 +141,7 @@ t.test(
     // One a ms: 200 are stored within 200 ms.
     for (const each of burst.slice(0, 200)) {
       now += 1
-      each.stored()
+      each.noteStored()
     }
     now += 250
     const more = fill()
@@ -171,9 +171,9 @@ t.test('memory: long bodies, and those of unknown length, are fewer', async t =>
     const all: Admitted[] = []
     for (;;) {
       const admitted = admission.admit(octets)
-      if (admitted === null || !admitted.read() || all.length === 10_000) return { admission, all }
+      if (admitted === null || !admitted.noteBodyRead() || all.length === 10_000) return { admission, all }
       // Stored, and waiting for its verdict.
-      admitted.stored()
+      admitted.noteStored()
       all.push(admitted)
     }
   }
@@ -185,8 +185,8 @@ t.test('memory: long bodies, and those of unknown length, are fewer', async t =>
   const { admission, all } = count(BODY_LIMIT)
   all[0]?.end()
   all[0]?.end()
-  t.ok(admission.admit(BODY_LIMIT)?.read(), 'one is answered: there is room for one')
-  t.notOk(admission.admit(BODY_LIMIT)?.read(), 'and for no other')
+  t.ok(admission.admit(BODY_LIMIT)?.noteBodyRead(), 'one is answered: there is room for one')
+  t.notOk(admission.admit(BODY_LIMIT)?.noteBodyRead(), 'and for no other')
 })
 
 t.test('bodies that are slow to come keep nobody out, and count again once they have come', async t => {
@@ -196,14 +196,14 @@ t.test('bodies that are slow to come keep nobody out, and count again once they 
   t.notOk(slow.includes(null))
   for (now = 1000; now < 2000; now += 5) {
     const quick = admission.admit(300)
-    if (!t.ok(quick?.read(), `after ${now} ms`)) return
+    if (!t.ok(quick?.noteBodyRead(), `after ${now} ms`)) return
     quick?.end()
   }
-  const come = slow.filter(each => each?.read()).length
+  const come = slow.filter(each => each?.noteBodyRead()).length
   t.ok(come > 50 && come < 70, `${come} of them have room`)
-  t.equal(admission.admit(300)?.read() ?? false, true)
+  t.equal(admission.admit(300)?.noteBodyRead() ?? false, true)
   for (const each of slow) each?.end()
-  t.ok(admission.admit(BODY_LIMIT)?.read())
+  t.ok(admission.admit(BODY_LIMIT)?.noteBodyRead())
 })
 
 t.test(
@@ -214,7 +214,7 @@ t.test(
       const admitted = admission.admit(300)
       if (admitted === null) return t.fail(`the ${n}th was refused`)
       admitted.end()
-      admitted.stored()
+      admitted.noteStored()
     }
   },
 )
@@ -222,7 +222,7 @@ t.test(
 t.test('who is no platform says nothing of how fast callbacks are stored', async t => {
   let now = 0
   const admission = createAdmission({ monotonic: () => now, bodyLimit: BODY_LIMIT })
-  for (let n = 0; n < 200; n += 1) t.ok(admission.admit(300)?.read())
+  for (let n = 0; n < 200; n += 1) t.ok(admission.admit(300)?.noteBodyRead())
   for (; now < 900; now += 1)
     for (let n = 0; n < 5; n += 1) {
       const forged = admission.admit(300)
@@ -231,6 +231,6 @@ t.test('who is no platform says nothing of how fast callbacks are stored', async
       forged.end()
     }
   let more = 0
-  while (admission.admit(300)?.read()) more += 1
+  while (admission.admit(300)?.noteBodyRead()) more += 1
   t.equal(more, 56, 'up to a burst, as if none of them had come')
 })

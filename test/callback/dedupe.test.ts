@@ -40,7 +40,7 @@ function acceptances(
       keys,
       render: ({ id }) => ({ channel: 'email', id, to: '', raw: Buffer.alloc(0), expiresAt: 0 }),
       charges: () => [],
-      delivery: { reserve: () => undefined },
+      delivery: { reservePlace: () => undefined },
       emit: createEmitter([{ unrenderable: ({ error }) => void t.error(error) }]),
     },
     {

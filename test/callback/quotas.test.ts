@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createQuotas, type QuotaLimits } from '../../src/callback/quotas.ts'
+import { createChargesOf, type QuotaLimits } from '../../src/callback/quotas.ts'
 import type { Channel, NewMessage, Purpose } from '../../src/messages/message.ts'
 
 const MINUTE = 60_000
@@ -32,7 +32,7 @@ const message = (channel: Channel, recipient: string, purpose: Purpose = 'code',
   arrivedAt: 0,
   expiresAt: 1,
 })
-const charges = createQuotas(limits, { bucketHash: (...fields) => fields.join('/') })
+const charges = createChargesOf(limits, { bucketHash: (...fields) => fields.join('/') })
 const bucketOf = (each: NewMessage, quota: string) =>
   charges(each, 'CN').find(charge => charge.quota === quota)?.bucket
 
@@ -68,13 +68,13 @@ t.test('an SMS draws on all of them, each with its own window and limit', async 
     bucketOf(alarm, 'alarm-recipient-hour'),
     bucketOf({ ...alarm, kind: 'other' }, 'alarm-recipient-hour'),
   )
-  t.same(createQuotas(off, { bucketHash: () => 'x' })(message('sms', '+8613800138000'), 'CN'), [])
+  t.same(createChargesOf(off, { bucketHash: () => 'x' })(message('sms', '+8613800138000'), 'CN'), [])
 })
 
 t.test('each limit is switched on and off for itself', async t => {
   const sms = message('sms', '+8613800138000')
   const names = (more: Partial<QuotaLimits>) =>
-    createQuotas({ ...off, ...more }, { bucketHash: () => 'x' })(sms, 'CN').map(({ quota }) => quota)
+    createChargesOf({ ...off, ...more }, { bucketHash: () => 'x' })(sms, 'CN').map(({ quota }) => quota)
   t.same(names({ recipientPer10Minutes: 1 }), ['recipient-10m'])
   t.same(names({ recipientPerDay: 1 }), ['recipient-day'])
   t.same(names({ smsPrefixPer10Minutes: 1 }), ['sms-prefix-10m'])

@@ -28,13 +28,13 @@ function open(given: Given = {}) {
   const begun: string[] = []
   let listening = 0
   const delivery: ReceiverOptions['delivery'] = {
-    reserve: (_channel, purpose) => {
+    reservePlace: (_channel, purpose) => {
       calls.push(`reserve ${purpose}`)
       return given.room === false ? undefined : { token: `t${calls.length}`, until: 1e15 }
     },
-    unreserve: () => void calls.push('unreserve'),
+    releasePlace: () => void calls.push('unreserve'),
     isVerdictFar: () => given.verdictFar === true,
-    begin: ({ message }) => {
+    submit: ({ message }) => {
       calls.push('begin')
       begun.push(message.id)
       if (given.atOnce !== undefined) verdicts.announce(message.id, given.atOnce)

@@ -13,8 +13,8 @@ import { smsBody, until } from '../rigs/service.ts'
 
 /** A callback that is let in whatever it does. */
 const LET_IN: Admitted = {
-  read: () => true,
-  stored: () => Number.POSITIVE_INFINITY,
+  noteBodyRead: () => true,
+  noteStored: () => Number.POSITIVE_INFINITY,
   end: () => {},
   withdraw: () => {},
 }
@@ -106,8 +106,8 @@ t.test('whoever was let in is out again, whatever becomes of the callback', asyn
     () => {
       inside += 1
       return {
-        read: () => room,
-        stored: () => Number.POSITIVE_INFINITY,
+        noteBodyRead: () => room,
+        noteStored: () => Number.POSITIVE_INFINITY,
         end: () => void (inside -= 1),
         withdraw: () => void (inside -= 1),
       }
@@ -151,8 +151,8 @@ t.test(
         if (isFull) return null
         inside += 1
         return {
-          read: () => true,
-          stored: () => Number.POSITIVE_INFINITY,
+          noteBodyRead: () => true,
+          noteStored: () => Number.POSITIVE_INFINITY,
           end: () => void (inside -= 1),
           withdraw: () => void (inside -= 1),
         }

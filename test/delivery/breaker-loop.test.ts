@@ -25,7 +25,7 @@ t.test('a provider that keeps failing is left alone; what waited is given back, 
     'nobody waits for a verdict',
   )
   t.ok(delivery.isVerdictFar('email'))
-  t.equal(delivery.reserve('email', 'code'), undefined)
+  t.equal(delivery.reservePlace('email', 'code'), undefined)
   await until('all are in the store', () => delivery.status()[0]?.waiting === 0)
   await pause(60)
   t.equal(provider.asked.length, 3, 'nothing is tried meanwhile')
@@ -113,7 +113,7 @@ t.test('a message that is stored while the provider rests is the one that tries 
 t.test('what outlives its life while the provider rests is ended meanwhile', async t => {
   const { delivery, provider, store, events, clock, view } = await openRig(t, {
     concurrency: 1,
-    breaker: { threshold: 1, restMs: 60_000, maxRestMs: 60_000 },
+    breaker: { threshold: 1, openMs: 60_000, maxOpenMs: 60_000 },
     leaseMs: 400_050,
   })
   provider.respond = () => REFUSED
@@ -129,7 +129,7 @@ t.test('what outlives its life while the provider rests is ended meanwhile', asy
 t.test('a trial that hangs holds nobody up for long', async t => {
   const { delivery, provider, store, events, clock } = await openRig(t, {
     concurrency: 3,
-    breaker: { threshold: 1, restMs: 1000, trialMs: 5000 },
+    breaker: { threshold: 1, openMs: 1000, trialMs: 5000 },
     leaseMs: 400_050,
   })
   for (let n = 0; n < 3; n += 1) await store({ code: `c${n}` })
@@ -151,7 +151,7 @@ t.test('a trial whose beginning could not be noted is made again', async t => {
   let failing = false
   const { delivery, provider, store, events, clock } = await openRig(t, {
     concurrency: 1,
-    breaker: { threshold: 1, restMs: 1000 },
+    breaker: { threshold: 1, openMs: 1000 },
     between: outbox => ({
       beginAttempt(id, lease) {
         if (!failing) return outbox.beginAttempt(id, lease)
@@ -175,7 +175,7 @@ t.test('a trial whose beginning could not be noted is made again', async t => {
 t.test('a trial that is one too many is made again once there is a place', async t => {
   const { delivery, provider, store, events, clock } = await openRig(t, {
     concurrency: 2,
-    breaker: { threshold: 1, restMs: 1000 },
+    breaker: { threshold: 1, openMs: 1000 },
   })
   provider.respond = undefined
   await store({ code: 'stays' })

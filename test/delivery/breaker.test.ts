@@ -7,7 +7,7 @@ const login: Outcome = { is: 'retry', whose: 'ours', code: '535', reply: '' }
 const grey: Outcome = { is: 'retry', whose: 'later', code: '450', reply: '' }
 const sent: Outcome = { is: 'sent', reply: '' }
 const stall: Outcome = { is: 'ambiguous', code: 'T', reply: '' }
-const make = () => createBreaker({ threshold: 3, restMs: 1000, maxRestMs: 4000, random: () => 0.5 })
+const make = () => createBreaker({ threshold: 3, openMs: 1000, maxOpenMs: 4000, random: () => 0.5 })
 
 t.test('opens after failures in a row that speak about the provider', async t => {
   for (const failure of [refused, login]) {
@@ -91,13 +91,13 @@ t.test('failures of attempts that began before it opened do not prolong the rest
 })
 
 t.test('its rest ends at a whole millisecond, as every moment that is stored', async t => {
-  const breaker = createBreaker({ threshold: 1, restMs: 1000, random: () => 0.1234567 })
+  const breaker = createBreaker({ threshold: 1, openMs: 1000, random: () => 0.1234567 })
   breaker.record(refused, 0, 0)
   t.ok(Number.isInteger(breaker.openUntil()))
 })
 
 t.test('a trial that tells nothing for long makes way for another', async t => {
-  const breaker = createBreaker({ threshold: 1, restMs: 1000, trialMs: 5000, random: () => 0.5 })
+  const breaker = createBreaker({ threshold: 1, openMs: 1000, trialMs: 5000, random: () => 0.5 })
   breaker.record(refused, 0, 0)
   t.ok(breaker.allows(1000))
   t.notOk(breaker.allows(5999))
@@ -151,8 +151,8 @@ t.test('a trial that never began, or says nothing, is still to be made', async t
   const breaker = make()
   for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
   t.ok(breaker.allows(1000))
-  breaker.withdraw(0)
+  breaker.forgetAttempt(0)
   t.notOk(breaker.allows(1010), 'an older attempt is not the trial')
-  breaker.withdraw(1000)
+  breaker.forgetAttempt(1000)
   t.ok(breaker.allows(1010))
 })

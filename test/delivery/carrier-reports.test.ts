@@ -23,7 +23,7 @@ function simulate(everyMs: number) {
   const reports: CarrierReports = createCarrierReports({
     clock: { now: () => now },
     random,
-    changed: (provider, isSecond) => changes.push({ provider, isSecond, at: now }),
+    onChange: (provider, isSecond) => changes.push({ provider, isSecond, at: now }),
   })
   const carriers = ['a', 'b'].map(name => ({ provider: { name } }) as Carrier)
   const due: { readonly at: number; readonly providerId: string; readonly status: string }[] = []

@@ -120,7 +120,7 @@ export function openDelivery(
   /** Takes the road of a callback. @returns the message's id, and its verdict when there is one. */
   async function accept(given: Sample = {}) {
     const plain = sample(clock, { channel: 'sms', recipient: newNumber(), ...given })
-    const lease = delivery.reserve('sms', plain.message.purpose)
+    const lease = delivery.reservePlace('sms', plain.message.purpose)
     const acceptance = lease === undefined ? plain : { ...plain, lease }
     await outbox.accept([acceptance])
     const { message, groupKey } = acceptance
@@ -128,7 +128,7 @@ export function openDelivery(
     const outgoing = outgoingOf(message)
     if (lease === undefined)
       delivery.wake('sms', groupKey === undefined ? undefined : { groupKey, arrivedAt: 0 })
-    else delivery.begin({ message, lease, outgoing, ...(groupKey !== undefined && { groupKey }) })
+    else delivery.submit({ message, lease, outgoing, ...(groupKey !== undefined && { groupKey }) })
     return { id: message.id, verdict }
   }
   return { delivery, accept, attempts, breakers }

@@ -363,7 +363,7 @@ t.test('a server that allows so many a second is asked little more than it allow
 /** A limiter with so many under way since 0. */
 function underWay(count: number, most = MOST): { limiter: Limiter; places: Place[] } {
   const limiter = createLimiter({ most })
-  return { limiter, places: Array.from({ length: count }, () => limiter.begin(0)) }
+  return { limiter, places: Array.from({ length: count }, () => limiter.takePlace(0)) }
 }
 
 t.test('the only request is refused: a pause as was asked for, of two seconds at most', async t => {
@@ -373,7 +373,7 @@ t.test('the only request is refused: a pause as was asked for, of two seconds at
     [{ is: 'throttled' }, 1000],
   ] as const) {
     const { limiter, places } = underWay(1)
-    limiter.end(places[0] as Place, end, 50)
+    limiter.releasePlace(places[0] as Place, end, 50)
     t.equal(limiter.limit(50), 0)
     t.equal(limiter.pausedUntil(50), 50 + ms)
     t.equal(limiter.status(50).reason, 'paused')
@@ -385,7 +385,7 @@ t.test('the only request is refused: a pause as was asked for, of two seconds at
 t.test('the only connection is refused: that says nothing about their number', async t => {
   for (const end of [{ is: 'refused-connection' }, { is: 'refused-connection', accepted: 0 }] as const) {
     const { limiter, places } = underWay(1)
-    limiter.end(places[0] as Place, end, 50)
+    limiter.releasePlace(places[0] as Place, end, 50)
     t.equal(limiter.limit(50), 10)
     t.equal(limiter.status(50).until, null)
   }
@@ -395,9 +395,9 @@ t.test(
   'attempts that fail while most places are in use lower the limit, once for all that were under way',
   async t => {
     const { limiter, places } = underWay(10)
-    for (const place of places.slice(0, 2)) limiter.end(place, { is: 'failed' }, 100)
+    for (const place of places.slice(0, 2)) limiter.releasePlace(place, { is: 'failed' }, 100)
     t.equal(limiter.limit(100), 10, 'two may be chance')
-    for (const place of places.slice(2)) limiter.end(place, { is: 'failed' }, 100)
+    for (const place of places.slice(2)) limiter.releasePlace(place, { is: 'failed' }, 100)
     t.equal(limiter.limit(100), 7)
     t.equal(limiter.status(100).why, 'lowered from 10 to 7: attempts failed while most were in use')
   },
@@ -407,8 +407,8 @@ t.test('attempts that fail with few under way, or that say nothing, leave the li
   for (const end of [{ is: 'failed' }, { is: 'void' }] as const) {
     const { limiter } = underWay(0)
     for (let n = 0; n < 100; n += 1) {
-      const places = Array.from({ length: 4 }, () => limiter.begin(n))
-      for (const place of places) limiter.end(place, end, n)
+      const places = Array.from({ length: 4 }, () => limiter.takePlace(n))
+      for (const place of places) limiter.releasePlace(place, end, n)
     }
     t.equal(limiter.limit(100), 10)
     t.equal(limiter.inFlight, 0)
@@ -441,26 +441,26 @@ t.test(
   'a refusal tells how many are taken: what whoever opened them says, or how many are still under way',
   async t => {
     const { limiter: told, places } = underWay(10)
-    told.end(places[0] as Place, { is: 'refused-connection', accepted: 4 }, 5)
+    told.releasePlace(places[0] as Place, { is: 'refused-connection', accepted: 4 }, 5)
     t.equal(told.limit(5), 4)
     const { limiter: untold, places: same } = underWay(10)
-    for (const place of same.slice(0, 3)) untold.end(place, { is: 'refused-connection' }, 5)
+    for (const place of same.slice(0, 3)) untold.releasePlace(place, { is: 'refused-connection' }, 5)
     t.equal(untold.limit(5), 7)
   },
 )
 
 t.test('a refusal that comes when the load has gone does not count those that are done', async t => {
   const { limiter, places } = underWay(10)
-  for (const place of places.slice(0, 8)) limiter.end(place, { is: 'answered' }, 20)
-  limiter.end(places[9] as Place, { is: 'refused-connection' }, 20)
+  for (const place of places.slice(0, 8)) limiter.releasePlace(place, { is: 'answered' }, 20)
+  limiter.releasePlace(places[9] as Place, { is: 'refused-connection' }, 20)
   t.equal(limiter.limit(20), 8, 'of ten that were begun it took eight at least')
 })
 
 t.test('what does not need all places says nothing about more', async t => {
   const { limiter } = underWay(0)
   for (let n = 0; n < 200; n += 1) {
-    const places = Array.from({ length: 9 }, () => limiter.begin(n * 20))
-    for (const place of places) limiter.end(place, { is: 'answered' }, n * 20 + 20)
+    const places = Array.from({ length: 9 }, () => limiter.takePlace(n * 20))
+    for (const place of places) limiter.releasePlace(place, { is: 'answered' }, n * 20 + 20)
   }
   t.equal(limiter.limit(5000), 10)
   t.equal(limiter.status(5000).reason, 'start')
@@ -484,10 +484,10 @@ t.test('a trial of fewer places ends with its load', async t => {
 t.test('it says why', async t => {
   const { limiter, places } = underWay(0)
   t.match(limiter.status(0), { limit: 10, inFlight: 0, most: MOST, reason: 'start', until: null })
-  for (let n = 0; n < 10; n += 1) places.push(limiter.begin(0))
+  for (let n = 0; n < 10; n += 1) places.push(limiter.takePlace(0))
   const next = (n: number, end: AttemptEnd, now: number): void => {
-    limiter.end(places[n] as Place, end, now)
-    while (limiter.inFlight < limiter.limit(now)) places.push(limiter.begin(now))
+    limiter.releasePlace(places[n] as Place, end, now)
+    while (limiter.inFlight < limiter.limit(now)) places.push(limiter.takePlace(now))
   }
   for (let n = 0; n < 10; n += 1) next(n, { is: 'answered' }, 20)
   t.match(limiter.status(20), { limit: 20, inFlight: 20, reason: 'trying', why: 'trying 20 instead of 10' })

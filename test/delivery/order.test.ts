@@ -107,18 +107,18 @@ t.test('while codes are due in the store, nothing else takes a place in memory b
   await until('it is being sent', () => provider.asked.length === 1)
   const places = []
   for (;;) {
-    const lease = delivery.reserve('email', 'code')
+    const lease = delivery.reservePlace('email', 'code')
     if (lease === undefined) break
     places.push(lease)
   }
   t.ok(places.length > 0, 'memory is full')
   await store({ code: 'code 1' })
   delivery.wake('email')
-  delivery.unreserve('email')
-  t.equal(delivery.reserve('email', 'alarm'), undefined, 'an alarm waits behind the code')
-  t.not(delivery.reserve('email', 'code'), undefined, 'a newer code does not')
+  delivery.releasePlace('email')
+  t.equal(delivery.reservePlace('email', 'alarm'), undefined, 'an alarm waits behind the code')
+  t.not(delivery.reservePlace('email', 'code'), undefined, 'a newer code does not')
   provider.respond = () => SENT
-  for (const _ of places) delivery.unreserve('email')
+  for (const _ of places) delivery.releasePlace('email')
   provider.asked[0]?.answer(SENT)
   await until('the code is sent', () => provider.asked.length === 2)
   t.equal(provider.asked[1]?.code, 'code 1')

@@ -18,7 +18,7 @@ t.test('the end of a message that another replica sends is heard here', async t 
   const { id } = acceptance.message
   const verdicts = createVerdicts()
   const follow = createVerdictPoller({
-    desk: rig.outbox.queries,
+    queries: rig.outbox.queries,
     verdicts,
     clock: rig.clock,
     emit: createEmitter([{ fault: ({ error }) => t.fail(error.message) }]),
@@ -38,7 +38,7 @@ function following(looks: readonly (Partial<MessageView> | Error | null)[], forM
   const faults: Error[] = []
   const ids = new Set<string>()
   const follow = createVerdictPoller({
-    desk: {
+    queries: {
       findMessage: async id => {
         ids.add(id)
         const look = looks[Math.min(looked, looks.length - 1)]

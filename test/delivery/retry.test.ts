@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type AttemptedMessage, backoff, MAX_COPIES, settlementOf } from '../../src/delivery/retry.ts'
+import { type AttemptedMessage, backoff, decideSettlement, MAX_COPIES } from '../../src/delivery/retry.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
 const NOW = 1_000_000
@@ -37,7 +37,7 @@ t.test('the jitter is full: from nothing to the bound', async t => {
 })
 
 t.test('sent and rejected are final, with the answer they give', async t => {
-  t.same(settlementOf({ is: 'sent', reply: 'ok', providerId: 'SM1' }, tried(), NOW, half, records), {
+  t.same(decideSettlement({ is: 'sent', reply: 'ok', providerId: 'SM1' }, tried(), NOW, half, records), {
     to: 'final',
     state: 'sent',
     answer: null,
@@ -45,7 +45,7 @@ t.test('sent and rejected are final, with the answer they give', async t => {
     records,
   })
   for (const why of ['recipient', 'content', 'country'] as const) {
-    t.same(settlementOf({ is: 'rejected', why, code: '550', reply: '' }, tried(), NOW, half, records), {
+    t.same(decideSettlement({ is: 'rejected', why, code: '550', reply: '' }, tried(), NOW, half, records), {
       to: 'final',
       state: 'refused',
       answer: why,
@@ -57,7 +57,7 @@ t.test('sent and rejected are final, with the answer they give', async t => {
 const ambiguous = { is: 'ambiguous', code: 'T', reply: '' } as const
 const none = () => 0
 const pauseOf = (more: Partial<AttemptedMessage>, random = none) => {
-  const settlement = settlementOf(
+  const settlement = decideSettlement(
     ambiguous,
     tried({ expiresAt: NOW + 7_200_000, ...more }),
     NOW,
@@ -70,7 +70,7 @@ const pauseOf = (more: Partial<AttemptedMessage>, random = none) => {
 t.test(
   'an ambiguous message goes out again after a pause that outlasts a hiccup, and is counted',
   async t => {
-    t.same(settlementOf(ambiguous, tried(), NOW, half, records), {
+    t.same(decideSettlement(ambiguous, tried(), NOW, half, records), {
       to: 'queued',
       dueAt: NOW + 5500,
       ambiguous: 1,
@@ -111,15 +111,15 @@ t.test('the pause leaves time for another copy; without time it is unknown', asy
 
 t.test('a look-up that made a message surely absent is remembered with its retry', async t => {
   const later = { is: 'retry', whose: 'later', code: '450', reply: '' } as const
-  t.match(settlementOf(later, tried({ ambiguous: 0, attempts: 2 }), NOW, half, records), { ambiguous: 0 })
-  t.match(settlementOf(later, tried({ ambiguous: 2, attempts: 3 }), NOW, half, records), { ambiguous: 2 })
+  t.match(decideSettlement(later, tried({ ambiguous: 0, attempts: 2 }), NOW, half, records), { ambiguous: 0 })
+  t.match(decideSettlement(later, tried({ ambiguous: 2, attempts: 3 }), NOW, half, records), { ambiguous: 2 })
 })
 
 t.test('Retry-After is a floor, with jitter on top', async t => {
   const outcome = { is: 'retry', whose: 'later', code: '20429', reply: '', retryAfterMs: 20_000 } as const
-  t.match(settlementOf(outcome, tried(), NOW, half, records), { to: 'queued', dueAt: NOW + 20_500 })
+  t.match(decideSettlement(outcome, tried(), NOW, half, records), { to: 'queued', dueAt: NOW + 20_500 })
   t.match(
-    settlementOf(outcome, tried({ purpose: 'link', attempts: 9 }), NOW, most, records),
+    decideSettlement(outcome, tried({ purpose: 'link', attempts: 9 }), NOW, most, records),
     { dueAt: NOW + 80_000 },
     'an hour of jitter would be too much',
   )
@@ -136,7 +136,7 @@ t.test(
       retryAfterMs,
     })
     const after = (outcome: Outcome, more: Partial<AttemptedMessage> = {}) =>
-      settlementOf(outcome, tried({ channel: 'sms', attempts: 1, ...more }), NOW, half, records)
+      decideSettlement(outcome, tried({ channel: 'sms', attempts: 1, ...more }), NOW, half, records)
     t.match(after(limit('number', 60_000)), { to: 'queued', dueAt: NOW + 60_500, ambiguous: 0 })
     t.same(after(limit('number', 3_600_000)), { to: 'final', state: 'refused', answer: 'limit', records })
     t.match(after(limit('account', 3_600_000)), { to: 'queued', dueAt: NOW + 3_600_500 }, 'ours to mend')

@@ -200,18 +200,18 @@ async function accept(
   given: Sample = {},
 ) {
   const plain = sample(clock, { recipient: newRecipient(), ...given })
-  const lease = delivery.reserve('email', plain.message.purpose)
+  const lease = delivery.reservePlace('email', plain.message.purpose)
   const acceptance = lease === undefined ? plain : { ...plain, lease }
   const [accepted] = await outbox.accept([acceptance])
   if (accepted === undefined) throw new Error('nothing was answered')
   const { message, groupKey } = acceptance
   if (accepted.is !== 'stored') {
-    if (lease !== undefined) delivery.unreserve('email')
+    if (lease !== undefined) delivery.releasePlace('email')
   } else if (lease === undefined)
     delivery.wake('email', groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
   else {
     const outgoing = rendered(message)
-    delivery.begin({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })
+    delivery.submit({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })
   }
   return { acceptance, accepted }
 }

@@ -199,7 +199,7 @@ export function connectingServer(time: Timeline, inner: Server, connectMs: numbe
 /** A limiter that never learns: what a setting would be. */
 export function fixedLimiter(
   limit: number,
-): Pick<Limiter, 'limit' | 'inFlight' | 'begin' | 'end' | 'pausedUntil'> {
+): Pick<Limiter, 'limit' | 'inFlight' | 'takePlace' | 'releasePlace' | 'pausedUntil'> {
   let inFlight = 0
   return {
     limit: () => limit,
@@ -207,11 +207,11 @@ export function fixedLimiter(
     get inFlight() {
       return inFlight
     },
-    begin(now): Place {
+    takePlace(now): Place {
       inFlight += 1
       return { beganAt: now, nth: inFlight, round: 0, isNew: false }
     },
-    end() {
+    releasePlace() {
       inFlight -= 1
     },
   }
@@ -247,7 +247,7 @@ export function createScheduler(
   const refusedAt: number[] = []
 
   function over(mail: Mail, place: Place, end: AttemptEnd): void {
-    limiter.end(place, end, time.now())
+    limiter.releasePlace(place, end, time.now())
     if (end.is === 'answered') {
       took[mail.message.purpose === 'code' ? 'code' : 'link'].push(time.now() - mail.beganWaiting)
       answeredAt.push(time.now())
@@ -263,7 +263,7 @@ export function createScheduler(
     while (queue.length > 0 && limiter.inFlight < limiter.limit(time.now())) {
       const mail = queue.takeNext(time.now())
       if (mail === undefined) throw new Error('the queue is not empty and gives nothing')
-      const place = limiter.begin(time.now())
+      const place = limiter.takePlace(time.now())
       server(end => over(mail, place, end))
     }
     const paused = limiter.pausedUntil(time.now())

@@ -28,13 +28,13 @@ t.test('the same when the newer one had no place in memory', async t => {
   await until('the only connection is busy', () => provider.asked.length === 1)
   const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
   let places = 0
-  while (delivery.reserve('email', 'code') !== undefined) places += 1
+  while (delivery.reservePlace('email', 'code') !== undefined) places += 1
   clock.advance(1)
   const b = (await accept({ ...GROUP, code: '222222' })).acceptance
   t.equal(b.lease, undefined)
   await until('A is superseded', async () => (await view(a.id)).state === 'superseded')
   provider.respond = () => SENT
-  for (; places > 0; places -= 1) delivery.unreserve('email')
+  for (; places > 0; places -= 1) delivery.releasePlace('email')
   provider.asked[0]?.answer(SENT)
   await until('B is sent', async () => (await view(b.message.id)).state === 'sent')
   t.notOk(provider.asked.some(each => each.id === a.id))
@@ -86,7 +86,7 @@ t.test('two plugin_ids are two groups', async t => {
 t.test('a message given back for want of a provider is superseded when a newer one came', async t => {
   const { delivery, provider, accept, view, clock } = await openRig(t, {
     concurrency: 1,
-    breaker: { threshold: 1, restMs: 1000 },
+    breaker: { threshold: 1, openMs: 1000 },
   })
   provider.respond = undefined
   delivery.start()

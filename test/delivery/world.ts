@@ -248,13 +248,13 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     const { message, groupKey } = plain
     const here = process
     if (here?.alive !== true) return
-    const lease: Lease | undefined = here.delivery.reserve(channel, purpose)
+    const lease: Lease | undefined = here.delivery.reservePlace(channel, purpose)
     truthOf(message.id)
     try {
       await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      if (lease !== undefined) here.delivery.unreserve(channel)
+      if (lease !== undefined) here.delivery.releasePlace(channel)
       return
     }
     if (lease === undefined)
@@ -263,7 +263,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
         groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt },
       )
     else
-      here.delivery.begin({
+      here.delivery.submit({
         message,
         lease,
         outgoing: { ...rendered(message), channel } as Outgoing,

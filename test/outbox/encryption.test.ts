@@ -3,9 +3,9 @@ import t from 'tap'
 import {
   createStoreKeys,
   isSecretMissing,
-  joinChecks,
-  renewChecks,
-  splitChecks,
+  joinSecretChecks,
+  renewSecretChecks,
+  splitSecretChecks,
 } from '../../src/outbox/encryption.ts'
 
 const storeKeys = createStoreKeys('the first secret of this test')
@@ -91,25 +91,25 @@ t.test('the secret shows in no print of the keys', t => {
 t.test('a store’s checks match their secrets only, and nothing but a check', t => {
   const { payloadKeys, encrypt } = createStoreKeys('the first secret of this test')
   const other = createStoreKeys('another').payloadKeys
-  const made = renewChecks(payloadKeys, null)
+  const made = renewSecretChecks(payloadKeys, null)
   if (made === null) throw new Error('a new store gets a check')
   t.equal(isSecretMissing(payloadKeys, null), false)
   t.equal(isSecretMissing(payloadKeys, made), false)
-  t.equal(renewChecks(payloadKeys, made), null, 'nothing changes')
+  t.equal(renewSecretChecks(payloadKeys, made), null, 'nothing changes')
   t.equal(isSecretMissing(other, made), true)
   t.equal(isSecretMissing(payloadKeys, { ...made, current: encrypt(id, payload) }), true)
   t.equal(isSecretMissing(payloadKeys, { ...made, current: Buffer.alloc(0) }), true)
-  t.same(splitChecks(joinChecks([made.current, made.current])), [made.current, made.current])
-  t.same(splitChecks(joinChecks([])), [])
+  t.same(splitSecretChecks(joinSecretChecks([made.current, made.current])), [made.current, made.current])
+  t.same(splitSecretChecks(joinSecretChecks([])), [])
   t.end()
 })
 
 t.test('a secret that was replaced is missed until a start has found nothing under it', t => {
   const keysOf = (first: string, ...rest: string[]) => createStoreKeys(first, rest).payloadKeys
-  let stored = renewChecks(keysOf('old'), null)
+  let stored = renewSecretChecks(keysOf('old'), null)
   const start = (...names: [string, ...string[]]) => {
     const isMissing = isSecretMissing(keysOf(...names), stored)
-    stored = renewChecks(keysOf(...names), stored) ?? stored
+    stored = renewSecretChecks(keysOf(...names), stored) ?? stored
     return isMissing
   }
   const isMissing = (...names: [string, ...string[]]) => isSecretMissing(keysOf(...names), stored)

@@ -49,7 +49,7 @@ function startRig() {
     clock: { now: () => rig.now },
     emit: event => rig.events.push(event),
   })
-  const [a, b] = providers.map(use.watch)
+  const [a, b] = providers.map(use.wrapProvider)
   if (a === undefined || b === undefined) throw new Error('no carriers')
   const send = (to: Provider) => to.send(outgoingSms(), new AbortController().signal)
   return Object.assign(rig, { use, a, b, send })
@@ -90,12 +90,12 @@ t.test('one that is full sends nothing, and is known to be until it has room aga
   rig.answer = () => ({ ...CHARGED, full: [{ quota: 'sms-carrier-day', seconds: 60 }] })
   await rig.send(rig.a)
   t.equal(rig.a.fullUntil?.(), 60_000, 'after the last one that it had room for')
-  t.match(rig.use.expect(outgoingSms()), { fullCarrier: undefined, cost: 100 }, 'the other one has room')
+  t.match(rig.use.expectUse(outgoingSms()), { fullCarrier: undefined, cost: 100 }, 'the other one has room')
   rig.answer = () => ({ is: 'over-quota', quota: 'sms-carrier-day', retryAfterSeconds: 30 })
   t.match(await rig.send(rig.b), { is: 'limit', scope: 'account', retryAfterMs: 30_000 })
   t.equal(rig.sent, 1)
   t.match(rig.events.at(-1), { type: 'over-quota', quota: 'sms-carrier-day' })
-  t.match(rig.use.expect(outgoingSms()), { fullCarrier: 'a' })
+  t.match(rig.use.expectUse(outgoingSms()), { fullCarrier: 'a' })
   rig.now = 60_000
   t.equal(rig.a.fullUntil?.(), null)
   rig.answer = () => ({ is: 'over-quota', quota: 'sms-cost-day', retryAfterSeconds: 30 })

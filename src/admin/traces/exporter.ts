@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { createLogThrottle } from '../../runtime/log-throttle.ts'
-import { within } from '../../runtime/within.ts'
+import { withTimeout } from '../../runtime/with-timeout.ts'
 import { type CollectorOptions, createCollectorClient } from './collector-client.ts'
 import type { Span } from './span.ts'
 
@@ -72,7 +72,7 @@ export function createSpanExporter(options: ExporterOptions): SpanExporter {
       else if (sending === undefined) schedule()
     },
     async close() {
-      await within(LAST_TRY_MS, send())
+      await withTimeout(LAST_TRY_MS, send())
       clearTimeout(timer)
       await collector.close()
     },

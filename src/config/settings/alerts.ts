@@ -1,11 +1,11 @@
 import { readSwitch } from '../../settings/readers.ts'
-import { type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
+import { type Group, integerSetting, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 
 const PATH = { pattern: '^/[\\x21-\\x7e]{0,199}$', form: 'a path such as /subscribe' } as const
 
 const settings = {
-  DDQ_HOST: text({
+  DDQ_HOST: textSetting({
     pattern: '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$',
     form: 'a host name or an address, without http:// and without a port',
     meaning:
@@ -29,32 +29,32 @@ const settings = {
     meaning: "The platform API's address, for the login that DDQ asks for.",
     example: 'https://api.example.com',
   }),
-  DDQ_APP_ID: text({
+  DDQ_APP_ID: textSetting({
     minLength: 1,
     meaning: "The application's identifier, as the platform's console shows it under application details.",
     example: '2e07d2b0c4e84f21',
   }),
-  DDQ_APP_SECRET: text({
+  DDQ_APP_SECRET: textSetting({
     minLength: 1,
     secret: true,
     meaning: "The application's secret.",
     example: 'the-secret-of-the-application',
   }),
-  DDQ_AUTH_PATH: text({
+  DDQ_AUTH_PATH: textSetting({
     ...PATH,
     default: '/auth',
     meaning:
       'Path of the authentication request. The platform does not publish it: the default is a guess, ask for yours.',
     example: '/auth',
   }),
-  DDQ_SUBSCRIBE_PATH: text({
+  DDQ_SUBSCRIBE_PATH: textSetting({
     ...PATH,
     default: '/subscribe',
     meaning:
       'Path of the subscription request. The platform does not publish it: the default is a guess, ask for yours.',
     example: '/subscribe',
   }),
-  DDQ_ANY_PRODUCT: text({
+  DDQ_ANY_PRODUCT: textSetting({
     pattern: '^[\\x21-\\x7e]{1,32}$',
     form: 'up to 32 characters without spaces',
     default: '+',
@@ -62,7 +62,7 @@ const settings = {
       'What stands for any product in a topic. The platform does not publish one: the default is a guess. Not used when every row of ALERTS names its product.',
     example: '*',
   }),
-  DDQ_HEARTBEAT: text({
+  DDQ_HEARTBEAT: textSetting({
     pattern: '^(ping|settings|post:/[\\x21-\\x7e]{0,199})$',
     form: 'ping, settings or post:/path',
     default: 'ping',
@@ -70,7 +70,7 @@ const settings = {
       'What is sent each second to keep the connection alive: an HTTP/2 PING, an empty SETTINGS frame, or a POST to a path.',
     example: 'post:/heartbeat',
   }),
-  ALERTS: text({
+  ALERTS: textSetting({
     minLength: 1,
     secret: true,
     meaning:

@@ -1,5 +1,11 @@
 import { readNetworks, readSwitch } from '../../settings/readers.ts'
-import { choiceSetting, type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
+import {
+  choiceSetting,
+  type Group,
+  integerSetting,
+  settingWithReader,
+  textSetting,
+} from '../../settings/setting.ts'
 import { readPublicUrl } from '../../settings/urls.ts'
 
 const TOKEN = { minLength: 1, secret: true } as const
@@ -10,7 +16,7 @@ const KEY = {
 } as const
 
 const settings = {
-  CORP_ID: text({
+  CORP_ID: textSetting({
     fill: true,
     pattern: '^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$',
     form: 'up to 64 letters, digits and . _ ~ -, beginning with a letter or digit',
@@ -18,46 +24,46 @@ const settings = {
     meaning: "Your enterprise's identifier on the platform, as its console shows it.",
     example: '100fa4b2c3d4e5f6',
   }),
-  EMAIL_TOKEN: text({
+  EMAIL_TOKEN: textSetting({
     fill: true,
     ...TOKEN,
     meaning:
       'The Token entered in the console beside the e-mail URL. E-mail is off without it. `callback-courier token` makes a good one.',
     example: 'bVq3xGm7RzKp2wTnYh8LdJfs',
   }),
-  SMS_TOKEN: text({
+  SMS_TOKEN: textSetting({
     fill: true,
     ...TOKEN,
     meaning: 'The Token entered in the console beside the SMS URL. SMS is off without it.',
     example: 'sWt9cNk4HvXr6zQmPg3BjDyf',
   }),
-  EMAIL_TOKEN_PREVIOUS: text({
+  EMAIL_TOKEN_PREVIOUS: textSetting({
     ...TOKEN,
     meaning: 'While the e-mail Token is being replaced: the old one, accepted as well.',
     example: 'the-old-token-of-e-mail-x',
   }),
-  SMS_TOKEN_PREVIOUS: text({
+  SMS_TOKEN_PREVIOUS: textSetting({
     ...TOKEN,
     meaning: 'While the SMS Token is being replaced: the old one, accepted as well.',
     example: 'the-old-token-of-sms-x',
   }),
-  EMAIL_CALLBACK_KEY: text({
+  EMAIL_CALLBACK_KEY: textSetting({
     ...KEY,
     meaning:
       'The secret part of the e-mail URL. Usually left out: it then follows from the Token. Needed only to keep the URL when the Token changes.',
     example: 'a-key-of-22-or-more-characters',
   }),
-  SMS_CALLBACK_KEY: text({
+  SMS_CALLBACK_KEY: textSetting({
     ...KEY,
     meaning: 'The same for the SMS URL.',
     example: 'another-key-of-22-or-more-characters',
   }),
-  EMAIL_CALLBACK_KEY_PREVIOUS: text({
+  EMAIL_CALLBACK_KEY_PREVIOUS: textSetting({
     ...KEY,
     meaning: 'While the key of the e-mail URL is being replaced: the old one, accepted as well.',
     example: 'the-old-key-of-the-e-mail-url',
   }),
-  SMS_CALLBACK_KEY_PREVIOUS: text({
+  SMS_CALLBACK_KEY_PREVIOUS: textSetting({
     ...KEY,
     meaning: 'The same for the SMS URL.',
     example: 'the-old-key-of-the-sms-url',

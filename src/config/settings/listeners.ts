@@ -1,9 +1,15 @@
 import { ADMIN_TOKEN, readOperators } from '../../settings/operators.ts'
 import { readHosts, readSwitch } from '../../settings/readers.ts'
-import { choiceSetting, type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
+import {
+  choiceSetting,
+  type Group,
+  integerSetting,
+  settingWithReader,
+  textSetting,
+} from '../../settings/setting.ts'
 
 const settings = {
-  HOST: text({
+  HOST: textSetting({
     default: '0.0.0.0',
     meaning: 'Address that the callbacks are served on.',
     example: '0.0.0.0',
@@ -20,13 +26,13 @@ const settings = {
     meaning: 'on: serve HTTPS from the two files below. off: behind a proxy that ends TLS.',
     example: 'off',
   }),
-  TLS_CERT_FILE: text({
+  TLS_CERT_FILE: textSetting({
     fill: true,
     meaning:
       'PEM file: the certificate, then its intermediates (the "full chain"). A renewed file is picked up without a restart.',
     example: '/certs/fullchain.pem',
   }),
-  TLS_KEY_FILE: text({
+  TLS_KEY_FILE: textSetting({
     fill: true,
     meaning: 'PEM file: the private key of the certificate.',
     example: '/certs/privkey.pem',
@@ -38,7 +44,7 @@ const settings = {
     meaning: 'How long callbacks are still served after SIGTERM, so that a load balancer notices.',
     example: '5',
   }),
-  ADMIN_HOST: text({
+  ADMIN_HOST: textSetting({
     default: '127.0.0.1',
     meaning:
       'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKEN or ADMIN_TOKENS.',
@@ -51,7 +57,7 @@ const settings = {
     meaning: 'Port of the private listener.',
     example: '9090',
   }),
-  ADMIN_TOKEN: text({
+  ADMIN_TOKEN: textSetting({
     ...ADMIN_TOKEN,
     fill: true,
     secret: true,
@@ -64,13 +70,13 @@ const settings = {
       'Passwords of operators, name:token each, one a line or with spaces between them, so that the log says who did what in the console. Beside or instead of ADMIN_TOKEN; many are better kept in a file (ADMIN_TOKENS_FILE).',
     example: 'ann:a-long-random-password',
   }),
-  METRICS_TOKEN: text({
+  METRICS_TOKEN: textSetting({
     ...ADMIN_TOKEN,
     secret: true,
     meaning: 'What Prometheus sends as bearer token: it opens /metrics and nothing else.',
     example: 'another-long-random-password',
   }),
-  STATUS_TOKEN: text({
+  STATUS_TOKEN: textSetting({
     ...ADMIN_TOKEN,
     secret: true,
     meaning:

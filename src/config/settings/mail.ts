@@ -1,7 +1,7 @@
 import { providerSettings } from '../../providers/list.ts'
 import { readAddress, readMailbox } from '../../settings/mailbox.ts'
 import { readDomain } from '../../settings/readers.ts'
-import { choiceSetting, type Group, settingWithReader, text } from '../../settings/setting.ts'
+import { choiceSetting, type Group, settingWithReader, textSetting } from '../../settings/setting.ts'
 
 /** The address of MAIL_FROM, when it can be read. */
 function addressOfFrom(given: Readonly<Record<string, string>>): string | undefined {
@@ -30,13 +30,13 @@ const settings = {
     meaning: 'Signs mails with DKIM, when your mail server does not: the domain. All three or none.',
     example: 'example.com',
   }),
-  DKIM_SELECTOR: text({
+  DKIM_SELECTOR: textSetting({
     pattern: '^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$',
     form: 'letters, digits, dots and hyphens',
     meaning: 'DKIM: the selector, under which the public key stands in the DNS.',
     example: 'courier',
   }),
-  DKIM_KEY_FILE: text({
+  DKIM_KEY_FILE: textSetting({
     meaning: 'DKIM: PEM file of the private key.',
     example: '/secrets/dkim.pem',
   }),

@@ -8,7 +8,13 @@ import {
   readSenders,
   readSendersByCountry,
 } from '../../settings/senders.ts'
-import { choiceSetting, type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
+import {
+  choiceSetting,
+  type Group,
+  integerSetting,
+  settingWithReader,
+  textSetting,
+} from '../../settings/setting.ts'
 
 const settings = {
   SMS_ROUTES: settingWithReader(readRoutes, {
@@ -21,7 +27,7 @@ const settings = {
       'What a segment costs by each carrier, by country, * for all others, in your currency: for the metric of costs and QUOTA_SMS_COST_PER_DAY.',
     example: 'aliyun:CN=0.045,*=0.5; twilio:*=0.08',
   }),
-  SMS_TEMPLATES_FILE: text({
+  SMS_TEMPLATES_FILE: textSetting({
     meaning:
       'Which approved template of a carrier says which kind of message, as YAML or JSON: see docs/sms.md. Read again when it changes.',
     example: '/templates/sms-templates.yaml',

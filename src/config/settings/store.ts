@@ -1,5 +1,5 @@
 import { readSecrets } from '../../settings/readers.ts'
-import { type Group, integerSetting, settingWithReader, text } from '../../settings/setting.ts'
+import { type Group, integerSetting, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { readDatabase } from '../../settings/urls.ts'
 
 const settings = {
@@ -10,7 +10,7 @@ const settings = {
       'Where messages are kept until they are delivered. A file for one instance; postgres://… for several that share it. In the image: file:/data/outbox.db.',
     example: 'postgres://courier:password@db.example.com:5432/courier',
   }),
-  STORE_SECRET: text({
+  STORE_SECRET: textSetting({
     minLength: 22,
     form: 'at least 22 characters',
     secret: true,

@@ -1,5 +1,5 @@
 import { readHeaders, readPairs, readRatio, readSwitch } from '../../settings/readers.ts'
-import { choiceSetting, type Group, settingWithReader, text } from '../../settings/setting.ts'
+import { choiceSetting, type Group, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { readCollectorUrl } from '../../settings/urls.ts'
 
 const settings = {
@@ -17,7 +17,7 @@ const settings = {
     meaning: 'Headers of each request to the collector, name=value parted by commas, values percent-encoded.',
     example: 'api-key=the-key-of-the-collector',
   }),
-  OTEL_SERVICE_NAME: text({
+  OTEL_SERVICE_NAME: textSetting({
     minLength: 1,
     default: 'callback-courier',
     meaning: 'What this service is called in traces.',

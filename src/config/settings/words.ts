@@ -1,6 +1,6 @@
 import { readMailbox } from '../../settings/mailbox.ts'
 import { readColor, readHosts, readLocale, readSwitch } from '../../settings/readers.ts'
-import { type Group, settingWithReader, text } from '../../settings/setting.ts'
+import { type Group, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { readBrandUrl } from '../../settings/urls.ts'
 
 /** The display name of MAIL_FROM, when it has one. */
@@ -10,7 +10,7 @@ function nameOfFrom(given: Readonly<Record<string, string>>): string | undefined
 }
 
 const settings = {
-  BRAND_NAME: text({
+  BRAND_NAME: textSetting({
     fill: true,
     pattern: '^[^\\u0000-\\u001f\\u007f]{1,40}$',
     form: '1 to 40 characters on one line',
@@ -32,7 +32,7 @@ const settings = {
     meaning: 'Language of mails and SMS.',
     example: 'zh-CN',
   }),
-  TEMPLATES_DIR: text({
+  TEMPLATES_DIR: textSetting({
     meaning: 'Folder with templates of your own, in place of the built-in ones.',
     example: '/templates',
   }),

@@ -6,7 +6,7 @@ import type { UnreportedEnds } from '../unreported-ends.ts'
 import { type BacklogEstimate, createBacklogEstimate } from './backlog.ts'
 import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
-import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
 import { LIVE_GROUP } from './schema.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
 
@@ -18,7 +18,7 @@ export interface AcceptDeps {
   readonly unreported: Pick<UnreportedEnds, 'add'>
 }
 
-/** The messages that those of one transaction may be duplicates of, or supersede; its own new ones included. */
+/** The stored messages that the new ones of a transaction may be duplicates of, or supersede. The transaction's own new ones are added. */
 interface Known {
   /** By recipient and dedupe key. */
   readonly duplicates: Map<string, Row>
@@ -27,7 +27,7 @@ interface Known {
   readonly locked: ReadonlySet<Row>
   readonly backlog: number
   readonly ended: SettledByStore[]
-  /** The same calls were tried before, and the answer to their commit was lost. */
+  /** Whether the same calls were tried before, and the answer to their commit was lost. */
   readonly again: boolean
 }
 
@@ -54,7 +54,7 @@ export function createAccept(deps: AcceptDeps) {
     const added = all.filter(each => isNew(each, known, now))
     await writer.quotas.lock(
       added.flatMap(each => each.charges),
-      chargesOf([...known.locked]),
+      refundableWindows([...known.locked]),
       again,
     )
     const answers = calls.map(call => acceptCall(deps, writer, known, call))
@@ -119,7 +119,7 @@ function isNew(
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, dedupeWindowMs)) === null
 }
 
-/** Joins both by a blank, which neither can hold. */
+/** Joins both hashes by a blank, which neither can hold. */
 function duplicateKey(recipientHash: string, dedupeKey: string): string {
   return `${recipientHash} ${dedupeKey}`
 }
@@ -154,11 +154,11 @@ function answerOfDuplicate(writer: MessageWriter, known: Known, acceptance: Acce
   const duplicate = known.duplicates.get(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey))
   if (duplicate === undefined) return null
   const { id, channel, kind } = duplicate
-  // Stored by an earlier try of this very call; the answer to its commit was lost.
+  // An earlier try of this very call has stored it, and the answer to its commit was lost.
   if (known.again && id === acceptance.message.id) return { is: 'stored', superseded: [] }
   const verdict = judgeDuplicate(duplicate, writer.now, acceptance.dedupeWindowMs)
   if (verdict === 'outlived') {
-    // It was put back into the queue while we looked: the process that did that will end it.
+    // Another process put it back into the queue after we had read it, and will end it.
     if (!known.locked.has(duplicate)) return { is: 'in-progress', id }
     const state = stateAtExpiry(duplicate.ambiguous)
     writer.end(duplicate, state)
@@ -194,7 +194,7 @@ const DUPLICATES: Statement = {
 }
 const ENDABLE: Statement = {
   name: 'endable',
-  // The live codes of the groups, and duplicates whose life is over; in one statement, so that they are locked in order.
+  // Selects the live codes of the groups, and duplicates whose life is over; in one statement, so that they are locked in order.
   text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY(ARRAY(
       SELECT g.seq FROM unnest($1::text[]) AS asked(key)
       CROSS JOIN LATERAL (SELECT seq FROM courier_messages WHERE ${LIVE_GROUP} = asked.key) AS g

@@ -2,11 +2,11 @@ import type { CallArguments } from '../calls.ts'
 import { storeRecord } from '../rules.ts'
 import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
-import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
 
 /** The actions of an operator on a message that waits. */
 export function createOperatorActions(options: WriterOptions) {
-  async function onWaiting(
+  async function actOnWaiting(
     client: Client,
     { id, now }: { readonly id: string; readonly now: number },
     act: (writer: MessageWriter, row: Row) => void,
@@ -14,18 +14,18 @@ export function createOperatorActions(options: WriterOptions) {
     const writer = createMessageWriter(client, options, now)
     const [, { rows }] = await awaitStatements(client.query('BEGIN'), runStatement(client, WAITING, id, now))
     const waiting = rows.map(rowOf)
-    await writer.quotas.lock([], chargesOf(waiting))
+    await writer.quotas.lock([], refundableWindows(waiting))
     for (const row of waiting) act(writer, row)
     await writer.commit()
     return waiting.length > 0
   }
   return {
     retryMessage: (client: Client, call: CallArguments<'retryMessage'>) =>
-      onWaiting(client, call, (writer, row) =>
+      actOnWaiting(client, call, (writer, row) =>
         writer.changeState(row, { ...row, state: 'queued', answer: null, dueAt: call.now }),
       ),
     cancelMessage: (client: Client, call: CallArguments<'cancelMessage'>) =>
-      onWaiting(client, call, (writer, row) =>
+      actOnWaiting(client, call, (writer, row) =>
         writer.end(row, 'superseded', [storeRecord('cancelled', call.now)]),
       ),
   }

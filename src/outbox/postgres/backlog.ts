@@ -1,13 +1,13 @@
 import type { Channel } from '../../messages/message.ts'
 import { type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 
-/** Writers of a process that count at the same time. */
+/** The writers of a process that may count at the same time. */
 export const WRITERS = 3
 const WRITES_PER_BACKLOG_ROW = 100
-/** Many, so that a row is not taken again soon; a smallint numbers them. */
+/** There are many rows, so that none is used again soon; a smallint numbers them. */
 const BACKLOG_ROWS = 10_000 * WRITERS
 
-/** Until a count of the backlog is too old to go by, ms: by then other replicas may have stored much. */
+/** A count of the backlog is used for so long, ms: by then other replicas may have stored much. */
 const COUNT_AGE_MS = 5000
 
 /**
@@ -18,7 +18,7 @@ const COUNT_AGE_MS = 5000
  */
 export type BacklogRow = () => { readonly from: number; readonly to: number }
 
-/** @param first which of the rows that writers of other kinds do not have */
+/** @param first the number of the writer's first row; no other writer begins with it. */
 export function createBacklogRow(first: number): BacklogRow {
   let row = first
   let writes = 0
@@ -30,7 +30,7 @@ export function createBacklogRow(first: number): BacklogRow {
   }
 }
 
-/** Adds to the backlog what a transaction changes in it: its last locks. */
+/** Adds a transaction's changes to the backlog. Its locks are the last that the transaction takes. */
 export function addToBacklog(
   client: Client,
   row: BacklogRow,
@@ -40,7 +40,7 @@ export function addToBacklog(
   return [...moved, runStatement(client, ADD_BACKLOG, email, sms, number)]
 }
 
-/** Asks for the move to another row if it is time, and says which row a statement that is asked after it adds to. */
+/** Sends the statement that moves on to another row, if it is time. @returns the row that later statements add to, and that statement. */
 export function takeBacklogRow(
   client: Client,
   row: BacklogRow,
@@ -57,7 +57,10 @@ export interface BacklogEstimate {
   live(): number
 }
 
-/** Makes an estimate of the backlog. To count it would read all versions of the rows that a held snapshot keeps: too much for every transaction. */
+/**
+ * Makes an estimate of the backlog. A count would read all versions of the rows that a held snapshot keeps, which is too much for
+ * every transaction.
+ */
 export function createBacklogEstimate(maxBacklog: number): BacklogEstimate {
   let live = 0
   let countedAt = Number.NEGATIVE_INFINITY
@@ -76,7 +79,7 @@ export function createBacklogEstimate(maxBacklog: number): BacklogEstimate {
 }
 
 /**
- * Makes the SQL that adds to rows of the backlog, which may be there: another writer may have come to one as well.
+ * Makes the SQL that adds to rows of the backlog. A row may be there already, since another writer may have moved to it.
  * @param changes a query or VALUES of shard, email, sms
  */
 export function addToBacklogRow(changes: string): string {

@@ -9,8 +9,8 @@ export interface BegunAttempt {
 }
 
 /**
- * Marks claimed messages whose attempts begin. The mark must be with the server before the first byte leaves; it need
- * not be synced, since a mark that a crash of the server loses, loses at most the end of the attempt as well.
+ * Marks claimed messages whose attempts begin. The server must have the mark before the first byte leaves, but need not sync it:
+ * a mark that a crash of the server loses is lost together with whatever the attempt wrote after it.
  * @returns for each call an error when its claim is no longer this process's: then the attempt must not begin.
  */
 export async function markBegun(
@@ -30,7 +30,7 @@ export async function markBegun(
   )
 }
 
-/** A transaction of its own, for which it sets by itself that nobody waits for the disk. */
+/** Sets the marks in a transaction of its own, for which the statement itself switches off the wait for the disk. */
 const MARK: Statement = {
   name: 'mark-begun',
   text: `WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))

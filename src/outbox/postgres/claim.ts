@@ -14,11 +14,11 @@ import type { UnreportedEnds } from '../unreported-ends.ts'
 import { awaitStatements, type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
-import { chargesOf, ROW_COLUMNS, type Row, rowOf } from './row.ts'
+import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
 import type { UncertainEnds } from './uncertain-ends.ts'
 
-/** Rows that one claim moves, ends and takes over at most, each; the next one does the rest. */
+/** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
 
 export interface ClaimDeps {
@@ -34,12 +34,11 @@ export interface ClaimDeps {
 }
 
 /**
- * Claims due messages, and settles on the way what needs no attempt. Rows that another replica has locked are passed
- * by.
+ * Claims due messages, and settles on the way what needs no attempt. Rows that another replica has locked are skipped.
  */
 export function createClaim(deps: ClaimDeps) {
   const { writerOptions, unreported, uncertainEnds, heartbeats, uncertain, onTakeOver } = deps
-  /** After which heartbeat a channel was searched for the messages of dead replicas. */
+  /** The heartbeat after which each channel was last searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
   const isSearchDue = createOrphanSearch(uncertain)
 
@@ -55,7 +54,7 @@ export function createClaim(deps: ClaimDeps) {
       client,
       channel,
     )
-    // They are kept until the claim is over: a later step may fail, and these have ended.
+    // They are kept until the claim is over: a later step may fail, and these messages have ended already.
     for (const each of ended) unreported.add(each)
     if (takenOver < STEP) searchedAfter.set(channel, sent)
     if (takenOver > 0) onTakeOver(takenOver)
@@ -71,8 +70,8 @@ export function createClaim(deps: ClaimDeps) {
 }
 
 /**
- * Says whether a channel is to be searched for messages under leases whose commits were given up: at once after each that
- * was, and then with every heartbeat, because a commit that hangs may still happen.
+ * Makes the function that says whether a channel is to be searched for messages under leases whose commits were given up: at
+ * once after a commit was given up, and then with every heartbeat, because a commit that hangs may still happen.
  */
 function createOrphanSearch(uncertain: UncertainCommits) {
   const searched = new Map<Channel, string>()
@@ -97,17 +96,17 @@ async function claimDue(
   const due = await lockDue(client, { channel, limit, now }, oldest)
   const found = due.map(read => {
     const row = rowOf(read)
-    const payload = row.expiresAt > now ? decrypt(payloadKeys, row.id, read['payload']) : null
+    const payload = row.expiresAt > now ? tryDecrypt(payloadKeys, row.id, read['payload']) : null
     return { row, masked: read['masked_recipient'] as string, payload }
   })
   const unsendable = found.filter(each => each.payload === null).map(each => each.row)
-  await writer.quotas.lock([], chargesOf(unsendable))
+  await writer.quotas.lock([], refundableWindows(unsendable))
   for (const row of unsendable) endUnsendable(writer, row)
   const messages = found.flatMap(({ row, masked, payload }, n) => {
     if (payload === null) return []
     const lease = { token: `${token}.${n}`, until: now + leaseMs }
     writer.claim(row, lease)
-    return [claimedOf(row, lease, masked, payload)]
+    return [toClaimedMessage(row, lease, masked, payload)]
   })
   uncertain.begin(token, leaseMs)
   uncertainEnds.begin(unsendable, now)
@@ -118,10 +117,10 @@ async function claimDue(
   uncertainEnds.confirm(unsendable)
   const at = next.rows[0]?.['at'] as number | null | undefined
   const later = at === null || at === undefined ? null : Math.max(now, at)
-  return { messages, ended: unsendable.map(settledAs), nextDueAt: anyDue.rows.length > 0 ? now : later }
+  return { messages, ended: unsendable.map(toSettled), nextDueAt: anyDue.rows.length > 0 ? now : later }
 }
 
-/** The moments at which the first of codes (0) and of everything else (1) became due, ms since the epoch; null: none is. */
+/** When the first code (0) and the first other message (1) became due, ms since the epoch; null: none is due. */
 type OldestDue = readonly [number | null, number | null]
 
 /** Begins the transaction, and locks the due messages that are to be claimed. */
@@ -145,7 +144,7 @@ async function lockDue(
   return found
 }
 
-function decrypt(payloadKeys: PayloadKeys, id: string, encrypted: unknown): Payload | null {
+function tryDecrypt(payloadKeys: PayloadKeys, id: string, encrypted: unknown): Payload | null {
   try {
     return decryptPayload(payloadKeys, id, encrypted as Uint8Array)
   } catch {
@@ -153,7 +152,7 @@ function decrypt(payloadKeys: PayloadKeys, id: string, encrypted: unknown): Payl
   }
 }
 
-function claimedOf(row: Row, lease: Lease, masked: string, payload: Payload): ClaimedMessage {
+function toClaimedMessage(row: Row, lease: Lease, masked: string, payload: Payload): ClaimedMessage {
   const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, groupKey, timeline } = row
   return {
     id,
@@ -202,19 +201,19 @@ async function tidyUp(
   const { now } = writer
   const [, ofDead, lost, outlived, orphans] = await awaitStatements(
     client.query('BEGIN'),
-    claimedByDead(client, channel, dead),
+    lockClaimedByDead(client, channel, dead),
     runStatement(client, LOST, channel, now),
     runStatement(client, OUTLIVED, channel, now),
     findOrphans === null ? NOTHING : lockOrphans(client, channel, findOrphans),
     runStatement(client, PROMOTE, channel, 0, now),
     runStatement(client, PROMOTE, channel, 1, now),
   )
-  const taken = distinct([...ofDead.rows, ...lost.rows].map(rowOf))
+  const taken = distinctRows([...ofDead.rows, ...lost.rows].map(rowOf))
   const over = outlived.rows.map(rowOf)
   const seen = new Set(taken.map(row => row.seq))
   const back = orphans.rows.map(rowOf).filter(row => !seen.has(row.seq))
   const all = [...taken, ...over, ...back]
-  await writer.quotas.lock([], chargesOf(all))
+  await writer.quotas.lock([], refundableWindows(all))
   for (const row of taken) writer.takeOver(row)
   for (const row of over) writer.end(row, stateAtExpiry(row.ambiguous))
   for (const row of back) {
@@ -231,7 +230,7 @@ async function tidyUp(
   const oldest: OldestDue = [codes ?? null, others ?? null]
   return {
     oldest,
-    ended: ended.map(settledAs),
+    ended: ended.map(toSettled),
     takenOver: ofDead.rows.length,
   }
 }
@@ -251,7 +250,7 @@ async function lockOrphans(
   return runStatement(client, UNCOMMITTED, seqs, [...orphans])
 }
 
-async function claimedByDead(
+async function lockClaimedByDead(
   client: Client,
   channel: Channel,
   dead: readonly DeadReplica[],
@@ -266,11 +265,11 @@ async function claimedByDead(
   return claimed
 }
 
-function distinct(rows: readonly Row[]): readonly Row[] {
+function distinctRows(rows: readonly Row[]): readonly Row[] {
   return [...new Map(rows.map(row => [row.seq, row])).values()]
 }
 
-function settledAs({ id, state, channel, kind }: Row): SettledByStore {
+function toSettled({ id, state, channel, kind }: Row): SettledByStore {
   return { id, state: state as SettledByStore['state'], channel, kind }
 }
 

@@ -44,11 +44,11 @@ export function createConnections(options: ConnectOptions): Connections {
     keepAlive: true,
     application_name: 'callback-courier',
     connectionTimeoutMillis: options.connectTimeoutMs ?? statementTimeoutMs,
-    // This is for a database that does not answer at all: one that answers ends the statement itself, and sooner.
+    // This limit is for a database that does not answer at all: one that answers ends the statement itself, and sooner.
     query_timeout: statementTimeoutMs * 1.5,
-    types: numbers,
-    // Awaited by the pool, which lends nothing before.
-    onConnect: client => client.query(sessionOf(statementTimeoutMs)),
+    types: bigintAsNumber,
+    // The pool awaits this before it lends the connection.
+    onConnect: client => client.query(sessionSettings(statementTimeoutMs)),
   })
   // A connection that breaks emits an error event too, and one without a listener would end the process. While the
   // connection is lent, its statements fail as well, and so do their callers.
@@ -88,12 +88,14 @@ export function createConnections(options: ConnectOptions): Connections {
 }
 
 /**
- * - `synchronous_commit`: never answered before the commit is on disk, whatever the database's default is
+ * Makes the settings of a session:
+ *
+ * - `synchronous_commit`: a commit is never acknowledged before it is on disk, whatever the database's default is
  * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle releases its locks
  * - `enable_…`, `jit`: every statement has its index, whose rows it asks for one by one, and most a LIMIT; a plan made while
  *   the table was empty must not walk through a million rows later, nor be compiled for looking expensive
  */
-function sessionOf(statementTimeoutMs: number): string {
+function sessionSettings(statementTimeoutMs: number): string {
   return `
     SET synchronous_commit = on;
     SET statement_timeout = ${Math.round(statementTimeoutMs)};
@@ -106,8 +108,8 @@ function sessionOf(statementTimeoutMs: number): string {
     SET jit = off`
 }
 
-/** Reads bigint as a number: ours are milliseconds and counts. With the text that pg gives, `at + 1` would append a digit. */
-const numbers: pg.CustomTypesConfig = {
+/** Has pg read bigint as a number: ours are milliseconds and counts. With the text that pg gives, `at + 1` would append a digit. */
+const bigintAsNumber: pg.CustomTypesConfig = {
   getTypeParser: ((...asked: Parameters<typeof pg.types.getTypeParser>) =>
     asked[0] === pg.types.builtins.INT8
       ? Number
@@ -139,7 +141,7 @@ export async function awaitStatements<T extends readonly Promise<unknown>[]>(
   }
 }
 
-/** @throws when the transaction was rolled back instead: COMMIT itself does not say so. */
+/** Waits for statements and commits. @throws when the transaction was rolled back instead: COMMIT itself does not say so. */
 export async function commitTransaction(
   client: Client,
   ...asked: readonly Promise<QueryResult>[]

@@ -4,9 +4,9 @@ import { type Client, type QueryResult, runStatement, type Statement } from './c
 
 /** The changes of a transaction to the counts of messages: by minute of arrival and state, and of live ones. */
 export interface Counts extends Pick<CountChanges, 'addChange'> {
-  /** The growth of the live messages. */
+  /** Says by how many the live messages have grown. */
   added(): number
-  /** The last locks of a transaction, on a shard of its own: nobody waits for them. */
+  /** Writes the changes. Its locks are the transaction's last, on a shard of its own, so nobody waits for them. */
   write(): Promise<QueryResult>[]
 }
 

@@ -18,16 +18,16 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
     return error instanceof TypeError || error instanceof RangeError ? null : 'again'
   }
   if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
-  // A right that was taken away, or a file system of the server's that can only be read: both have this code.
+  // This code stands both for a right that was taken away and for a read-only file system of the server.
   if (code === '42501') return 'unavailable'
   // Two transactions were the first to write a counter (quotas.ts).
   if (code === '23505' && (error as { table?: unknown }).table === QUOTA_COUNTERS) return 'again'
-  // A key that is there already, bad SQL: nobody but us.
+  // A key that is there already, or bad SQL, is a bug of ours.
   if (code === '23505' || code.startsWith('42')) return null
   return /^2[23]/.test(code) ? 'refused' : 'unavailable'
 }
 
-/** The remedy for an operator when the store cannot be opened. Never shows the URL: it holds a password. */
+/** Tells an operator what to do when the store cannot be opened. Never shows the URL, which holds a password. */
 export function adviseOnFailure(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (code === '28P01' || code === '28000') {

@@ -9,9 +9,9 @@ import { awaitStatements, type Client, type Connections, runStatement, type Stat
  * claimed would wait as long. So each replica sends a heartbeat every few seconds, and the claims of one that has
  * stopped are taken over without waiting for its leases. Two rules make that safe, by monotonic clocks only:
  *
- * - a replica that could not send one for `sureMs` begins nothing any more under the claims that it made before
- * - another one is dead when this one sent its own all the time and saw none of the other for `goneMs`, which is
- *   longer; so after an outage of the database itself nobody is dead before everybody had the time to come back
+ * - a replica that could not send a heartbeat for `sureMs` begins no attempt any more under the claims that it made before
+ * - a replica takes another one for dead when it sent its own heartbeats all the time and saw none of the other for `goneMs`,
+ *   which is longer; so after an outage of the database itself, every replica has time to come back before it is taken for dead
  */
 export interface ReplicaHeartbeats {
   /** Names a claim, unique for every claim ever made: replica, how often it was out of touch before, a number. */
@@ -22,7 +22,7 @@ export interface ReplicaHeartbeats {
   confirmAlive(): Promise<void>
   /** Replicas that are dead, each with the last heartbeat that was seen of it. */
   deadReplicas(): readonly DeadReplica[]
-  /** Counts the heartbeats: dead replicas need not be looked for more often. */
+  /** Counts the heartbeats: dead replicas need not be searched for more often. */
   heartbeats(): number
   /** Ends the heartbeats. Claims that were not given back may be taken over at once. */
   leave(): Promise<void>
@@ -65,7 +65,7 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
   let sentAt = Number.NEGATIVE_INFINITY
   let count = 0
   let lapses = 0
-  const others = createSightings(options)
+  const others = createReplicaSightings(options)
 
   const isSure = () => monotonic() - sentAt < limits.sureMs
   const owner = () => `${name}.${lapses.toString(36)}`
@@ -73,8 +73,8 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
 
   async function sendHeartbeat(): Promise<void> {
     const at = monotonic()
-    const replicas = await connections.use(client => exchange(client, options))
-    // This counts from before the last heartbeat reached the database until after this one did.
+    const replicas = await connections.use(client => exchangeHeartbeats(client, options))
+    // The time counts from before the last heartbeat reached the database until after this one did.
     const away = monotonic() - sentAt
     if (away >= limits.sureMs && count > 0) {
       lapses += 1
@@ -88,28 +88,28 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
     others.update(replicas, at)
   }
 
-  const repeated = createRepeated(sendHeartbeat, limits.everyMs)
-  await repeated.run()
+  const sending = createPeriodicTask(sendHeartbeat, limits.everyMs)
+  await sending.run()
   return {
     newLeaseToken,
     isHeld: token => isSure() && token.startsWith(`${owner()}.`),
     async confirmAlive() {
-      // Twice: the first one may have been sent long ago, before this process was stopped.
-      for (let tries = 0; tries < 2 && !isSure(); tries += 1) await repeated.run()
+      // It is tried twice: the first run may have begun long ago, before this process was stopped.
+      for (let tries = 0; tries < 2 && !isSure(); tries += 1) await sending.run()
       if (!isSure()) throw new StoreUnavailable('the database answers too late')
     },
     deadReplicas: others.dead,
     heartbeats: () => count,
     async leave() {
-      await repeated.stop()
+      await sending.stop()
       // Without the database, the others notice by themselves.
-      await connections.use(client => leave(client, name)).catch(() => {})
+      await connections.use(client => recordLeaving(client, name)).catch(() => {})
     },
   }
 }
 
 /** Remembers since when each other replica has sent no further heartbeat. */
-function createSightings({
+function createReplicaSightings({
   name: own,
   limits,
   monotonic,
@@ -119,7 +119,7 @@ function createSightings({
   return {
     dead: () => dead,
     forget: () => seen.clear(),
-    /** @param askedAt before the heartbeats were read, so none is thought unchanged for longer than it was. */
+    /** @param askedAt a moment before the heartbeats were read, so that no replica seems silent for longer than it was. */
     update(replicas: readonly OtherReplica[], askedAt: number): void {
       const now = monotonic()
       const names = new Set(replicas.map(each => each.name))
@@ -135,8 +135,8 @@ function createSightings({
   }
 }
 
-/** Runs some work now and then again and again, sooner after a failure; one run at a time, which all callers share. */
-function createRepeated(work: () => Promise<void>, everyMs: number) {
+/** Makes a task that runs again and again once it was run, sooner after a failure. There is one run at a time, which all callers share. */
+function createPeriodicTask(work: () => Promise<void>, everyMs: number) {
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -171,7 +171,7 @@ interface OtherReplica extends DeadReplica {
 }
 
 /** Writes that this replica is alive, and reads who else has been. */
-async function exchange(
+async function exchangeHeartbeats(
   client: Client,
   { name, monotonic, onDatabaseTime }: HeartbeatOptions,
 ): Promise<readonly OtherReplica[]> {
@@ -186,7 +186,7 @@ async function exchange(
   }))
 }
 
-async function leave(client: Client, name: string): Promise<void> {
+async function recordLeaving(client: Client, name: string): Promise<void> {
   await awaitStatements(runStatement(client, LEAVE, name), runStatement(client, FORGET, name))
 }
 
@@ -199,7 +199,7 @@ export const LOCK_DEAD_REPLICAS: Statement = {
 export const STILL_DEAD = `SELECT r.name FROM courier_replicas r
   JOIN unnest($2::text[], $3::bigint[]) AS seen(name, heartbeats)
     ON seen.name = r.name AND seen.heartbeats = r.heartbeats`
-/** Long after the last of its leases has run out. */
+/** Removes replicas an hour after their last heartbeat, long after the last of their leases has run out. */
 export const OLD_REPLICAS: Statement = {
   name: 'old-replicas',
   text: "DELETE FROM courier_replicas WHERE seen_at < clock_timestamp() - interval '1 hour'",

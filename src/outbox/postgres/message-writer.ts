@@ -46,13 +46,13 @@ export interface MessageWriter {
   claim(row: Row, lease: Lease): void
   /** Marks a message that is being sent: a newer code came. */
   markOutdated(row: Row): void
-  /** Writes a state after an attempt, with a line of the timeline; a final one loses payload and charges. */
+  /** Writes a state after an attempt, with lines for the timeline; with a final state payload and charges are removed. */
   changeState(row: Row, next: MessageState, records?: readonly AttemptRecord[], providerId?: string): void
   /** Ends a message outside an attempt. */
   end(row: Row, state: FinalState, records?: readonly AttemptRecord[]): void
   /** Takes over a message whose lease was lost. */
   takeOver(row: Row): void
-  /** Notes for other machines that a delivery report of a message was kept, if any is told. */
+  /** Adds an event for webhooks, if there are any: a delivery report of a message was kept. */
   addReport(row: Row, receipt: Pick<DeliveryReport, 'status' | 'errorCode' | 'at'>): void
   /** Writes all of it and commits. */
   commit(): Promise<void>
@@ -67,7 +67,7 @@ interface NewRow {
 
 /** The options of a writer of this process. */
 export interface WriterOptions extends CountPlaces {
-  /** Whether other machines are to be told what becomes of messages. */
+  /** Whether the store queues events for webhooks. */
   readonly keepsEvents: boolean
 }
 
@@ -137,7 +137,7 @@ export function createMessageWriter(
       const rows = stored.map(each => columnsOf(each, now))
       await commitTransaction(
         client,
-        // First what ends: an outlived duplicate makes room for the new one in the index of live dedupe keys.
+        // Ends are written first: an outlived duplicate makes room for the new message in the index of live dedupe keys.
         ...(changes.length === 0 ? [] : [runStatement(client, CHANGE, JSON.stringify(changes))]),
         ...(rows.length === 0 ? [] : [runStatement(client, STORE, JSON.stringify(rows))]),
         ...addEvents(client, events),

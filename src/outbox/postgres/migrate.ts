@@ -1,10 +1,10 @@
 import {
   canDecrypt,
   isSecretMissing,
-  joinChecks,
+  joinSecretChecks,
   type PayloadKeys,
-  renewChecks,
-  splitChecks,
+  renewSecretChecks,
+  splitSecretChecks,
 } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { findPendingMigrations, type Schema } from '../schema-version.ts'
@@ -40,7 +40,7 @@ export async function migrate(client: Client, payloadKeys: PayloadKeys, schema =
   await client.query('COMMIT')
 }
 
-/** Runs the migrations that the tables lack, and says in the store whose programs may write them from then on. */
+/** Runs the migrations that the tables lack, and writes into the store which versions may write them from then on. */
 async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   const version = Number((await readMeta(client, 'schema')) ?? 0)
   const minWriter = await readMeta(client, 'min-writer')
@@ -54,7 +54,7 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   await writeMeta(client, 'min-writer', String(schema.minWriter))
 }
 
-/** A replica that runs is not asked again whether it may write: tables that are not for its version wait for its end. */
+/** Refuses tables that running replicas of an older version could not write: they asked whether they may write at their start only. */
 async function requireNoReplicas(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT name FROM courier_replicas WHERE NOT has_left AND seen_at > clock_timestamp() - $1 * interval '1 ms'`,
@@ -66,22 +66,24 @@ async function requireNoReplicas(client: Client): Promise<void> {
   )
 }
 
-/** So many of the messages that wait are tried to be read, the oldest: those of a secret that was replaced came first. */
+/** The store tries to read so many of the oldest messages that wait: messages under a replaced secret are older than the others. */
 const TRIED_MESSAGES = 10_000
 
 /** Keeps checks of the secrets that the store is written with, and refuses a start that could not read what waits. */
 async function keepSecretChecks(client: Client, payloadKeys: PayloadKeys): Promise<void> {
   const current = await readMeta(client, 'secret-check')
-  const replaced = splitChecks(Buffer.from((await readMeta(client, 'secrets-replaced')) ?? '', 'base64'))
+  const replaced = splitSecretChecks(
+    Buffer.from((await readMeta(client, 'secrets-replaced')) ?? '', 'base64'),
+  )
   const stored = current === undefined ? null : { current: Buffer.from(current, 'base64'), replaced }
   if (isSecretMissing(payloadKeys, stored) && (await hasUnreadable(client, payloadKeys)))
     throw new StoreUnusable(
       'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica, or name that one in STORE_SECRET_PREVIOUS',
     )
-  const checks = renewChecks(payloadKeys, stored)
+  const checks = renewSecretChecks(payloadKeys, stored)
   if (checks === null) return
   await writeMeta(client, 'secret-check', Buffer.from(checks.current).toString('base64'))
-  await writeMeta(client, 'secrets-replaced', joinChecks(checks.replaced).toString('base64'))
+  await writeMeta(client, 'secrets-replaced', joinSecretChecks(checks.replaced).toString('base64'))
 }
 
 async function hasUnreadable(client: Client, payloadKeys: PayloadKeys): Promise<boolean> {

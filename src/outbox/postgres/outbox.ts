@@ -42,7 +42,7 @@ export interface PostgresOutboxOptions {
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
   readonly retentionDays: number
-  /** Whether other machines are to be told what becomes of messages; false unless given. */
+  /** Whether the store queues events for webhooks; false unless given. */
   readonly keepsEvents?: boolean | undefined
   /** Longest time that a statement may take, ms; well below the time within which a callback is answered. */
   readonly statementTimeoutMs?: number
@@ -51,7 +51,7 @@ export interface PostgresOutboxOptions {
   /** Is told of failures that concern no call. Never a secret or a recipient. */
   readonly log?: (event: { readonly doing: string; readonly message: string }) => void
   /** Is told of every commit of accepting and settling: how long it took, ms, and how many calls shared it. */
-  readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
+  readonly onCommit?: (event: { readonly ms: number; readonly calls: number }) => void
   /** ms, from any origin, never set: by which replicas notice that another one is dead. */
   readonly monotonic?: () => number
   readonly heartbeats?: HeartbeatLimits
@@ -63,12 +63,12 @@ const PRUNE_EVERY_MS = 60_000
 const MAX_MESSAGES_PER_COMMIT = 128
 /** How many processes can write without one waiting for another's counts. */
 const SHARDS = 32
-/** All calls together need no more connections at a time; a replica's heartbeats have one of their own. */
+/** The connections of all calls together; a replica's heartbeats have one more of their own. */
 const MAX_CONNECTIONS = 6
-/** Creating or changing tables, and waiting for another replica that does, may take its time; then and at no other time. */
+/** The time limit of a statement at the start, ms: creating or changing tables, and waiting for another replica that does, takes time. */
 const MIGRATION_MS = 60_000
 const FIRST_CONNECT_MS = 5000
-/** A heartbeat may take longer than a callback's commit, but there is time for several before it is too late. */
+/** The time limit of a heartbeat, ms: longer than a callback's commit may take, and short enough for several before it is too late. */
 const HEARTBEAT_MS = 1000
 
 type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys' | 'keepsEvents'>> & {
@@ -89,7 +89,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     keepsEvents: options.keepsEvents ?? false,
     random: options.random ?? Math.random,
     log: options.log ?? (() => {}),
-    committed: options.committed ?? (() => {}),
+    onCommit: options.onCommit ?? (() => {}),
     monotonic: options.monotonic ?? (() => performance.now()),
     heartbeats: options.heartbeats ?? HEARTBEAT_LIMITS,
   }
@@ -145,7 +145,7 @@ function createCalls(
         log,
       ),
     claim: (channel, limit, leaseMs) => commits.claim.call({ now: clock.now(), channel, limit, leaseMs }),
-    // A message that began when it was accepted has its mark already.
+    // A message whose attempt began when it was accepted has its mark already.
     beginAttempt: (id, { token, begins }, provider) =>
       begins === true && provider === undefined ? undefined : commits.begin.call({ id, token, provider }),
     settle: (id, { token }, given) =>
@@ -207,7 +207,7 @@ function createTransactions(
 
 /** Gathers calls of one kind while a transaction of that kind runs. */
 function createGroupCommits(
-  { statementTimeoutMs, monotonic, committed }: Settings,
+  { statementTimeoutMs, monotonic, onCommit }: Settings,
   connections: Connections,
   heartbeats: Pick<ReplicaHeartbeats, 'confirmAlive'>,
   { accept, settle, writeReceipts, claim }: Transactions,
@@ -217,7 +217,7 @@ function createGroupCommits(
   async function timed<T>(calls: readonly unknown[], work: (client: Client) => Promise<T>): Promise<T> {
     const began = monotonic()
     const value = await connections.use(work)
-    committed({ ms: monotonic() - began, calls: calls.length })
+    onCommit({ ms: monotonic() - began, calls: calls.length })
     return value
   }
   return {

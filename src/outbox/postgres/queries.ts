@@ -37,7 +37,7 @@ export async function listMessages(
   return rows.map(viewOfRow)
 }
 
-/** Postgres has no NUL in a text, and takes a search for one for a fault. */
+/** Replaces NUL in a search: Postgres cannot have it in a text, and reports a search for it as an error. */
 function withoutNul(text: string): string {
   return text.replaceAll('\0', '\ufffd')
 }

@@ -47,10 +47,10 @@ export function createQuotas(client: Client, now: number): Quotas {
       const names = new Set([...charged.keys(), ...refunds.flat().map(([name]) => name)])
       if (names.size === 0) return
       const results = await awaitStatements(
-        ...(create ? [runStatement(client, CREATE, jsonOf(charged))] : []),
+        ...(create ? [runStatement(client, CREATE, countersAsJson(charged))] : []),
         runStatement(client, LOCK, [...names]),
       )
-      for (const row of results.at(-1)?.rows ?? []) locked.set(row['name'] as string, counterOf(row))
+      for (const row of results.at(-1)?.rows ?? []) locked.set(row['name'] as string, toCounter(row))
     },
     charge(charges) {
       const charged = chargeQuotas(charges, readCounter, now)
@@ -66,7 +66,7 @@ export function createQuotas(client: Client, now: number): Quotas {
     write() {
       const write = (statement: Statement, isStored: boolean) => {
         const counters = [...changed].filter(([name]) => locked.has(name) === isStored)
-        return counters.length === 0 ? [] : [runStatement(client, statement, jsonOf(counters))]
+        return counters.length === 0 ? [] : [runStatement(client, statement, countersAsJson(counters))]
       }
       return [...write(UPDATE, true), ...write(INSERT, false)]
     },
@@ -99,11 +99,11 @@ export async function readUse(
   now: number,
 ): Promise<readonly number[]> {
   const { rows } = await runStatement(client, READ, charges.map(counterName))
-  const counters = new Map(rows.map(row => [row['name'] as string, counterOf(row)]))
+  const counters = new Map(rows.map(row => [row['name'] as string, toCounter(row)]))
   return readUseOf(charges, name => counters.get(name), now)
 }
 
-function counterOf(row: Readonly<Record<string, unknown>>): QuotaCounter {
+function toCounter(row: Readonly<Record<string, unknown>>): QuotaCounter {
   return {
     windowStart: row['window_start'] as number,
     current: row['current'] as number,
@@ -112,7 +112,7 @@ function counterOf(row: Readonly<Record<string, unknown>>): QuotaCounter {
   }
 }
 
-function jsonOf(counters: Iterable<readonly [string, QuotaCounter]>): string {
+function countersAsJson(counters: Iterable<readonly [string, QuotaCounter]>): string {
   return JSON.stringify([...counters].map(([name, counter]) => ({ name, ...counter })))
 }
 

@@ -7,7 +7,7 @@ import { awaitStatements, type Client, runStatement, type Statement } from './co
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** A change of a message's receipt; the provider's id where the row has none. */
+/** The change of a message's receipt; the provider's id is written where the row has none. */
 interface Written {
   readonly seq: number | undefined
   readonly provider_id: string

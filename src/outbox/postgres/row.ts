@@ -68,12 +68,12 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row {
   }
 }
 
-/** The quota windows that the end of these messages may refund. */
-export function chargesOf(rows: readonly Row[]): readonly ChargedWindows[] {
+/** Lists the quota windows that the end of these messages may refund. */
+export function refundableWindows(rows: readonly Row[]): readonly ChargedWindows[] {
   return rows.flatMap(row => (row.charges === null ? [] : [row.charges]))
 }
 
-/** The columns of a Row that may change. */
+/** Makes the columns of a row that may change. */
 export function changesOf(row: Row, now: number): Record<string, unknown> {
   return {
     state: row.state,
@@ -94,7 +94,7 @@ export function changesOf(row: Row, now: number): Record<string, unknown> {
   }
 }
 
-/** The same columns with their types, for json_to_recordset. */
+/** Those columns with their types, for json_to_recordset. */
 export const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boolean, attempted_by text, attempts integer, ambiguous integer,
   due_at bigint, final_at bigint, lease_until bigint, lease_token text, answer text, provider_id text, charges jsonb,
   timeline jsonb`

@@ -3,7 +3,7 @@ import type { Schema } from '../schema-version.ts'
 /** The group of a live code; null for every other message. Written the same where it is looked up. */
 export const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
 
-/** A counter that two transactions were the first to write at the same time is a fault of its key (errors.ts). */
+/** Two transactions that both write a counter for the first time make one of them fail by its key; errors.ts knows it by this name. */
 export const QUOTA_COUNTERS = 'courier_quota_counters'
 
 /**

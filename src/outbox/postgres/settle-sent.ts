@@ -46,7 +46,7 @@ export async function writeSent(
   return new Set(rows.map(row => row['lease_token'] as string))
 }
 
-/** The counts change as counts.ts has it, in the order of its locks: by minute and state first, then the backlog. */
+/** The counts change in the order of locks that counts.ts has: the counts by minute and state first, then the backlog. */
 const SENT: Statement = {
   name: 'settle-sent',
   text: `WITH locked AS (

@@ -7,8 +7,8 @@ import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import { isSent, writeSent } from './settle-sent.ts'
 
 /**
- * Writes the ends of attempts that came together, each if its lease is still the current one. An end that failed before
- * may have been committed all the same; when it is asked for again, its lease is answered what it has written.
+ * Writes the ends of attempts that came together, each if its lease is still the current one. A write that failed may have been
+ * committed all the same; when it is asked for again, the answer is what was written under its lease.
  */
 export function createSettle(options: WriterOptions) {
   /** Tokens of leases whose settlement may have been committed. */
@@ -27,7 +27,7 @@ export function createSettle(options: WriterOptions) {
   }
 }
 
-/** Writes those that were sent in one statement, as far as it may, and the others each by itself. */
+/** Writes those that were sent in one statement where that is possible, and reads and decides about all others. */
 async function settleAll(
   client: Client,
   options: WriterOptions,
@@ -63,7 +63,7 @@ async function settleEach(
     read.rows.map(each => [`${String(each['id'])} ${String(each['lease_token'])}`, rowOf(each)]),
   )
   const steps = calls.map(call =>
-    stepOf(rows.get(`${call.id} ${call.token}`), call, mayBeWritten.has(call.token)),
+    decideStep(rows.get(`${call.id} ${call.token}`), call, mayBeWritten.has(call.token)),
   )
   await writer.quotas.lock(
     [],
@@ -73,7 +73,7 @@ async function settleEach(
   )
   const answers = steps.map(({ row, next, settled }, at): Settled => {
     const settlement = calls[at]?.settlement
-    // Settled by an earlier call of this batch.
+    // An earlier call of this batch has settled it.
     if (row !== undefined && next !== null && row.leaseUntil === null) return { state: 'lost' }
     if (row === undefined || next === null || settlement === undefined) return settled
     const providerId = settlement.to === 'final' ? settlement.providerId : undefined
@@ -84,8 +84,8 @@ async function settleEach(
   return answers
 }
 
-/** The changes of a settlement to the row that its lease is on. */
-function stepOf(row: Row | undefined, { settlement }: CallArguments<'settle'>, again: boolean) {
+/** Decides how a settlement changes the row that its lease is on. */
+function decideStep(row: Row | undefined, { settlement }: CallArguments<'settle'>, again: boolean) {
   if (row === undefined) return { row, next: null, settled: { state: 'lost' } as const }
   if (row.state === 'sending') {
     const next = afterSettlement(row, settlement, row.outdated)

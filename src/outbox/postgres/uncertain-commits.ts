@@ -1,9 +1,9 @@
 /**
- * Leases of which nobody knows whether they were committed: the connection broke, or the answer came too late. Nobody
- * sends the messages that are stored under them; so the next claim that finds such a message puts it back, uncounted.
+ * Keeps the leases of which nobody knows whether they were committed: the connection broke, or the answer came too late. Nobody
+ * sends the messages that are stored under them; so the next claim that finds such a message gives it back, uncounted.
  *
  * A commit may happen minutes after it was given up, when it hung for a synchronous standby that was gone. So a lease is
- * remembered until it would have run out; a message that turns up later is taken over for that.
+ * remembered until it would have run out; a message that turns up after that is taken over like any other.
  */
 export interface UncertainCommits {
   /** A commit is under way. @param token of a lease that it takes, or the beginning of the tokens. @param leaseMs how long the lease holds. */
@@ -12,7 +12,7 @@ export interface UncertainCommits {
   confirm(token: string): void
   /** Nobody waits for the commit any more. Does nothing if it never was under way. */
   giveUp(token: string): void
-  /** Those of the tokens that belong to commits which were given up. */
+  /** Finds those of the tokens that belong to commits which were given up. */
   findGivenUp(tokens: readonly string[]): readonly string[]
   /** Says how often a commit was given up; null when none of them can turn up any more. */
   version(): number | null

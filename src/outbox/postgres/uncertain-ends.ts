@@ -2,17 +2,17 @@ import type { SettledByStore } from '../calls.ts'
 import { type Client, runStatement, type Statement } from './connect.ts'
 import type { Row } from './row.ts'
 
-/** Messages that a claim ended while nobody knows whether its commit holds: their ends are reported once it is known. */
+/** Keeps messages that a claim ended in a commit of which nobody knows whether it holds. Their ends are reported once that is known. */
 export interface UncertainEnds {
   /** A commit that ends them is under way. @param at the time that it writes as their end, ms since the epoch. */
   begin(rows: readonly Row[], at: number): void
   /** The commit was confirmed. */
   confirm(rows: readonly Row[]): void
-  /** Takes those that were ended all the same. */
+  /** Takes those that turn out to have ended. */
   take(client: Client): Promise<readonly SettledByStore[]>
 }
 
-/** A commit that is not seen within so long never happened, or some other replica has reported what it ended, ms. */
+/** Ends are kept for so long, ms: a commit that is not seen by then never happened, or another replica has reported its ends. */
 const REMEMBERED_MS = 600_000
 
 /** @param monotonic ms, never set. */

@@ -22,8 +22,8 @@ export interface AcceptDeps {
 /** Stores the messages of one callback, each judged by itself: duplicate, quota, backlog. */
 export function createAccept(deps: AcceptDeps): (call: CallArguments<'accept'>) => readonly Accepted[] {
   const { db, writer, quotas, counts, unreported, memos, maxBacklog } = deps
-  const findDuplicate = createDuplicateFinder(db)
-  const supersedeOlder = createSuperseding(deps)
+  const findDuplicate = createFindDuplicate(db)
+  const supersedeOlder = createSupersedeOlder(deps)
 
   function answerOfDuplicate(acceptance: Acceptance, now: number): Accepted | null {
     const duplicate = findDuplicate(acceptance, now)
@@ -67,8 +67,8 @@ export function createAccept(deps: AcceptDeps): (call: CallArguments<'accept'>) 
   }
 }
 
-/** @returns what finds the newest message with the same dedupe key, and what it means for this one */
-function createDuplicateFinder(db: DatabaseSync) {
+/** Makes the function that finds the newest message with the same dedupe key, and judges the new message by it. */
+function createFindDuplicate(db: DatabaseSync) {
   const newestDuplicate = db.prepare(NEWEST_DUPLICATE)
   return ({ recipientHash, dedupeKey, dedupeWindowMs }: Acceptance, now: number) => {
     const found = newestDuplicate.get(recipientHash, dedupeKey)
@@ -78,8 +78,8 @@ function createDuplicateFinder(db: DatabaseSync) {
   }
 }
 
-/** @returns what ends the older codes of a group, or marks them, and gives the ids of those that end now */
-function createSuperseding({ db, writer }: Pick<AcceptDeps, 'db' | 'writer'>) {
+/** Makes the function that ends the older codes of a group, or marks them. It returns the ids of those that end now. */
+function createSupersedeOlder({ db, writer }: Pick<AcceptDeps, 'db' | 'writer'>) {
   const liveOfGroup = db.prepare(LIVE_OF_GROUP)
   return (groupKey: string | undefined, now: number): readonly string[] => {
     if (groupKey === undefined) return []

@@ -16,17 +16,17 @@ export function createOperatorActions(
     `SELECT ${ROW_COLUMNS} FROM messages
        WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1 AND state = 'queued' AND expires_at > ?2`,
   )
-  function onWaiting(id: string, now: number, act: (row: Row) => void): boolean {
+  function actOnWaiting(id: string, now: number, act: (row: Row) => void): boolean {
     const found = waiting.get(id, now)
     if (found !== undefined) act(rowOf(found))
     return found !== undefined
   }
   return {
     retryMessage: ({ id, now }) =>
-      onWaiting(id, now, row =>
+      actOnWaiting(id, now, row =>
         writer.changeState(row, { ...row, state: 'queued', answer: null, dueAt: now }, now),
       ),
     cancelMessage: ({ id, now }) =>
-      onWaiting(id, now, row => writer.end(row, 'superseded', now, [storeRecord('cancelled', now)])),
+      actOnWaiting(id, now, row => writer.end(row, 'superseded', now, [storeRecord('cancelled', now)])),
   }
 }

@@ -15,7 +15,7 @@ export interface AttemptJournal {
    * @throws StoreUnavailable when that cannot be written: the attempt must not begin.
    */
   begin(id: string, provider?: string): void
-  /** Notes that the end of an attempt is committed. Nothing when none was begun. */
+  /** Notes that the end of an attempt is committed. Does nothing when none was begun. */
   end(id: string): void
   close(): void
 }
@@ -28,7 +28,7 @@ const EMPTY_SLOT = Buffer.alloc(SLOT_BYTES)
 /** Slots that have room on the disk from the beginning, so that a full disk stops no attempt. */
 const FIRST_SLOTS = 1024
 
-/** The file of a database's journal. */
+/** Names the file of a database's journal. */
 export function journalPath(databasePath: string): string {
   return `${databasePath}-attempts`
 }
@@ -36,7 +36,8 @@ export function journalPath(databasePath: string): string {
 /**
  * Reads which messages were being sent when the last process ended.
  * @param bootId identifies the machine's present run; null when it is not known.
- * @returns their ids, each with the provider that it went to or an empty text; null when nobody can say: there is no journal, or the machine was started again since.
+ * @returns their ids, each with the provider that it went to or an empty text; null when that is not known: there is no journal,
+ *   or the machine was started again since.
  */
 export function readAttemptJournal(
   path: string,
@@ -70,7 +71,7 @@ export function readAttemptJournal(
 export function openAttemptJournal(path: string, bootId: string | null = readBootId()): AttemptJournal {
   const file = openSync(path, 'w', 0o600)
   writeSync(file, Buffer.alloc(FIRST_SLOTS * SLOT_BYTES), 0, FIRST_SLOTS * SLOT_BYTES, HEADER_BYTES)
-  // The header last: without it nobody trusts the file.
+  // The header is written last: a file without it is not trusted.
   writeSync(file, headerOf(bootId ?? ''), 0, HEADER_BYTES, 0)
   /** The slot of each message that is being sent. Without a prototype no id means anything else. */
   const slots = Object.create(null) as Record<string, number>
@@ -121,7 +122,7 @@ function headerOf(bootId: string): Buffer {
   return header
 }
 
-/** The kernel's random name for this run of the machine; null where there is none. */
+/** Reads the kernel's random name for this run of the machine; null where there is none. */
 function readBootId(): string | null {
   try {
     return readFileSync(BOOT_ID_FILE, 'latin1').trim() || null

@@ -8,7 +8,7 @@ import type { UnreportedEnds } from '../unreported-ends.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** Rows that one claim moves, ends and takes over at most, each; the next one does the rest. */
+/** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
 
 export interface ClaimDeps {
@@ -23,44 +23,48 @@ export interface ClaimDeps {
 export function createClaim(deps: ClaimDeps): (call: CallArguments<'claim'>) => CallResult<'claim'> {
   const { db, unreported } = deps
   const promote = db.prepare(PROMOTE)
-  const takeOverLost = createTakeOver(deps)
-  const expire = createExpiry(deps)
+  const takeOverLost = createTakeOverLost(deps)
+  const expireOutlived = createExpireOutlived(deps)
   const claimDue = createClaimDue(deps)
   const nextDueAt = createNextDueAt(db)
   return call => {
     const { channel, now } = call
-    const settled = [...unreported.take(channel), ...takeOverLost(channel, now), ...expire(channel, now)]
+    const settled = [
+      ...unreported.take(channel),
+      ...takeOverLost(channel, now),
+      ...expireOutlived(channel, now),
+    ]
     for (const rank of [0, 1]) promote.run(channel, rank, now)
     const { messages, ended } = claimDue(call)
     return { messages, settled: [...settled, ...ended], nextDueAt: nextDueAt(channel, now) }
   }
 }
 
-/** Takes over the messages whose lease ran out; gives those that end with it. */
-function createTakeOver({ db, writer }: ClaimDeps) {
+/** Makes the function that takes over the messages whose lease ran out. It returns those that end by that. */
+function createTakeOverLost({ db, writer }: ClaimDeps) {
   const lost = db.prepare(LOST)
   return (channel: Channel, now: number): SettledByStore[] =>
     lost.all(channel, now).flatMap(found => {
       const row = rowOf(found)
       const { state } = writer.takeOver(row, now)
-      return isLive(state) ? [] : [settledAs(row, state)]
+      return isLive(state) ? [] : [toSettled(row, state)]
     })
 }
 
-/** Ends the messages that have outlived their life. */
-function createExpiry({ db, writer }: ClaimDeps) {
+/** Makes the function that ends the messages whose life is over. */
+function createExpireOutlived({ db, writer }: ClaimDeps) {
   const outlived = db.prepare(OUTLIVED)
   return (channel: Channel, now: number): SettledByStore[] =>
-    outlived.all(channel, now).map(found => expire(writer, rowOf(found), now))
+    outlived.all(channel, now).map(found => expireMessage(writer, rowOf(found), now))
 }
 
-function expire(writer: MessageWriter, row: Row, now: number): SettledByStore {
+function expireMessage(writer: MessageWriter, row: Row, now: number): SettledByStore {
   const state = stateAtExpiry(row.ambiguous)
   writer.end(row, state, now)
-  return settledAs(row, state)
+  return toSettled(row, state)
 }
 
-/** Claims the first messages of the queue; those that nobody can send end instead. */
+/** Makes the function that claims the first messages of the queue; those that cannot be sent are ended instead. */
 function createClaimDue({ db, payloadKeys, writer, newLeaseToken }: ClaimDeps) {
   const oldest = db.prepare(OLDEST_DUE)
   const due = {
@@ -86,26 +90,26 @@ function createClaimDue({ db, payloadKeys, writer, newLeaseToken }: ClaimDeps) {
     for (const found of readDue(channel, limit, now)) {
       const row = rowOf(found)
       if (row.expiresAt <= now) {
-        // More messages are past their life than one step ends: those in front of the queue end here.
-        ended.push(expire(writer, row, now))
+        // More messages are past their life than one step ends: those at the front of the queue are ended here.
+        ended.push(expireMessage(writer, row, now))
         continue
       }
-      const payload = decrypt(payloadKeys, row.id, found['payload'])
+      const payload = tryDecrypt(payloadKeys, row.id, found['payload'])
       if (payload === null) {
         // Its content was damaged on disk. If it stayed in the queue, it would be claimed again for ever.
         writer.changeState(row, stateAtEnd(row, 'refused', 'content'), now, [storeRecord('unreadable', now)])
-        ended.push(settledAs(row, 'refused'))
+        ended.push(toSettled(row, 'refused'))
         continue
       }
       const lease = { token: newLeaseToken(), until: now + leaseMs }
       const attempts = writer.claim(row, lease)
-      messages.push(claimedOf(found, row, payload, lease, attempts))
+      messages.push(toClaimedMessage(found, row, payload, lease, attempts))
     }
     return { messages, ended }
   }
 }
 
-function decrypt(
+function tryDecrypt(
   payloadKeys: PayloadKeys,
   id: string,
   encrypted: SQLOutputValue | undefined,
@@ -117,7 +121,7 @@ function decrypt(
   }
 }
 
-function claimedOf(
+function toClaimedMessage(
   found: Record<string, SQLOutputValue>,
   { id, channel, kind, arrivedAt, expiresAt, ambiguous, groupKey, timeline }: Row,
   payload: Payload,
@@ -141,7 +145,7 @@ function claimedOf(
   }
 }
 
-/** Says when a channel is to be asked again at the latest; null: nothing waits. */
+/** Makes the function that says when a channel is to be claimed again at the latest; null: nothing waits. */
 function createNextDueAt(db: DatabaseSync) {
   const anyDue = db.prepare('SELECT 1 FROM messages WHERE ready = 1 AND channel = ? LIMIT 1')
   const nextWaiting = db.prepare(
@@ -159,7 +163,7 @@ function createNextDueAt(db: DatabaseSync) {
   }
 }
 
-function settledAs({ id, channel, kind }: Row, state: SettledByStore['state']): SettledByStore {
+function toSettled({ id, channel, kind }: Row, state: SettledByStore['state']): SettledByStore {
   return { id, state, channel, kind }
 }
 

@@ -9,7 +9,7 @@ export interface GroupCommitDeps {
   readonly run: (call: StoreCall) => unknown
   /** Says whether a call only reads. */
   readonly reads: (call: StoreCall) => boolean
-  /** For the values in memory that go with the transaction. */
+  /** Writes the values that are kept in memory and belong to the transaction. */
   readonly beforeCommit: () => void
   readonly afterCommit: () => void
   readonly afterRollback: () => void
@@ -19,10 +19,11 @@ export interface GroupCommitDeps {
 
 /**
  * Runs calls that came together in one transaction: one commit, and so one fsync, for all of them. A commit that
- * fails undoes them all, and each is told.
+ * fails undoes them all, and each call gets the failure.
  *
- * A call that fails for itself (a bug, or values that are refused) must not take the others along. A savepoint around each would copy every page
- * that it touches, always, for what should never happen: so the calls are run again instead, each on its own.
+ * A call that fails by its own fault (a bug, or values that are refused) must not make the others fail. A savepoint around each
+ * call would copy every page that it touches, always, for what should never happen: so the calls are run again instead, each in
+ * a transaction of its own.
  */
 export function createGroupCommit(
   deps: GroupCommitDeps,
@@ -30,41 +31,41 @@ export function createGroupCommit(
   const { run, reads, damaged } = deps
   const runTogether = createTransaction(deps)
   /** Set once damage was met: what is written into a damaged file may be lost with it, so nothing is written any more. */
-  let ruined: CallFailure | undefined
+  let damage: CallFailure | undefined
 
-  function write(calls: readonly StoreCall[]): readonly StoreReply[] {
-    if (ruined !== undefined) return failed(calls, ruined)
+  function runWrites(calls: readonly StoreCall[]): readonly StoreReply[] {
+    if (damage !== undefined) return failAll(calls, damage)
     try {
       return runTogether(calls)
     } catch (error) {
       const fault = classifyError(error)
       if ((fault === null || fault === 'refused') && calls.length > 1)
-        return calls.flatMap(call => write([call]))
-      return failed(calls, failing(error))
+        return calls.flatMap(call => runWrites([call]))
+      return failAll(calls, noteFailure(error))
     }
   }
 
-  function failing(error: unknown): CallFailure {
-    const failure = failureOf(error, damaged)
-    if (classifyError(error) === 'corrupt') ruined = failure
+  function noteFailure(error: unknown): CallFailure {
+    const failure = toCallFailure(error, damaged)
+    if (classifyError(error) === 'corrupt') damage = failure
     return failure
   }
 
-  function read(call: StoreCall): StoreReply {
+  function runRead(call: StoreCall): StoreReply {
     try {
       return [call[0], run(call)]
     } catch (error) {
-      return [call[0], null, failing(error)]
+      return [call[0], null, noteFailure(error)]
     }
   }
 
   return calls => {
     const writes = calls.filter(call => !reads(call))
-    return [...(writes.length === 0 ? [] : write(writes)), ...calls.filter(reads).map(read)]
+    return [...(writes.length === 0 ? [] : runWrites(writes)), ...calls.filter(reads).map(runRead)]
   }
 }
 
-/** @returns what runs calls in one transaction. It throws when that fails, and then all of them are undone. */
+/** Makes the function that runs calls in one transaction. It throws when that fails, and then all of them are undone. */
 function createTransaction(deps: GroupCommitDeps): (calls: readonly StoreCall[]) => readonly StoreReply[] {
   const { db, run, damaged } = deps
   const begin = db.prepare('BEGIN IMMEDIATE')
@@ -76,7 +77,7 @@ function createTransaction(deps: GroupCommitDeps): (calls: readonly StoreCall[])
       return [call[0], run(call)]
     } catch (error) {
       // Thrown before anything was written, so there is nothing to undo.
-      if (error instanceof BacklogFull) return [call[0], null, failureOf(error, damaged)]
+      if (error instanceof BacklogFull) return [call[0], null, toCallFailure(error, damaged)]
       throw error
     }
   }
@@ -98,11 +99,11 @@ function createTransaction(deps: GroupCommitDeps): (calls: readonly StoreCall[])
   }
 }
 
-function failed(calls: readonly StoreCall[], failure: CallFailure): readonly StoreReply[] {
+function failAll(calls: readonly StoreCall[], failure: CallFailure): readonly StoreReply[] {
   return calls.map(([n]): StoreReply => [n, null, failure])
 }
 
-function failureOf(error: unknown, damaged: string): CallFailure {
+function toCallFailure(error: unknown, damaged: string): CallFailure {
   const message = error instanceof Error ? error.message : 'unknown fault'
   if (error instanceof BacklogFull) return { is: 'backlog', message }
   switch (classifyError(error)) {

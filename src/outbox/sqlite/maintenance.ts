@@ -7,12 +7,12 @@ const PRUNE_STEP = 200
 /** Counters that one step looks at: well under a millisecond. */
 const COUNTER_STEP = 500
 /**
- * Pages in the WAL (8 MB) from which it is moved into the file before its minute is over. Moving eight times as many
- * at once is half the work in all, but holds up the next commit for eight times as long: some milliseconds now.
+ * With so many pages (8 MB) the WAL is moved into the file before its minute is over. Moving eight times as many at once would
+ * be half the work in all, but would hold up the next commit for eight times as long, which is some milliseconds now.
  */
 const LONG_WAL_PAGES = 2000
 
-/** The work between commits, when nobody waits for it. */
+/** The work that is done between commits, when nobody waits for the store. */
 export interface Maintenance {
   /** Says whether there is something to prune: the time has come, or the last step left some. */
   isPruneDue(now: number): boolean
@@ -48,7 +48,7 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number): Mainte
   /** The last counter that was looked at. */
   let reached = ''
 
-  /** Looks through the next counters, in a circle: no index by age, since it would cost every message a page. */
+  /** Looks through the next counters, round and round. There is no index by age: it would cost every message a page. */
   function pruneCounters(now: number): void {
     const names = nextCounters.all(reached)
     for (const { name, expires_at: expiresAt } of names)

@@ -26,7 +26,7 @@ export interface MessageWriter {
   claim(row: Row, lease: Lease): number
   /** Marks a message that is being sent: a newer code came. */
   markOutdated(row: Row): void
-  /** Writes a state after an attempt, with a line of the timeline; a final one loses payload and charges. */
+  /** Writes a state after an attempt, with lines for the timeline; with a final state payload and charges are removed. */
   changeState(
     row: Row,
     next: MessageState,
@@ -45,7 +45,7 @@ export interface MessageWriterDeps {
   readonly payloadKeys: PayloadKeys
   readonly quotas: Quotas
   readonly counts: Counts
-  /** Notes for other machines what becomes of a message; null: none is told. */
+  /** Adds an event for webhooks about a message; null: there are no webhooks. */
   readonly addMessageEvent: AddMessageEvent | null
 }
 
@@ -134,7 +134,7 @@ function timelineWith(timeline: string | null, records: readonly AttemptRecord[]
   return JSON.stringify(appendToTimeline(known, records))
 }
 
-/** The columns of a new message. Their values are bound by place: by name takes the store 5 µs more a message. */
+/** The columns of a new message. Their values are bound by position: by name the store takes 5 µs more a message. */
 const NEW_COLUMNS = [
   'id',
   'channel',

@@ -5,7 +5,7 @@ import { findPendingMigrations, type Schema } from '../schema-version.ts'
 import { classifyError } from './errors.ts'
 import { SCHEMA } from './schema.ts'
 
-/** A whole check of a store of this size takes about half a second; a larger one is checked where it is used. */
+/** Up to this size the whole store is checked, which takes about half a second; damage in a larger one shows when it is read. */
 const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
 
 /**
@@ -17,12 +17,12 @@ const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
 export function openStore(path: string, schema = SCHEMA): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
-    // Made before SQLite would, for the service's user only; SQLite gives the WAL the same rights.
+    // The file is made before SQLite would make it, with rights for the service's user only; SQLite gives the WAL the same rights.
     closeSync(openSync(path, 'a', 0o600))
     db = new DatabaseSync(path, { timeout: 1000 })
-    prepare(db)
+    setPragmas(db)
     migrate(db, path, schema)
-    check(db, path)
+    checkIntegrity(db, path)
     return db
   } catch (error) {
     closeQuietly(db)
@@ -40,8 +40,8 @@ export function closeQuietly(db: DatabaseSync | undefined): void {
   }
 }
 
-function prepare(db: DatabaseSync): void {
-  // Before anything is read: a WAL that is opened in exclusive mode keeps its index in memory and the lock for good.
+function setPragmas(db: DatabaseSync): void {
+  // This comes before anything is read: a WAL that is opened in exclusive mode keeps its index in memory, and the lock for good.
   db.exec('PRAGMA locking_mode = EXCLUSIVE')
   db.exec('PRAGMA journal_mode = WAL')
   // FULL syncs the WAL at every commit: what is answered 0 survives a power loss, not only a crash.
@@ -83,7 +83,7 @@ export function writeMeta(db: DatabaseSync, key: string, value: string | number 
   ).run(key, value)
 }
 
-function check(db: DatabaseSync, path: string): void {
+function checkIntegrity(db: DatabaseSync, path: string): void {
   const pages = Number(db.prepare('PRAGMA page_count').get()?.['page_count'])
   const pageSize = Number(db.prepare('PRAGMA page_size').get()?.['page_size'])
   if (pages * pageSize > CHECKED_WHOLE_BYTES) return
@@ -102,7 +102,7 @@ function adviseOnFailure(error: unknown, path: string): string {
   }
 }
 
-/** The remedy for an operator with a damaged file. */
+/** Tells an operator what to do with a damaged file. */
 export function adviseOnDamage(path: string): string {
   return (
     `the store ${path} is damaged: stop the service, keep a copy of the file and of ${path}-wal, look after the disk, ` +

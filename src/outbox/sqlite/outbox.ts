@@ -26,11 +26,11 @@ export interface SqliteOutboxOptions extends ThreadObservers {
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */
   readonly retentionDays: number
-  /** Whether other machines are to be told what becomes of messages; false unless given. */
+  /** Whether the store queues events for webhooks; false unless given. */
   readonly keepsEvents?: boolean | undefined
   /** How often the WAL is emptied, ms; a minute unless given. */
   readonly emptyWalEveryMs?: number
-  /** Starts what serves the store; a thread unless given. */
+  /** Starts the thread that serves the store; tests give another one. */
   readonly startThread?: (settings: StoreSettings) => StoreThread
 }
 
@@ -93,7 +93,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   }
 }
 
-/** The calls that are asked of the thread as they are. */
+/** Makes the calls that go to the store's thread unchanged. */
 function createDirectCalls(
   call: ThreadCalls['call'],
   clock: Clock,
@@ -156,7 +156,7 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-/** @returns what the store lost. */
+/** Waits until the thread has opened the store. @returns what the store lost; null: nothing. @throws StoreUnusable */
 function awaitOpen(worker: StoreThread): Promise<StoreLoss | null> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>

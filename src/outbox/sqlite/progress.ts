@@ -41,13 +41,13 @@ export function recordLoss(
   const here = { ...readProgress(db), store: storeName(db) }
   const mark = readWatermark(watermarkPath(path))
   const earlier = readLoss(db, now)
-  // A version of before the count leaves messages and no progress.
+  // A version from before commits were counted leaves messages and no progress.
   const isNew = here.commits === 0 && db.prepare('SELECT 1 FROM messages LIMIT 1').get() === undefined
   const found = findLoss(mark, { ...here, isNew }, now)
   if (found === null) return { loss: earlier, isNew: false }
   const loss = earlier === null ? found : addLosses(earlier, found)
   writeMeta(db, 'loss', JSON.stringify(loss))
-  // In the same transaction, so that it is found once.
+  // Written in the same transaction, so that the loss is found once.
   const { commits, stored } = mark?.store === here.store ? mark : here
   writeMeta(
     db,

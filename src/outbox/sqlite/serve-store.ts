@@ -17,18 +17,18 @@ export interface StoreSettings {
   readonly keepsEvents: boolean
   /** ms since the epoch, by the service's clock, at the start. */
   readonly now: number
-  /** Between two times that the WAL is emptied, ms. */
+  /** How often the WAL is emptied, ms. */
   readonly emptyWalEveryMs: number
 }
 
-/** Messages in one transaction, so that those who came first do not wait for all who came after. */
+/** The most calls in one transaction, so that the first callers do not wait for all who came later. */
 const MOST_TOGETHER = 1000
 
 /** Pages of a backup that are copied while calls wait: about a millisecond. */
 const PAGES_A_STEP = 100
 
-/** Opens the store, or says to the port why that cannot be, and closes it. */
-function open(
+/** Opens the store; when that fails, says why over the port, and closes the port. */
+function openOrReport(
   port: MessagePort,
   settings: StoreSettings,
 ): { readonly db: DatabaseSync; readonly store: Store } | null {
@@ -59,7 +59,7 @@ function open(
  * port; the next transaction takes all of them.
  */
 export function serveStore(port: MessagePort, settings: StoreSettings): void {
-  const opened = open(port, settings)
+  const opened = openOrReport(port, settings)
   if (opened === null) return
   const { db, store } = opened
 
@@ -114,7 +114,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown fault'
 }
 
-/** Page by page, between the commits: what is committed meanwhile is in the copy, too. */
+/** Copies the store some pages at a time, between commits. The copy also has what is committed meanwhile. */
 async function backUp(port: MessagePort, db: DatabaseSync, path: string): Promise<void> {
   try {
     await backup(db, path, { rate: PAGES_A_STEP })

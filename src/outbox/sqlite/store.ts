@@ -5,10 +5,10 @@ import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from 
 import {
   canDecrypt,
   isSecretMissing,
-  joinChecks,
+  joinSecretChecks,
   type PayloadKeys,
-  renewChecks,
-  splitChecks,
+  renewSecretChecks,
+  splitSecretChecks,
 } from '../encryption.ts'
 import { PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { describeUse } from '../quota.ts'
@@ -38,7 +38,7 @@ export interface StoreDeps {
   readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
   readonly retentionMs: number
-  /** Whether other machines are to be told what becomes of messages. */
+  /** Whether the store queues events for webhooks. */
   readonly keepsEvents: boolean
   /** ms since the epoch, at the start. */
   readonly now: number
@@ -56,9 +56,9 @@ export interface Store {
   readonly maintenance: Maintenance
   /** @throws when the store's files are not where they were: what is stored now is gone with the process. */
   checkFiles(): void
-  /** The loss by its watermark, when it is not more than a day ago. */
+  /** The loss that the watermark showed within the last day; null: none. */
   readonly loss: StoreLoss | null
-  /** Lets go of what stands beside the database. */
+  /** Closes the files beside the database. */
   close(): void
 }
 
@@ -85,8 +85,8 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   keepSecretChecks(db, deps, counts.backlog())
   const loss = inTransaction(db, () => {
     const noted = recordLoss(db, deps.path, deps.now)
-    // Nobody but us can hold the file, so whoever was sending is dead: their leases are over. An attempt of which the journal
-    // says nothing may have ended in what was lost.
+    // Only one process can hold the file, so the one that was sending is dead, and its leases are over. After a loss the journal
+    // is not used: an attempt that it does not name may have ended in a commit that was lost.
     endLeases(db, noted.isNew ? null : readAttemptJournal(journalPath(deps.path)))
     return noted.loss
   })
@@ -147,7 +147,10 @@ function openProgress(db: DatabaseSync, path: string, { live }: Counts): Progres
   }
 }
 
-/** A file that is deleted or replaced can still be written by whoever has it open, and nobody finds it any more. */
+/**
+ * Makes the check that the store's files are still where they were. A process that has a file open can write it even when it was
+ * deleted or replaced, and nobody finds it afterwards.
+ */
 function createFileCheck(path: string): () => void {
   const opened = statSync(path).ino
   return () => {
@@ -216,12 +219,12 @@ function createHandlers(
       try {
         checkFiles()
       } catch {
-        // A commit that nobody finds again is none; the log says it once a minute.
+        // A commit into a file that nobody finds again is worth nothing; the log says so once a minute.
         return false
       }
       return true
     },
-    // The thread prunes after every batch of calls: this one only sees to it that there is a batch.
+    // The thread prunes after every batch of calls; this call does nothing, but makes sure that there is a batch.
     prune: () => null,
   }
 }
@@ -244,9 +247,9 @@ function keepSecretChecks(db: DatabaseSync, { payloadKeys, path }: StoreDeps, wa
   const replaced = readMeta(db, 'secrets-replaced')
   const stored =
     current instanceof Uint8Array
-      ? { current, replaced: replaced instanceof Uint8Array ? splitChecks(replaced) : [] }
+      ? { current, replaced: replaced instanceof Uint8Array ? splitSecretChecks(replaced) : [] }
       : null
-  // All are read only when a secret is missing: one that was damaged must not stop a start.
+  // The messages are tried only when a secret is missing: a single damaged one must not stop a start.
   if (waiting > 0 && isSecretMissing(payloadKeys, stored)) {
     const unreadable = countUnreadable(db, payloadKeys)
     if (unreadable > 0)
@@ -254,10 +257,10 @@ function keepSecretChecks(db: DatabaseSync, { payloadKeys, path }: StoreDeps, wa
         `${unreadable} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS`,
       )
   }
-  const checks = renewChecks(payloadKeys, stored)
+  const checks = renewSecretChecks(payloadKeys, stored)
   if (checks === null) return
   writeMeta(db, 'secret-check', checks.current)
-  writeMeta(db, 'secrets-replaced', joinChecks(checks.replaced))
+  writeMeta(db, 'secrets-replaced', joinSecretChecks(checks.replaced))
 }
 
 function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {

@@ -7,7 +7,7 @@ import type { Counts } from './counts.ts'
 
 const MINUTE = 60_000
 
-/** Adds up the counts, to the minute; reads no message but the oldest. */
+/** Makes the function that adds up the counts by the minute. It reads no message but the oldest. */
 export function createReadSummary(
   db: DatabaseSync,
   live: Counts['live'],

@@ -12,32 +12,32 @@ import type {
 import { BacklogFull, StoreUnavailable } from '../outbox.ts'
 import { ValuesRefused } from '../refused-values.ts'
 
-/** The thread that serves the store, as its caller sees it: see serve-store.ts. */
+/** The thread that serves the store (serve-store.ts), as its caller sees it. */
 export type StoreThread = Pick<EventEmitter, 'on' | 'once' | 'off'> & {
   postMessage(message: MessageToWorker, transfer: readonly []): void
 }
 
-/** Whoever wants to know what happens in the thread. */
+/** The observers of the store's thread. */
 export interface ThreadObservers {
   /** Is told of failures that concern no call, such as a checkpoint that failed. Never a secret or a recipient. */
   readonly log?: (event: { readonly doing: string; readonly message: string }) => void
   /** Is told of every commit: how long it took, ms, and how many calls shared it. */
-  readonly committed?: (event: { readonly ms: number; readonly calls: number }) => void
+  readonly onCommit?: (event: { readonly ms: number; readonly calls: number }) => void
 }
 
 /** Calls into the store's thread. All throw StoreUnavailable once it has ended. */
 export interface ThreadCalls {
   call<N extends CallName>(name: N, takes: CallArguments<N>): Promise<CallResult<N>>
-  /** One at a time. */
+  /** Makes a backup; a second one at the same time is refused. */
   backUp(file: string): Promise<void>
   /** Sends what has gathered, and waits for the thread to end. */
   close(): Promise<void>
 }
 
-/** One batch for the thread to work on, and one that waits for it there. */
+/** The thread works on one batch, and has the next one waiting. */
 const MAX_BATCHES_IN_FLIGHT = 2
 
-export function createThreadCalls(worker: StoreThread, { log, committed }: ThreadObservers): ThreadCalls {
+export function createThreadCalls(worker: StoreThread, { log, onCommit }: ThreadObservers): ThreadCalls {
   const batches = createBatches(worker)
   const pending = createPendingCalls()
   const backups = createBackups(worker)
@@ -52,15 +52,15 @@ export function createThreadCalls(worker: StoreThread, { log, committed }: Threa
 
   worker.on('message', (message: MessageFromWorker) => {
     if (message.is === 'replies') {
-      batches.noteWorkedOff(message.batches)
+      batches.noteReplied(message.batches)
       for (const reply of message.replies) pending.settle(reply)
-      committed?.({ ms: message.ms, calls: message.replies.length })
+      onCommit?.({ ms: message.ms, calls: message.replies.length })
     } else if (message.is === 'backed-up') backups.settle(message.failure)
     else if (message.is === 'background-failure') log?.({ doing: message.doing, message: message.message })
   })
   worker.on('error', error => {
     end(new Error("the store's thread failed", { cause: error }))
-    // A bug, and without its store the service is of no use: it ends, and is started again.
+    // This is a bug, and without its store the service is of no use: it ends, and is started again.
     throw new Error("the store's thread failed", { cause: error })
   })
   worker.on('exit', () => end(new Error('the store is closed')))
@@ -90,8 +90,8 @@ export function createThreadCalls(worker: StoreThread, { log, committed }: Threa
 }
 
 /**
- * Calls of one turn of the event loop travel in one batch; while the thread has enough to do, more of them gather here,
- * since each batch wakes a thread and that costs more than a call.
+ * Sends the calls of one turn of the event loop in one batch. While the thread has enough to do, more calls gather here, since
+ * each batch wakes a thread, which costs more than a call.
  */
 function createBatches(worker: StoreThread) {
   let queue: StoreCall[] = []
@@ -110,7 +110,7 @@ function createBatches(worker: StoreThread) {
       queue.push(call)
       if (queue.length === 1) setImmediate(flush)
     },
-    noteWorkedOff(count: number): void {
+    noteReplied(count: number): void {
       inFlight -= count
       flush()
     },
@@ -124,7 +124,7 @@ function createBatches(worker: StoreThread) {
   }
 }
 
-/** Calls that wait for their replies, by number; the number of an answered call is given again. */
+/** Keeps the calls that wait for their replies, by number; the number of an answered call is used again. */
 function createPendingCalls() {
   let waiting: ({ resolve(value: unknown): void; reject(error: Error): void } | undefined)[] = []
   let free: number[] = []
@@ -139,7 +139,7 @@ function createPendingCalls() {
       waiting[number] = undefined
       free.push(number)
       if (failure === undefined) caller?.resolve(value)
-      else caller?.reject(errorOf(failure))
+      else caller?.reject(toError(failure))
     },
     failAll(reason: Error): void {
       for (const caller of waiting) caller?.reject(new StoreUnavailable(reason.message, { cause: reason }))
@@ -149,7 +149,7 @@ function createPendingCalls() {
   }
 }
 
-/** Backups by the thread, one at a time. */
+/** Keeps the backup that the thread is making; there is one at a time. */
 function createBackups(worker: StoreThread) {
   let running: PromiseWithResolvers<void> | undefined
   return {
@@ -168,7 +168,7 @@ function createBackups(worker: StoreThread) {
   }
 }
 
-function errorOf({ is, message, cause }: CallFailure): Error {
+function toError({ is, message, cause }: CallFailure): Error {
   if (is === 'backlog') return new BacklogFull(message)
   if (is === 'refused') return new ValuesRefused(message)
   if (is === 'unavailable') return new StoreUnavailable(message, { cause })

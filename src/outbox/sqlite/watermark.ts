@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib'
 import type { StoreLoss } from '../outbox.ts'
 
 /**
- * How far the store had come, in a small file beside the database: SQLite drops what it cannot read at the end of its WAL,
- * and a WAL that is gone, without a word. What the watermark knows of and the opened database does not is lost.
+ * The watermark: a small file beside the database that says how far the store had come. SQLite silently drops what it cannot read
+ * at the end of its WAL, and starts without a WAL that is gone. What the watermark counts and the opened database lacks is lost.
  *
  * It is written after each commit and before anything of it is answered, and not synced then: it survives the death of the
  * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
@@ -33,15 +33,15 @@ export interface Mark extends CommitProgress {
   readonly live: number
 }
 
-/** How long a loss is shown, ms: those who are away for the night see it, too. */
+/** A loss is shown for so long, ms: an operator who is away for the night sees it, too. */
 export const LOSS_SHOWN_MS = 24 * 3600 * 1000
-/** Between two syncs, ms. */
+/** The pause between two syncs, ms. */
 const SYNC_EVERY_MS = 1000
 /** The size of the file, which is written whole: less than a sector. */
 const BYTES = 192
 const FORMAT = /^watermark 1 (\w+) (\d+) (\d+) (\d+) (\d+) (\w+)\s*$/
 
-/** The file of a database's watermark. */
+/** Names the file of a database's watermark. */
 export function watermarkPath(databasePath: string): string {
   return `${databasePath}-watermark`
 }
@@ -98,7 +98,7 @@ export function findLoss(
 ): StoreLoss | null {
   if (mark === null) return null
   const { at: until, live } = mark
-  // A database that was made just now stands where another one was: all that lived there is gone.
+  // A database that was made just now has taken the place of another one: all messages that lived there are gone.
   if (mark.store !== here.store)
     return here.isNew && live > 0 ? { messages: live, unsent: live, from: null, until, noticedAt } : null
   if (mark.commits <= here.commits) return null

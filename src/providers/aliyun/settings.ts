@@ -2,7 +2,7 @@ import {
   missingSetting,
   type SettingFault,
   settingWithReader,
-  text,
+  textSetting,
   type Values,
 } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
@@ -10,18 +10,18 @@ import type { HttpLimits } from '../http-exchange.ts'
 
 /** Settings of the enterprise's Aliyun (Alibaba Cloud) account. */
 export const aliyunSettings = {
-  ALIYUN_ACCESS_KEY_ID: text({
+  ALIYUN_ACCESS_KEY_ID: textSetting({
     minLength: 1,
     meaning: 'Your Aliyun key, of a RAM user that may only send SMS (docs/sms.md).',
     example: 'LTAI5tExampleExampleExam',
   }),
-  ALIYUN_ACCESS_KEY_SECRET: text({
+  ALIYUN_ACCESS_KEY_SECRET: textSetting({
     minLength: 1,
     secret: true,
     meaning: "The key's secret.",
     example: 'the-secret-of-the-access-key',
   }),
-  ALIYUN_SMS_SIGN_NAME: text({
+  ALIYUN_SMS_SIGN_NAME: textSetting({
     pattern: '^[^【】\\s]{2,64}$',
     form: 'the approved signature without 【】 and blanks',
     meaning: 'Your approved signature, unless a template or plugin_id has its own.',

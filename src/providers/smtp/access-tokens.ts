@@ -24,20 +24,20 @@ export interface AccessToken {
 
 /** Access tokens for a mail server, of which all connections share the newest. */
 export interface AccessTokens {
-  /** One that is good now; asks for it when there is none. */
-  get(): Promise<AccessToken | TokenFailure>
-  /** A newer one than `refused`, which a server did not take though it should be good. */
-  renew(refused: AccessToken): Promise<AccessToken | TokenFailure>
+  /** Gives a token that is valid now; asks for one when there is none. */
+  getToken(): Promise<AccessToken | TokenFailure>
+  /** Gives a newer one than `refused`, which a server did not take although it should be valid. */
+  renewToken(refused: AccessToken): Promise<AccessToken | TokenFailure>
   /** Texts that no reply may repeat: client secret, refresh and access tokens. */
   readonly secrets: () => readonly string[]
-  /** Says whether the endpoint has put another refresh token in the place of the one in the settings. */
+  /** Says whether the endpoint has replaced the refresh token of the settings by another one. */
   readonly hasRotated: () => boolean
   close(): Promise<void>
 }
 
 /** A new one is asked for once this share of its life is over, or a little less, so that replicas do not ask together. */
 const RENEW_AFTER = { least: 0.7, most: 0.85 }
-/** After an early renewal that failed, ms: the present one is still good. */
+/** The pause after an early renewal that failed, ms: the present token is still valid. */
 const RENEW_AGAIN_MS = 30_000
 
 /** The latest tokens that are kept out of servers' replies: a connection may last longer than its token. */
@@ -47,7 +47,7 @@ const REMEMBERED = 20
 export function createAccessTokens(endpoint: TokenEndpoint, options: AccessTokensOptions): AccessTokens {
   const { clock, random } = options
   const client = createGrantClient(endpoint, options)
-  // A server that replaces it may refuse the one before from then on (RFC 6749, 6).
+  // A server that replaces the refresh token may refuse the earlier one from then on (RFC 6749, 6).
   let refreshToken = endpoint.refreshToken
   let current: AccessToken | undefined
   let renewAt = 0
@@ -55,7 +55,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
   const lasting = [endpoint.clientSecret, endpoint.refreshToken].filter(each => each !== undefined)
   let secrets: readonly string[] = lasting
 
-  async function ask(): Promise<AccessToken | TokenFailure> {
+  async function requestToken(): Promise<AccessToken | TokenFailure> {
     const askedAt = clock.now()
     const answer = await client.ask(refreshToken, secrets)
     if ('whose' in answer) return answer
@@ -69,14 +69,14 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
   }
 
   function renewOnce(): Promise<AccessToken | TokenFailure> {
-    renewal ??= ask().finally(() => {
+    renewal ??= requestToken().finally(() => {
       renewal = undefined
     })
     return renewal
   }
 
   return {
-    async get() {
+    async getToken() {
       const now = clock.now()
       if (current === undefined || now >= current.expiresAt) return renewOnce()
       if (now >= renewAt) {
@@ -86,7 +86,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
       }
       return current
     },
-    async renew(refused) {
+    async renewToken(refused) {
       return current === undefined || current.token === refused.token ? renewOnce() : current
     },
     secrets: () => secrets,
@@ -103,7 +103,7 @@ function createGrantClient(endpoint: TokenEndpoint, { clock, limits, proxy }: Ac
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
   return {
     async ask(refreshToken: string | undefined, secrets: readonly string[]) {
-      const body = grantOf(endpoint, refreshToken)
+      const body = grantForm(endpoint, refreshToken)
       const result = await exchanges.run(
         exchange => client.request(exchange, { method: 'POST', path: `${pathname}${search}`, headers, body }),
         new AbortController().signal,
@@ -119,8 +119,11 @@ function createGrantClient(endpoint: TokenEndpoint, { clock, limits, proxy }: Ac
   }
 }
 
-/** The form of the request: the client's secret stands in it, as Microsoft's and Google's documentation have it. */
-function grantOf({ clientId, clientSecret, scope }: TokenEndpoint, refreshToken: string | undefined): string {
+/** Makes the form of the request. The client's secret is a field of it, as Microsoft's and Google's documentation have it. */
+function grantForm(
+  { clientId, clientSecret, scope }: TokenEndpoint,
+  refreshToken: string | undefined,
+): string {
   const grant =
     refreshToken === undefined
       ? { grant_type: 'client_credentials' }

@@ -22,15 +22,15 @@ export interface Attempt extends DialogueProgress {
   /** Aborted when the attempt is stopped. */
   readonly signal: AbortSignal
   /** Stops the attempt in so many ms, unless another limit takes this one's place. */
-  limit(reason: string, ms: number): void
+  setLimit(reason: string, ms: number): void
   /** Ends it now, whatever the server is at. Only the first reason counts. */
   stop(reason: string): void
   /**
-   * MAIL FROM is next: the body is asked for just before it, and piped once the server has said 354.
+   * Begins the message: nodemailer asks for the body just before MAIL FROM, and pipes it once the server has said 354.
    * @returns the body; it is not sent when it must not be.
    */
   begin(mail: Buffer): Body
-  /** It has its outcome: its limits are off. */
+  /** Notes that it has its outcome: no limit counts any more. */
   finish(): void
 }
 
@@ -54,10 +54,10 @@ export function createAttempt(options: AttemptOptions): Attempt {
     finished: false,
     stopped: undefined as string | undefined,
     signal: abort.signal,
-    limit(reason: string, ms: number) {
+    setLimit(reason: string, ms: number) {
       clearTimeout(timer)
       if (attempt.finished) return
-      // Replacing a lost connection and trickling replies draw from the same time.
+      // A lost connection that is replaced, and replies that trickle in, use up the same time.
       const left = attempt.dotted ? ms : Math.min(ms, dotBy - performance.now())
       timer = setTimeout(() => attempt.stop(reason), left)
     },
@@ -69,7 +69,7 @@ export function createAttempt(options: AttemptOptions): Attempt {
     },
     /** Says whether any of the message may leave now. */
     mayGoOn(): boolean {
-      // nodemailer does neither send after an abort nor twice; if it ever did, the message could arrive twice.
+      // nodemailer sends neither after an abort nor twice; if it ever did, the message could arrive twice.
       if (attempt.finished || attempt.dotted) socket()?.destroy()
       else if (clock.now() >= expiresAt) attempt.stop('expired')
       else return attempt.stopped === undefined
@@ -85,29 +85,29 @@ export function createAttempt(options: AttemptOptions): Attempt {
   return attempt
 }
 
-/** Sets the limits of the dialogue, and those of the reply once the server has asked for the body and has it. */
+/** Sets the time limit of the dialogue, and once the body has been handed over, that of the final reply. */
 function beginBody(
-  attempt: Pick<Attempt, 'limit'> & { begun: boolean; dotted: boolean; mayGoOn(): boolean },
+  attempt: Pick<Attempt, 'setLimit'> & { begun: boolean; dotted: boolean; mayGoOn(): boolean },
   mail: Buffer,
   { socket, limits, onDotted }: AttemptOptions,
 ): Body {
   if (attempt.mayGoOn()) {
     attempt.begun = true
-    // Counts silence on TLS as well: a TLS socket's traffic refreshes the timer of the socket below it.
+    // The timer counts silence over TLS as well: a TLS socket's traffic refreshes the timer of the socket below it.
     socket()?.setTimeout(limits.commandMs)
-    attempt.limit('dialogue-limit', 3 * limits.commandMs)
+    attempt.setLimit('dialogue-limit', 3 * limits.commandMs)
   }
   return {
     get readableDidRead() {
       return attempt.dotted
     },
     pipe(stream) {
-      // The validity is asked for again: connecting and the dialogue may have taken longer.
+      // The validity is checked again: connecting and the dialogue may have taken longer than was left of it.
       if (!attempt.mayGoOn()) return
       stream.end(mail)
       attempt.dotted = true
       socket()?.setTimeout(0)
-      attempt.limit('reply-limit', limits.replyMs)
+      attempt.setLimit('reply-limit', limits.replyMs)
       onDotted?.()
     },
   }

@@ -4,12 +4,12 @@ import type { SmtpConnection } from './connection.ts'
 export interface ConnectionPool {
   /** Waits until one is free. @returns undefined when `signal` aborts or the pool is closed first. */
   take(signal: AbortSignal): Promise<SmtpConnection | undefined>
-  /** Another may be lent in the place of this one, which is with its message until it is given back. */
+  /** Lets another connection be lent in the place of this one, which stays with its message until it is given back. */
   stopCounting(connection: SmtpConnection): void
   giveBack(connection: SmtpConnection): void
   /**
-   * Says how many connections count and stand, when the server has just refused this one.
-   * @returns undefined while others are being opened: it may take them or not.
+   * Counts the other connections that are open and count, when the server has just refused this one.
+   * @returns undefined while others are being opened: the server may take them or not.
    */
   countTaken(refused: SmtpConnection): number | undefined
   /** Refuses the attempts that wait for a connection, and stops those under way. A second call waits for the first. */
@@ -33,7 +33,8 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
 
   function lend(): SmtpConnection {
     lent += 1
-    // A connection that was refused or lost would have to be opened again, so those that stand are lent first. At -1 the last one is.
+    // A connection that was refused or lost would have to be opened again, so an open one is lent first. Without one the index is
+    // -1, which takes the last.
     const [connection = open()] = free.splice(
       free.findLastIndex(each => each.isOpen),
       1,
@@ -59,7 +60,7 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
     },
     giveBack(connection) {
       if (!uncounted.delete(connection)) lent -= 1
-      // There are more than are ever lent at a time when some were not counted for a while.
+      // When some were not counted for a while, more connections are open than are ever lent at a time.
       if (lent + free.length < max) free.push(connection)
       else {
         opened.delete(connection)
@@ -80,7 +81,7 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
   }
 }
 
-/** Stands in the queue until it is one's turn. @returns undefined when `signal` aborts first, or whoever calls gives nothing. */
+/** Waits in the queue for a connection. @returns undefined when `signal` aborts first, or the pool is closed. */
 function waitForTurn(waiting: Turn[], signal: AbortSignal): Promise<SmtpConnection | undefined> {
   return new Promise(resolve => {
     const leave = (): void => {

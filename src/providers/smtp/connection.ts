@@ -12,9 +12,9 @@ import { type Attempt, createAttempt } from './attempt.ts'
 import { diagnose } from './diagnosis.ts'
 import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
-import { logIn } from './log-in.ts'
+import { tryLogin } from './log-in.ts'
 import { patchConnections, WHOLE_MAILS } from './nodemailer-connection.ts'
-import { oneLine, type SmtpError, smtpFailure } from './outcome.ts'
+import { joinReplyLines, type SmtpError, smtpFailure } from './outcome.ts'
 import type { TokenFailure } from './token-answer.ts'
 import type { SmtpAddress } from './url.ts'
 import {
@@ -52,9 +52,9 @@ const NO_SMTPUTF8: Outcome = {
   incapable: true,
 }
 
-/** One connection to the server, opened when needed, kept, and replaced when it is lost. One message at a time. */
+/** One connection to the server: it is opened when it is needed, kept, and replaced when it is lost. It sends one message at a time. */
 export interface SmtpConnection {
-  /** Whether the server has taken it, up to a message's first command, and it stands. */
+  /** Whether it is open, and the server has let it come as far as a message's first command. */
   readonly isOpen: boolean
   /** @param onAwaitingReply called once the end of the message is on its way. */
   send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome>
@@ -75,8 +75,8 @@ interface Connection extends SmtpConnectionOptions {
 }
 
 /**
- * A nodemailer pool of one connection. One each, because the limits before and after the dot differ while nodemailer
- * has one limit on silence for all, so we must know which socket carries which message.
+ * Makes a nodemailer pool of one connection. The limits before and after the dot differ, while nodemailer has a single limit on
+ * silence for all, so we must know which socket carries which message; with one connection in each pool we do.
  */
 export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
   const { address, signMessage } = options
@@ -102,8 +102,8 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
       const { attempt, done } = beginAttempt(connection, mail, signal, onAwaitingReply)
       try {
         const raw = signMessage === undefined ? mail.raw : await signMessage(mail.raw)
-        const response = await handOver(transport, connection, { ...mail, raw }, attempt)
-        return response === null ? NO_SMTPUTF8 : accepted(response, mail.to, secrets())
+        const response = await sendByPool(transport, connection, { ...mail, raw }, attempt)
+        return response === null ? NO_SMTPUTF8 : acceptedOutcome(response, mail.to, secrets())
       } catch (error) {
         if (error instanceof TokenLoginError && attempt.stopped === undefined)
           return loginFailure(error.failure, attempt)
@@ -112,7 +112,7 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
         done()
       }
     },
-    verify: () => verify(connection, secrets),
+    verify: () => verifyConnection(connection, secrets),
     async close() {
       connection.attempt?.stop('closed')
       transport.close({ force: true })
@@ -127,7 +127,10 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
 }
 
 /** Connects and logs in over a socket of its own. @param secrets no reply may repeat them */
-async function verify(connection: Connection, secrets: () => readonly string[]): Promise<Verification> {
+async function verifyConnection(
+  connection: Connection,
+  secrets: () => readonly string[],
+): Promise<Verification> {
   const { address, limits, bounceTo } = connection
   const overall = setTimeout(() => connection.socket?.destroy(), setUpMs(limits))
   try {
@@ -136,7 +139,7 @@ async function verify(connection: Connection, secrets: () => readonly string[]):
         opened ? resolve(opened.connection) : reject(error ?? new Error('Connection closed')),
       )
     })
-    await logIn({ ...dialogueOptions(connection), connection: socket }, authOf(connection), bounceTo)
+    await tryLogin({ ...dialogueOptions(connection), connection: socket }, authOf(connection), bounceTo)
     const detail = `takes ${bounceTo || 'the empty sender'} as sender`
     return { ok: true, detail: `${await describeLogin(connection)}; ${detail}` }
   } catch (thrown) {
@@ -163,7 +166,7 @@ function authOf({ address, tokenLogin }: SmtpConnectionOptions): SmtpAuth | unde
 async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptions): Promise<string> {
   if (tokenLogin === undefined)
     return address.auth ? 'connected and logged in' : 'connected; no login is configured'
-  const token = await tokenLogin.tokens.get()
+  const token = await tokenLogin.tokens.getToken()
   const minutes = 'whose' in token ? 0 : Math.round((token.expiresAt - clock.now()) / 60_000)
   const rotates = tokenLogin.tokens.hasRotated()
     ? ' (with it came a new refresh token, which is forgotten with the next start: docs/operations.md)'
@@ -195,8 +198,8 @@ function beginAttempt(
   connection.attempt = attempt
   const onAbort = (): void => attempt.stop('aborted')
   signal.addEventListener('abort', onAbort, { once: true })
-  if (connection.socket) attempt.limit('command-limit', limits.commandMs)
-  else attempt.limit('set-up-limit', setUpMs(limits))
+  if (connection.socket) attempt.setLimit('command-limit', limits.commandMs)
+  else attempt.setLimit('set-up-limit', setUpMs(limits))
   const done = (): void => {
     attempt.finish()
     if (attempt.begun) connection.takenSocket = connection.socket
@@ -206,7 +209,7 @@ function beginAttempt(
   return { attempt, done }
 }
 
-/** The options of a dialogue with the server, be it one of the pool or a trial. */
+/** Makes the options of a dialogue with the server, for the pool and for `verify`. */
 function dialogueOptions(connection: Connection): SMTPConnectionOptions {
   const { address, limits, tls } = connection
   return {
@@ -218,7 +221,7 @@ function dialogueOptions(connection: Connection): SMTPConnectionOptions {
     name: connection.ehloName,
     connectionTimeout: setUpMs(limits),
     greetingTimeout: limits.greetingMs,
-    // Never the first to fire: the attempt's limits are.
+    // The attempt's own limits always fire before this one.
     socketTimeout: setUpMs(limits) + limits.replyMs * 2,
     ...(tls && { tls }),
     ...(connection.tokenLogin && { customAuth: tokenAuthHandlers(connection.tokenLogin) }),
@@ -243,7 +246,7 @@ function createPool(connection: Connection) {
     ...(auth && { auth: { ...auth } }),
   }
   const transport = createTransport(options)
-  // An error without a message in flight (a connection lost while idle) is of no concern: the next message opens another.
+  // An error without a message in flight, such as a connection lost while idle, is ignored: the next message opens another one.
   transport.on('error', () => {})
   return transport
 }
@@ -261,7 +264,7 @@ interface UnpublishedPool {
   }[]
 }
 
-/** Says whether the server of the pool's only connection offers it, by its latest reply to EHLO. */
+/** Says whether the server offers SMTPUTF8, by its latest reply to EHLO over the pool's only connection. */
 function offersSmtpUtf8({ transporter }: Transport): boolean {
   const { _connections: pooled } = transporter as unknown as UnpublishedPool
   return pooled.some(({ connection }) => connection._supportedExtensions.includes('SMTPUTF8'))
@@ -269,11 +272,11 @@ function offersSmtpUtf8({ transporter }: Transport): boolean {
 
 type SocketOpened = (error: Error | null, result?: { connection: net.Socket } | false) => void
 
-/** Opens the socket ourselves, so that it is known whose it is; the server is left in peace while there is no token. */
+/** Opens the socket in nodemailer's place, so that we know which message it carries; without a token the server is not connected to. */
 function openSocket(connection: Connection, done: SocketOpened): void {
   const { attempt, tokenLogin } = connection
   if (tokenLogin === undefined) return connectSocket(connection, done)
-  takeToken(tokenLogin.tokens.get()).then(() => {
+  takeToken(tokenLogin.tokens.getToken()).then(() => {
     // nodemailer has let go of one that was stopped.
     if (attempt?.stopped === undefined) connectSocket(connection, done)
   }, done)
@@ -283,7 +286,7 @@ function connectSocket(connection: Connection, done: SocketOpened): void {
   const { address, limits } = connection
   const opened = net.connect({ host: address.host, port: address.port })
   connection.socket = opened
-  connection.attempt?.limit('set-up-limit', setUpMs(limits))
+  connection.attempt?.setLimit('set-up-limit', setUpMs(limits))
   const limit = setTimeout(
     () => opened.destroy(Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })),
     limits.connectMs,
@@ -297,7 +300,7 @@ function connectSocket(connection: Connection, done: SocketOpened): void {
     clearTimeout(limit)
     opened.off('error', failed)
     opened.on('error', () => {})
-    connection.attempt?.limit('set-up-limit', limits.greetingMs + limits.commandMs)
+    connection.attempt?.setLimit('set-up-limit', limits.greetingMs + limits.commandMs)
     done(null, { connection: opened })
   })
   opened.on('timeout', () => connection.attempt?.stop('command-limit'))
@@ -308,11 +311,11 @@ function connectSocket(connection: Connection, done: SocketOpened): void {
 }
 
 /**
- * Hands a mail straight to nodemailer's pool, as its mailer does in the end: for a finished message the mailer would only make, at a
- * third of the cost of sending it, a MIME tree and an id that nobody asks for.
+ * Hands a mail straight to nodemailer's pool. nodemailer's mailer would do the same in the end, but first it would build a MIME
+ * tree and an id for the finished message, which nobody needs and which costs a third of sending it.
  * @returns the server's reply; null when the recipient is beyond ASCII, and the server does not take such.
  */
-async function handOver(
+async function sendByPool(
   transport: Transport,
   connection: Connection,
   { to, raw }: OutgoingMail,
@@ -322,7 +325,7 @@ async function handOver(
   const finished = {
     data: { signal: attempt.signal },
     message: {
-      // The validity is asked for once the connection is ready, just before MAIL FROM.
+      // nodemailer calls this once the connection is ready, just before MAIL FROM; the body's own call checks the validity.
       getEnvelope() {
         refused = BEYOND_ASCII.test(to) && !offersSmtpUtf8(transport)
         // Without a recipient nothing is sent, and the connection stays.
@@ -345,9 +348,9 @@ async function handOver(
   })
 }
 
-function accepted(response: string, recipient: string, secrets: readonly string[]): Outcome {
+function acceptedOutcome(response: string, recipient: string, secrets: readonly string[]): Outcome {
   const queueId = /\bqueued as ([\w.-]{4,64})/i.exec(response)?.[1]
-  const reply = presentableReply(oneLine(response), recipient, secrets)
+  const reply = presentableReply(joinReplyLines(response), recipient, secrets)
   return queueId ? { is: 'sent', reply, providerId: queueId } : { is: 'sent', reply }
 }
 
@@ -363,7 +366,7 @@ function loginFailure({ whose, code, reply, retryAfterMs }: TokenFailure, { begu
   }
 }
 
-/** A failure of the network or the server; anything else is a bug and thrown on. */
+/** Passes on a failure of the network or the server; anything else is a bug, and is thrown. */
 function asSmtpError(error: unknown): SmtpError {
   if (error instanceof Error && ('code' in error || /^Connection (?:pool was )?closed/.test(error.message)))
     return error

@@ -12,9 +12,9 @@ export interface DkimSettings {
 export type SignMessage = (raw: Buffer) => Promise<Buffer>
 
 /**
- * The fields that readers see, and those that decide how the message is read. Each is signed once more often than it is there, which says
- * that there is no further one (RFC 6376, 5.4.2 and 8.15): else a second Subject, From or To above ours would be shown
- * under our signature.
+ * The fields that readers see, and those that decide how the message is read. Each name is signed once more than the field occurs,
+ * which states that there is no further one (RFC 6376, 5.4.2 and 8.15). Otherwise a second Subject, From or To that somebody put
+ * above ours would be shown under our signature.
  */
 const OVERSIGNED = [
   'from',
@@ -39,7 +39,7 @@ const signAsync = promisify(sign)
  * @throws TypeError for a key that is no RSA key; without the cause, since nobody knows what OpenSSL's message quotes.
  */
 export function createDkimSigner({ domain, selector, privateKey }: DkimSettings): SignMessage {
-  const key = readKey(privateKey)
+  const key = readRsaKey(privateKey)
   return async raw => {
     const message = raw.toString('latin1')
     const end = message.indexOf(HEADER_END)
@@ -58,11 +58,11 @@ export function createDkimSigner({ domain, selector, privateKey }: DkimSettings)
     ].join('\r\n')
     const signed = Buffer.from([...lines, relaxField(unsigned)].join('\r\n'), 'latin1')
     const signature = (await signAsync('rsa-sha256', signed, key)).toString('base64')
-    return Buffer.concat([Buffer.from(`${unsigned}${fold(signature)}\r\n`), raw])
+    return Buffer.concat([Buffer.from(`${unsigned}${foldSignature(signature)}\r\n`), raw])
   }
 }
 
-function readKey(pem: string): KeyObject {
+function readRsaKey(pem: string): KeyObject {
   const key = (() => {
     try {
       return createPrivateKey(pem)
@@ -74,7 +74,7 @@ function readKey(pem: string): KeyObject {
   return key
 }
 
-/** The names for `h=`, and the fields that they stand for, from the last one of a name upwards; absent ones have no line. */
+/** Selects the names for `h=`, and the fields that they stand for, from the last field of a name upwards; an absent one has no line. */
 function selectFields(fields: readonly string[]): {
   readonly names: readonly string[]
   readonly lines: readonly string[]
@@ -91,7 +91,7 @@ function selectFields(fields: readonly string[]): {
   }
 }
 
-/** RFC 6376, 3.4.2: the name in lower case, unfolded, each run of blanks one space, none around the colon or at the end. */
+/** Relaxes a field by RFC 6376, 3.4.2: name in lower case, unfolded, each run of blanks one space, none around the colon or at the end. */
 function relaxField(field: string): string {
   const colon = field.indexOf(':')
   const value = field
@@ -102,7 +102,7 @@ function relaxField(field: string): string {
   return `${field.slice(0, colon).trim().toLowerCase()}:${value}`
 }
 
-/** RFC 6376, 3.4.4: each run of blanks one space, none at the end of a line, no empty lines at the end. */
+/** Relaxes a body by RFC 6376, 3.4.4: each run of blanks one space, none at the end of a line, no empty lines at the end. */
 function relaxBody(body: string): string {
   const lines = body
     .replace(/[ \t]+/g, ' ')
@@ -113,6 +113,6 @@ function relaxBody(body: string): string {
   return last === 0 ? '' : `${lines.slice(0, last).join('\r\n').replace(/ $/, '')}\r\n`
 }
 
-function fold(signature: string): string {
+function foldSignature(signature: string): string {
   return signature.replace(/.{72}(?=.)/g, '$&\r\n ')
 }

@@ -14,12 +14,15 @@ export interface SmtpLimits {
   readonly idleMs: number
 }
 
-/** Of asking for an access token, which is part of setting up a connection. */
+/** Makes the limits of asking for an access token, which is part of setting up a connection. */
 export function tokenLimits({ connectMs, greetingMs, commandMs }: SmtpLimits): HttpLimits {
   return { connectMs, answerMs: commandMs / 2, bodyMs: greetingMs }
 }
 
-/** RFC 5321 4.5.3.2 allows more in each place; people wait for these mails, except after the dot, where servers scan. */
+/**
+ * The limits unless others are given. RFC 5321 4.5.3.2 allows more in each place, but people wait for these mails. Only after the
+ * dot, where servers scan, the limit is long.
+ */
 export const SMTP_LIMITS: SmtpLimits = {
   connectMs: 5_000,
   greetingMs: 5_000,
@@ -28,7 +31,7 @@ export const SMTP_LIMITS: SmtpLimits = {
   idleMs: 60_000,
 }
 
-/** The longest that an attempt may take, ms: up to the dot, then the reply. A lease must outlive it. */
+/** Computes the longest that an attempt may take, ms: up to the dot, and then for the reply. A lease must outlive it. */
 export function longestSmtpAttemptMs(limits: SmtpLimits = SMTP_LIMITS): number {
   return limits.connectMs + limits.greetingMs + 4 * limits.commandMs + limits.replyMs
 }

@@ -1,10 +1,13 @@
 import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
 import type { SmtpAuth } from './xoauth2.ts'
 
-/** nodemailer knows no way to try a sender, but it runs a way to log in that it does not know, command by command. */
+/**
+ * The made-up way to log in under which a sender is tried: nodemailer cannot try one, but for a method that it does not know it runs
+ * the commands that we give it.
+ */
 const SENDER = 'SENDER'
 
-/** The command in an error about the sender, as nodemailer names that way. */
+/** The command in nodemailer's error about the sender: it names the method. */
 export const SENDER_COMMAND = `AUTH ${SENDER}`
 
 /**
@@ -12,7 +15,7 @@ export const SENDER_COMMAND = `AUTH ${SENDER}`
  * @param sender of the envelope.
  * @throws nodemailer's error of the first step that failed.
  */
-export async function logIn(
+export async function tryLogin(
   options: SMTPConnectionOptions,
   auth: SmtpAuth | undefined,
   sender: string,
@@ -42,7 +45,7 @@ export async function logIn(
     })
     session.quit()
   } finally {
-    // An error of a connection that is over concerns nobody.
+    // An error of a connection that is over is ignored.
     session.on('error', () => {})
     session.close()
   }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 
-/** Replies that a server may be ahead of us. Of a pipeline three are awaited, and a 421 may come unasked. */
+/** The most replies that may wait to be read. Of a pipeline three are awaited, and a 421 may come unasked. */
 const MOST_UNREAD = 100
 
 /** The part of nodemailer's connection that takes a body once the server has asked for it. */
@@ -26,19 +26,19 @@ interface Unpublished {
 }
 
 /**
- * Mends nodemailer's connections in two places. Its pool makes them itself, so this stands in their class;
- * test/providers/smtp/floods.test.ts and dialogue.test.ts notice when nodemailer calls these things otherwise.
+ * Patches nodemailer's connections in two places. Its pool makes them itself, so the patch is in their class;
+ * test/providers/smtp/floods.test.ts and dialogue.test.ts fail when nodemailer names or calls these members otherwise.
  *
- * - A server that says more than was asked loses its connection. nodemailer bounds the length of a reply, not how many wait
- *   to be read, and reads one a turn of the event loop, empty lines included: 18 MB of these, from a mail server or from
+ * - A server that says more than was asked loses its connection. nodemailer bounds the length of a reply, but not how many wait
+ *   to be read, and it reads one in each turn of the event loop, empty lines included: 18 MB of these, from a mail server or from
  *   anybody on the way to it before TLS, held everything up for ten seconds and took 200 MB.
- * - A mail that is there as a whole leaves in one write, its dot included, and past two streams and a loop over each of its
+ * - A mail that is there as a whole leaves in one write, its dot included. It skips two streams and a loop over each of its
  *   octets, which took a tenth of all that a mail costs.
  */
 export function patchConnections(): void {
   const connections = SMTPConnection.prototype as unknown as Unpublished
   const { _onData: read, _createSendStream: createStream } = connections
-  if (mended.has(read)) return
+  if (patched.has(read)) return
   connections._onData = function (this: Unpublished, chunk) {
     read.call(this, chunk)
     if (this._responseQueue.length > MOST_UNREAD) this._onResponseTooLarge()
@@ -48,15 +48,15 @@ export function patchConnections(): void {
     this._responseActions.push(reply => this._actionSMTPStream(reply, callback))
     return { end: mail => void this._socket.write(toWireForm(mail), 'latin1') }
   }
-  mended.add(connections._onData)
+  patched.add(connections._onData)
 }
 
-const mended = new WeakSet<Unpublished['_onData']>()
+const patched = new WeakSet<Unpublished['_onData']>()
 
 /** A bare CR or LF, which some servers take for a line end and others do not. */
 const BARE_LINE_END = /\r(?!\n)|(?<!\r)\n/
 
-/** A mail with its end as it goes over the wire: lines end in CRLF, and a dot that begins one is doubled (RFC 5321, 4.5.2). */
+/** Puts a mail and its end into the form of the wire: lines end in CRLF, and a dot that begins a line is doubled (RFC 5321, 4.5.2). */
 function toWireForm(mail: Buffer): string {
   const given = mail.toString('latin1')
   const lines = BARE_LINE_END.test(given) ? given.replace(/\r\n?|\n/g, '\r\n') : given

@@ -23,7 +23,7 @@ export interface SmtpError {
   readonly command?: string | undefined
 }
 
-/** A login waits for it, and whoever is on the way may have hidden it. */
+/** The reply when STARTTLS fails: TLS is required here, and somebody on the way may have hidden the server's offer. */
 const NO_TLS = 'the server offers no TLS, without which nothing is sent'
 
 interface Reply {
@@ -32,14 +32,14 @@ interface Reply {
   readonly enhanced: string
 }
 
-type Verdict =
+type ReplyVerdict =
   | { readonly is: 'rejected'; readonly why: 'recipient' | 'content' }
   | { readonly is: 'retry'; readonly whose: 'ours' | 'later'; readonly perhapsRecipient?: true }
 
 /**
- * The outcome of a failed attempt.
+ * Makes the outcome of a failed attempt.
  *
- * @param secrets must not show up in the reply, wherever the server has them from.
+ * @param secrets are removed from the reply, wherever the server has them from.
  */
 export function smtpFailure(
   error: SmtpError,
@@ -51,9 +51,9 @@ export function smtpFailure(
   const untouched = progress.begun ? {} : { untouched: true as const }
   if (reply && !progress.stopped) {
     const code = reply.enhanced ? `${reply.status} ${reply.enhanced}` : String(reply.status)
-    const said = presentableReply(oneLine(error.response ?? ''), recipient, secrets)
-    const text = error.command === 'STARTTLS' ? `${NO_TLS}: ${said}`.slice(0, 200) : said
-    const verdict = judge(error.code ?? '', error.command ?? '', reply)
+    const shown = presentableReply(joinReplyLines(error.response ?? ''), recipient, secrets)
+    const text = error.command === 'STARTTLS' ? `${NO_TLS}: ${shown}`.slice(0, 200) : shown
+    const verdict = judgeReply(error.code ?? '', error.command ?? '', reply)
     return verdict.is === 'rejected'
       ? { is: 'rejected', why: verdict.why, code, reply: text }
       : { ...verdict, code, reply: text, ...untouched, ...overloadOf(reply, progress) }
@@ -61,37 +61,37 @@ export function smtpFailure(
   const cause = progress.stopped ?? error.originalCode ?? error.code ?? 'connection-lost'
   const words = error.response
     ? `no SMTP reply: ${presentableReply(error.response, recipient, secrets)}`.slice(0, 160)
-    : explain(error, cause, progress)
+    : describeFailure(error, cause, progress)
   if (progress.dotted)
     return {
       is: 'ambiguous',
       code: cause,
       reply: `no reply after the end of the message: ${words}`.slice(0, 200),
     }
-  // A certificate does not mend itself, so somebody has to hear of it; the rest passes, or is for the server's side.
+  // A wrong certificate does not go away by itself, so the operator has to learn of it; other failures pass, or the server's side mends them.
   const whose = isCertificateError(cause) ? 'ours' : 'later'
   return { is: 'retry', whose, code: cause, reply: words, ...untouched }
 }
 
 /**
- * A server that hangs up before a message begins has too many connections (421 4.7.0, or 421 alone), unless it says that
- * it is shutting down (RFC 3463: 4.3.x is about the system).
+ * Says whether a reply means too many connections: so does a 421 before a message begins (421 4.7.0, or 421 alone), unless it says
+ * that the server is shutting down (RFC 3463: 4.3.x is about the system).
  */
 function overloadOf({ status, enhanced }: Reply, { begun }: DialogueProgress): { overload?: 'connections' } {
   return status === 421 && !begun && !enhanced.startsWith('4.3.') ? { overload: 'connections' } : {}
 }
 
-/** The meaning of a reply of 4xx or 5xx, by the command that it answers (RFC 5321 4.2, RFC 3463). */
-function judge(code: string, command: string, { status, enhanced }: Reply): Verdict {
-  const ours: Verdict = { is: 'retry', whose: 'ours' }
-  const later: Verdict = { is: 'retry', whose: 'later' }
-  // "Relaying denied" is said of every recipient when a server does not know us, and of one when it does not go there.
-  const perhapsOurs: Verdict = command === 'RCPT TO' ? { ...ours, perhapsRecipient: true } : ours
+/** Judges a reply of 4xx or 5xx by the command that it answers (RFC 5321 4.2, RFC 3463). */
+function judgeReply(code: string, command: string, { status, enhanced }: Reply): ReplyVerdict {
+  const ours: ReplyVerdict = { is: 'retry', whose: 'ours' }
+  const later: ReplyVerdict = { is: 'retry', whose: 'later' }
+  // "Relaying denied" may concern every recipient, when the server does not know us, or only this one, when it does not relay there.
+  const perhapsOurs: ReplyVerdict = command === 'RCPT TO' ? { ...ours, perhapsRecipient: true } : ours
   if (status === 421) return later
   if (code === 'EAUTH' || status === 530 || status === 535) return ours
   if (status === 454) return perhapsOurs
   if (status < 500) return later
-  if (isOurs(enhanced)) return ours
+  if (blamesSender(enhanced)) return ours
   const afterMessage = code === 'EMESSAGE'
   if (command === 'RCPT TO' && enhanced.startsWith('5.7.')) return perhapsOurs
   if (command === 'RCPT TO' || command === 'DATA') {
@@ -105,27 +105,27 @@ function judge(code: string, command: string, { status, enhanced }: Reply): Verd
 }
 
 /**
- * Refusals that name the sender or its domain's set-up and not this message: bad sender address (5.1.7, 5.1.8,
+ * Says whether a refusal blames the sender or its domain's set-up and not this message: bad sender address (5.1.7, 5.1.8,
  * RFC 3463), DKIM, SPF and reverse DNS failures (5.7.20 to 5.7.26, RFC 7372) and a sender without MX (5.7.27,
  * RFC 7505). One wrong setting must not burn every message.
  */
-function isOurs(enhanced: string): boolean {
+function blamesSender(enhanced: string): boolean {
   return /^5\.(?:1\.[78]|7\.2[0-7])$/.test(enhanced)
 }
 
-/** Reads a refusal; undefined: the server said neither 4xx nor 5xx. */
+/** Reads status and enhanced code of a refusal; undefined: the reply begins with neither 4xx nor 5xx. */
 function readReply(response: string): Reply | undefined {
   const match = /^([45]\d\d)(?:[ -](\d\.\d{1,3}\.\d{1,3}))?(?=[\s-]|$)/.exec(response)
   return match ? { status: Number(match[1]), enhanced: match[2] ?? '' } : undefined
 }
 
-/** `550-5.1.1 No\n550 5.1.1 such user` → `550 5.1.1 No such user`. */
-export function oneLine(response: string): string {
+/** Joins the lines of a reply: `550-5.1.1 No\n550 5.1.1 such user` becomes `550 5.1.1 No such user`. */
+export function joinReplyLines(response: string): string {
   return response.replace(/\r?\n\d{3}(?:[ -]|$)(?:\d\.\d{1,3}\.\d{1,3} )?/g, ' ').replace(/^(\d{3})-/, '$1 ')
 }
 
-/** The network's words, not the server's: they name at most the host. */
-function explain(error: SmtpError, cause: string, { stopped }: DialogueProgress): string {
+/** Describes a failure in the network's words, not the server's: they name at most the host. */
+function describeFailure(error: SmtpError, cause: string, { stopped }: DialogueProgress): string {
   if (stopped) return STOPPED[stopped] ?? stopped
   const text = error.message.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, 150) || cause
   return isCertificateError(cause) ? `the server's certificate was not accepted: ${text}` : text

@@ -19,7 +19,7 @@ export interface SmtpSettings {
   /** Envelope sender: where bounces go. */
   readonly bounceTo: string
   readonly dkim?: DkimSettings
-  /** For a URL with a user and no password. They are closed with the provider. */
+  /** The access tokens for a URL with a user and no password. They are closed with the provider. */
   readonly accessTokens?: AccessTokens | undefined
   /** Password or token may cross the network in the clear. */
   readonly loginWithoutTls?: boolean

@@ -6,28 +6,28 @@ import {
   missingSetting,
   type SettingFault,
   settingWithReader,
-  text,
+  textSetting,
   type Values,
 } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import { readSmtpUrl } from './url.ts'
 
-/** Checks an SMTP URL and leaves it text: it is read again where it is used, so that the password stands alone only there. */
-function readUrl(text: string): ParsedSetting<string> {
+/** Checks an SMTP URL and keeps it as text: it is parsed where it is used, so that nothing else holds the password by itself. */
+function readSmtpUrlText(text: string): ParsedSetting<string> {
   const address = readSmtpUrl(text.trim())
   return 'wrong' in address ? { fault: address.wrong } : { value: text.trim() }
 }
 
 /** Settings of the enterprise's mail servers. */
 export const smtpSettings = {
-  SMTP_URL: settingWithReader(readUrl, {
+  SMTP_URL: settingWithReader(readSmtpUrlText, {
     fill: true,
     secret: true,
     meaning:
       'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded; the user alone with SMTP_OAUTH2_TOKEN_URL. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
     example: 'smtp://courier:password@mail.example.com:587',
   }),
-  SMTP_FALLBACK_URL: settingWithReader(readUrl, {
+  SMTP_FALLBACK_URL: settingWithReader(readSmtpUrlText, {
     secret: true,
     meaning: 'A second mail server, used when the first one refuses or cannot be reached.',
     example: 'smtps://courier:password@mail2.example.com:465',
@@ -37,25 +37,25 @@ export const smtpSettings = {
       'For a mail server that wants OAuth2 (XOAUTH2) instead of a password, as Microsoft 365 and Google do: where access tokens are asked for (docs/operations.md). A URL with a user and no password then logs in so.',
     example: 'https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/v2.0/token',
   }),
-  SMTP_OAUTH2_CLIENT_ID: text({
+  SMTP_OAUTH2_CLIENT_ID: textSetting({
     minLength: 1,
     meaning: 'OAuth2: the application (client) that asks.',
     example: '11111111-1111-1111-1111-111111111111',
   }),
-  SMTP_OAUTH2_CLIENT_SECRET: text({
+  SMTP_OAUTH2_CLIENT_SECRET: textSetting({
     minLength: 1,
     secret: true,
     meaning:
       "OAuth2: the client's secret. Without a refresh token the client asks for itself (client credentials).",
     example: 'the-secret-of-the-client',
   }),
-  SMTP_OAUTH2_REFRESH_TOKEN: text({
+  SMTP_OAUTH2_REFRESH_TOKEN: textSetting({
     minLength: 1,
     secret: true,
     meaning: 'OAuth2: the refresh token that the mailbox has consented to, as Google needs it.',
     example: 'the-refresh-token-of-the-mailbox',
   }),
-  SMTP_OAUTH2_SCOPE: text({
+  SMTP_OAUTH2_SCOPE: textSetting({
     minLength: 1,
     meaning: 'OAuth2: what is asked for. Microsoft 365 with client credentials needs the one of the example.',
     example: 'https://outlook.office365.com/.default',
@@ -82,7 +82,7 @@ export function findSmtpFaults(settings: Given): readonly SettingFault[] {
   const absent = settings.SMTP_URL === undefined ? [missingSetting('SMTP_URL', remedy)] : []
   const faults = [...absent, ...findOauth2Faults(settings)]
   if (settings.SMTP_LOGIN_WITHOUT_TLS !== false) return faults
-  return [...faults, ...URLS.filter(name => logsInWithoutTls(settings[name])).map(loginInTheClear)]
+  return [...faults, ...URLS.filter(name => logsInWithoutTls(settings[name])).map(clearLoginFault)]
 }
 
 type Given = Partial<Values<typeof smtpSettings>>
@@ -143,7 +143,7 @@ function logsInWithoutTls(url: string | undefined): boolean {
   return address.startTls === 'off' && !isLoopback(address.host)
 }
 
-function loginInTheClear(name: string): SettingFault {
+function clearLoginFault(name: string): SettingFault {
   const problem =
     'has a login and ?ignoreTLS=true, so that it would cross the network in the clear: leave ignoreTLS out, or set SMTP_LOGIN_WITHOUT_TLS=on if nobody can listen on the way'
   return { name, problem }

@@ -15,7 +15,7 @@ export interface TokenEndpoint {
   readonly scope?: string | undefined
 }
 
-/** No access token could be had: nothing was sent, and nothing of the message left. */
+/** The failure when no access token could be had: nothing of the message was sent. */
 export interface TokenFailure extends Diagnosis {
   readonly whose: 'ours' | 'later'
   readonly code: string
@@ -32,9 +32,9 @@ export interface TokenAnswer {
 }
 
 const SETTING = 'SMTP_OAUTH2_TOKEN_URL'
-/** For an answer that does not say (RFC 6749 5.1 recommends it): what most servers give. */
+/** The lifetime of a token whose answer does not state it (RFC 6749 5.1 only recommends that): most servers give this one. */
 const USUAL_LIFE_SECONDS = 3600
-/** A longer life is not believed. */
+/** A longer lifetime is not believed. */
 const LONGEST_LIFE_SECONDS = 86_400
 
 /** Makes the failure when the endpoint could not be reached, or did not answer in time. */
@@ -66,14 +66,16 @@ export function readTokenAnswer(
     const refreshToken = textOf(answer?.['refresh_token'])
     return {
       token,
-      livesMs: lifeOf(answer?.['expires_in']) * 1000,
+      livesMs: lifetimeSeconds(answer?.['expires_in']) * 1000,
       refreshToken: isToken(refreshToken) ? refreshToken : undefined,
     }
   }
   const error = /^[a-z_]{1,40}$/.exec(textOf(answer?.['error']))?.[0]
   const retryAfterMs = readRetryAfter([headers['retry-after']].flat()[0], now)
   const failure =
-    error === undefined ? notUnderstood(statusCode) : refused(error, answer ?? {}, endpoint, secrets)
+    error === undefined
+      ? unreadableAnswerFailure(statusCode)
+      : refusalFailure(error, answer ?? {}, endpoint, secrets)
   return { ...failure, ...(retryAfterMs !== undefined && failure.whose === 'later' && { retryAfterMs }) }
 }
 
@@ -85,13 +87,13 @@ function isToken(text: string): boolean {
   return text.length <= LONGEST_TOKEN && /^[\x21-\x7e]+$/.test(text)
 }
 
-function lifeOf(expiresIn: unknown): number {
+function lifetimeSeconds(expiresIn: unknown): number {
   const seconds = Number(textOf(expiresIn) || Number.NaN)
   return Number.isNaN(seconds) ? USUAL_LIFE_SECONDS : Math.min(Math.max(seconds, 0), LONGEST_LIFE_SECONDS)
 }
 
 /** Makes the failure for an answer that is neither a token nor an error of OAuth: another server's page, or a server out of order. */
-function notUnderstood(status: number): TokenFailure {
+function unreadableAnswerFailure(status: number): TokenFailure {
   return {
     whose: 'later',
     code: `http-${status}`,
@@ -107,15 +109,15 @@ function notUnderstood(status: number): TokenFailure {
 /** Errors that pass by themselves (RFC 6749, 4.1.2.1: servers give them here as well). */
 const PASSING: ReadonlySet<string> = new Set(['temporarily_unavailable', 'server_error', 'slow_down'])
 
-function refused(
+function refusalFailure(
   error: string,
   answer: JsonObject,
   endpoint: TokenEndpoint,
   secrets: readonly string[],
 ): TokenFailure {
   const words = presentableReply(textOf(answer['error_description']), '', secrets)
-  const microsofts = microsoftsCode(answer)
-  const code = microsofts === undefined ? error : `${error} ${microsofts}`
+  const microsoftCode = microsoftErrorCode(answer)
+  const code = microsoftCode === undefined ? error : `${error} ${microsoftCode}`
   const passes = PASSING.has(error)
   return {
     whose: passes ? 'later' : 'ours',
@@ -127,8 +129,8 @@ function refused(
   }
 }
 
-/** The number under which Microsoft explains an error, such as AADSTS7000215. */
-function microsoftsCode(answer: JsonObject): string | undefined {
+/** Reads the code under which Microsoft documents an error, such as AADSTS7000215. */
+function microsoftErrorCode(answer: JsonObject): string | undefined {
   const codes = answer['error_codes']
   const first: unknown = Array.isArray(codes) ? codes[0] : undefined
   return Number.isInteger(first) ? `AADSTS${String(first)}` : undefined

@@ -8,16 +8,16 @@ export interface TokenLogin {
   readonly tokens: AccessTokens
 }
 
-/** Under XOAUTH2 itself nodemailer would run its own, or any other way that the server offers first. */
+/** The method's name for nodemailer: under the name XOAUTH2 it would run its own, or another method that the server offers first. */
 const METHOD = 'ACCESS-TOKEN'
 
-/** The command in an error about this login, as nodemailer names that way. */
+/** The command in nodemailer's error about this login: it names the method. */
 export const TOKEN_COMMAND = `AUTH ${METHOD}`
 
 /** An access token could not be had, or be used; nodemailer hands it on as the failure of the connection. */
 export class TokenLoginError extends Error {
   override readonly name = 'TokenLoginError'
-  /** As of any login that failed. */
+  /** nodemailer's code for a failed login. */
   readonly code = 'EAUTH'
   readonly failure: TokenFailure
   constructor(failure: TokenFailure) {
@@ -34,7 +34,7 @@ const NOT_OFFERED: TokenFailure = {
   next: 'look at the host in SMTP_URL; a server that takes a password needs it there, and no SMTP_OAUTH2_TOKEN_URL',
 }
 
-/** The login as nodemailer takes it. */
+/** The login, in the form that nodemailer takes. */
 export interface SmtpAuth {
   readonly user: string
   readonly pass?: string
@@ -60,17 +60,18 @@ export function tokenAuthHandlers({ user, tokens }: TokenLogin): SMTPConnectionC
         // With 334 the server says as JSON why the token is wrong, and refuses after our empty answer.
         return response.startsWith('334') ? (await sendCommand('')).response : response
       }
-      const first = await takeToken(tokens.get())
+      const first = await takeToken(tokens.getToken())
       let response = await logIn(first.token)
-      if (response.startsWith('535')) response = await logIn((await takeToken(tokens.renew(first))).token)
+      if (response.startsWith('535'))
+        response = await logIn((await takeToken(tokens.renewToken(first))).token)
       // nodemailer adds the server's words.
       if (!response.startsWith('2')) throw new Error('Invalid login')
     },
   }
 }
 
-/** @throws TokenLoginError when there is none. */
-export async function takeToken(asked: ReturnType<AccessTokens['get']>): Promise<AccessToken> {
+/** Waits for a token. @throws TokenLoginError when there is none. */
+export async function takeToken(asked: ReturnType<AccessTokens['getToken']>): Promise<AccessToken> {
   const got = await asked
   if ('whose' in got) throw new TokenLoginError(got)
   return got

@@ -2,7 +2,7 @@ import {
   missingSetting,
   type SettingFault,
   settingWithReader,
-  text,
+  textSetting,
   type Values,
 } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
@@ -10,30 +10,30 @@ import type { HttpLimits } from '../http-exchange.ts'
 
 /** Settings of the enterprise's Tencent Cloud account. */
 export const tencentSettings = {
-  TENCENT_SECRET_ID: text({
+  TENCENT_SECRET_ID: textSetting({
     minLength: 1,
     meaning: 'Your Tencent Cloud key, of a CAM user that may only send SMS (docs/sms.md).',
     example: 'AKIDexampleexampleexampleexample',
   }),
-  TENCENT_SECRET_KEY: text({
+  TENCENT_SECRET_KEY: textSetting({
     minLength: 1,
     secret: true,
     meaning: "The key's secret.",
     example: 'the-secret-of-the-tencent-key',
   }),
-  TENCENT_SMS_APP_ID: text({
+  TENCENT_SMS_APP_ID: textSetting({
     pattern: '^\\d{6,20}$',
     form: 'the SdkAppId, digits only',
     meaning: "The SMS application's SdkAppId.",
     example: '1400006666',
   }),
-  TENCENT_SMS_SIGN_NAME: text({
+  TENCENT_SMS_SIGN_NAME: textSetting({
     pattern: '^[^【】\\s]{2,64}$',
     form: 'the approved signature without 【】 and blanks',
     meaning: 'Your approved signature for the mainland, unless a template or plugin_id has its own.',
     example: '示例科技',
   }),
-  TENCENT_SMS_REGION: text({
+  TENCENT_SMS_REGION: textSetting({
     pattern: '^[a-z]+-[a-z]+$',
     form: 'a region such as ap-guangzhou',
     default: 'ap-guangzhou',

@@ -4,34 +4,34 @@ import {
   missingSetting,
   type SettingFault,
   settingWithReader,
-  text,
+  textSetting,
   type Values,
 } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 
 /** Settings of the enterprise's Twilio account. */
 export const twilioSettings = {
-  TWILIO_ACCOUNT_SID: text({
+  TWILIO_ACCOUNT_SID: textSetting({
     fill: true,
     pattern: '^AC[0-9a-fA-F]{32}$',
     form: 'AC and 32 hex digits',
     meaning: "Your Twilio account, as Twilio's console shows it.",
     example: 'AC00000000000000000000000000000000',
   }),
-  TWILIO_AUTH_TOKEN: text({
+  TWILIO_AUTH_TOKEN: textSetting({
     fill: true,
     minLength: 1,
     secret: true,
     meaning: "The account's Auth Token. Also proves that a delivery report really comes from Twilio.",
     example: 'the-auth-token-of-the-account',
   }),
-  TWILIO_API_KEY_SID: text({
+  TWILIO_API_KEY_SID: textSetting({
     pattern: '^SK[0-9a-fA-F]{32}$',
     form: 'SK and 32 hex digits',
     meaning: 'Instead of the Auth Token: an API key. Without an Auth Token there are no delivery reports.',
     example: 'SK00000000000000000000000000000000',
   }),
-  TWILIO_API_KEY_SECRET: text({
+  TWILIO_API_KEY_SECRET: textSetting({
     minLength: 1,
     secret: true,
     meaning: "The API key's secret.",
@@ -42,7 +42,7 @@ export const twilioSettings = {
     meaning: 'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it.',
     example: '+15005550006',
   }),
-  TWILIO_MESSAGING_SERVICE_SID: text({
+  TWILIO_MESSAGING_SERVICE_SID: textSetting({
     pattern: '^MG[0-9a-fA-F]{32}$',
     form: 'MG and 32 hex digits',
     meaning: 'Instead of TWILIO_FROM: a messaging service that chooses the sender.',

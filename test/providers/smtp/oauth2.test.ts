@@ -49,27 +49,27 @@ t.test('a token is renewed before it ends, and nobody waits for that', async t =
   let now = 1_000_000
   const tokens = openTokens(endpoint, { now: () => now })
   t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
-  const first = await tokens.get()
+  const first = await tokens.getToken()
   t.match(first, { token: endpoint.issued[0], expiresAt: 4_600_000 })
   now += 3600 * 700
-  t.equal(await tokens.get(), first)
+  t.equal(await tokens.getToken(), first)
   t.equal(endpoint.requests.length, 1, 'not yet')
 
   endpoint.act = { is: 'answer', status: 503, body: 'out of order' }
   now += 3600 * 160
-  t.equal(await tokens.get(), first, 'it is good still')
-  t.equal(await tokens.get(), first)
-  t.match(await tokens.renew(first as AccessToken), { code: 'http-503' }, 'the same renewal')
+  t.equal(await tokens.getToken(), first, 'it is good still')
+  t.equal(await tokens.getToken(), first)
+  t.match(await tokens.renewToken(first as AccessToken), { code: 'http-503' }, 'the same renewal')
   t.equal(endpoint.requests.length, 2)
   endpoint.act = undefined
   now += 31_000
-  t.equal(await tokens.get(), first)
+  t.equal(await tokens.getToken(), first)
   await until(() => endpoint.issued.length === 2)
-  await until(async () => ((await tokens.get()) as { token: string }).token === endpoint.issued[1])
+  await until(async () => ((await tokens.getToken()) as { token: string }).token === endpoint.issued[1])
   t.equal(endpoint.requests.length, 3, 'the failure was not repeated at once')
 
   now += 3_600_000
-  const [one, other] = await Promise.all([tokens.get(), tokens.get()])
+  const [one, other] = await Promise.all([tokens.getToken(), tokens.getToken()])
   t.match(one, { token: endpoint.issued[2] })
   t.equal(one, other, 'one that has ended is waited for, together')
   t.equal(endpoint.requests.length, 4)
@@ -86,7 +86,7 @@ t.test('how long a token is good, as servers say it or do not', async t => {
   ] as const) {
     const endpoint = await startTokenEndpoint({ expiresIn })
     const tokens = openTokens(endpoint, { now: () => 0 })
-    t.match(await tokens.get(), { expiresAt: expected * 1000 }, String(expiresIn))
+    t.match(await tokens.getToken(), { expiresAt: expected * 1000 }, String(expiresIn))
     await Promise.all([tokens.close(), endpoint.close()])
   }
 })
@@ -97,7 +97,7 @@ t.test('a refresh token that the server replaces is not used again', async t => 
   const tokens = openTokens(endpoint, { now: () => now })
   t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
   for (let n = 0; n < 3; n += 1) {
-    t.match(await tokens.get(), { token: endpoint.issued[n] })
+    t.match(await tokens.getToken(), { token: endpoint.issued[n] })
     now += 60_000
   }
   t.same(
@@ -112,7 +112,7 @@ for (const challenges of [false, true])
     `a token that should be good and is refused ${challenges ? 'with a challenge' : 'at once'} is renewed once`,
     async t => {
       const { endpoint, server, provider, tokens, revoked, shown } = await startOauth2(t, { challenges })
-      await tokens.get()
+      await tokens.getToken()
       revoked.add(endpoint.issued[0] ?? '')
       t.match(await provider.send(mail(), signal), { is: 'sent' })
       t.same(shown(), endpoint.issued)
@@ -124,7 +124,7 @@ for (const challenges of [false, true])
 
 t.test('when many are refused the same token, it is renewed once', async t => {
   const { endpoint, server, provider, tokens, revoked } = await startOauth2(t, { connections: 8 })
-  await tokens.get()
+  await tokens.getToken()
   revoked.add(endpoint.issued[0] ?? '')
   endpoint.act = { is: 'wait', ms: 50 }
   // Half of them hear of it when the others have a new one already.
@@ -268,7 +268,7 @@ t.test('what servers repeat of client and token is not said again', async t => {
     body: JSON.stringify({ error: 'invalid_grant', error_description: `no ${CLIENT.secret}` }),
   }
   const tokens = openTokens(refusing)
-  said.push(await tokens.get())
+  said.push(await tokens.getToken())
   await tokens.close()
   t.equal(said.length, 4)
   t.match(said[2], { is: 'sent' })
@@ -279,7 +279,7 @@ t.test('another implementation of XOAUTH2 takes it over STARTTLS', async t => {
   const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
   const certificate = await createTestCertificate()
   const tokens = openTokens(endpoint)
-  await tokens.get()
+  await tokens.getToken()
   const users: unknown[] = []
   const server = new SMTPServer({
     ...certificate,
