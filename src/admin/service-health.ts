@@ -1,3 +1,4 @@
+import { wasStopped } from '../delivery/breaker.ts'
 import type { EventHandlers, EventOf } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { isOperatorFault, isProviderDown } from '../providers/provider.ts'
@@ -98,6 +99,8 @@ export function createServiceHealth(now: () => number): ServiceHealth {
       validations.set(channel, { at: now(), ok: answer.err_code === 0, reason: answer.err_msg })
     },
     attempt(event) {
+      // It says nothing of the provider, and would stand in the console's first line as its failure.
+      if (wasStopped(event.outcome)) return
       providers.set(event.provider, statusAfter(providers.get(event.provider), event, now()))
     },
     'over-quota': countHeld,

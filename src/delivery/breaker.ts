@@ -34,8 +34,10 @@ export interface BreakerOptions {
   readonly random?: () => number
 }
 
+/** Codes of attempts that this service stopped itself. */
+const STOPPED: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired'])
 /** Codes of outcomes that this service caused itself, and that say nothing of the provider. */
-const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'RENDER', 'no-carrier-fits'])
+const OURS: ReadonlySet<string> = new Set([...STOPPED, 'RENDER', 'no-carrier-fits'])
 
 /**
  * When a provider has answered any attempt so long after another one began, ms, that other one's failure no longer counts.
@@ -43,6 +45,11 @@ const OURS: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired', 'REND
  * has long been well again.
  */
 const OVERTAKEN_MS = 20_000
+
+/** Says whether an attempt was stopped by this side before the provider had its say: the message's life ended, or this process does. */
+export function wasStopped(outcome: Outcome): boolean {
+  return (outcome.is === 'retry' || outcome.is === 'ambiguous') && STOPPED.has(outcome.code)
+}
 
 export function isOwnDoing(outcome: Outcome): boolean {
   return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)

@@ -27,4 +27,6 @@ t.test('a provider is up or down since its state changed, and keeps its last err
   t.same(attempt(failed), [[false, 3000, 2000, 3000]])
   t.same(attempt(failed), [[false, 3000, 2000, 4000]])
   t.same(attempt(sent), [[true, 5000, 5000, 4000]])
+  const expired = { ...failed, code: 'expired', reply: 'its validity is over' } as const
+  t.same(attempt(expired), [[true, 5000, 5000, 4000]], 'a message whose life ended says nothing of it')
 })
