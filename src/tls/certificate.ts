@@ -126,6 +126,7 @@ function timeProblems(
       return [
         `${which} is valid only from ${dayOf(Date.parse(certificate.validFrom))}: look at this machine's clock`,
       ]
+    if (days < 2) return [`${which} expires on ${dayOf(until)}: renew it`]
     return days < RENEWAL_OVERDUE_DAYS
       ? [`${which} expires in ${days} days, on ${dayOf(until)}: renew it`]
       : []
