@@ -1,3 +1,4 @@
+import type { ChannelStatus } from '../delivery/port.ts'
 import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { clockTime, describeReply, formatDuration } from './console/layout.ts'
@@ -9,11 +10,24 @@ export interface Explanation {
   readonly next: Sentence
 }
 
-/** Answers "why did this person not get it?" from a message. @param now ms since the epoch. */
-export function explainMessage(row: MessageView, now: number): Explanation {
+/** A provider, as far as it decides when a message that waits is tried. */
+export type AttemptGate = Pick<
+  ChannelStatus,
+  'channel' | 'provider' | 'breaker' | 'breakerUntil' | 'limitReason' | 'limitWhy'
+>
+
+/**
+ * Answers "why did this person not get it?" from a message.
+ * @param providers of every channel, as they are now. @param now ms since the epoch.
+ */
+export function explainMessage(
+  row: MessageView,
+  providers: readonly AttemptGate[],
+  now: number,
+): Explanation {
   switch (row.state) {
     case 'queued':
-      return explainWaiting(row, now)
+      return explainWaiting(row, providers, now)
     case 'sending':
       return {
         what: say('It is being sent at this moment.'),
@@ -37,12 +51,7 @@ export function explainMessage(row: MessageView, now: number): Explanation {
             : say('The person has to ask for a new one. What the reply names may need repair first.'),
       }
     case 'superseded':
-      return row.timeline.at(-1)?.outcome === 'cancelled'
-        ? { what: say('An operator cancelled it here.'), next: say('The log says who: event “operator”.') }
-        : {
-            what: say('A newer code for the same person came before this one left; only the newest counts.'),
-            next: say('Look at the newer message of the same recipient.'),
-          }
+      return explainSuperseded(row)
     case 'unknown':
       return {
         what: say('It may have arrived: every copy that may go out was written, and no reply came.'),
@@ -53,14 +62,79 @@ export function explainMessage(row: MessageView, now: number): Explanation {
   }
 }
 
-function explainWaiting(row: MessageView, now: number): Explanation {
-  const due =
-    row.dueAt === null || row.dueAt <= now
-      ? say('now')
-      : say('in {time}', { time: formatDuration(row.dueAt - now) })
+function explainSuperseded({ timeline, ambiguous }: MessageView): Explanation {
+  if (timeline.at(-1)?.outcome === 'cancelled')
+    return { what: say('An operator cancelled it here.'), next: say('The log says who: event “operator”.') }
+  return {
+    what:
+      ambiguous > 0
+        ? say(
+            'It may have arrived. A newer code for the same person came, so it is not sent again; only the newest counts.',
+          )
+        : say('A newer code for the same person came before this one left; only the newest counts.'),
+    next: say('Look at the newer message of the same recipient.'),
+  }
+}
+
+/**
+ * Says when a message that waits is tried next, and why not before: as long as all carriers of its channel are left alone,
+ * nothing but one trial begins, whatever is due.
+ * @param now ms since the epoch. @returns `at` null: nobody knows when; else ms since the epoch.
+ */
+export function nextAttempt(
+  { channel, dueAt, attempts }: MessageView,
+  providers: readonly AttemptGate[],
+  now: number,
+): { readonly at: number | null; readonly due: Sentence; readonly why: Sentence | null } {
+  const pause = firstToEnd(providers.filter(each => each.channel === channel).map(each => pauseOf(each, now)))
+  if (dueAt !== null && dueAt > Math.max(now, pause?.until ?? now))
+    return { at: dueAt, due: say('in {time}', { time: formatDuration(dueAt - now) }), why: null }
+  if (pause !== null)
+    return { at: null, due: say('when {provider} takes messages again', pause), why: pause.why }
+  return { at: null, due: attempts === 0 ? say('now') : say('when its turn comes'), why: null }
+}
+
+/** The reason why nothing begins with a provider. */
+interface Pause {
+  readonly provider: string
+  /** When it ends, as far as that is known, ms since the epoch. */
+  readonly until: number
+  readonly why: Sentence
+}
+
+/** @returns null: messages may go to it. */
+function pauseOf(
+  { provider, breaker, breakerUntil, limitReason, limitWhy }: AttemptGate,
+  now: number,
+): Pause | null {
+  if (breaker === 'closed')
+    return limitReason === 'paused'
+      ? { provider, until: now, why: say('{provider}: {why}.', { provider, why: translateText(limitWhy) }) }
+      : null
+  const until = breakerUntil ?? now
+  const why =
+    until > now
+      ? say('{provider} keeps failing and is left alone for {time}; then one message tries it.', {
+          provider,
+          time: formatDuration(until - now),
+        })
+      : say('{provider} keeps failing, and one message is trying it.', { provider })
+  return { provider, until, why }
+}
+
+/** @returns null: one of them takes messages. */
+function firstToEnd([first = null, ...others]: readonly (Pause | null)[]): Pause | null {
+  return others.reduce((found, each) => {
+    if (found === null || each === null) return null
+    return each.until < found.until ? each : found
+  }, first)
+}
+
+function explainWaiting(row: MessageView, providers: readonly AttemptGate[], now: number): Explanation {
+  const { due, why } = nextAttempt(row, providers, now)
   if (row.attempts === 0)
     return {
-      what: say('It waits for its first attempt, due {due}.', { due }),
+      what: joinSentences(say('It waits for its first attempt, due {due}.', { due }), why),
       next: say(
         'The first lines of the overview say whether its provider fails, or how many wait before it.',
       ),
@@ -69,13 +143,21 @@ function explainWaiting(row: MessageView, now: number): Explanation {
   return {
     what: joinSentences(
       say('It has not been taken yet, and is tried again {due}, until {until}.', { due, until }),
+      why,
       lastReply(row),
     ),
     next: say('Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.'),
   }
 }
 
-function explainSent({ channel, finalAt, arrivedAt, timeline, receipt }: MessageView): Explanation {
+function explainSent({
+  channel,
+  finalAt,
+  arrivedAt,
+  timeline,
+  providerId,
+  receipt,
+}: MessageView): Explanation {
   const by = timeline.findLast(({ outcome }) => outcome === 'sent')?.provider ?? say('the provider')
   const taken =
     finalAt === null
@@ -88,9 +170,15 @@ function explainSent({ channel, finalAt, arrivedAt, timeline, receipt }: Message
   if (channel === 'email')
     return {
       what: taken,
-      next: say(
-        'From here on it is the mail server’s: find the queue id of its reply in its log, then look into the junk folder.',
-      ),
+      next:
+        providerId === null
+          ? say(
+              'From here on it is the mail server’s: look in its log for the Message-ID, which begins with the id, then in the junk folder.',
+            )
+          : say(
+              'From here on it is the mail server’s: look in its log for the queue id {queueId}, then in the junk folder.',
+              { queueId: providerId },
+            ),
     }
   if (receipt === null)
     return {

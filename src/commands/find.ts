@@ -1,6 +1,6 @@
 import { clockTime, describeReply, formatDuration } from '../admin/console/layout.ts'
 import { STATE_WORDS } from '../admin/console/state-badge.ts'
-import { explainAbsence, explainMessage } from '../admin/explain.ts'
+import { type AttemptGate, type Explanation, explainAbsence, explainMessage } from '../admin/explain.ts'
 import { API } from '../admin/status/operations.ts'
 import type { ChannelCalls } from '../admin/status/status.ts'
 import { adminAddress } from '../config/admin-address.ts'
@@ -46,7 +46,13 @@ async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
   if ('why' in found) return fail(found.why, io)
   const { messages } = found.answer as { readonly messages: readonly MessageView[] }
   if (messages.length > 0) {
-    const texts = messages.slice(0, MOST).map(row => formatMessage(row, Date.now(), language))
+    const asked = await ask('/providers')
+    if ('why' in asked) return fail(asked.why, io)
+    const { providers } = asked.answer as { readonly providers: readonly AttemptGate[] }
+    const now = Date.now()
+    const texts = messages
+      .slice(0, MOST)
+      .map(row => formatMessage(row, explainMessage(row, providers, now), language))
     io.stdout.write(texts.join('\n'))
     return 0
   }
@@ -103,8 +109,7 @@ function formatAbsence(calls: readonly ChannelCalls[], language: ReaderLanguage)
   return `${none.in(language)}\n${lines.join('\n')}\n  → ${next.in(language)}\n`
 }
 
-function formatMessage(row: MessageView, now: number, language: ReaderLanguage): string {
-  const { what, next } = explainMessage(row, now)
+function formatMessage(row: MessageView, { what, next }: Explanation, language: ReaderLanguage): string {
   const attempts = row.timeline.map(
     each =>
       `    ${clockTime(each.at)}  ${each.provider}  ${translateText(each.outcome).in(language)}  ${translateText(describeReply(each)).in(language)}  (${formatDuration(each.tookMs).in(language)})\n`,

@@ -229,7 +229,7 @@ function explainLimit(
 }
 
 const STEPS: Readonly<Record<LimitStep['is'], (step: LimitStep) => string>> = {
-  start: () => 'not measured yet: all of them were never in use for long enough',
+  start: () => 'not measured yet: they were never all in use for long enough',
   trying: ({ from, to }) => `trying ${to} instead of ${from}`,
   raised: ({ from, to }) => `raised from ${from} to ${to}: all were in use, and more was answered`,
   lowered: ({ from, to }) => `lowered from ${from} to ${to}: as much was answered`,

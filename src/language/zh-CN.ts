@@ -31,10 +31,12 @@ export const zhCN = {
   '{h} h {m} min': '{h} 小时 {m} 分',
   '{n} days': '{n} 天',
   'for {time}': '已持续 {time}',
-  'in {time}': '{time} 后',
+  'in {time}': '{time}后',
   'after {time}': '用时 {time}',
   '{time} so far': '至今 {time}',
   now: '现在',
+  'when its turn comes': '轮到它时',
+  'when {provider} takes messages again': '{provider} 恢复接收时',
 
   // What is wrong
   Condition: '当前状况',
@@ -44,7 +46,7 @@ export const zhCN = {
   'another replica tells them': '由另一个副本通知',
   'Other machines are told nothing more: EVENTS_URL answered 410. Start this service again when it takes events.':
     '不再通知其他系统：EVENTS_URL 返回了 410。对方重新接收后，请重启本服务。',
-  'EVENTS_URL has taken nothing for {time} ({reason}), and {n} events wait. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.':
+  'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {n}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.':
     'EVENTS_URL 已有 {time} 未接收任何事件（{reason}），有 {n} 个事件在等待。请检查接收方以及 EVENTS_URL 和 EVENTS_SECRET。',
   'All is well.': '一切正常。',
   'This process is ending: it finishes what is in flight and takes nothing new soon.':
@@ -62,6 +64,8 @@ export const zhCN = {
     '{when}存入的 {messages} 条消息已丢失，其中至多 {unsent} 条尚未发送。',
   'The store’s WAL was damaged or deleted, or an older file was put in its place; the start at {at} found it out. docs/operations.md says what to do (CallbackCourierStoreLoss). This line stays for a day.':
     '存储的 WAL 已损坏或被删除，或者被换成了旧文件；{at} 启动时发现。处理办法见 docs/zh-CN/operations.md（CallbackCourierStoreLoss）。这一行保留一天。',
+  '1 mail has waited for {time}.': '1 封邮件在等待，已等待 {time}。',
+  '1 SMS has waited for {time}.': '1 条短信在等待，已等待 {time}。',
   '{count} mails wait, the oldest for {time}.': '{count} 封邮件在等待，最早的已等待 {time}。',
   '{count} SMS wait, the oldest for {time}.': '{count} 条短信在等待，最早的已等待 {time}。',
   'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.':
@@ -69,11 +73,11 @@ export const zhCN = {
   'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.':
     '配额 {quota} 拦下了短信：启动以来 {count} 条，最近一条在 {at}。这些消息没有发送，相应的回调应答 429。如果它们是正当的，请调高配额：设置见 .env.example。',
   'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.':
-    '平台最近一次验证 {channel} 的 URL 失败（{at}）：{reason}。请重新粘贴 URL 和 Token（见“回调 URL”），再验证一次。',
+    '平台最近一次验证{channel} URL 失败（{at}）：{reason}。请重新粘贴 URL 和 Token（见“回调 URL”），再验证一次。',
   'The certificate expired on {at}: the platform refuses it. Renew it; it is picked up without a restart.':
     '证书已于 {at} 过期，平台会拒绝它。请更新证书，无需重启即可生效。',
-  'The certificate expires in {days} days. Renew it; it is picked up without a restart.':
-    '证书将在 {days} 天后过期。请更新证书，无需重启即可生效。',
+  'The certificate expires in {time}. Renew it; it is picked up without a restart.':
+    '证书将在 {time}后过期。请更新证书，无需重启即可生效。',
   'Certificate: {flaw}': '证书：{flaw}',
   'The certificate’s files changed and have been refused for {time}, since {at}: {reason}.':
     '证书文件已改变，但 {time} 以来（自 {at} 起）一直未被采用：{reason}。',
@@ -85,10 +89,11 @@ export const zhCN = {
   '{provider} has failed for {time}: {what}.': '{provider} 故障已持续 {time}：{what}。',
   'This is ours to mend: look at its settings and account.': '这需要我们处理：请检查它的设置和账号。',
   'Messages wait and are tried until they expire.': '消息在排队，会一直重试到过期为止。',
+  'Messages go to another carrier of their route; those without one wait, and are tried until they expire.':
+    '消息改由路由中的其他服务商发送；没有其他服务商的在排队，会一直重试到过期为止。',
   'It is tried by one message at a time.': '已熔断，每次只用一条消息试探。',
 
-  email: '邮件',
-  sms: '短信',
+  'e-mail': '邮件',
 
   // Device alerts
   'No device alert has come for {time}: {why}. {next}': '已有 {time} 没有收到设备告警：{why}。{next}',
@@ -124,7 +129,7 @@ export const zhCN = {
   '; being tried by one message': '；正在用一条消息试探',
   '; asked second, because its delivery reports are late or bad, or have stopped':
     '；因回执迟到、不佳或不再到来而排在第二',
-  ' ({n} wait long for their reply)': '（其中 {n} 条久等应答）',
+  ' ({n} of them waiting long for the reply)': '（其中 {n} 条久等应答）',
   '{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}':
     '发送中 {inFlight} 条{awaiting}，内存中等待 {waiting} 条；并发上限 {limit}：{why}',
   'The platform': '平台',
@@ -137,14 +142,14 @@ export const zhCN = {
   '{quota}: {count}, the last at {at}': '{quota}：{count} 条，最近一条在 {at}',
   'POSTs signed': 'POST 的签名',
   '{right} right, {wrong} wrong, {absent} unsigned': '正确 {right}，错误 {wrong}，未签名 {absent}',
-  'POST_SIGNATURE=required would be safe.': '可以放心设置 POST_SIGNATURE=required。',
+  'POST_SIGNATURE=required would be safe.': 'POST_SIGNATURE=required 可以放心设置。',
   'Previous URL last used': '旧 URL 最近一次使用',
   'not since the start': '启动以来没有',
   '{count}, the last at {at}: {reason}': '{count} 次，最近一次在 {at}：{reason}',
   'This service': '本服务',
   Started: '启动时间',
   Waiting: '等待中',
-  '{mails} mails, {sms} SMS': '邮件 {mails} 封，短信 {sms} 条',
+  '{mails} by e-mail, {sms} by SMS': '邮件 {mails} 封，短信 {sms} 条',
   Store: '存储',
   Certificate: '证书',
   'none: TLS ends in front of this service': '无：TLS 由前面的代理负责',
@@ -241,6 +246,8 @@ export const zhCN = {
   'The log says who: event “operator”.': '是谁取消的见日志：operator 事件。',
   'A newer code for the same person came before this one left; only the newest counts.':
     '它发出之前，同一个人又有了更新的验证码；只有最新的有效。',
+  'It may have arrived. A newer code for the same person came, so it is not sent again; only the newest counts.':
+    '可能已经送达。同一个人又有了更新的验证码，所以不会再发；只有最新的有效。',
   'Look at the newer message of the same recipient.': '请看同一收件人更新的那条消息。',
   'It may have arrived: every copy that may go out was written, and no reply came.':
     '可能已经送达：允许发出的每一份都已写出，但没有收到应答。',
@@ -251,13 +258,19 @@ export const zhCN = {
     '总览的前几行说明服务商是否有故障，以及前面排了多少条。',
   'It has not been taken yet, and is tried again {due}, until {until}.':
     '还没有被接收，下次重试：{due}，最晚到 {until}。',
+  '{provider} keeps failing and is left alone for {time}; then one message tries it.':
+    '{provider} 一再失败，已熔断，{time}后由一条消息试探。',
+  '{provider} keeps failing, and one message is trying it.': '{provider} 一再失败，正由一条消息试探。',
+  '{provider}: {why}.': '{provider}：{why}。',
   'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.':
     '请解决应答中指出的问题，此外无需操作：“立即重试”只是提前重试。',
   'the provider': '服务商',
   '{by} took it.': '{by} 已接收。',
   '{by} took it {time} after it came, at {at}.': '{by} 在消息到达 {time} 后接收，时间 {at}。',
-  'From here on it is the mail server’s: find the queue id of its reply in its log, then look into the junk folder.':
-    '之后由邮件服务器负责：请在它的日志中查找应答里的队列编号，再看垃圾邮件文件夹。',
+  'From here on it is the mail server’s: look in its log for the Message-ID, which begins with the id, then in the junk folder.':
+    '之后由邮件服务器负责：请在它的日志中查找 Message-ID（以编号开头），再看垃圾邮件文件夹。',
+  'From here on it is the mail server’s: look in its log for the queue id {queueId}, then in the junk folder.':
+    '之后由邮件服务器负责：请在它的日志中查找队列编号 {queueId}，再看垃圾邮件文件夹。',
   'There is no delivery report.': '没有回执。',
   '“check” says whether reports come, and why not. Look for the provider’s id in its console.':
     'check 命令会说明有没有回执、为什么没有。请在服务商的控制台按它的编号查询。',
@@ -342,7 +355,7 @@ export const zhCN = {
 export const zhCNOfOthers: Readonly<Record<string, string>> = {
   // Why so many at once
   'as many as the settings allow': '已达设置允许的上限',
-  'not measured yet: all of them were never in use for long enough': '尚未测出：从未长时间用满',
+  'not measured yet: they were never all in use for long enough': '尚未测出：从未长时间用满',
   'trying {to} instead of {from}': '正在试用 {to}，代替 {from}',
   'raised from {from} to {to}: all were in use, and more was answered':
     '从 {from} 提高到 {to}：全部用满，且应答更多',
@@ -744,6 +757,7 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'renew it': '请更新',
   '{a} is valid only from {b}': '{a}从 {b} 起才有效',
   "look at this machine's clock": '请检查本机的时钟',
+  '{a} expires on {b}': '{a}将于 {b} 过期',
   '{a} expires in {b} days, on {c}': '{a}将在 {b} 天后（{c}）过期',
   'its RSA key has only {a} bits': '它的 RSA 密钥只有 {a} 位',
   'clients want {a} or more': '客户端要求 {a} 位以上',

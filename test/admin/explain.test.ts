@@ -1,5 +1,7 @@
 import t from 'tap'
-import { explainAbsence, explainMessage } from '../../src/admin/explain.ts'
+import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
+import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
+import { createServiceHealth } from '../../src/admin/service-health.ts'
 import { FINAL_STATES, LIVE_STATES, type MessageView } from '../../src/outbox/outbox.ts'
 
 const MINUTE = 60_000
@@ -24,8 +26,19 @@ const row: MessageView = {
     { at: NOW - MINUTE, tookMs: 200, provider: 'twilio', outcome: 'sent', code: '201', reply: 'queued' },
   ],
 }
-const what = (more: Partial<MessageView>) => String(explainMessage({ ...row, ...more }, NOW).what)
-const next = (more: Partial<MessageView>) => String(explainMessage({ ...row, ...more }, NOW).next)
+const works = {
+  channel: 'sms',
+  provider: 'twilio',
+  breaker: 'closed',
+  breakerUntil: null,
+  limitReason: 'start',
+  limitWhy: '',
+} as const satisfies AttemptGate
+const explain = (more: Partial<MessageView>, providers: readonly AttemptGate[] = [works]) =>
+  explainMessage({ ...row, ...more }, providers, NOW)
+const what = (more: Partial<MessageView>, providers?: readonly AttemptGate[]) =>
+  String(explain(more, providers).what)
+const next = (more: Partial<MessageView>) => String(explain(more).next)
 const failed = (reply: string): MessageView['timeline'] => [
   { at: NOW, tookMs: 5, provider: 'smtp', outcome: 'retry', code: '535', reply },
 ]
@@ -58,6 +71,50 @@ t.test('what waits says until when, when it is tried next, and what the last rep
   t.end()
 })
 
+t.test('what is due waits for a provider that is left alone, and is not called tried now', t => {
+  const due = { state: 'queued', finalAt: null, dueAt: NOW - 30_000, timeline: [] } as const
+  const rests = { ...works, breaker: 'open', breakerUntil: NOW + 34_000 } as const
+  t.equal(
+    what(due),
+    'It has not been taken yet, and is tried again when its turn comes, until 2026-11-21 02:13:00.',
+  )
+  t.equal(
+    what(due, [rests]),
+    'It has not been taken yet, and is tried again when twilio takes messages again, until 2026-11-21 02:13:00. twilio keeps failing and is left alone for 34.0 s; then one message tries it.',
+  )
+  t.equal(
+    what({ ...due, attempts: 0 }, [rests]),
+    'It waits for its first attempt, due when twilio takes messages again. twilio keeps failing and is left alone for 34.0 s; then one message tries it.',
+  )
+  t.match(what({ ...due, dueAt: NOW + 5000 }, [rests]), /when twilio takes messages again/, 'due before that')
+  t.match(
+    what({ ...due, dueAt: NOW + 50_000 }, [rests]),
+    /again in 50\.0 s, until [-: \d]+\.$/,
+    'due after it',
+  )
+  t.match(
+    what(due, [{ ...rests, breaker: 'half-open', breakerUntil: NOW - 1 }]),
+    /twilio keeps failing, and one message is trying it\.$/,
+  )
+  const pause = 'the provider asked for a pause; it ends in 9 s'
+  t.match(
+    what(due, [{ ...works, limitReason: 'paused', limitWhy: pause }]),
+    /when twilio takes messages again, .* twilio: the provider asked for a pause; it ends in 9 s\.$/,
+  )
+  t.match(
+    what(due, [rests, { ...works, provider: 'aliyun' }]),
+    /when its turn comes/,
+    'another carrier works',
+  )
+  t.match(
+    what(due, [rests, { ...rests, provider: 'aliyun', breakerUntil: NOW + 3000 }]),
+    /when aliyun takes messages again/,
+    'the first that is tried',
+  )
+  t.match(what(due, [{ ...rests, channel: 'email' }]), /when its turn comes/, 'the other channel’s')
+  t.end()
+})
+
 t.test('what was sent says who took it, and what the carrier reported since', t => {
   const report = (status: string, errorCode: string | null = null) =>
     what({ receipt: { status, errorCode, at: NOW } })
@@ -69,14 +126,22 @@ t.test('what was sent says who took it, and what the carrier reported since', t 
   t.match(report('sent'), 'Its last report, at 2026-11-21 02:04:00: sent.')
   t.match(report('undelivered', '30003'), 'The carrier did not deliver it: undelivered 30003.')
   t.match(report('failed'), 'The carrier did not deliver it: failed.')
-  t.match(next({ channel: 'email' }), 'junk folder')
+  t.match(
+    next({ channel: 'email', providerId: '4F2C1A0B9D' }),
+    'the queue id 4F2C1A0B9D, then in the junk folder',
+  )
+  t.match(
+    next({ channel: 'email', providerId: null }),
+    'Message-ID, which begins with the id, then in the junk folder',
+  )
   t.end()
 })
 
 t.test('what an operator cancelled is not taken for a newer code', t => {
   const cancelled = [{ ...row.timeline[0], outcome: 'cancelled' }] as MessageView['timeline']
   t.match(what({ state: 'superseded', timeline: cancelled }), 'cancelled')
-  t.match(what({ state: 'superseded' }), 'newer code')
+  t.match(what({ state: 'superseded' }), 'newer code for the same person came before this one left')
+  t.match(what({ state: 'superseded', ambiguous: 1 }), /^It may have arrived\. A newer code/)
   t.end()
 })
 
@@ -104,6 +169,62 @@ t.test('where there is no message, the platform’s own calls are what is known'
       validation: null,
     }).map(String),
     ['No message of anybody is stored.', 'No caller was refused since the start.'],
+  )
+  t.end()
+})
+
+t.test('the first lines count what waits, and know whether another carrier takes it', t => {
+  const smtp = {
+    provider: 'smtp',
+    channel: 'email',
+    up: false,
+    since: NOW - MINUTE,
+    lastSentAt: null,
+  } as const
+  const down = [
+    { ...smtp, lastError: null },
+    { ...smtp, provider: 'twilio', channel: 'sms', lastError: null } as const,
+  ]
+  const status = {
+    inFlight: 0,
+    waiting: 0,
+    awaitingReply: 0,
+    limit: 1,
+    isSecond: false,
+  }
+  const sources = {
+    now: NOW,
+    summary: {
+      counts: [],
+      series: [],
+      backlog: { email: 1, sms: 2 },
+      oldest: { email: NOW - 2 * MINUTE, sms: NOW - 3 * MINUTE },
+      bytes: 0,
+    },
+    health: { ...createServiceHealth(() => NOW), providers: () => down },
+    channelStatus: [
+      { ...status, ...works, breaker: 'open', breakerUntil: NOW },
+      { ...status, ...works, provider: 'aliyun' },
+      { ...status, ...works, channel: 'email', provider: 'smtp' },
+    ],
+    channels: ['email', 'sms'],
+    certificate: { expiresAt: NOW + 90 * MINUTE, flaws: [] },
+    renewalRefused: null,
+    storeLoss: null,
+    templateProblems: [],
+    deviceAlerts: null,
+    webhooks: null,
+    draining: false,
+  } as const satisfies CauseSources
+  t.same(
+    causesOf(sources).map(({ text }) => String(text)),
+    [
+      'smtp has failed for 1 min 0 s: it does not answer. Messages wait and are tried until they expire.',
+      'twilio has failed for 1 min 0 s: it does not answer. Messages go to another carrier of their route; those without one wait, and are tried until they expire. It is tried by one message at a time.',
+      '1 mail has waited for 2 min 0 s.',
+      '2 SMS wait, the oldest for 3 min 0 s.',
+      'The certificate expires in 1 h 30 min. Renew it; it is picked up without a restart.',
+    ],
   )
   t.end()
 })

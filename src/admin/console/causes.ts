@@ -97,7 +97,7 @@ function webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now:
     warn(
       'events',
       say(
-        'EVENTS_URL has taken nothing for {time} ({reason}), and {n} events wait. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
+        'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {n}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
         { time: formatDuration(now - failing.since), reason: failing.reason, n: waiting },
       ),
     ),
@@ -169,12 +169,7 @@ function channelCauses(channel: Channel, { now, summary, health }: CauseSources)
     causes.push(
       warn(
         `${channel} waits`,
-        say(
-          channel === 'email'
-            ? '{count} mails wait, the oldest for {time}.'
-            : '{count} SMS wait, the oldest for {time}.',
-          { count: summary?.backlog[channel] ?? 0, time: formatDuration(now - oldest) },
-        ),
+        backlogLine(channel, summary?.backlog[channel] ?? 1, formatDuration(now - oldest)),
       ),
     )
   causes.push(...quotaCauses(channel, health.heldBack(channel), now))
@@ -185,11 +180,28 @@ function channelCauses(channel: Channel, { now, summary, health }: CauseSources)
         `${channel} URL`,
         say(
           'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.',
-          { channel: say(channel), at: clockTime(validation.at), reason: validation.reason },
+          {
+            channel: channel === 'email' ? say('e-mail') : say('SMS'),
+            at: clockTime(validation.at),
+            reason: validation.reason,
+          },
         ),
       ),
     )
   return causes
+}
+
+function backlogLine(channel: Channel, count: number, time: Sentence): Sentence {
+  if (count === 1)
+    return say(channel === 'email' ? '1 mail has waited for {time}.' : '1 SMS has waited for {time}.', {
+      time,
+    })
+  return say(
+    channel === 'email'
+      ? '{count} mails wait, the oldest for {time}.'
+      : '{count} SMS wait, the oldest for {time}.',
+    { count, time },
+  )
 }
 
 /** As long as the alert CallbackCourierQuota lasts, ms. */
@@ -217,8 +229,8 @@ function certificateCauses({ now, certificate, renewalRefused }: CauseSources): 
   if (certificate === null) return []
   const { expiresAt, flaws } = certificate
   const causes: Cause[] = []
-  const days = Math.floor((expiresAt - now) / DAY)
-  if (days < 0)
+  const left = expiresAt - now
+  if (left < 0)
     causes.push(
       fail(
         'certificate',
@@ -230,11 +242,13 @@ function certificateCauses({ now, certificate, renewalRefused }: CauseSources): 
         ),
       ),
     )
-  else if (days < 14)
+  else if (left < 14 * DAY)
     causes.push(
       warn(
         'certificate',
-        say('The certificate expires in {days} days. Renew it; it is picked up without a restart.', { days }),
+        say('The certificate expires in {time}. Renew it; it is picked up without a restart.', {
+          time: formatDuration(left),
+        }),
       ),
     )
   if (renewalRefused !== null) causes.push(warn('renewal', refusedLine(renewalRefused, expiresAt, now)))
@@ -268,13 +282,22 @@ function downLine(
   channelStatus: readonly ChannelStatus[],
   now: number,
 ): Sentence {
-  const circuitOpen = channelStatus.some(each => each.channel === channel && each.breaker !== 'closed')
+  const isOurs = lastError?.whose === 'ours'
+  const isOpen = (each: ChannelStatus) => each.breaker !== 'closed'
+  const others = channelStatus.filter(each => each.channel === channel && each.provider !== provider)
   const what = lastError === null ? say('it does not answer') : translateText(describeReply(lastError))
   return joinSentences(
     say('{provider} has failed for {time}: {what}.', { provider, time: formatDuration(now - since), what }),
-    lastError?.whose === 'ours'
-      ? say('This is ours to mend: look at its settings and account.')
-      : say('Messages wait and are tried until they expire.'),
-    circuitOpen ? say('It is tried by one message at a time.') : null,
+    isOurs ? say('This is ours to mend: look at its settings and account.') : null,
+    others.some(each => !isOpen(each))
+      ? say(
+          'Messages go to another carrier of their route; those without one wait, and are tried until they expire.',
+        )
+      : isOurs
+        ? null
+        : say('Messages wait and are tried until they expire.'),
+    channelStatus.some(each => each.provider === provider && isOpen(each))
+      ? say('It is tried by one message at a time.')
+      : null,
   )
 }

@@ -53,9 +53,10 @@ export function timeElement(at: number | null): Html {
   return at === null ? html`–` : html`<time datetime="${new Date(at).toISOString()}">${clockTime(at)}</time>`
 }
 
-/** A provider's reply with its code, unless the reply begins with it already. */
+/** A provider's reply with its code, unless the reply begins with it already; a colon is behind a code that is a word. */
 export function describeReply({ code, reply }: { readonly code: string; readonly reply: string }): string {
-  return reply.startsWith(code) ? reply : `${code} ${reply}`.trim()
+  if (reply.startsWith(code)) return reply
+  return reply === '' ? code : `${code}${/\d/.test(code) ? '' : ':'} ${reply}`
 }
 
 /** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */

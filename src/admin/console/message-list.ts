@@ -131,7 +131,7 @@ function messageList(
 <thead><tr><th scope="col">${say('Arrived, UTC')}</th><th scope="col">${say('Kind')}</th><th scope="col">${say('Recipient')}</th><th scope="col">${say('State')}</th><th scope="col" class="n">${say('Attempts')}</th><th scope="col">${say('Last reply')}</th><th scope="col" class="n">${say('Took')}</th></tr></thead>
 <tbody>${rows.map(
     row => html`<tr>
-<td data-l="${say('Arrived')}" class="when"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
+<td data-l="${say('Arrived')}" class="whole"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
 <td data-l="${say('Kind')}">${CHANNEL_NAMES[row.channel]}: ${row.kind}</td>
 <td data-l="${say('Recipient')}" class="mono">${row.maskedRecipient}</td>
 <td data-l="${say('State')}">${stateBadge(row.state)}${receiptWord(row)}</td>

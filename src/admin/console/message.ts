@@ -1,6 +1,6 @@
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { MessageView } from '../../outbox/outbox.ts'
-import { explainMessage } from '../explain.ts'
+import { type AttemptGate, explainMessage, nextAttempt } from '../explain.ts'
 import { CHANNEL_NAMES } from './figures.ts'
 import { type Html, html } from './html.ts'
 import { clockTime, formatDuration, timeElement } from './layout.ts'
@@ -21,7 +21,12 @@ async function showMessage({ params }: PageRequest, options: ConsoleOptions): Pr
   const row = await options.status.findMessage(params['id'] ?? '')
   if (row === null) return NOT_FOUND
   const liveMs = row.finalAt === null ? LIVE_MS : undefined
-  return { is: 'page', title: say('Message'), content: messageDetail(row, options.now()), liveMs }
+  return {
+    is: 'page',
+    title: say('Message'),
+    content: messageDetail(row, options.status.providers(), options.now()),
+    liveMs,
+  }
 }
 
 async function actOnMessage(
@@ -51,12 +56,12 @@ const ANSWERS: Readonly<Record<NonNullable<MessageView['answer']>, Sentence>> = 
 }
 
 /** Renders one message: its facts and every attempt. */
-function messageDetail(row: MessageView, now: number): Html {
+function messageDetail(row: MessageView, providers: readonly AttemptGate[], now: number): Html {
   const waits = row.state === 'queued'
-  const { what, next } = explainMessage(row, now)
+  const { what, next } = explainMessage(row, providers, now)
   return html`<section class="card"><p>${stateBadge(row.state)}${row.answer === null ? '' : html` (${ANSWERS[row.answer]})`} ${what}</p>
 <p><strong>${next}</strong></p>
-${waits ? html`<form class="row" method="post" action="/console/messages/${row.id}"><p><button class="main" name="do" value="retry">${say('Try now')}</button> <button name="do" value="cancel">${say('Cancel')}</button></p></form>` : ''}</section>
+${waits ? html`<form class="row" method="post" action="/console/messages/${row.id}"><button class="main" name="do" value="retry">${say('Try now')}</button><button name="do" value="cancel">${say('Cancel')}</button></form>` : ''}</section>
 ${timelineTable(row)}
 <section class="card"><dl>
 <dt>${say('Recipient')}</dt><dd class="mono">${row.maskedRecipient}</dd>
@@ -65,10 +70,16 @@ ${timelineTable(row)}
 <dt>${say('Provider’s id')}</dt><dd class="mono">${row.providerId ?? '–'}</dd>
 <dt>${say('Arrived')}</dt><dd>${timeElement(row.arrivedAt)}</dd>
 <dt>${say('Valid until')}</dt><dd>${timeElement(row.expiresAt)}</dd>
-<dt>${say('Next attempt')}</dt><dd>${row.dueAt === null ? '–' : html`${timeElement(row.dueAt)} <span class="soft">(${row.dueAt <= now ? say('now') : say('in {time}', { time: formatDuration(row.dueAt - now) })})</span>`}</dd>
+<dt>${say('Next attempt')}</dt><dd>${row.dueAt === null ? '–' : dueText(row, providers, now)}</dd>
 <dt>${say('Ended')}</dt><dd>${row.finalAt === null ? '–' : html`${timeElement(row.finalAt)} <span class="soft">(${say('after {time}', { time: formatDuration(row.finalAt - row.arrivedAt) })})</span>`}</dd>
 <dt>${say('Delivery report')}</dt><dd>${row.receipt === null ? say('none') : html`${translateText(row.receipt.status)}${row.receipt.errorCode === null ? '' : say(' (error {code})', { code: row.receipt.errorCode })} ${timeElement(row.receipt.at)}`}</dd>
 <dt>${say('Attempts')}</dt><dd>${say('{attempts}, {ambiguous} of them ambiguous', { attempts: row.attempts, ambiguous: row.ambiguous })}</dd></dl></section>`
+}
+
+/** A message that is due has no time of its own: it is tried when its turn comes. */
+function dueText(row: MessageView, providers: readonly AttemptGate[], now: number): Html {
+  const { at, due } = nextAttempt(row, providers, now)
+  return at === null ? html`${due}` : html`${timeElement(at)} <span class="soft">(${due})</span>`
 }
 
 function timelineTable(row: MessageView): Html {
@@ -79,7 +90,7 @@ function timelineTable(row: MessageView): Html {
       ? html`<tr><td colspan="6">${say('No attempt yet.')}</td></tr>`
       : row.timeline.map(
           each => html`<tr>
-<td data-l="${say('When')}" class="when">${clockTime(each.at)}</td><td data-l="${say('Provider')}">${each.provider}</td><td data-l="${say('Outcome')}">${translateText(each.outcome)}</td><td data-l="${say('Code')}" class="mono">${each.code}</td><td data-l="${say('Reply')}">${translateText(each.reply)}</td><td data-l="${say('Took')}" class="n">${formatDuration(each.tookMs)}</td></tr>`,
+<td data-l="${say('When')}" class="whole">${clockTime(each.at)}</td><td data-l="${say('Provider')}">${each.provider}</td><td data-l="${say('Outcome')}">${translateText(each.outcome)}</td><td data-l="${say('Code')}" class="mono whole">${each.code}</td><td data-l="${say('Reply')}">${translateText(each.reply)}</td><td data-l="${say('Took')}" class="n">${formatDuration(each.tookMs)}</td></tr>`,
         )
   }</tbody></table></section>`
 }

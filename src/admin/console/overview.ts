@@ -102,7 +102,7 @@ function providerList({ providers, now }: OverviewSources): Html {
         ? html`<p>${say('{provider}: nothing sent yet.', { provider: each.provider })}</p>`
         : html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${say(each.up ? 'works' : 'fails')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: formatDuration(now - each.since) })}</span></p>
 <dl class="small"><dt>${say('Last accepted')}</dt><dd>${timeElement(each.lastSentAt)}</dd>
-<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
+<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${translateText(describeReply(each.lastError))}`}</dd></dl>`
     }
 <p class="small soft">${concurrencyLine(each, now)}</p>`,
   )}`
@@ -117,7 +117,8 @@ function concurrencyLine(provider: ProviderView, now: number): Html {
         ? say('; left alone for {time}', { time: formatDuration(rest) })
         : say('; being tried by one message')
   const { inFlight, waiting, awaitingReply, limit, limitWhy } = provider
-  const awaiting = awaitingReply === 0 ? '' : say(' ({n} wait long for their reply)', { n: awaitingReply })
+  const awaiting =
+    awaitingReply === 0 ? '' : say(' ({n} of them waiting long for the reply)', { n: awaitingReply })
   const why = translateText(limitWhy)
   const second = provider.isSecond
     ? say('; asked second, because its delivery reports are late or bad, or have stopped')
@@ -139,7 +140,7 @@ function callers(channel: Channel, { health, requiredIsSafe, rotating }: Overvie
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : html`${timeElement(validation.at)}: ${validation.ok ? say('right') : validation.reason}`}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(health.refusals(channel))}</dd>
 <dt>${say('Over quota')}</dt><dd>${heldLine(health.heldBack(channel))}</dd>
-<dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', { right, wrong, absent })}${safe ? html`. <strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
+<dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', { right, wrong, absent })}${safe ? html`<br><strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
 ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
 }
 
@@ -157,7 +158,7 @@ function heldLine(held: readonly HeldBack[]): Html | Sentence {
 function house({ summary, webhooks, certificate, now, startedAt }: OverviewSources): Html {
   return html`<h2>${say('This service')}</h2><dl>
 <dt>${say('Started')}</dt><dd>${timeElement(startedAt)} <span class="soft">(${formatDuration(now - startedAt)})</span></dd>
-<dt>${say('Waiting')}</dt><dd>${summary === null ? '–' : say('{mails} mails, {sms} SMS', { mails: summary.backlog.email, sms: summary.backlog.sms })}</dd>
+<dt>${say('Waiting')}</dt><dd>${summary === null ? '–' : say('{mails} by e-mail, {sms} by SMS', { mails: summary.backlog.email, sms: summary.backlog.sms })}</dd>
 <dt>${say('Store')}</dt><dd>${summary?.bytes === null || summary === null ? '–' : `${(summary.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
 ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.leads ? webhooks.waiting : say('another replica tells them')}</dd>`}
 <dt>${say('Certificate')}</dt><dd>${
