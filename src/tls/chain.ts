@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
-import { rootCertificates } from 'node:tls'
+import { getCACertificates, rootCertificates } from 'node:tls'
 
 /**
  * Whether a client that knows only the public authorities can follow a certificate to one of them.
  *
- * - `complete`     the file leads to an authority: a public one, or one that is in the file itself
+ * - `complete`     the file leads to an authority: a public one, one that is in the file itself, or one of the operator's own
  * - `incomplete`   an intermediate is missing; browsers fetch or remember it, Java clients refuse
  * - `self-signed`  it vouches for itself
  */
@@ -24,11 +24,13 @@ export function readCertificates(pem: string): readonly X509Certificate[] {
 /**
  * Follows `leaf` through the other certificates of its file. Nothing is fetched.
  * @param authorities the public ones; those that come with Node (Mozilla's list) when not given.
+ * @param own the operator's; those of NODE_EXTRA_CA_CERTS when not given.
  */
 export function followChain(
   leaf: X509Certificate,
   others: readonly X509Certificate[],
   authorities: readonly X509Certificate[] = publicAuthorities(),
+  own: readonly X509Certificate[] = getCACertificates('extra').map(pem => new X509Certificate(pem)),
 ): ChainReport {
   if (isSelfSigned(leaf))
     return {
@@ -40,7 +42,7 @@ export function followChain(
     const reached = authorities.some(root => root.fingerprint256 === top.fingerprint256 || signs(root, top))
     if (reached) return { chain: 'complete', problems: orderProblems(followed, others) }
     const issuer = others.find(other => !followed.includes(other) && signs(other, top))
-    if (issuer === undefined) return unfinished(top, followed, others)
+    if (issuer === undefined) return unfinished(top, followed, others, own)
     followed.push(issuer)
     top = issuer
   }
@@ -50,12 +52,13 @@ function unfinished(
   top: X509Certificate,
   followed: readonly X509Certificate[],
   others: readonly X509Certificate[],
+  own: readonly X509Certificate[],
 ): ChainReport {
-  if (isSelfSigned(top))
+  if (isSelfSigned(top) || own.some(root => signs(root, top)))
     return {
       chain: 'complete',
       problems: [
-        `its authority (${nameOf(top.subject)}) is not a public one: the platform has to be told to trust it`,
+        `its authority (${nameOf(top.issuer)}) is not a public one: the platform has to be told to trust it`,
         ...orderProblems(followed, others),
       ],
     }

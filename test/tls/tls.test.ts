@@ -55,6 +55,9 @@ t.test('a chain that ends below a public authority is complete without it', asyn
     'the root does no harm',
   )
   t.equal(followChain(host, [], [top]).chain, 'incomplete')
+  const own = followChain(host, [between], [], [top])
+  t.equal(own.chain, 'complete', 'an authority of the operator’s own is not missing')
+  t.match(own.problems, [/^its authority \(Example Root\) is not a public one/])
 })
 
 t.test('a leaf without its intermediate is what Java clients refuse', async t => {
