@@ -1142,6 +1142,10 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
     '有 {a} 个旧版本的副本正在运行，它们无法写入本版本的表',
   'end all of them, and start this one then (docs/upgrading.md)':
     '请先结束它们全部，再启动本版本（docs/upgrading.md）',
+  '{a} replicas are running that could not read what this one would store':
+    '有 {a} 个副本正在运行，它们无法读取本进程将要存入的内容',
+  'set STORE_SECRET_PREVIOUS to the new secret on each of them first, or end all of them (docs/operations.md)':
+    '请先在每个副本上把新密钥写入 STORE_SECRET_PREVIOUS，或结束它们全部（docs/operations.md）',
   'the store {a} is in use by another process': '存储 {a} 正被另一个进程使用',
   'end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)':
     '请先结束那个进程，或给这个进程单独的 DATABASE_URL（命令行工具会改为询问正在运行的服务）',

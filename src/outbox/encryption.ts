@@ -163,6 +163,11 @@ export function isSecretMissing(keys: PayloadKeys, stored: SecretChecks | null):
   return stored !== null && ![stored.current, ...stored.replaced].every(check => matchesCheck(keys, check))
 }
 
+/** Says whether whoever wrote these checks has never heard of the key that would encrypt from now on. */
+export function isSecretNew([first]: PayloadKeys, { current, replaced }: SecretChecks): boolean {
+  return ![current, ...replaced].some(check => matchesCheck([first], check))
+}
+
 /** Makes the checks that a store keeps after a start that can read everything that waits; null: it keeps the ones that it has. */
 export function renewSecretChecks(keys: PayloadKeys, stored: SecretChecks | null): SecretChecks | null {
   if (stored === null) return { current: createSecretCheck(keys), replaced: [] }

@@ -29,6 +29,8 @@ export interface Opened {
   peer(): Promise<Outbox>
   /** Ends the process that held the store, without giving anything back, and opens it again. */
   reopen(changed?: Partial<StoreOptions>): Promise<Outbox>
+  /** Ends in order all processes that hold it, where several may; `reopen` goes on. */
+  end(): Promise<void>
   /** All that lies on disk, once what was removed is gone from there too. */
   bytes(): Promise<Buffer>
   /** The payload column of every message as it is stored, oldest first; null where there is none. */

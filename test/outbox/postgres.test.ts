@@ -3,10 +3,13 @@ import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { createClock } from '../../src/runtime/clock.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { type Create, outboxContract, type StoreOptions } from './contract.ts'
 
 const storeKeys = createStoreKeys('a secret of the tests, long enough')
+const OLD = 'the old secret of this test, long enough'
+const NEW = 'the new secret of this test, long enough'
 
 t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t => {
   const rig = await startPostgres()
@@ -27,10 +30,14 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
       opened.push(outbox)
       return outbox
     }
+    const end = async () => {
+      await Promise.all(opened.splice(0).map(each => each.close()))
+    }
     return {
       outbox: await open(),
       peer: open,
       reopen: open,
+      end,
       bytes: () => rig.bytes(),
       async payloads() {
         const client = new pg.Client(url)
@@ -40,10 +47,40 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
           .finally(() => client.end())
         return rows.map(row => row.payload)
       },
-      async close() {
-        await Promise.all(opened.splice(0).map(each => each.close()))
-      },
+      close: end,
     }
   }
   await outboxContract(t, 'postgres', create)
+
+  await t.test('a secret that running replicas lack is not written with before they have it', async t => {
+    const open = new Set<Outbox>()
+    const start = async (url: string, secret: string, previous: readonly string[] = []) => {
+      const keys = createStoreKeys(secret, previous)
+      const options = { url, storeKeys: keys, clock: createClock(), maxBacklog: 100, retentionDays: 1 }
+      const outbox = await createPostgresOutbox(options)
+      open.add(outbox)
+      return outbox
+    }
+    const end = async (outbox: Outbox) => {
+      open.delete(outbox)
+      await outbox.close()
+    }
+    t.teardown(() => Promise.all([...open].map(each => each.close())))
+
+    const shared = await rig.url()
+    const running = [await start(shared, OLD), await start(shared, OLD)]
+    await t.rejects(start(shared, NEW, [OLD]), {
+      name: 'StoreUnusable',
+      message: /^2 replicas are running that could not read .* STORE_SECRET_PREVIOUS to the new secret/,
+    })
+    for (const replica of running) {
+      await end(replica)
+      await start(shared, OLD, [NEW])
+    }
+    await t.resolves(start(shared, NEW, [OLD]), 'each was told of the new one')
+
+    const alone = await rig.url()
+    await end(await start(alone, OLD))
+    await t.resolves(start(alone, NEW, [OLD]), 'it was the only one, and had ended')
+  })
 })

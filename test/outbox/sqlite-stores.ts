@@ -32,6 +32,7 @@ export function createStores(directory: string, startThread?: SqliteOutboxOption
         outbox = await open(changed)
         return outbox
       },
+      end: async () => {},
       async bytes() {
         // The WAL is emptied every 20 ms here, every minute in the service.
         await new Promise(resolve => setTimeout(resolve, 80))

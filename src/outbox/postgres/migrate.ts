@@ -1,6 +1,7 @@
 import {
   canDecrypt,
   isSecretMissing,
+  isSecretNew,
   joinSecretChecks,
   type PayloadKeys,
   renewSecretChecks,
@@ -19,7 +20,8 @@ const MIGRATION_LOCK = 7_310_928_441
  * Creates the tables or migrates them to this version, and checks the secret that the store is written with.
  *
  * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, is in use by replicas that could
- *   not write it any more, or holds messages that were encrypted with another secret.
+ *   not write it any more or could not read what this one would write, or holds messages that were encrypted with another
+ *   secret.
  */
 export async function migrate(client: Client, payloadKeys: PayloadKeys, schema = SCHEMA): Promise<void> {
   const server = await client.query<{ version: string; fsync: string }>(
@@ -46,7 +48,12 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   const minWriter = await readMeta(client, 'min-writer')
   const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }
   const pending = findPendingMigrations(schema, stored, 'the store')
-  if (version > 0 && version < schema.minWriter) await requireNoReplicas(client)
+  if (version > 0 && version < schema.minWriter)
+    await requireNoReplicas(
+      client,
+      count =>
+        `${count} replicas of an older version are running, which could not write the tables of this one: end all of them, and start this one then (docs/upgrading.md)`,
+    )
   for (const sql of pending) await client.query(sql)
   // Tables of a newer version that this program may write keep their version.
   if (version > schema.migrations.length) return
@@ -54,16 +61,16 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   await writeMeta(client, 'min-writer', String(schema.minWriter))
 }
 
-/** Refuses tables that running replicas of an older version could not write: they asked whether they may write at their start only. */
-async function requireNoReplicas(client: Client): Promise<void> {
+/**
+ * Refuses a start beside running replicas: they looked at their own start only at what they may write and can read.
+ * @param why says of so many replicas why they must end first.
+ */
+async function requireNoReplicas(client: Client, why: (count: number) => string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT name FROM courier_replicas WHERE NOT has_left AND seen_at > clock_timestamp() - $1 * interval '1 ms'`,
     [HEARTBEAT_LIMITS.goneMs],
   )
-  if (rows.length === 0) return
-  throw new StoreUnusable(
-    `${rows.length} replicas of an older version are running, which could not write the tables of this one: end all of them, and start this one then (docs/upgrading.md)`,
-  )
+  if (rows.length > 0) throw new StoreUnusable(why(rows.length))
 }
 
 /** The store tries to read so many of the oldest messages that wait: messages under a replaced secret are older than the others. */
@@ -82,6 +89,13 @@ async function keepSecretChecks(client: Client, payloadKeys: PayloadKeys): Promi
     )
   const checks = renewSecretChecks(payloadKeys, stored)
   if (checks === null) return
+  // Running replicas without the secret would end, unsent, what they claim of the messages that this one stores.
+  if (stored !== null && isSecretNew(payloadKeys, stored))
+    await requireNoReplicas(
+      client,
+      count =>
+        `${count} replicas are running that could not read what this one would store: set STORE_SECRET_PREVIOUS to the new secret on each of them first, or end all of them (docs/operations.md)`,
+    )
   await writeMeta(client, 'secret-check', Buffer.from(checks.current).toString('base64'))
   await writeMeta(client, 'secrets-replaced', joinSecretChecks(checks.replaced).toString('base64'))
 }

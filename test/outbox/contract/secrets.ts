@@ -16,6 +16,7 @@ export async function secrets(t: Test, create: Create): Promise<void> {
     await opened.outbox.accept([sample(clock, { recipient: 'before@example.com' })])
     await t.rejects(opened.reopen({ storeKeys: createStoreKeys(NEW) }), StoreUnusable, 'without the old one')
 
+    await opened.end()
     const outbox = await opened.reopen({ storeKeys: createStoreKeys(NEW, [OLD]) })
     await outbox.accept([sample(clock, { recipient: 'after@example.com' })])
     const { messages, settled } = await outbox.claim('email', 2, 60_000)
