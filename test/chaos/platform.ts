@@ -23,6 +23,8 @@ export interface PlatformOptions {
   readonly random: () => number
   /** How long it waits for an answer, ms. */
   readonly answerMs?: number
+  /** Share of the callbacks that are given to two replicas at once. */
+  readonly twinShare?: number
 }
 
 /** What a platform waits for an answer. */
@@ -30,12 +32,11 @@ const ANSWER_MS = 4000
 const AGAIN_MS = 500
 /** A callback is said again for so long; the store knows it as the same one for longer. */
 const PERSIST_MS = 15_000
-const TWINS = 0.02
 const LIFE_MS = 24 * 3_600_000
 
 /** Posts callbacks round-robin to the replicas that are ready; what gets no answer, or 503, is said again. */
 export function startPlatform(options: PlatformOptions): Platform {
-  const { replicas, ca, callers, thinkMs, random, answerMs = ANSWER_MS } = options
+  const { replicas, ca, callers, thinkMs, random, answerMs = ANSWER_MS, twinShare = 0.02 } = options
   const callbackOf = createCallbacks()
   let turn = 0
   let twins = 0
@@ -66,7 +67,7 @@ export function startPlatform(options: PlatformOptions): Platform {
   async function call(channel: 'email' | 'sms'): Promise<void> {
     while (!stopped) {
       const callback = callbackOf(channel, { lifeMs: LIFE_MS })
-      if (random() < TWINS) {
+      if (random() < twinShare) {
         twins += 1
         await Promise.all([persist(callback), persist(callback)])
       } else await persist(callback)

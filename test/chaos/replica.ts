@@ -9,11 +9,8 @@ export interface Replica {
   /** Whether a load balancer would give it requests: what `/readyz` said last. */
   ready(): boolean
   kill(signal: NodeJS.Signals): void
-  /**
-   * Ends it in order and starts it again. Resolves when a load balancer gives it requests.
-   * @param main of the release that it is from then on; the same unless given.
-   */
-  replace(main?: string): Promise<void>
+  /** Ends it in order and starts it again, with what is given changed. Resolves when a load balancer gives it requests. */
+  replace(changed?: Partial<Pick<ReplicaOptions, 'main' | 'env'>>): Promise<void>
   /** How often it was started. */
   starts(): number
   /** Ends it for good, in order. @throws when it does not end in order. */
@@ -25,6 +22,7 @@ export interface Replica {
 export interface ReplicaOptions {
   /** `src/main.ts` of its release; this one's unless given. */
   readonly main?: string | undefined
+  /** Its settings; those that a replacement changes are its own from then on. */
   readonly env: Readonly<Record<string, string>>
   /** Hears every line of its log. */
   readonly heard: (line: Readonly<Record<string, unknown>>) => void
@@ -34,8 +32,8 @@ const RESTART_MS = 500
 const PROBE_EVERY_MS = 500
 const PROBE_WITHIN_MS = 1000
 
-export function startReplica({ env, heard, main: first }: ReplicaOptions): Replica {
-  let main = first
+export function startReplica({ heard, ...first }: ReplicaOptions): Replica {
+  let { main, env } = first
   let program: Program | undefined
   let at: Listening | null = null
   let ready = false
@@ -71,9 +69,10 @@ export function startReplica({ env, heard, main: first }: ReplicaOptions): Repli
     at: () => at,
     ready: () => ready && at !== null,
     kill: signal => void program?.child.kill(signal),
-    async replace(next) {
+    async replace(changed = {}) {
       const before = starts
-      main = next ?? main
+      main = changed.main ?? main
+      env = { ...env, ...changed.env }
       program?.child.kill('SIGTERM')
       while (starts === before || !ready) await pause(20)
     },

@@ -5,8 +5,11 @@ import { type Row, rowOf } from '../faults/checker.ts'
 /** What lies in the shared store, beside the service. */
 export interface SharedStore {
   rows(): Promise<readonly Row[]>
-  /** Messages that are queued or being sent; null while the database does not answer. */
-  live(): Promise<number | null>
+  /**
+   * Messages that are queued or being sent; null while the database does not answer.
+   * @param before only those that arrived before it, ms since the epoch.
+   */
+  live(before?: number): Promise<number | null>
   /** Processes that have not ended in order. */
   owners(): Promise<number>
 }
@@ -24,9 +27,11 @@ export function lookInto(url: string): SharedStore {
       const rows = await query('SELECT * FROM courier_messages ORDER BY seq')
       return rows.map(row => rowOf(row, (row['timeline'] ?? []) as readonly AttemptRecord[]))
     },
-    async live() {
+    async live(before = Number.MAX_SAFE_INTEGER) {
       try {
-        const [row] = await query('SELECT count(*) AS live FROM courier_messages WHERE final_at IS NULL')
+        const [row] = await query(
+          `SELECT count(*) AS live FROM courier_messages WHERE final_at IS NULL AND arrived_at < ${before}`,
+        )
         return Number(row?.['live'])
       } catch {
         return null

@@ -36,7 +36,7 @@ t.test(
       processes: 2,
       first,
       async update(replicas) {
-        for (const main of steps) for (const replica of replicas) await replica.replace(main)
+        for (const main of steps) for (const replica of replicas) await replica.replace({ main })
       },
       rows: () => lookInto(databaseUrl).rows(),
     })
@@ -56,7 +56,7 @@ async function updateSingle(t: Test, front?: (port: number) => Promise<string>) 
     first,
     settings: { PORT: String(port), ...(front === undefined ? {} : plain) },
     async update([single]) {
-      for (const main of [...steps, MAIN]) await single?.replace(main)
+      for (const main of [...steps, MAIN]) await single?.replace({ main })
     },
     ...(front === undefined ? {} : { front: { publicUrl: await front(port) } }),
     rows: async () => readRows(path),

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { createStoreKeys, type KeyedHashes } from '../../src/outbox/encryption.ts'
 import { CORP, startPlatform, TOKEN } from '../chaos/platform.ts'
 import { type Replica, startReplica } from '../chaos/replica.ts'
 import { loadSettings } from '../crash/settings.ts'
@@ -46,8 +46,12 @@ export interface UpdateOptions {
   /** `src/main.ts` of the release that they are at first. */
   readonly first: string
   readonly settings?: Readonly<Record<string, string>>
-  /** Updates them, under load. */
-  readonly update: (replicas: readonly Replica[]) => Promise<void>
+  /** Secrets that rows may have been written with; STORE_SECRET is the first one in the beginning. */
+  readonly secrets?: readonly [string, ...string[]]
+  /** Share of the callbacks that are given to two replicas at once. */
+  readonly twinShare?: number
+  /** Updates them, under load. @param holdMails lets mails wait, or no longer. */
+  readonly update: (replicas: readonly Replica[], holdMails: (wait: boolean) => void) => Promise<void>
   /** Where callbacks go instead of to the processes themselves. */
   readonly front?: { readonly publicUrl: string }
   readonly rows: () => Promise<readonly Row[]>
@@ -63,15 +67,20 @@ const SECRET = 'upgrade-run-store-secret-0123456789'
 
 /** Runs processes on one store under load while they are updated; then rest. Joins answers, arrivals and rows. */
 export async function runUpdate(t: Test, options: UpdateOptions): Promise<Updated> {
-  const { databaseUrl, first, front } = options
+  const { databaseUrl, first, front, secrets = [SECRET], twinShare } = options
   const directory = t.testdir({})
   const { key, cert } = await createTestCertificate()
   await writeFile(join(directory, 'cert.pem'), cert)
   await writeFile(join(directory, 'key.pem'), key)
-  const sinks = await startSinks(() => Math.random() * 40)
+  let waits = false
+  const sinks = await startSinks(
+    () => Math.random() * 40,
+    () => waits,
+  )
   t.teardown(() => sinks.close())
   const { smtpPort, twilioUrl } = sinks
-  const of = { corp: CORP, token: TOKEN, storeSecret: SECRET, directory, databaseUrl, smtpPort, twilioUrl }
+  const [storeSecret] = secrets
+  const of = { corp: CORP, token: TOKEN, storeSecret, directory, databaseUrl, smtpPort, twilioUrl }
   const env = { ...loadSettings(of), DRAIN_SECONDS: '3', ...options.settings }
   const faults: string[] = []
   const heard = (line: Readonly<Record<string, unknown>>) => {
@@ -88,17 +97,31 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
     thinkMs: 100,
     random: Math.random,
     answerMs: 20_000,
+    ...(twinShare === undefined ? {} : { twinShare }),
   })
   await pause(500)
-  await options.update(replicas)
+  await options.update(replicas, wait => {
+    waits = wait
+  })
   await pause(500)
   await platform.stop()
   await until(async () => (await backlogOf(replicas[0]?.at()?.adminUrl ?? '')) === 0, 'all is sent', 60_000)
   await Promise.all(replicas.map(each => each.end()))
-  const { recipientHash } = createStoreKeys(SECRET)
   const { record: answers } = platform
-  const judgement = judge({ answers, arrivals: sinks.arrivals, rows: await options.rows(), recipientHash })
+  const rows = await options.rows()
+  const recipientHash = findHashes(secrets, rows)
+  const judgement = judge({ answers, arrivals: sinks.arrivals, rows, recipientHash })
   return { ...judgement, posts: answers, faults }
+}
+
+/** Names a recipient as its row does, which was written with one of the secrets. */
+function findHashes(secrets: readonly string[], rows: readonly Row[]): KeyedHashes['recipientHash'] {
+  const known = new Set(rows.map(row => row.recipientHash))
+  const keys = secrets.map(secret => createStoreKeys(secret))
+  return (channel, recipient) => {
+    const hashes = keys.map(each => each.recipientHash(channel, recipient))
+    return hashes.find(hash => known.has(hash)) ?? hashes.join()
+  }
 }
 
 /** What must hold after any update. */
