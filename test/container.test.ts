@@ -40,7 +40,7 @@ t.test('the image starts the service itself, as nobody special', t => {
     const { services } = parse(text(file)) as { services: Record<string, { image: string; build?: object }> }
     t.match(
       services['courier']?.build,
-      { args: ['NODE_IMAGE'] },
+      { args: ['NODE_IMAGE', 'COMMIT'] },
       `${file}: the Dockerfile's, or the operator's`,
     )
     for (const { image } of Object.values(services))
@@ -80,6 +80,20 @@ t.test('memory has its limits, and what is compiled ahead exists', t => {
   const parts = [...list.matchAll(/'([\w/-]+)'/g)].map(([, part]) => part ?? '')
   t.ok(parts.length > 5)
   for (const part of parts) t.ok(existsSync(resolve(root, `src/${part}.ts`)), part)
+  t.end()
+})
+
+t.test('the systemd unit of the docs gives Node what the image gives it', t => {
+  // As systemd quotes it.
+  const env = one('ENV')
+    .join(' ')
+    .replace(/(\w+)="([^"]*)"/, '"$1=$2"')
+  const given = env.match(/"NODE_OPTIONS=[^"]+"|MALLOC_ARENA_MAX=\d+|NODE_ENV=\w+/g) ?? []
+  t.equal(given.length, 3)
+  for (const page of ['docs/operations.md', 'docs/zh-CN/operations.md']) {
+    const [unit = ''] = /^Environment=.*$/m.exec(text(page)) ?? []
+    for (const setting of given) t.match(unit, setting, page)
+  }
   t.end()
 })
 
