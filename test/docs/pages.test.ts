@@ -88,6 +88,9 @@ t.test('the settings that the README fills in are enough', t => {
 t.test('settings and commands that the docs name exist', async t => {
   const usage = (await command(['--help'])).out
   for (const [, name] of README.matchAll(/^\| `(\w+)` \|/gm)) t.match(usage, new RegExp(`^ {2}${name} `, 'm'))
+  const rows = [...usage.matchAll(/^ {2}(\w+) {2,}\w/gm)].map(([, name]) => `| \`${name}\` |`)
+  t.ok(rows.length > 8)
+  for (const page of [README, read('README.zh-CN.md')]) for (const row of rows) t.match(page, row)
   const known = new Set<string>(settingNames)
   for (const text of [README, READINGS])
     for (const [name] of text.matchAll(/\b[A-Z]+(?:_[A-Z0-9]+)+\b/g)) t.ok(known.has(name), name)
