@@ -10,13 +10,13 @@
  */
 export interface Admission {
   /** @param octets of its body; undefined: not known. @returns null: it is refused. */
-  admit(octets: number | undefined): Admitted | null
+  admit(octets: number | undefined): AdmittedCallback | null
   /** A commit of the store took so long, ms, with so many calls in it. */
   recordCommit(ms: number, calls: number): void
 }
 
 /** A callback that was admitted. */
-export interface Admitted {
+export interface AdmittedCallback {
   /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
   noteBodyRead(): boolean
   /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
@@ -115,7 +115,7 @@ function admitCallback(
   { load, rate, queue, bodies, monotonic }: AdmissionParts,
   octets: number,
   now: number,
-): Admitted {
+): AdmittedCallback {
   let heldMemory = 0
   let isUnstored = false
   let isInside = true

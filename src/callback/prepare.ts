@@ -10,7 +10,7 @@ import type { CallbackBody } from './body.ts'
 import type { Recipient } from './recipients.ts'
 
 /** A message that can be accepted, and its finished bytes. */
-export interface Prepared {
+export interface PreparedMessage {
   readonly acceptance: Acceptance
   readonly outgoing: Outgoing
 }
@@ -40,7 +40,7 @@ export interface CheckedCallback {
 export function prepareMessages(
   { render, keys, charges, delivery, emit }: PrepareOptions,
   { caller, body, interpreted, recipients, arrivedAt }: CheckedCallback,
-): readonly Prepared[] | null {
+): readonly PreparedMessage[] | null {
   const { channel, corpId } = caller
   const { kind, purpose, content } = interpreted
   const fields = dedupeFields(channel, corpId, body)

@@ -9,7 +9,7 @@ import type { Caller } from './authenticate.ts'
 import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts'
 import type { CallbackBody } from './body.ts'
 import { combineAnswers, refuseRecipients } from './combined-answer.ts'
-import { type Prepared, type PrepareOptions, prepareMessages } from './prepare.ts'
+import { type PreparedMessage, type PrepareOptions, prepareMessages } from './prepare.ts'
 import type { ReadRecipients } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
@@ -107,7 +107,7 @@ interface Stored {
  */
 async function storeAndHandOver(
   options: ReceiverOptions,
-  prepared: readonly Prepared[],
+  prepared: readonly PreparedMessage[],
   verdicts: AwaitedVerdicts,
   traceparent: string | undefined,
 ): Promise<Stored | { readonly refused: string }> {
@@ -141,7 +141,7 @@ async function storeAndHandOver(
  */
 function handOver(
   options: ReceiverOptions,
-  { acceptance, outgoing }: Prepared,
+  { acceptance, outgoing }: PreparedMessage,
   result: Accepted | undefined,
   verdicts: AwaitedVerdicts,
   at: number,

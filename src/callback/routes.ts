@@ -3,7 +3,7 @@ import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { createEndOfTickBatch } from '../runtime/end-of-tick.ts'
 import { createTimeSlices } from '../runtime/time-slices.ts'
-import type { Admission, Admitted } from './admission.ts'
+import type { Admission, AdmittedCallback } from './admission.ts'
 import {
   type Answer,
   answerInvalidContent,
@@ -41,7 +41,7 @@ export interface CallbackRoutesOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     authentication: AuthenticationResult | null
-    admitted: Admitted | null
+    admitted: AdmittedCallback | null
     startedAt: number
   }
 }
@@ -163,7 +163,7 @@ function channelRoutes(
   send: Send,
   inSlices: ReturnType<typeof createTimeSlices>,
 ): void {
-  const { authentication, admission, receive, schemas, emit, unauthenticated } = options
+  const { authentication, receive, schemas, emit, unauthenticated } = options
   const respond = createResponder(channel, options, send)
   const refuseNow = createOverloadRefusal(channel, options)
 
@@ -177,33 +177,10 @@ function channelRoutes(
 
   app.post(url, {
     schema: { body: schemas[channel] },
-    onRequest: (request, reply, next) => {
-      request.startedAt = performance.now()
-      const { socket } = request.raw
-      const octets = bodyLengthOf(request)
-      // A caller that has shown the key over this connection is refused without another look at it, which costs a fifth of a refusal.
-      const early = unauthenticated.isAuthenticated(socket) ? admission.admit(octets) : undefined
-      if (early === null) return refuseNow(request, reply)
-      const result = authentication.authenticatePost(credentialsOf(channel, request))
-      request.authentication = result
-      if (!result.ok) {
-        early?.withdraw()
-        dropBody(request, reply)
-        return respond(request, reply, result, result)
-      }
-      unauthenticated.markAuthenticated(socket)
-      const admitted = early ?? admission.admit(octets)
-      if (admitted === null) return refuseNow(request, reply)
-      request.admitted = admitted
-      // The callback ends when it was answered, and when its connection broke.
-      reply.raw.once('close', admitted.end)
-      // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
-      if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
-      next()
-    },
+    onRequest: createAdmitPost(channel, options, respond, refuseNow),
     handler: (request, reply) => {
       const { authentication: result, admitted } = request
-      if (result === null || !result.ok || admitted === null) throw new Error('a callback was not let in')
+      if (result === null || !result.ok || admitted === null) throw new Error('a callback was not admitted')
       if (!admitted.noteBodyRead()) return refuseNow(request, reply)
       inSlices(() => {
         receive(result.caller, request.body as CallbackBody, admitted.noteStored, traceparentOf(request))
@@ -220,6 +197,39 @@ function channelRoutes(
       else respond(request, reply, result, { answer: given })
     },
   })
+}
+
+/** Makes the hook that authenticates a POST and admits it, before its body is read. */
+function createAdmitPost(
+  channel: Channel,
+  { authentication, admission, unauthenticated }: CallbackRoutesOptions,
+  respond: Respond,
+  refuseNow: ReturnType<typeof createOverloadRefusal>,
+): (request: FastifyRequest, reply: FastifyReply, next: () => void) => void {
+  return (request, reply, next) => {
+    request.startedAt = performance.now()
+    const { socket } = request.raw
+    const octets = bodyLengthOf(request)
+    // A caller that has shown the key over this connection is refused without checking it again: that is a fifth of a refusal's cost.
+    const early = unauthenticated.isAuthenticated(socket) ? admission.admit(octets) : undefined
+    if (early === null) return refuseNow(request, reply)
+    const result = authentication.authenticatePost(credentialsOf(channel, request))
+    request.authentication = result
+    if (!result.ok) {
+      early?.withdraw()
+      dropBody(request, reply)
+      return respond(request, reply, result, result)
+    }
+    unauthenticated.markAuthenticated(socket)
+    const admitted = early ?? admission.admit(octets)
+    if (admitted === null) return refuseNow(request, reply)
+    request.admitted = admitted
+    // The callback ends when it was answered, and when its connection broke.
+    reply.raw.once('close', admitted.end)
+    // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
+    if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
+    next()
+  }
 }
 
 type Respond = (

@@ -103,7 +103,7 @@ function createAskCarrier(options: AttemptRunnerOptions, steps: AttemptSteps) {
         return null
       }
       const sent = await options.attempts.send(provider, outgoing, { ...job, ...copies }, place.awaitReply)
-      const outcome = refusedRecipients.judge(provider.name, sent.outcome, job.message.recipient)
+      const outcome = refusedRecipients.judgeOutcome(provider.name, sent.outcome, job.message.recipient)
       const now = clock.now()
       const tookMs = now - startedAt
       place.release(attemptEndOf(outcome))

@@ -13,7 +13,7 @@ export interface CarrierReports {
   /** Takes what was sent, and what was reported of it. */
   readonly handlers: EventHandlers
   /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
-  order(carriers: readonly Carrier[]): readonly Carrier[]
+  orderCarriers(carriers: readonly Carrier[]): readonly Carrier[]
   isSecond(provider: string): boolean
 }
 
@@ -63,7 +63,7 @@ export function createCarrierReports(options: {
       },
     },
     isSecond,
-    order(carriers) {
+    orderCarriers(carriers) {
       if (carriers.length < 2) return carriers
       const second = carriers.filter(({ provider }) => isSecond(provider.name))
       if (second.length === 0 || random() < TRICKLE) return carriers

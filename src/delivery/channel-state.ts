@@ -32,7 +32,7 @@ export interface ChannelSpec {
   readonly carriers: readonly Carrier[]
   readonly route: Route
   /** Says who is asked second for their delivery reports; absent: nobody is. */
-  readonly reports?: Pick<CarrierReports, 'order' | 'isSecond'>
+  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond'>
   readonly render: (message: NewMessage) => Outgoing
 }
 
@@ -148,7 +148,7 @@ function waitingPlaces(attempts: number, paceMs: number | undefined): number {
 
 function routeJob({ channel, carriers, route, reports }: ChannelSpec, job: Job): RoutedJob {
   const inOrder = route(job.message)
-  const usual = reports?.order(inOrder) ?? inOrder
+  const usual = reports?.orderCarriers(inOrder) ?? inOrder
   // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
   const before =
     job.ambiguous === 0 || channel === 'email'

@@ -24,7 +24,11 @@ export interface LimitSearch {
    * @param attempt.isNew its place had never been in use before, so that it had to open a connection.
    * @param ceiling the most that may be tried now.
    */
-  measure(attempt: { readonly tookMs: number; readonly isNew: boolean }, now: number, ceiling: number): void
+  measureAttempt(
+    attempt: { readonly tookMs: number; readonly isNew: boolean },
+    now: number,
+    ceiling: number,
+  ): void
   /** Ends a trial of fewer places when not all were needed for a while: the next burst shall find them all. */
   endIdleTrial(now: number): void
   /** There is another ceiling: ends the trial without a verdict, and measures anew. */
@@ -110,7 +114,7 @@ export function createLimitSearch({ start, most }: { start: number; most: number
     get step() {
       return search.step
     },
-    measure: (attempt, now, ceiling) => measure(search, attempt, now, ceiling),
+    measureAttempt: (attempt, now, ceiling) => measureAttempt(search, attempt, now, ceiling),
     endIdleTrial(now) {
       const { trial } = search
       if (trial?.more === false && isLull(search, now)) endTrial(search, trial, false, now)
@@ -140,9 +144,9 @@ function isLull({ measuredAt, before }: Search, now: number): boolean {
   return now - measuredAt > Math.max(LULL_MS, 3 * Math.exp(shortestMean(before)))
 }
 
-function measure(
+function measureAttempt(
   search: Search,
-  { tookMs, isNew }: Parameters<LimitSearch['measure']>[0],
+  { tookMs, isNew }: Parameters<LimitSearch['measureAttempt']>[0],
   now: number,
   ceiling: number,
 ): void {

@@ -112,7 +112,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     failures.recordAnswer()
     refusals.noteAnswer(place, search.limit, now)
     if (allInUse && place.round === search.round)
-      search.measure({ tookMs: now - place.beganAt, isNew: place.isNew }, now, ceiling())
+      search.measureAttempt({ tookMs: now - place.beganAt, isNew: place.isNew }, now, ceiling())
   }
 
   function recordRefusal(place: Place, end: RefusedEnd, allInUse: boolean, now: number): void {

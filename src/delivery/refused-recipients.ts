@@ -13,13 +13,13 @@ export interface RefusedRecipients {
    *   message that was sent between them, have met it. Otherwise anybody who may name a recipient could raise the alarm that
    *   the provider refuses us, and open its circuit breaker.
    */
-  judge(provider: string, outcome: Outcome, recipient: string): Outcome
+  judgeOutcome(provider: string, outcome: Outcome, recipient: string): Outcome
 }
 
 export function createRefusedRecipients(): RefusedRecipients {
   const refused = new Map<string, Map<string, Set<string>>>()
   return {
-    judge(provider, outcome, recipient) {
+    judgeOutcome(provider, outcome, recipient) {
       if (outcome.is === 'sent') refused.delete(provider)
       if (outcome.is !== 'retry' || outcome.whose !== 'ours' || outcome.perhapsRecipient !== true)
         return outcome

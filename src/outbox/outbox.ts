@@ -273,14 +273,14 @@ export interface QuotaUse {
    * Counts one use in every counter, or in none when one is full.
    * @throws StoreUnavailable, as all of these
    */
-  chargeUse(charges: readonly Charge[]): Promise<UseCharged | Extract<Accepted, { is: 'over-quota' }>>
+  chargeUse(charges: readonly Charge[]): Promise<ChargedUse | Extract<Accepted, { is: 'over-quota' }>>
   /** Takes back a use whose message was not sent. */
   refundUse(windows: ChargedWindows): Promise<void>
   /** Says how much of each is used in the window that ends now. */
   readUse(charges: readonly Charge[]): Promise<readonly number[]>
 }
 
-export interface UseCharged {
+export interface ChargedUse {
   readonly is: 'charged'
   /** Where it was counted, for a refund. */
   readonly windows: ChargedWindows

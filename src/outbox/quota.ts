@@ -1,4 +1,4 @@
-import type { Accepted, Charge, ChargedWindows, UseCharged } from './outbox.ts'
+import type { Accepted, Charge, ChargedUse, ChargedWindows } from './outbox.ts'
 
 /**
  * A sliding estimate over two fixed windows: the count of the current window, plus the share of the previous one that
@@ -93,7 +93,7 @@ export function describeUse(
   charged: ReturnType<typeof chargeQuotas>,
   charges: readonly Charge[],
   now: number,
-): UseCharged | Extract<Accepted, { is: 'over-quota' }> {
+): ChargedUse | Extract<Accepted, { is: 'over-quota' }> {
   if (charged.is === 'over-quota') return charged
   const { is, windows, nearing, counters } = charged
   const full = charges.flatMap(charge => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Admitted, createAdmission } from '../../src/callback/admission.ts'
+import { type AdmittedCallback, createAdmission } from '../../src/callback/admission.ts'
 import { BODY_LIMIT } from '../../src/callback/body.ts'
 
 interface Store {
@@ -15,7 +15,7 @@ interface Store {
 function play(store: Store) {
   let now = 0
   const admission = createAdmission({ monotonic: () => now, bodyLimit: BODY_LIMIT })
-  let waiting: { readonly admitted: Admitted; readonly at: number }[] = []
+  let waiting: { readonly admitted: AdmittedCallback; readonly at: number }[] = []
   let committing:
     | { readonly calls: typeof waiting; readonly since: number; readonly until: number }
     | undefined
@@ -114,7 +114,7 @@ t.test(
     t.ok(p99Ms <= 500, `p99 ${p99Ms} ms from the second second on`)
 
     const admission = createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
-    const all: (Admitted | null)[] = []
+    const all: (AdmittedCallback | null)[] = []
     while (!all.includes(null)) all.push(admission.admit(300))
     t.equal(all.length, 257)
     t.equal(all[0]?.noteStored(), 100)
@@ -128,8 +128,8 @@ t.test(
   async t => {
     let now = 0
     const admission = createAdmission({ monotonic: () => now, bodyLimit: BODY_LIMIT })
-    const fill = (): readonly Admitted[] => {
-      const all: Admitted[] = []
+    const fill = (): readonly AdmittedCallback[] => {
+      const all: AdmittedCallback[] = []
       for (let one = admission.admit(300); one !== null; one = admission.admit(300)) {
         t.ok(one.noteBodyRead())
         all.push(one)
@@ -168,7 +168,7 @@ t.test('memory: long bodies, and those of unknown length, are fewer', async t =>
   const open = () => createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
   const count = (octets: number | undefined) => {
     const admission = open()
-    const all: Admitted[] = []
+    const all: AdmittedCallback[] = []
     for (;;) {
       const admitted = admission.admit(octets)
       if (admitted === null || !admitted.noteBodyRead() || all.length === 10_000) return { admission, all }

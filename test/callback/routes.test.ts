@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { Admission, Admitted } from '../../src/callback/admission.ts'
+import type { Admission, AdmittedCallback } from '../../src/callback/admission.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
 import type { Authentication, Caller } from '../../src/callback/authenticate.ts'
 import { BODY_LIMIT } from '../../src/callback/body.ts'
@@ -12,7 +12,7 @@ import { openRaw } from '../rigs/raw.ts'
 import { smsBody, until } from '../rigs/service.ts'
 
 /** A callback that is let in whatever it does. */
-const LET_IN: Admitted = {
+const LET_IN: AdmittedCallback = {
   noteBodyRead: () => true,
   noteStored: () => Number.POSITIVE_INFINITY,
   end: () => {},

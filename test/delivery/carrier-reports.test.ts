@@ -38,7 +38,7 @@ function simulate(everyMs: number) {
         due.splice(due.indexOf(each), 1)
         reports.handlers.receipt?.({ type: 'receipt', ...each, errorCode: null, result: 'recorded' })
       }
-      const [{ provider } = {}] = reports.order(carriers)
+      const [{ provider } = {}] = reports.orderCarriers(carriers)
       const name = provider?.name ?? ''
       all += 1
       if (name === 'a') first += 1
@@ -155,7 +155,7 @@ t.test('one on the edge does not flap, and when all are bad the order stays', t 
     ['a', 'b'].map(name => both.reports.isSecond(name)),
     [true, true],
   )
-  t.same(both.reports.order(both.carriers), both.carriers)
+  t.same(both.reports.orderCarriers(both.carriers), both.carriers)
   t.end()
 })
 
@@ -190,7 +190,7 @@ t.test('an attempt goes by that order, and a message that a carrier may have sta
     channel: 'sms',
     carriers,
     route: () => carriers,
-    reports: { order: given => given.toReversed(), isSecond: name => name === 'a' },
+    reports: { orderCarriers: given => given.toReversed(), isSecond: name => name === 'a' },
     render: () => t.fail('nothing is rendered') as never,
   })
   const names = (ambiguousAt?: string) =>

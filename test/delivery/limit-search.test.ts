@@ -20,7 +20,7 @@ function underLoad(tookMs: (places: number) => number, { isNew = false, ceiling 
         const ms = other(search.limit)
         now += ms / search.limit
         const { step } = search
-        search.measure({ tookMs: ms, isNew }, now, ceiling)
+        search.measureAttempt({ tookMs: ms, isNew }, now, ceiling)
         if (search.step !== step && search.step.is === 'trying') trials.push({ at: now, to: search.step.to })
       }
     },
@@ -181,7 +181,7 @@ t.test('the first use of a place says nothing, except while it opens, when each 
   const { search: known, answer: more } = underLoad(arriving(0.07))
   more(20_000)
   const { step } = known
-  for (let n = 0; n < 5000; n += 1) known.measure({ tookMs: 500, isNew: true }, 1e9 + n, CEILING)
+  for (let n = 0; n < 5000; n += 1) known.measureAttempt({ tookMs: 500, isNew: true }, 1e9 + n, CEILING)
   t.equal(known.step, step)
 })
 

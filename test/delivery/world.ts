@@ -200,7 +200,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
           },
           // As those whose reports are bad are asked second, but at random.
           reports: {
-            order: given => (reversed && random() < 0.3 ? given.toReversed() : given),
+            orderCarriers: given => (reversed && random() < 0.3 ? given.toReversed() : given),
             isSecond: () => false,
           },
           render: message => ({ ...rendered(message), channel }) as Outgoing,

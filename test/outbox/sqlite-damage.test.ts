@@ -23,7 +23,7 @@ t.test('once damage was met nothing is written any more, though the next page be
     damaged: 'the store is damaged: restore it',
   })
   const accept = (n: number) =>
-    store.run([[n, 'accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
+    store.runCalls([[n, 'accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
   for (let n = 0; n < 100; n += 1) accept(n)
   store.maintenance.emptyWal()
   // Nothing may be answered from memory.
@@ -39,6 +39,6 @@ t.test('once damage was met nothing is written any more, though the next page be
   await file.close()
   db.exec('PRAGMA shrink_memory')
   t.match(accept(101), [[101, null, refused]], 'what would be written now might be lost with the file')
-  t.match(store.run([[1, 'probeCommit', { now }]]), [[1, null, refused]], 'and it is not ready')
+  t.match(store.runCalls([[1, 'probeCommit', { now }]]), [[1, null, refused]], 'and it is not ready')
   db.close()
 })

@@ -15,7 +15,7 @@ import { lease, sample, testClock } from './samples.ts'
 
 const clock = testClock()
 const storeKeys = createStoreKeys('a secret of the tests, long enough')
-type Call = Parameters<ReturnType<typeof createStore>['run']>[0][number]
+type Call = Parameters<ReturnType<typeof createStore>['runCalls']>[0][number]
 
 /** The store as its thread has it. */
 function openAt(path: string) {
@@ -31,7 +31,7 @@ function openAt(path: string) {
     newLeaseToken: () => 'lease',
   })
   store.maintenance.emptyWal()
-  const run = (...calls: readonly Call[]) => store.run(calls)
+  const run = (...calls: readonly Call[]) => store.runCalls(calls)
   return {
     db,
     store,

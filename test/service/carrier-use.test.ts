@@ -1,19 +1,19 @@
 import t from 'tap'
 import type { ServiceEvent } from '../../src/events/events.ts'
-import { type Charge, StoreUnavailable, type UseCharged } from '../../src/outbox/outbox.ts'
+import { type Charge, type ChargedUse, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { createCarrierUse } from '../../src/service/carrier-use.ts'
 import { outgoingSms } from '../providers/sms.ts'
 
 const SENT: Outcome = { is: 'sent', reply: '' }
-const CHARGED: UseCharged = { is: 'charged', windows: [['w', 0]], nearing: [], full: [] }
+const CHARGED: ChargedUse = { is: 'charged', windows: [['w', 0]], nearing: [], full: [] }
 
 /** Two carriers, `a` before `b`, each with a quota of 10, and a store that says what a test wants. */
 function startRig() {
   const rig = {
     now: 0,
     outcome: SENT,
-    answer: () => CHARGED as UseCharged | { is: 'over-quota'; quota: string; retryAfterSeconds: number },
+    answer: () => CHARGED as ChargedUse | { is: 'over-quota'; quota: string; retryAfterSeconds: number },
     charged: [] as (readonly Charge[])[],
     refunded: 0,
     sent: 0,

@@ -59,7 +59,7 @@ export function createGroupCommit<Call, Value>(
         for (const each of batch) await runBatch([each])
         return
       }
-      for (const each of batch) each.reject(asError(error))
+      for (const each of batch) each.reject(toError(error))
     }
   }
 
@@ -102,7 +102,7 @@ function countTogether<Call>(
 }
 
 /** The error that a caller of the port gets. */
-export function asError(error: unknown): Error {
+export function toError(error: unknown): Error {
   if (error instanceof StoreUnavailable) return error
   const fault = classifyError(error)
   // The server's own words would quote the value.

@@ -14,7 +14,7 @@ import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections } from './connect.ts'
 import { adviseOnFailure } from './errors.ts'
 import { addEvents, dropEvents, readEvents, removeEvents } from './events.ts'
-import { asError, createGroupCommit } from './group-commit.ts'
+import { createGroupCommit, toError } from './group-commit.ts'
 import {
   HEARTBEAT_LIMITS,
   type HeartbeatLimits,
@@ -272,7 +272,7 @@ function createDirectCalls(
     try {
       return await connections.use(work)
     } catch (error) {
-      throw asError(error)
+      throw toError(error)
     }
   }
   // A shard that the writers of no process have.

@@ -94,7 +94,7 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
     )
     for (let at = 0; at < calls.length; at += MOST_TOGETHER) {
       const started = performance.now()
-      const replies = store.run(calls.slice(at, at + MOST_TOGETHER))
+      const replies = store.runCalls(calls.slice(at, at + MOST_TOGETHER))
       const last = at + MOST_TOGETHER >= calls.length
       send(port, { is: 'replies', replies, ms: performance.now() - started, batches: last ? batches : 0 })
       // When the disk is full, the log may be what fills it.

@@ -50,7 +50,7 @@ export interface StoreDeps {
 /** The embedded store behind its thread's port. */
 export interface Store {
   /** Runs calls with one commit. */
-  run(calls: readonly StoreCall[]): readonly StoreReply[]
+  runCalls(calls: readonly StoreCall[]): readonly StoreReply[]
   /** Prunes a step, and shortens a long WAL. */
   maintain(): void
   readonly maintenance: Maintenance
@@ -103,7 +103,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
     return handlers[name](call)
   }
   return {
-    run: createGroupCommit({
+    runCalls: createGroupCommit({
       db,
       run: ([, name, call]) => handle(name, call),
       reads: ([, name]) => READS.has(name),

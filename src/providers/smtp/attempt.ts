@@ -22,7 +22,7 @@ export interface Attempt extends DialogueProgress {
   /** Aborted when the attempt is stopped. */
   readonly signal: AbortSignal
   /** Stops the attempt in so many ms, unless another limit takes this one's place. */
-  setLimit(reason: string, ms: number): void
+  setTimeLimit(reason: string, ms: number): void
   /** Ends it now, whatever the server is at. Only the first reason counts. */
   stop(reason: string): void
   /**
@@ -54,7 +54,7 @@ export function createAttempt(options: AttemptOptions): Attempt {
     finished: false,
     stopped: undefined as string | undefined,
     signal: abort.signal,
-    setLimit(reason: string, ms: number) {
+    setTimeLimit(reason: string, ms: number) {
       clearTimeout(timer)
       if (attempt.finished) return
       // A lost connection that is replaced, and replies that trickle in, use up the same time.
@@ -87,7 +87,7 @@ export function createAttempt(options: AttemptOptions): Attempt {
 
 /** Sets the time limit of the dialogue, and once the body has been handed over, that of the final reply. */
 function beginBody(
-  attempt: Pick<Attempt, 'setLimit'> & { begun: boolean; dotted: boolean; mayGoOn(): boolean },
+  attempt: Pick<Attempt, 'setTimeLimit'> & { begun: boolean; dotted: boolean; mayGoOn(): boolean },
   mail: Buffer,
   { socket, limits, onDotted }: AttemptOptions,
 ): Body {
@@ -95,7 +95,7 @@ function beginBody(
     attempt.begun = true
     // The timer counts silence over TLS as well: a TLS socket's traffic refreshes the timer of the socket below it.
     socket()?.setTimeout(limits.commandMs)
-    attempt.setLimit('dialogue-limit', 3 * limits.commandMs)
+    attempt.setTimeLimit('dialogue-limit', 3 * limits.commandMs)
   }
   return {
     get readableDidRead() {
@@ -107,7 +107,7 @@ function beginBody(
       stream.end(mail)
       attempt.dotted = true
       socket()?.setTimeout(0)
-      attempt.setLimit('reply-limit', limits.replyMs)
+      attempt.setTimeLimit('reply-limit', limits.replyMs)
       onDotted?.()
     },
   }

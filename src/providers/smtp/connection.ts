@@ -9,7 +9,7 @@ import { isLoopback } from '../../settings/loopback.ts'
 import type { Outcome, Verification } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 import { type Attempt, createAttempt } from './attempt.ts'
-import { diagnose } from './diagnosis.ts'
+import { diagnoseLogin } from './diagnosis.ts'
 import type { SignMessage } from './dkim.ts'
 import type { SmtpLimits } from './limits.ts'
 import { tryLogin } from './log-in.ts'
@@ -18,10 +18,10 @@ import { joinReplyLines, type SmtpError, smtpFailure } from './outcome.ts'
 import type { TokenFailure } from './token-answer.ts'
 import type { SmtpAddress } from './url.ts'
 import {
+  requireToken,
   type SmtpAuth,
   type TokenLogin,
   TokenLoginError,
-  takeToken,
   tokenAuth,
   tokenAuthHandlers,
 } from './xoauth2.ts'
@@ -149,7 +149,7 @@ async function verifyConnection(
     }
     const error = asSmtpError(thrown)
     const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secrets())
-    const { what, next } = await diagnose(error, address, limits.greetingMs)
+    const { what, next } = await diagnoseLogin(error, address, limits.greetingMs)
     return { ok: false, detail: `${what} (${reply})`, next }
   } finally {
     clearTimeout(overall)
@@ -198,8 +198,8 @@ function beginAttempt(
   connection.attempt = attempt
   const onAbort = (): void => attempt.stop('aborted')
   signal.addEventListener('abort', onAbort, { once: true })
-  if (connection.socket) attempt.setLimit('command-limit', limits.commandMs)
-  else attempt.setLimit('set-up-limit', setUpMs(limits))
+  if (connection.socket) attempt.setTimeLimit('command-limit', limits.commandMs)
+  else attempt.setTimeLimit('set-up-limit', setUpMs(limits))
   const done = (): void => {
     attempt.finish()
     if (attempt.begun) connection.takenSocket = connection.socket
@@ -276,7 +276,7 @@ type SocketOpened = (error: Error | null, result?: { connection: net.Socket } | 
 function openSocket(connection: Connection, done: SocketOpened): void {
   const { attempt, tokenLogin } = connection
   if (tokenLogin === undefined) return connectSocket(connection, done)
-  takeToken(tokenLogin.tokens.getToken()).then(() => {
+  requireToken(tokenLogin.tokens.getToken()).then(() => {
     // nodemailer has let go of one that was stopped.
     if (attempt?.stopped === undefined) connectSocket(connection, done)
   }, done)
@@ -286,7 +286,7 @@ function connectSocket(connection: Connection, done: SocketOpened): void {
   const { address, limits } = connection
   const opened = net.connect({ host: address.host, port: address.port })
   connection.socket = opened
-  connection.attempt?.setLimit('set-up-limit', setUpMs(limits))
+  connection.attempt?.setTimeLimit('set-up-limit', setUpMs(limits))
   const limit = setTimeout(
     () => opened.destroy(Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })),
     limits.connectMs,
@@ -300,7 +300,7 @@ function connectSocket(connection: Connection, done: SocketOpened): void {
     clearTimeout(limit)
     opened.off('error', failed)
     opened.on('error', () => {})
-    connection.attempt?.setLimit('set-up-limit', limits.greetingMs + limits.commandMs)
+    connection.attempt?.setTimeLimit('set-up-limit', limits.greetingMs + limits.commandMs)
     done(null, { connection: opened })
   })
   opened.on('timeout', () => connection.attempt?.stop('command-limit'))

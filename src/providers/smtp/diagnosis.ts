@@ -11,7 +11,11 @@ const SETTING = 'SMTP_URL'
  * Finds the cause of a failed login.
  * @param withinMs how long the server may take for a TLS handshake, where that has to be tried.
  */
-export async function diagnose(error: SmtpError, address: SmtpAddress, withinMs: number): Promise<Diagnosis> {
+export async function diagnoseLogin(
+  error: SmtpError,
+  address: SmtpAddress,
+  withinMs: number,
+): Promise<Diagnosis> {
   const { host, port, secure } = address
   const at = `${host}:${port}`
   if (error.response !== undefined) return diagnoseReply(error, at)

@@ -60,10 +60,10 @@ export function tokenAuthHandlers({ user, tokens }: TokenLogin): SMTPConnectionC
         // With 334 the server says as JSON why the token is wrong, and refuses after our empty answer.
         return response.startsWith('334') ? (await sendCommand('')).response : response
       }
-      const first = await takeToken(tokens.getToken())
+      const first = await requireToken(tokens.getToken())
       let response = await logIn(first.token)
       if (response.startsWith('535'))
-        response = await logIn((await takeToken(tokens.renewToken(first))).token)
+        response = await logIn((await requireToken(tokens.renewToken(first))).token)
       // nodemailer adds the server's words.
       if (!response.startsWith('2')) throw new Error('Invalid login')
     },
@@ -71,7 +71,7 @@ export function tokenAuthHandlers({ user, tokens }: TokenLogin): SMTPConnectionC
 }
 
 /** Waits for a token. @throws TokenLoginError when there is none. */
-export async function takeToken(asked: ReturnType<AccessTokens['getToken']>): Promise<AccessToken> {
+export async function requireToken(asked: ReturnType<AccessTokens['getToken']>): Promise<AccessToken> {
   const got = await asked
   if ('whose' in got) throw new TokenLoginError(got)
   return got
