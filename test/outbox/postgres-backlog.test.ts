@@ -1,7 +1,15 @@
+import { PassThrough } from 'node:stream'
 import pg from 'pg'
 import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { addToBacklog, createBacklogEstimate, createBacklogRow } from '../../src/outbox/postgres/backlog.ts'
+import {
+  addToBacklog,
+  type BacklogRow,
+  createBacklogEstimate,
+  createBacklogRow,
+  takeBacklogRow,
+} from '../../src/outbox/postgres/backlog.ts'
+import { type Client, runTogether } from '../../src/outbox/postgres/connect.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { lease, sample, testClock } from './samples.ts'
@@ -33,6 +41,14 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
   const row = createBacklogRow(0)
   const other = createBacklogRow(1)
 
+  function add(row: BacklogRow, live: Parameters<typeof addToBacklog>[1]) {
+    const place = takeBacklogRow(row)
+    return Promise.all([
+      ...runTogether(client, [addToBacklog(place, live)]),
+      ...runTogether(client, place.move),
+    ])
+  }
+
   /** Pages that were looked at for so many writes. */
   async function pagesOf(writes: number): Promise<number> {
     const read = async () => {
@@ -43,12 +59,12 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
       return Number(rows[0]?.pages)
     }
     const before = await read()
-    for (let n = 0; n < writes; n += 1) await Promise.all(addToBacklog(client, row, { email: 1, sms: 0 }))
+    for (let n = 0; n < writes; n += 1) await add(row, { email: 1, sms: 0 })
     return (await read()) - before
   }
 
   const first = await pagesOf(MEASURED)
-  await Promise.all(addToBacklog(client, other, { email: 0, sms: 5 }))
+  await add(other, { email: 0, sms: 5 })
   await pagesOf(WRITES)
   const last = await pagesOf(MEASURED)
   t.ok(
@@ -96,11 +112,12 @@ t.test('who stores and who ends what was sent go from row to row', { skip: noPos
 t.test('the backlog is counted before it can be full, and when the count is old', async t => {
   const counted = { live: 0, times: 0 }
   const client = {
+    connection: { stream: new PassThrough() },
     query: () => {
       counted.times += 1
       return Promise.resolve({ rows: [{ live: String(counted.live) }] })
     },
-  } as unknown as Parameters<typeof addToBacklog>[0]
+  } as unknown as Client
   const estimate = createBacklogEstimate(1000)
   const timesAt = async (now: number, added: number) => {
     await estimate.refresh(client, now, added)

@@ -4,7 +4,7 @@ import type { Acceptance, Accepted, BacklogFull } from '../outbox.ts'
 import { afterNewerCode, answerForDuplicate, checkBacklog, judgeDuplicate, stateAtExpiry } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported-ends.ts'
 import { type BacklogEstimate, createBacklogEstimate } from './backlog.ts'
-import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, beginTransaction, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
 import { LIVE_GROUP } from './schema.ts'
@@ -78,31 +78,32 @@ async function lockAndRead(
   const dedupeKeys = all.map(each => each.dedupeKey)
   const recipients = all.map(each => each.recipientHash)
   const groups = new Set(all.flatMap(each => each.groupKey ?? []))
-  const [, , endable, duplicates] = await awaitStatements(
-    client.query('BEGIN'),
+  const [, , read] = await awaitStatements(
+    beginTransaction(client),
     runStatement(client, LOCK_RECIPIENTS, recipients),
-    runStatement(client, ENDABLE, [...groups], recipients, dedupeKeys, now),
-    runStatement(client, DUPLICATES, recipients, dedupeKeys),
+    runStatement(client, KNOWN, recipients, dedupeKeys, [...groups], now),
     backlog.refresh(client, now, all.length),
   )
+  const endable = read.rows.filter(each => each['dedupe_key'] === null)
+  const duplicates = read.rows.filter(each => each['dedupe_key'] !== null)
+  const latest = new Map(endable.map(each => [each['seq'] as number, rowOf(each)]))
   // A message that ended while we waited for its lock cannot be ended again.
-  const live = endable.rows.filter(each => each['final_at'] === null)
-  const locked = new Map(live.map(each => [each['seq'] as number, rowOf(each)]))
+  const locked = [...latest.values()].filter(each => each.finalAt === null)
   const byGroup = new Map<string, Row[]>()
-  for (const row of locked.values()) {
+  for (const row of locked) {
     if (row.groupKey === null || !groups.has(row.groupKey)) continue
     byGroup.set(row.groupKey, [...(byGroup.get(row.groupKey) ?? []), row])
   }
   return {
     // A locked message is one row, whoever changes it.
     duplicates: new Map(
-      duplicates.rows.map(each => [
+      duplicates.map(each => [
         duplicateKey(each['recipient_hash'] as string, each['dedupe_key'] as string),
-        locked.get(each['seq'] as number) ?? rowOf(each),
+        latest.get(each['seq'] as number) ?? rowOf(each),
       ]),
     ),
     groups: byGroup,
-    locked: new Set(locked.values()),
+    locked: new Set(locked),
     ended: [],
     again,
     backlog: backlog.live(),
@@ -182,27 +183,25 @@ function supersedeOlder(writer: MessageWriter, group: readonly Row[]): readonly 
 
 const LOCK_RECIPIENTS: Statement = {
   name: 'lock-recipients',
-  text: `SELECT pg_advisory_xact_lock(k) FROM
+  // Counted, so that there is one row to read, not one a recipient.
+  text: `SELECT count(pg_advisory_xact_lock(k)) FROM
     (SELECT DISTINCT hashtextextended(r, 8443) AS k FROM unnest($1::text[]) AS r ORDER BY k) AS sorted`,
 }
-const DUPLICATES: Statement = {
-  name: 'duplicates',
-  text: `SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
-    CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.recipient_hash, m.dedupe_key FROM courier_messages m
-      WHERE m.recipient_hash = asked.recipient_hash AND m.dedupe_key = asked.dedupe_key
-      ORDER BY -m.seq LIMIT 1) AS m`,
-}
-const ENDABLE: Statement = {
-  name: 'endable',
-  // Selects the live codes of the groups, and duplicates whose life is over; in one statement, so that they are locked in order.
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY(ARRAY(
-      SELECT g.seq FROM unnest($1::text[]) AS asked(key)
-      CROSS JOIN LATERAL (SELECT seq FROM courier_messages WHERE ${LIVE_GROUP} = asked.key) AS g
-      UNION ALL
-      SELECT d.seq FROM unnest($2::text[], $3::text[]) AS asked(recipient_hash, dedupe_key)
-      CROSS JOIN LATERAL (SELECT o.seq, o.state, o.expires_at FROM courier_messages o
-        WHERE o.recipient_hash = asked.recipient_hash AND o.dedupe_key = asked.dedupe_key
-        ORDER BY -o.seq LIMIT 1) AS d
-      WHERE d.state = 'queued' AND d.expires_at <= $4::bigint))
-    ORDER BY m.seq FOR UPDATE`,
+const KNOWN: Statement = {
+  name: 'known',
+  // The newest duplicates; and without a dedupe key the live codes of the groups and the duplicates whose life is over, all
+  // of which are locked, in order.
+  text: `WITH newest AS MATERIALIZED (
+      SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
+      CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.recipient_hash, m.dedupe_key FROM courier_messages m
+        WHERE m.recipient_hash = asked.recipient_hash AND m.dedupe_key = asked.dedupe_key
+        ORDER BY -m.seq LIMIT 1) AS m
+    ), endable AS MATERIALIZED (
+      SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY(ARRAY(
+        SELECT g.seq FROM unnest($3::text[]) AS asked(key)
+        CROSS JOIN LATERAL (SELECT seq FROM courier_messages WHERE ${LIVE_GROUP} = asked.key) AS g
+        UNION ALL SELECT seq FROM newest WHERE state = 'queued' AND expires_at <= $4::bigint))
+      ORDER BY m.seq FOR UPDATE
+    )
+    SELECT *, NULL AS recipient_hash, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`,
 }

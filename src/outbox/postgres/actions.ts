@@ -1,6 +1,6 @@
 import type { CallArguments } from '../calls.ts'
 import { storeRecord } from '../rules.ts'
-import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, beginTransaction, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
 
@@ -12,7 +12,10 @@ export function createOperatorActions(options: WriterOptions) {
     act: (writer: MessageWriter, row: Row) => void,
   ): Promise<boolean> {
     const writer = createMessageWriter(client, options, now)
-    const [, { rows }] = await awaitStatements(client.query('BEGIN'), runStatement(client, WAITING, id, now))
+    const [, { rows }] = await awaitStatements(
+      beginTransaction(client),
+      runStatement(client, WAITING, id, now),
+    )
     const waiting = rows.map(rowOf)
     await writer.quotas.lock([], refundableWindows(waiting))
     for (const row of waiting) act(writer, row)

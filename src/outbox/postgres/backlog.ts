@@ -1,5 +1,5 @@
 import type { Channel } from '../../messages/message.ts'
-import { type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
+import { type Client, runStatement, type Statement, type Write } from './connect.ts'
 
 /** The writers of a process that may count at the same time. */
 export const WRITERS = 3
@@ -30,23 +30,23 @@ export function createBacklogRow(first: number): BacklogRow {
   }
 }
 
-/** Adds a transaction's changes to the backlog. Its locks are the last that the transaction takes. */
-export function addToBacklog(
-  client: Client,
-  row: BacklogRow,
-  { email, sms }: Readonly<Record<Channel, number>>,
-): Promise<QueryResult>[] {
-  const { number, moved } = takeBacklogRow(client, row)
-  return [...moved, runStatement(client, ADD_BACKLOG, email, sms, number)]
+/** The row of the backlog that a writer adds to this time, and what moves it to another one afterwards, if it is time. */
+export interface BacklogPlace {
+  readonly number: number
+  readonly move: readonly Write[]
 }
 
-/** Sends the statement that moves on to another row, if it is time. @returns the row that later statements add to, and that statement. */
-export function takeBacklogRow(
-  client: Client,
-  row: BacklogRow,
-): { readonly number: number; readonly moved: readonly Promise<QueryResult>[] } {
+export function takeBacklogRow(row: BacklogRow): BacklogPlace {
   const { from, to } = row()
-  return { number: to, moved: from === to ? [] : [runStatement(client, MOVE_BACKLOG, from, to)] }
+  return { number: from, move: from === to ? [] : [{ ...MOVE_BACKLOG, values: [from, to] }] }
+}
+
+/** The write that adds to the backlog what a transaction changes in it. */
+export function addToBacklog(
+  { number }: BacklogPlace,
+  { email, sms }: Readonly<Record<Channel, number>>,
+): Write {
+  return { ...ADD_BACKLOG, values: [email, sms, number] }
 }
 
 /** An upper bound of the live messages: the last count, and those that this process has stored since. */

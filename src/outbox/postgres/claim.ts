@@ -11,7 +11,14 @@ import {
   storeRecord,
 } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported-ends.ts'
-import { awaitStatements, type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
+import {
+  awaitStatements,
+  beginTransaction,
+  type Client,
+  type QueryResult,
+  runStatement,
+  type Statement,
+} from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
@@ -130,7 +137,7 @@ async function lockDue(
   oldest: OldestDue,
 ): Promise<QueryResult['rows']> {
   const found: QueryResult['rows'] = []
-  const begun = client.query('BEGIN')
+  const begun = beginTransaction(client)
   for (const [rank, dueAt] of oldest.entries()) {
     if (dueAt === null || found.length >= limit) continue
     const order = claimOrder(dueAt, now)
@@ -200,7 +207,7 @@ async function tidyUp(
 }> {
   const { now } = writer
   const [, ofDead, lost, outlived, orphans] = await awaitStatements(
-    client.query('BEGIN'),
+    beginTransaction(client),
     lockClaimedByDead(client, channel, dead),
     runStatement(client, LOST, channel, now),
     runStatement(client, OUTLIVED, channel, now),

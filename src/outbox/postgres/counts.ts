@@ -1,13 +1,16 @@
 import { type CountChanges, createCountChanges } from '../counts.ts'
-import { addToBacklog, type BacklogRow } from './backlog.ts'
-import { type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
+import { addToBacklog, type BacklogRow, takeBacklogRow } from './backlog.ts'
+import type { Statement, Write } from './connect.ts'
 
 /** The changes of a transaction to the counts of messages: by minute of arrival and state, and of live ones. */
 export interface Counts extends Pick<CountChanges, 'addChange'> {
   /** Says by how many the live messages have grown. */
   added(): number
-  /** Writes the changes. Its locks are the transaction's last, on a shard of its own, so nobody waits for them. */
-  write(): Promise<QueryResult>[]
+  /**
+   * The writes of the changes, and one that may have to follow them: the last locks of a transaction, on a shard of its own,
+   * so that nobody waits for them.
+   */
+  write(): { readonly writes: readonly Write[]; readonly after: readonly Write[] }
 }
 
 /** A writer's shard of the counts, and its row of the backlog. */
@@ -17,18 +20,19 @@ export interface CountPlaces {
   readonly backlogRow: BacklogRow
 }
 
-export function createCounts(client: Client, { shard, backlogRow }: CountPlaces): Counts {
+export function createCounts({ shard, backlogRow }: CountPlaces): Counts {
   const { addChange, changes, live } = createCountChanges()
   return {
     addChange,
     added: () => live().email + live().sms,
     write() {
-      const asked: Promise<QueryResult>[] = []
       const changed = changes()
       const { email, sms } = live()
-      if (changed.length > 0) asked.push(runStatement(client, ADD_COUNTS, JSON.stringify(changed), shard))
-      if (email === 0 && sms === 0) return asked
-      return [...asked, ...addToBacklog(client, backlogRow, { email, sms })]
+      const counted =
+        changed.length === 0 ? [] : [{ ...ADD_COUNTS, values: [JSON.stringify(changed), shard] }]
+      if (email === 0 && sms === 0) return { writes: counted, after: [] }
+      const place = takeBacklogRow(backlogRow)
+      return { writes: [...counted, addToBacklog(place, { email, sms })], after: place.move }
     },
   }
 }

@@ -2,7 +2,7 @@ import type { CallArguments, CallResult } from '../calls.ts'
 import { DROP_STEP, eventOfRow } from '../event-row.ts'
 import { VIEW_COLUMNS } from '../message-view.ts'
 import type { QueuedEvent, QueuedEventType } from '../outbox.ts'
-import { awaitStatements, type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, type Client, runStatement, type Statement, type Write } from './connect.ts'
 
 /** An event that a transaction adds. */
 export interface NewEvent {
@@ -13,9 +13,9 @@ export interface NewEvent {
   readonly data?: QueuedEvent['data']
 }
 
-/** Adds events in the open transaction. */
-export function addEvents(client: Client, events: readonly NewEvent[]): Promise<QueryResult>[] {
-  return events.length === 0 ? [] : [runStatement(client, ADD, JSON.stringify(events))]
+/** The write that adds events, if there are any. */
+export function addEvents(events: readonly NewEvent[]): readonly Write[] {
+  return events.length === 0 ? [] : [{ ...ADD, values: [JSON.stringify(events)] }]
 }
 
 export async function readEvents(

@@ -1,4 +1,4 @@
-import { type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
+import { beginTransaction, type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
 import { OLD_REPLICAS } from './heartbeats.ts'
 
 const PRUNE_STEP = 500
@@ -11,7 +11,7 @@ const PRUNE_STEP = 500
 export async function prune(client: Client, now: number, retentionMs: number): Promise<boolean> {
   const [, messages, counters, memos] = await commitTransaction(
     client,
-    client.query('BEGIN'),
+    beginTransaction(client),
     runStatement(client, OLD_MESSAGES, now - retentionMs),
     runStatement(client, OLD_COUNTERS, now),
     runStatement(client, OLD_MEMOS, now),

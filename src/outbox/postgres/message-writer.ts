@@ -20,7 +20,7 @@ import {
   stateAtClaim,
   stateAtEnd,
 } from '../rules.ts'
-import { type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
+import { type Client, commitTransaction, runStatement, runTogether, type Statement } from './connect.ts'
 import { type CountPlaces, type Counts, createCounts } from './counts.ts'
 import { addEvents, type NewEvent } from './events.ts'
 import { writeMemos } from './memos.ts'
@@ -81,7 +81,7 @@ export function createMessageWriter(
   const memos: Memo[] = []
   const events: NewEvent[] = []
   const quotas = createQuotas(client, now)
-  const counts = createCounts(client, places)
+  const counts = createCounts(places)
 
   const changeState: MessageWriter['changeState'] = (row, next, records = [], providerId) => {
     const { state, answer, attempts, ambiguous, dueAt } = next
@@ -135,15 +135,19 @@ export function createMessageWriter(
     async commit() {
       const changes = [...changed].map(row => ({ seq: row.seq, ...changesOf(row, now) }))
       const rows = stored.map(each => columnsOf(each, now))
+      const { writes, after } = counts.write()
       await commitTransaction(
         client,
         // Ends are written first: an outlived duplicate makes room for the new message in the index of live dedupe keys.
         ...(changes.length === 0 ? [] : [runStatement(client, CHANGE, JSON.stringify(changes))]),
-        ...(rows.length === 0 ? [] : [runStatement(client, STORE, JSON.stringify(rows))]),
-        ...addEvents(client, events),
         ...writeMemos(client, memos),
-        ...quotas.write(),
-        ...counts.write(),
+        ...runTogether(client, [
+          ...quotas.write(),
+          ...(rows.length === 0 ? [] : [{ ...STORE, values: [JSON.stringify(rows)] }]),
+          ...addEvents(events),
+          ...writes,
+        ]),
+        ...runTogether(client, after),
       )
     },
   }
@@ -188,9 +192,9 @@ function columnsOf({ row, acceptance, payload }: NewRow, now: number): Record<st
     expires_at: message.expiresAt,
     dedupe_key: dedupeKey,
     recipient_hash: recipientHash,
-    group_key: groupKey ?? null,
+    group_key: groupKey,
     masked_recipient: message.masked,
-    payload: row.finalAt === null ? payload : null,
+    payload: row.finalAt === null ? payload : undefined,
   }
 }
 

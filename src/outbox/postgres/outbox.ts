@@ -11,7 +11,7 @@ import { createBacklogRow, WRITERS } from './backlog.ts'
 import { type BegunAttempt, markBegun } from './begin.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
-import { type Client, type Connections, createConnections } from './connect.ts'
+import { type Client, type Connections, createConnections, runTogether } from './connect.ts'
 import { adviseOnFailure } from './errors.ts'
 import { addEvents, dropEvents, readEvents, removeEvents } from './events.ts'
 import { createGroupCommit, toError } from './group-commit.ts'
@@ -293,7 +293,8 @@ function createDirectCalls(
     },
     ...(keepsEvents && {
       events: {
-        addEvent: event => direct(async client => void (await Promise.all(addEvents(client, [event])))),
+        addEvent: event =>
+          direct(async client => void (await Promise.all(runTogether(client, addEvents([event]))))),
         readEvents: limit => direct(client => readEvents(client, { limit })),
         removeEvents: seqs => direct(client => removeEvents(client, { seqs })),
         dropEvents: (most, before) => direct(client => dropEvents(client, { most, before })),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { CallArguments } from '../calls.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
 import { type ListFilter, type MessageView, PROBE_BYTES } from '../outbox.ts'
-import { type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
+import { beginTransaction, type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
 
 export async function findMessage(
   client: Client,
@@ -45,7 +45,7 @@ function withoutNul(text: string): string {
 /** Tries whether a commit works right now, with as much to write as a callback needs: random bytes cannot be compressed. */
 export async function probeCommit(client: Client): Promise<boolean> {
   const bytes = randomBytes(PROBE_BYTES).toString('base64')
-  await commitTransaction(client, client.query('BEGIN'), runStatement(client, PROBE, bytes))
+  await commitTransaction(client, beginTransaction(client), runStatement(client, PROBE, bytes))
   return true
 }
 

@@ -10,11 +10,13 @@ import {
 } from '../quota.ts'
 import {
   awaitStatements,
+  beginTransaction,
   type Client,
   commitTransaction,
-  type QueryResult,
   runStatement,
+  runTogether,
   type Statement,
+  type Write,
 } from './connect.ts'
 import { QUOTA_COUNTERS } from './schema.ts'
 
@@ -30,7 +32,8 @@ export interface Quotas {
   charge(charges: readonly Charge[]): ReturnType<typeof chargeQuotas>
   /** Takes a message that was not sent out of the windows that it was counted in. */
   refund(windows: ChargedWindows): void
-  write(): Promise<QueryResult>[]
+  /** The writes of what has changed. The first one may wait for another transaction that writes the same new counter. */
+  write(): readonly Write[]
 }
 
 export function createQuotas(client: Client, now: number): Quotas {
@@ -66,9 +69,9 @@ export function createQuotas(client: Client, now: number): Quotas {
     write() {
       const write = (statement: Statement, isStored: boolean) => {
         const counters = [...changed].filter(([name]) => locked.has(name) === isStored)
-        return counters.length === 0 ? [] : [runStatement(client, statement, countersAsJson(counters))]
+        return counters.length === 0 ? [] : [{ ...statement, values: [countersAsJson(counters)] }]
       }
-      return [...write(UPDATE, true), ...write(INSERT, false)]
+      return [...write(INSERT, false), ...write(UPDATE, true)]
     },
   }
 }
@@ -76,20 +79,20 @@ export function createQuotas(client: Client, now: number): Quotas {
 /** Counts one use beside any message, in a transaction of its own. @param now ms since the epoch. */
 export async function chargeUse(client: Client, charges: readonly Charge[], now: number) {
   const quotas = createQuotas(client, now)
-  await client.query('BEGIN')
+  await beginTransaction(client)
   await quotas.lock(charges, [], true)
   const charged = quotas.charge(charges)
-  await commitTransaction(client, ...quotas.write())
+  await commitTransaction(client, ...runTogether(client, quotas.write()))
   return describeUse(charged, charges, now)
 }
 
 /** Takes such a use back. @param now ms since the epoch. */
 export async function refundUse(client: Client, windows: ChargedWindows, now: number): Promise<void> {
   const quotas = createQuotas(client, now)
-  await client.query('BEGIN')
+  await beginTransaction(client)
   await quotas.lock([], [windows])
   quotas.refund(windows)
-  await commitTransaction(client, ...quotas.write())
+  await commitTransaction(client, ...runTogether(client, quotas.write()))
 }
 
 /** Reads how much of each quota is used. @param now ms since the epoch. */

@@ -3,7 +3,7 @@ import type { DeliveryReport } from '../outbox.ts'
 import { isLaterReceipt } from '../receipt-order.ts'
 import { afterReport, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported-ends.ts'
-import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, beginTransaction, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
@@ -58,7 +58,7 @@ async function lockMessages(
   reports: readonly DeliveryReport[],
 ): Promise<readonly (Row | undefined)[]> {
   const [, read] = await awaitStatements(
-    client.query('BEGIN'),
+    beginTransaction(client),
     runStatement(
       client,
       REPORTED,

@@ -73,24 +73,24 @@ export function refundableWindows(rows: readonly Row[]): readonly ChargedWindows
   return rows.flatMap(row => (row.charges === null ? [] : [row.charges]))
 }
 
-/** Makes the columns of a row that may change. */
+/** Makes the columns of a row that may change. What is null is left out: less to write and to read as JSON. */
 export function changesOf(row: Row, now: number): Record<string, unknown> {
   return {
     state: row.state,
-    ready: readinessOf(row, now),
+    ready: readinessOf(row, now) ?? undefined,
     outdated: row.outdated,
     begun: row.begun,
-    attempted_by: row.attemptedBy,
+    attempted_by: row.attemptedBy ?? undefined,
     attempts: row.attempts,
     ambiguous: row.ambiguous,
-    due_at: row.dueAt,
-    final_at: row.finalAt,
-    lease_until: row.leaseUntil,
-    lease_token: row.leaseToken,
-    answer: row.answer,
-    provider_id: row.providerId,
-    charges: row.charges,
-    timeline: row.timeline,
+    due_at: row.dueAt ?? undefined,
+    final_at: row.finalAt ?? undefined,
+    lease_until: row.leaseUntil ?? undefined,
+    lease_token: row.leaseToken ?? undefined,
+    answer: row.answer ?? undefined,
+    provider_id: row.providerId ?? undefined,
+    charges: row.charges ?? undefined,
+    timeline: row.timeline ?? undefined,
   }
 }
 

@@ -2,7 +2,7 @@ import type { CallArguments } from '../calls.ts'
 import type { Settlement } from '../outbox.ts'
 import { TIMELINE_LINES } from '../rules.ts'
 import { addToBacklogRow, takeBacklogRow } from './backlog.ts'
-import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, type Client, runStatement, runTogether, type Statement } from './connect.ts'
 import { addToCountRows, type CountPlaces } from './counts.ts'
 
 /** A call whose message was sent. */
@@ -38,10 +38,10 @@ export async function writeSent(
   const tokens = new Set(ends.map(({ token }) => token))
   if (tokens.size < calls.length) return new Set()
   const now = Math.max(...calls.map(call => call.now))
-  const place = takeBacklogRow(client, backlogRow)
+  const place = takeBacklogRow(backlogRow)
   const [{ rows }] = await awaitStatements(
     runStatement(client, SENT, JSON.stringify(ends), now, shard, place.number),
-    ...place.moved,
+    ...runTogether(client, place.move),
   )
   return new Set(rows.map(row => row['lease_token'] as string))
 }

@@ -1,7 +1,7 @@
 import type { CallArguments } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
 import { afterSettlement, refundsQuota } from '../rules.ts'
-import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, beginTransaction, type Client, runStatement, type Statement } from './connect.ts'
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import { isSent, writeSent } from './settle-sent.ts'
@@ -51,7 +51,7 @@ async function settleEach(
   const now = Math.max(...calls.map(call => call.now))
   const writer = createMessageWriter(client, options, now)
   const [, read] = await awaitStatements(
-    client.query('BEGIN'),
+    beginTransaction(client),
     runStatement(
       client,
       CLAIMED,
