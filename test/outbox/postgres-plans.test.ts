@@ -13,6 +13,7 @@ const MOST_ROWS = 600
 interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
   readonly 'Actual Rows': number
   readonly 'Actual Loops': number
   readonly 'Rows Removed by Filter'?: number
@@ -34,6 +35,9 @@ function readPlans(log: string): readonly LoggedPlan[] {
   })
 }
 
+/** It serves lists alone. Another statement that has it walks through all of it, and a plan does not show the entries that it passes by. */
+const ARRIVAL = 'courier_message_arrival'
+
 /** The nodes that walked through messages. */
 function findScans(node: PlanNode): readonly string[] {
   const inner = (node.Plans ?? []).flatMap(findScans)
@@ -45,6 +49,7 @@ function findScans(node: PlanNode): readonly string[] {
   const ofMessages = node['Relation Name'] === 'courier_messages'
   if ((ofMessages && node['Node Type'] === 'Seq Scan') || rows > MOST_ROWS)
     return [...inner, `${node['Node Type']} of ${rows} rows`]
+  if (node['Index Name'] === ARRIVAL) return [...inner, `${node['Node Type']} by ${ARRIVAL}`]
   return inner
 }
 

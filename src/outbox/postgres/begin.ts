@@ -1,5 +1,6 @@
 import { StoreUnavailable } from '../outbox.ts'
 import { type Client, runStatement, type Statement } from './connect.ts'
+import { findLeased, reportChanged, whichChanged } from './leased.ts'
 
 /** An attempt that begins, under the lease of this token. `provider`: see Outbox.beginAttempt. */
 export interface BegunAttempt {
@@ -17,24 +18,28 @@ export async function markBegun(
   client: Client,
   calls: readonly BegunAttempt[],
 ): Promise<(undefined | StoreUnavailable)[]> {
-  const { rows } = await runStatement(
+  const tokens = new Set(calls.map(call => call.token))
+  const result = await runStatement(
     client,
     MARK,
     calls.map(call => call.id),
     calls.map(call => call.token),
     calls.map(call => call.provider ?? null),
+    tokens.size,
   )
-  const marked = new Set(rows.map(row => row['id'] as string))
-  return calls.map(({ id }) =>
-    marked.has(id) ? undefined : new StoreUnavailable('the claim on the message is no longer ours'),
+  const marked = whichChanged(result, tokens)
+  return calls.map(({ token }) =>
+    marked.has(token) ? undefined : new StoreUnavailable('the claim on the message is no longer ours'),
   )
 }
 
 /** Sets the marks in a transaction of its own, for which the statement itself switches off the wait for the disk. */
 const MARK: Statement = {
   name: 'mark-begun',
-  text: `WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-    UPDATE courier_messages m SET begun = true, attempted_by = begun.provider
-    FROM unsynced, unnest($1::text[], $2::text[], $3::text[]) AS begun(id, token, provider)
-    WHERE m.id = begun.id AND m.lease_token = begun.token AND m.state = 'sending' RETURNING m.id`,
+  text: `WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), marked AS (
+    UPDATE courier_messages m SET begun = true, attempted_by = found.provider
+    FROM unsynced, (${findLeased('unnest($1::text[], $2::text[], $3::text[]) AS asked(id, token, provider)')}) AS found
+    WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending' RETURNING m.lease_token
+  )
+  ${reportChanged('marked', '$4')}`,
 }

@@ -4,6 +4,7 @@ import { TIMELINE_LINES } from '../rules.ts'
 import { addToBacklogRow, takeBacklogRow } from './backlog.ts'
 import { awaitStatements, type Client, runStatement, runTogether, type Statement } from './connect.ts'
 import { addToCountRows, type CountPlaces } from './counts.ts'
+import { findLeased, reportChanged, whichChanged } from './leased.ts'
 
 /** A call whose message was sent. */
 export interface SentCall extends CallArguments<'settle'> {
@@ -16,7 +17,7 @@ export function isSent(call: CallArguments<'settle'>): call is SentCall {
 
 /**
  * Writes the end of messages that were sent, in one statement that is its own transaction: nothing of their rows decides
- * about it, so they need not be read first. Most settlements are of this kind.
+ * about it, so they are neither read nor locked first. Most settlements are of this kind.
  *
  * A batch that holds a lease twice is left to `createSettle`; so is a message that is not under its lease any more, or
  * whose timeline would grow too long.
@@ -39,28 +40,24 @@ export async function writeSent(
   if (tokens.size < calls.length) return new Set()
   const now = Math.max(...calls.map(call => call.now))
   const place = takeBacklogRow(backlogRow)
-  const [{ rows }] = await awaitStatements(
-    runStatement(client, SENT, JSON.stringify(ends), now, shard, place.number),
+  const [result] = await awaitStatements(
+    runStatement(client, SENT, JSON.stringify(ends), now, shard, place.number, calls.length),
     ...runTogether(client, place.move),
   )
-  return new Set(rows.map(row => row['lease_token'] as string))
+  return whichChanged(result, tokens)
 }
 
 /** The counts change in the order of locks that counts.ts has: the counts by minute and state first, then the backlog. */
 const SENT: Statement = {
   name: 'settle-sent',
-  text: `WITH locked AS (
-    SELECT m.seq, r.answer, r.provider_id, r.records
-    FROM json_to_recordset($1::json) AS r(id text, token text, answer text, provider_id text, records jsonb)
-    JOIN courier_messages m ON m.id = r.id AND m.lease_token = r.token
-    WHERE m.state = 'sending'
-      AND coalesce(jsonb_array_length(m.timeline), 0) + jsonb_array_length(r.records) <= ${TIMELINE_LINES}
-    ORDER BY m.seq FOR UPDATE OF m
-  ), sent AS (
+  text: `WITH sent AS (
     UPDATE courier_messages m SET state = 'sent', ready = NULL, due_at = NULL, lease_until = NULL, final_at = $2::bigint,
-      answer = locked.answer, provider_id = coalesce(locked.provider_id, m.provider_id), charges = NULL, payload = NULL,
-      timeline = CASE locked.records WHEN '[]' THEN m.timeline ELSE coalesce(m.timeline, '[]') || locked.records END
-    FROM locked WHERE m.seq = locked.seq
+      answer = found.answer, provider_id = coalesce(found.provider_id, m.provider_id), charges = NULL, payload = NULL,
+      timeline = CASE found.records WHEN '[]' THEN m.timeline ELSE coalesce(m.timeline, '[]') || found.records END
+    FROM (${findLeased(`json_to_recordset($1::json)
+      AS asked(id text, token text, answer text, provider_id text, records jsonb)`)}) AS found
+    WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending'
+      AND coalesce(jsonb_array_length(m.timeline), 0) + jsonb_array_length(found.records) <= ${TIMELINE_LINES}
     RETURNING m.lease_token, m.channel, m.kind, m.arrived_at / 60000 AS minute
   ), counted AS (
     ${addToCountRows(`SELECT minute, channel, kind, change.state, $3::smallint, sum(change.by)
@@ -72,5 +69,5 @@ const SENT: Statement = {
       -count(*) FILTER (WHERE channel = 'email'), -count(*) FILTER (WHERE channel = 'sms')
     FROM sent CROSS JOIN (SELECT count(*) FROM counted) AS before HAVING count(*) > 0`)}
   )
-  SELECT lease_token FROM sent`,
+  ${reportChanged('sent', '$5')}`,
 }
