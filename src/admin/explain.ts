@@ -207,7 +207,10 @@ function explainReport({
     }
   return {
     what: say('The carrier did not deliver it: {status}.', {
-      status: joinSentences(translateText(status), errorCode === null ? null : translateText(errorCode)),
+      status:
+        errorCode === null
+          ? translateText(status)
+          : say('{status} {code}', { status: translateText(status), code: translateText(errorCode) }),
     }),
     next: say(
       'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
@@ -241,8 +244,10 @@ const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Explanation>>
 function lastReply({ timeline }: MessageView): Sentence | null {
   const last = timeline.at(-1)
   if (last === undefined) return null
-  const reply = translateText(describeReply(last).slice(0, 200))
-  return say('The last reply, of {provider}: {reply}', { provider: last.provider, reply })
+  return say('The last reply, of {provider}: {reply}', {
+    provider: last.provider,
+    reply: describeReply(last),
+  })
 }
 
 /** Answers the same question when there is no message to a recipient at all: what is known of the platform's calls. */
@@ -262,7 +267,7 @@ export function explainAbsence({
       : say('Callers refused since the start: {count}, the last at {at}: {reason}.', {
           count,
           at: clockTime(last.at),
-          reason: last.reason,
+          reason: translateText(last.reason),
         }),
     ...heldBack.map(({ quota, count, lastAt }) =>
       say('Held back by the quota {quota} since the start: {count}, the last at {at}.', {
@@ -276,7 +281,7 @@ export function explainAbsence({
       : [
           say('The last validation of the URL failed at {at}: {reason}.', {
             at: clockTime(validation.at),
-            reason: validation.reason,
+            reason: translateText(validation.reason),
           }),
         ]),
   ]

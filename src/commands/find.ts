@@ -6,7 +6,7 @@ import type { ChannelCalls } from '../admin/status/status.ts'
 import { adminAddress } from '../config/admin-address.ts'
 import { ConfigError, loadSomeSettings } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
+import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
@@ -43,11 +43,11 @@ async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
   const unready = await requestHealth(`${adminAddress(io)}/readyz`)
   if (unready?.startsWith('HTTP 503') === true) io.stdout.write(`${UNREADY.in(language)}\n\n`)
   const found = await ask('/messages/search', { recipient })
-  if ('why' in found) return fail(found.why, io)
+  if ('why' in found) return fail(found.why.in(language), io)
   const { messages } = found.answer as { readonly messages: readonly MessageView[] }
   if (messages.length > 0) {
     const asked = await ask('/providers')
-    if ('why' in asked) return fail(asked.why, io)
+    if ('why' in asked) return fail(asked.why.in(language), io)
     const { providers } = asked.answer as { readonly providers: readonly AttemptGate[] }
     const now = Date.now()
     const texts = messages
@@ -57,7 +57,7 @@ async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
     return 0
   }
   const calls = await ask('/calls')
-  if ('why' in calls) return fail(calls.why, io)
+  if ('why' in calls) return fail(calls.why.in(language), io)
   const { channels } = calls.answer as { readonly channels: readonly ChannelCalls[] }
   io.stdout.write(formatAbsence(channels, language))
   return 1
@@ -77,7 +77,7 @@ function askService(io: Io) {
   return async (
     path: string,
     body?: object,
-  ): Promise<{ readonly answer: unknown } | { readonly why: string }> => {
+  ): Promise<{ readonly answer: unknown } | { readonly why: Sentence }> => {
     const url = `${adminAddress(io)}${API}${path}`
     const posted =
       body === undefined
@@ -88,16 +88,22 @@ function askService(io: Io) {
             body: JSON.stringify(body),
           }
     const response = await fetch(url, posted).catch(() => null)
-    if (response === null) return { why: `nobody answers at ${url}: start the service` }
+    if (response === null) return { why: say('nobody answers at {url}: start the service', { url }) }
     if (response.status !== 200)
-      return { why: `${url} says ${response.status}: ${(await response.text()).trim()}` }
+      return {
+        why: say('{url} says {status}: {text}', {
+          url,
+          status: response.status,
+          text: (await response.text()).trim(),
+        }),
+      }
     return { answer: await response.json() }
   }
 }
 
 function formatAbsence(calls: readonly ChannelCalls[], language: ReaderLanguage): string {
   const lines = calls.flatMap(seen => [
-    `  ${seen.channel}`,
+    `  ${say(seen.channel).in(language)}`,
     ...explainAbsence(seen).map(line => `    ${line.in(language)}`),
   ])
   const none = say(
@@ -112,10 +118,10 @@ function formatAbsence(calls: readonly ChannelCalls[], language: ReaderLanguage)
 function formatMessage(row: MessageView, { what, next }: Explanation, language: ReaderLanguage): string {
   const attempts = row.timeline.map(
     each =>
-      `    ${clockTime(each.at)}  ${each.provider}  ${translateText(each.outcome).in(language)}  ${translateText(describeReply(each)).in(language)}  (${formatDuration(each.tookMs).in(language)})\n`,
+      `    ${clockTime(each.at)}  ${each.provider}  ${translateText(each.outcome).in(language)}  ${describeReply(each).in(language)}  (${formatDuration(each.tookMs).in(language)})\n`,
   )
   const { arrivedAt, channel, kind, maskedRecipient, state, id } = row
-  return `${clockTime(arrivedAt)} UTC  ${channel} ${kind}  ${maskedRecipient}  ${STATE_WORDS[state].in(language)}
+  return `${clockTime(arrivedAt)} UTC  ${say(channel).in(language)} ${kind}  ${maskedRecipient}  ${STATE_WORDS[state].in(language)}
   ${what.in(language)}
   → ${next.in(language)}
   id ${id}

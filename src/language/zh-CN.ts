@@ -43,11 +43,11 @@ export const zhCN = {
   'Failing:': '故障：',
   'Look:': '注意：',
   'Events waiting': '待通知事件',
-  'another replica tells them': '由另一个副本通知',
+  'another replica tells them': '由另一个实例通知',
   'Other machines are told nothing more: EVENTS_URL answered 410. Start this service again when it takes events.':
     '不再通知其他系统：EVENTS_URL 返回了 410。对方重新接收后，请重启本服务。',
   'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {n}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.':
-    'EVENTS_URL 已有 {time} 未接收任何事件（{reason}），有 {n} 个事件在等待。请检查接收方以及 EVENTS_URL 和 EVENTS_SECRET。',
+    'EVENTS_URL 已有 {time}未接收任何事件（{reason}），有 {n} 个事件在等待。请检查接收方以及 EVENTS_URL 和 EVENTS_SECRET。',
   'All is well.': '一切正常。',
   'This process is ending: it finishes what is in flight and takes nothing new soon.':
     '本进程正在退出：正在发送的会发完，很快不再接收新的回调。',
@@ -56,7 +56,7 @@ export const zhCN = {
     '存储没有应答，恢复之前回调一律应答 503：请检查磁盘（空间、权限）或数据库，再看日志。',
   'The store could not {doing} at {at}: {message}. Callbacks are answered 503 meanwhile.':
     '存储在 {at} 执行 {doing} 失败：{message}。在此期间回调应答 503。',
-  'until {until}': '直到 {until}',
+  'until {until}': '{until} 之前',
   'between {from} and {until}': '{from} 到 {until} 之间',
   'Ends of messages that were written {when} are gone: what had been sent may be sent again.':
     '{when}写入的消息结果已丢失：已经发送的可能会再次发送。',
@@ -69,9 +69,9 @@ export const zhCN = {
   '{count} mails wait, the oldest for {time}.': '{count} 封邮件在等待，最早的已等待 {time}。',
   '{count} SMS wait, the oldest for {time}.': '{count} 条短信在等待，最早的已等待 {time}。',
   'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.':
-    '配额 {quota} 拦下了邮件：启动以来 {count} 条，最近一条在 {at}。这些消息没有发送，相应的回调应答 429。如果它们是正当的，请调高配额：设置见 .env.example。',
+    '配额 {quota} 拦下了邮件：启动以来 {count} 封，最近一封在 {at}。这些邮件没有发送，相应的回调应答 429。如果属于正常业务，请调高配额：设置见 .env.example。',
   'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.':
-    '配额 {quota} 拦下了短信：启动以来 {count} 条，最近一条在 {at}。这些消息没有发送，相应的回调应答 429。如果它们是正当的，请调高配额：设置见 .env.example。',
+    '配额 {quota} 拦下了短信：启动以来 {count} 条，最近一条在 {at}。这些短信没有发送，相应的回调应答 429。如果属于正常业务，请调高配额：设置见 .env.example。',
   'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.':
     '平台最近一次验证{channel} URL 失败（{at}）：{reason}。请重新粘贴 URL 和 Token（见“回调 URL”），再验证一次。',
   'The certificate expired on {at}: the platform refuses it. Renew it; it is picked up without a restart.':
@@ -80,7 +80,7 @@ export const zhCN = {
     '证书将在 {time}后过期。请更新证书，无需重启即可生效。',
   'Certificate: {flaw}': '证书：{flaw}',
   'The certificate’s files changed and have been refused for {time}, since {at}: {reason}.':
-    '证书文件已改变，但 {time} 以来（自 {at} 起）一直未被采用：{reason}。',
+    '证书文件已改变，但自 {at} 起（已 {time}）一直未被采用：{reason}。',
   'The one before is served on, and is valid until {at}.': '仍在使用之前的证书，有效期至 {at}。',
   'The one before is served on, and has expired.': '仍在使用之前的证书，它已经过期。',
   'Put a certificate and its key into both files: they are taken within half a minute, without a restart.':
@@ -96,7 +96,7 @@ export const zhCN = {
   'e-mail': '邮件',
 
   // Device alerts
-  'No device alert has come for {time}: {why}. {next}': '已有 {time} 没有收到设备告警：{why}。{next}',
+  'No device alert has come for {time}: {why}. {next}': '已有 {time}没有收到设备告警：{why}。{next}',
   'the platform has not answered yet': '平台尚未应答',
   'The platform refuses the topic {topic} ({why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.':
     '平台拒绝订阅主题 {topic}（{why}）：收不到它的设备告警。请检查 ALERTS 中的产品，以及应用可以订阅哪些主题。',
@@ -110,6 +110,8 @@ export const zhCN = {
   'Since the start': '启动以来',
   '{received} messages, {malformed} that cannot be used': '收到 {received} 条，其中 {malformed} 条无法使用',
   '{is}, {why}': '{is}，{why}',
+  '{about}: {what}': '{about}：{what}',
+  ' ({why})': '（{why}）',
   'This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET and the topics in ALERTS; “check” tries the login.':
     '这需要我们处理：请检查 DDQ_APP_ID、DDQ_APP_SECRET 以及 ALERTS 中的主题；check 命令会试着登录。',
   'It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.':
@@ -125,7 +127,7 @@ export const zhCN = {
   fails: '故障',
   'Last accepted': '最近一次接收',
   'Last error': '最近一次错误',
-  '; left alone for {time}': '；已熔断，还有 {time}',
+  '; left alone for {time}': '；已熔断，还剩 {time}',
   '; being tried by one message': '；正在用一条消息试探',
   '; asked second, because its delivery reports are late or bad, or have stopped':
     '；因回执迟到、不佳或不再到来而排在第二',
@@ -136,14 +138,14 @@ export const zhCN = {
   'POST_SIGNATURE is {value}.': 'POST_SIGNATURE 为 {value}。',
   'Last validation': '最近一次验证',
   'none since the start': '启动以来没有',
-  right: '正确',
+  right: '通过',
   'Callers refused': '被拒绝的调用',
   'Over quota': '超出配额',
   '{quota}: {count}, the last at {at}': '{quota}：{count} 条，最近一条在 {at}',
   'POSTs signed': 'POST 的签名',
   '{right} right, {wrong} wrong, {absent} unsigned': '正确 {right}，错误 {wrong}，未签名 {absent}',
-  'POST_SIGNATURE=required would be safe.': 'POST_SIGNATURE=required 可以放心设置。',
-  'Previous URL last used': '旧 URL 最近一次使用',
+  'POST_SIGNATURE=required would be safe.': '可以放心设置 POST_SIGNATURE=required。',
+  'Previous URL last used': '旧 URL 使用',
   'not since the start': '启动以来没有',
   '{count}, the last at {at}: {reason}': '{count} 次，最近一次在 {at}：{reason}',
   'This service': '本服务',
@@ -153,7 +155,7 @@ export const zhCN = {
   Store: '存储',
   Certificate: '证书',
   'none: TLS ends in front of this service': '无：TLS 由前面的代理负责',
-  '{names}; until {at}; chain {chain}': '{names}；有效期至 {at}；证书链{chain}',
+  '{names}; until {at}; chain {chain}': '{names}；有效期至 {at}；证书链：{chain}',
 
   // Figures
   'E-mail': '邮件',
@@ -239,9 +241,9 @@ export const zhCN = {
     '请过几秒再看。邮件服务器最后的应答可能要等几分钟。',
   'No provider took it before its life ended at {at}.': '在 {at} 过期之前，没有服务商接收它。',
   'The person has to ask for a new one. The first lines of the overview say whether its provider fails.':
-    '请客户重新获取验证码。总览的前几行会说明它的服务商是否有故障。',
+    '请客户重新获取。总览的前几行会说明它的服务商是否有故障。',
   'The person has to ask for a new one. What the reply names may need repair first.':
-    '请客户重新获取验证码。可能需要先解决应答中指出的问题。',
+    '请客户重新获取。可能需要先解决应答中指出的问题。',
   'An operator cancelled it here.': '运维人员在这里取消了它。',
   'The log says who: event “operator”.': '是谁取消的见日志：operator 事件。',
   'A newer code for the same person came before this one left; only the newest counts.':
@@ -266,7 +268,7 @@ export const zhCN = {
     '请解决应答中指出的问题，此外无需操作：“立即重试”只是提前重试。',
   'the provider': '服务商',
   '{by} took it.': '{by} 已接收。',
-  '{by} took it {time} after it came, at {at}.': '{by} 在消息到达 {time} 后接收，时间 {at}。',
+  '{by} took it {time} after it came, at {at}.': '{by} 于 {at} 接收，距消息到达 {time}。',
   'From here on it is the mail server’s: look in its log for the Message-ID, which begins with the id, then in the junk folder.':
     '之后由邮件服务器负责：请在它的日志中查找 Message-ID（以编号开头），再看垃圾邮件文件夹。',
   'From here on it is the mail server’s: look in its log for the queue id {queueId}, then in the junk folder.':
@@ -281,6 +283,7 @@ export const zhCN = {
   'The carrier has it, and the phone not yet: it may be off or without a network.':
     '运营商已接收，手机还没有：可能关机或没有信号。',
   'The carrier did not deliver it: {status}.': '运营商没有投递成功：{status}。',
+  '{status} {code}': '{status}，错误码 {code}',
   'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.':
     '请在服务商的错误码表中查这个代码：手机无法接通、号码有误或被拦截。',
   'The provider refuses this recipient for good, and the platform was told.':
@@ -315,6 +318,12 @@ export const zhCN = {
   'The log has each callback that was refused, with its reason: events callback, stray, over-quota.':
     '日志中有每个被拒绝的回调及原因，见 callback、stray、over-quota 事件。',
 
+  // find
+  email: '邮件',
+  sms: '短信',
+  'nobody answers at {url}: start the service': '{url} 没有应答：请启动服务',
+  '{url} says {status}: {text}': '{url} 应答 {status}：{text}',
+
   // check
   ok: '正常',
   warn: '注意',
@@ -324,7 +333,7 @@ export const zhCN = {
   // Test send, URLs, words
   'Choose a kind and type one recipient.': '请选择类型，并输入一个收件人。',
   'Sends one real message by the road of every other: words, store, provider. An SMS costs money; quotas count it.':
-    '发送一条真实的消息，与其他消息走同样的路：文案、存储、服务商。短信会产生费用，并计入配额。',
+    '发送一条真实的消息，流程与其他消息完全相同：文案、存储、服务商。短信会产生费用，并计入配额。',
   To: '收件人',
   'Send it': '发送',
   accepted: '已接受',
@@ -396,6 +405,14 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'a delivery report says that it was taken': '回执表明已被接收',
   'the stored content cannot be read': '存储的内容无法读取',
 
+  // Why a caller is refused
+  'no such enterprise, or this channel is off': '没有这个企业，或该通道未开启',
+  'the caller is not among the allowed sources': '调用方不在允许的来源之内',
+  'the key in the URL is wrong': 'URL 中的密钥不对',
+  'the timestamp is too old or in the future': '时间戳太旧，或在将来',
+  'timestamp and signature are missing': '缺少时间戳和签名',
+  'the signature is wrong': '签名不对',
+
   // The certificate and its chain
   complete: '完整',
   incomplete: '不完整',
@@ -410,6 +427,22 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'the certificate is self-signed': '证书是自签名的',
   'only whoever is told to trust it will': '只有被设置为信任它的客户端才接受',
   'log in: {why}': '登录：{why}',
+  'authenticate: {why}': '认证：{why}',
+  'subscribe to {a}: {why}': '订阅 {a}：{why}',
+  'no connection in time': '未能及时建立连接',
+  'the connection was closed': '连接被关闭',
+  'the server does not speak HTTP/2': '服务器不支持 HTTP/2',
+  'told to end': '收到退出指令',
+  'the server said goodbye (GOAWAY {a})': '服务器结束了会话（GOAWAY {a}）',
+  'nothing was heard for {a} ms': '{a} 毫秒内没有收到任何数据',
+  'the server ended the subscription': '服务器结束了订阅',
+  'the server sends {a}': '服务器发来{a}',
+  'a frame that is too long': '过长的帧',
+  'a flood of DATA frames with next to nothing in them': '大量几乎为空的 DATA 帧',
+  'a flood of frames, at last {a}': '大量的帧，最后一个是 {a}',
+  'of an unknown type': '未知类型',
+  'objects without an end': '没有结尾的对象',
+  'a flood of what is no message': '大量不是消息的内容',
   'refused: HTTP {status}, code {code}': '被拒绝：HTTP {status}，代码 {code}',
   'refused: HTTP {status}, code {code}, {message}': '被拒绝：HTTP {status}，代码 {code}，{message}',
   'answered HTTP {status}, {message}': '应答 HTTP {status}，{message}',
@@ -442,7 +475,7 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   providers: '服务商',
   sender: '发件人',
   machine: '本机',
-  'tencent limits': '腾讯云限频',
+  'tencent limits': '腾讯云频率限制',
   'email URL': '邮件 URL',
   'sms URL': '短信 URL',
   'aliyun signature {a}': 'aliyun 签名 {a}',
@@ -526,7 +559,7 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   "Your enterprise's identifier on the platform, as its console shows it.":
     '企业在平台上的标识，见平台的控制台。',
   'must be {a}': '必须是 {a}',
-  'must be one of {a}': '必须是其中之一：{a}',
+  'must be one of {a}': '必须是以下之一：{a}',
   'must be a whole number from {a} to {b}': '必须是 {a} 到 {b} 之间的整数',
   'such as {a}': '形如 {a}',
   'must be such as {a}': '必须形如 {a}',
@@ -678,7 +711,7 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'must be a list of name=value parted by commas, values percent-encoded':
     '必须是以逗号分隔的 name=value 列表，值要用百分号编码',
   'must be the address of a collector such as http://localhost:4318; a key for it stands in OTEL_EXPORTER_OTLP_HEADERS':
-    '必须是采集器的地址，例如 http://localhost:4318；它的密钥写在 OTEL_EXPORTER_OTLP_HEADERS 中',
+    '必须是 collector 的地址，形如 http://localhost:4318；它的密钥写在 OTEL_EXPORTER_OTLP_HEADERS 中',
   'has a user or password with a % that is not percent-encoding; write it as %25':
     '用户名或密码中的 % 不是百分号编码；请写成 %25',
   'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587':
@@ -809,6 +842,9 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'SMTP AUTH is switched off for the tenant or the mailbox': '该租户或邮箱关闭了 SMTP AUTH',
   'Set-CASMailbox -Identity MAILBOX -SmtpClientAuthenticationDisabled $false, in Exchange Online PowerShell':
     '请在 Exchange Online PowerShell 中运行 Set-CASMailbox -Identity MAILBOX -SmtpClientAuthenticationDisabled $false',
+  'the mail server does not offer XOAUTH2': '邮件服务器不提供 XOAUTH2',
+  'look at the host in SMTP_URL; a server that takes a password needs it there, and no SMTP_OAUTH2_TOKEN_URL':
+    '请检查 SMTP_URL 中的主机；用密码登录的服务器要在那里写密码，并去掉 SMTP_OAUTH2_TOKEN_URL',
   'there is an access token, but the mailbox does not take it': '得到了 access token，但邮箱不接受它',
   'there is an access token, but the server does not take it': '得到了 access token，但服务器不接受它',
   'look at the user in SMTP_URL and at SMTP_OAUTH2_SCOPE; Microsoft 365: SMTP.SendAsApp with admin consent, New-ServicePrincipal with the object id of the enterprise application, Add-MailboxPermission (docs/operations.md)':
@@ -986,7 +1022,7 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'Twilio refuses the login': 'Twilio 拒绝登录',
   'look at TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN, or at the API key and its secret: a token that was rotated has ended':
     '请检查 TWILIO_ACCOUNT_SID 和 TWILIO_AUTH_TOKEN，或 API 密钥及其 secret：轮换过的旧 token 已失效',
-  'Twilio knows the login, and does not allow it this': 'Twilio 认识这个登录，但不允许这个操作',
+  'Twilio knows the login, and does not allow it this': 'Twilio 认可这个登录，但不允许这个操作',
   'look at the rights of the API key, at the allowed networks of the account, and that TWILIO_API_URL is of its region':
     '请检查 API 密钥的权限、账号允许的网段，以及 TWILIO_API_URL 是否属于它的区域',
   'Twilio does not know the account': 'Twilio 不认识这个账号',
@@ -1133,19 +1169,19 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'make it writable for the service’s user': '请让服务的用户可以写入',
   'the store {a}': '存储 {a}',
   'the store': '存储',
-  '{a} was written by a newer version of this service': '{a}由本服务更新的版本写成',
+  '{a} was written by a newer version of this service': '本服务的较新版本写过{a}',
   'its tables are of version {a}, programs from version {b} on may write them, and this one is of version {c}':
     '它的表是第 {a} 版，第 {b} 版及以后的程序才能写入，而本程序是第 {c} 版',
   'Start the newer one again, or restore the backup that was made before it (docs/upgrading.md)':
-    '请重新启动较新的版本，或恢复在它之前的备份（docs/upgrading.md）',
+    '请重新启动较新的版本，或恢复在它之前的备份（docs/zh-CN/upgrading.md）',
   '{a} replicas of an older version are running, which could not write the tables of this one':
-    '有 {a} 个旧版本的副本正在运行，它们无法写入本版本的表',
+    '有 {a} 个旧版本的实例正在运行，它们无法写入本版本的表',
   'end all of them, and start this one then (docs/upgrading.md)':
-    '请先结束它们全部，再启动本版本（docs/upgrading.md）',
+    '请先结束它们全部，再启动本版本（docs/zh-CN/upgrading.md）',
   '{a} replicas are running that could not read what this one would store':
-    '有 {a} 个副本正在运行，它们无法读取本进程将要存入的内容',
+    '有 {a} 个实例正在运行，它们无法读取本进程将要存入的内容',
   'set STORE_SECRET_PREVIOUS to the new secret on each of them first, or end all of them (docs/operations.md)':
-    '请先在每个副本上把新密钥写入 STORE_SECRET_PREVIOUS，或结束它们全部（docs/operations.md）',
+    '请先在每个实例上把新密钥写入 STORE_SECRET_PREVIOUS，或结束它们全部（docs/zh-CN/operations.md）',
   'the store {a} is in use by another process': '存储 {a} 正被另一个进程使用',
   'end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)':
     '请先结束那个进程，或给这个进程单独的 DATABASE_URL（命令行工具会改为询问正在运行的服务）',
@@ -1203,7 +1239,8 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'the database runs with fsync off, so what it acknowledges may be lost':
     '数据库关闭了 fsync，已确认的数据也可能丢失',
   'set fsync = on': '请设置 fsync = on',
-  'a pooler in front of the database lends sessions by the transaction': '数据库前面的连接池按事务出借会话',
+  'a pooler in front of the database lends sessions by the transaction':
+    '数据库前面的连接池使用事务模式（transaction pooling）',
   'set its pool_mode to session, or name the database itself in DATABASE_URL':
     '请把它的 pool_mode 设为 session，或在 DATABASE_URL 中直接写数据库',
   'mend the file in TEMPLATES_DIR; until then the built-in words are used':
@@ -1254,7 +1291,7 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'something is missing; a row is: {a}': '缺少内容；一行形如：{a}',
   'an attribute report says nothing about right or wrong: make an alert rule on the platform, and use alert':
     '属性上报不表示对错：请在平台上建告警规则，并使用 alert',
-  'the topic must be one of {a}': '主题必须是其中之一：{a}',
+  'the topic must be one of {a}': '主题必须是以下之一：{a}',
   'the product must be its identifier, or * for any': '产品必须是它的标识，或用 * 表示任意',
   'the minutes must be a whole number from 0 (each time) to {a} (a week)':
     '分钟数必须是 0（每次都发）到 {a}（一周）之间的整数',
@@ -1272,10 +1309,19 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'recipient {a} is not a mobile number': '第 {a} 个收件人不是手机号码',
 
   // What our own side says of an attempt
+  'left alone for a while: it keeps failing, or asked for a pause': '已熔断：连续失败，或要求暂停',
+  'its quota is used up': '配额已用完',
+  'the quota {a} is used up': '配额 {a} 已用完',
+  'cannot be rendered: {a}; look at the templates': '无法渲染：{a}；请检查模板',
+  'the provider did not come back in time': '服务商没有按时返回',
+  'the provider does not know yet what became of it': '服务商尚不知道结果',
+  'an unexpected fault in the provider': '服务商模块出现意外故障',
+  'no route leads to its country': '没有通向该国家的路由',
+  'the store cannot count it now': '存储暂时无法计数',
   'no answer after the request was written': '请求写出之后没有应答',
   'HTTP {a}, and the rest of the answer was lost': 'HTTP {a}，应答的其余部分丢失',
   'HTTP {a}, but the answer cannot be read': 'HTTP {a}，但应答无法识别',
-  'stopped by us': '由我们停止',
+  'stopped by us': '由本服务中止',
   'its validity is over': '有效期已过',
   'the answer took too long': '应答太慢',
   'the server offers no TLS, without which nothing is sent': '服务器不提供 TLS，没有 TLS 就不发送',
@@ -1287,6 +1333,8 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   'no reply to a command within its limit': '命令在时限内没有应答',
   'the dialogue before the end of the message took too long': '消息写完之前的对话太慢',
   'no reply to the message within its limit': '消息在时限内没有应答',
+  'the mail server does not offer XOAUTH2, which a login with an access token needs':
+    '邮件服务器不提供 XOAUTH2，用 access token 登录需要它',
   'the mail server does not offer SMTPUTF8, which an address beyond ASCII needs':
     '邮件服务器不提供 SMTPUTF8，非 ASCII 地址需要它',
   'accepted, {a}': '已接受，{a}',

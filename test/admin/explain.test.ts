@@ -1,4 +1,6 @@
 import t from 'tap'
+// Loaded here, since the tests' loader does not take types out of what is loaded by `require`.
+import '../../src/language/zh-CN.ts'
 import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
 import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
@@ -133,6 +135,24 @@ t.test('what was sent says who took it, and what the carrier reported since', t 
   t.match(
     next({ channel: 'email', providerId: null }),
     'Message-ID, which begins with the id, then in the junk folder',
+  )
+  t.end()
+})
+
+t.test('in Chinese nothing is English but names and the words of others, and no space parts two words', t => {
+  const inChinese = (more: Partial<MessageView>) => explain(more).what.in('zh-CN')
+  t.equal(
+    inChinese({
+      state: 'queued',
+      finalAt: null,
+      dueAt: NOW + 5000,
+      timeline: failed('connecting took too long'),
+    }),
+    '还没有被接收，下次重试：5.0 秒后，最晚到 2026-11-21 02:13:00。smtp 最近的应答：535 连接太慢',
+  )
+  t.equal(
+    inChinese({ receipt: { status: 'undelivered', errorCode: '30003', at: NOW } }),
+    'twilio 于 2026-11-21 02:03:00 接收，距消息到达 200 毫秒。运营商没有投递成功：未送达，错误码 30003。',
   )
   t.end()
 })

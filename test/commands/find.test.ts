@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+// Loaded here, since the tests' loader does not take types out of what is loaded by `require`.
+import '../../src/language/zh-CN.ts'
 import { command, running, standInsFor } from './rig.ts'
 
 t.test('one command says what became of a recipient’s messages', async t => {
@@ -18,6 +20,9 @@ t.test('one command says what became of a recipient’s messages', async t => {
   t.match(out, /\n {2}smtp took it .* after it came, at .*\n {2}→ .*junk folder/)
   t.match(out, /\n {2}id [0-9a-f]{32}\n {4}.* smtp {2}sent {2}250 /)
   t.notMatch(out, 'ann@')
+  const chinese = { ...env, LANG: 'zh_CN.UTF-8' }
+  const inChinese = (await command(['find', 'ann@example.com'], chinese)).out
+  t.match(inChinese, /UTC {2}邮件 activation-code {2}a\*\*\*@example\.com {2}已发送\n {2}smtp 于 .* 接收，/)
   for (const typed of ['+8613800138000', '138 0013 8000'])
     t.match((await command(['find', typed], env)).out, 'sms login-code  +86*******8000', typed)
 
@@ -31,8 +36,10 @@ t.test('one command says what became of a recipient’s messages', async t => {
   const stranger = { ...env, ADMIN_TOKEN: 'another-password-of-nobody' }
   t.match(await command(['find', 'ann@example.com'], stranger), { code: 1, err: /says 401/ })
   t.match(await command(['find'], env), { code: 2, err: /something is missing/ })
+  t.match((await command(['find', 'nobody@example.com'], chinese)).out, /^没有发给.*\n {2}邮件\n/)
   await close()
   t.match(await command(['find', 'ann@example.com'], env), { code: 1, err: /nobody answers at/ })
+  t.match(await command(['find', 'ann@example.com'], chinese), { code: 1, err: /没有应答：请启动服务/ })
 })
 
 t.test('a service that cannot store says so before anything else', async t => {

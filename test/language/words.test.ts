@@ -13,6 +13,11 @@ t.test('Chinese has the places of the English sentence, and no English punctuati
   for (const [english, chinese] of Object.entries({ ...zhCN, ...zhCNOfOthers })) {
     t.same(placesOf(chinese), placesOf(english), english)
     t.equal(/[.]$/.test(english), chinese.endsWith('。'), `${english}: a sentence, or a part of one`)
+    t.notMatch(
+      chinese,
+      /\{(?:time|when|due)\} \p{Script=Han}/u,
+      `${english}: what stands there ends in Chinese`,
+    )
   }
 })
 

@@ -98,7 +98,7 @@ function webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now:
       'events',
       say(
         'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {n}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
-        { time: formatDuration(now - failing.since), reason: failing.reason, n: waiting },
+        { time: formatDuration(now - failing.since), reason: translateText(failing.reason), n: waiting },
       ),
     ),
   ]
@@ -183,7 +183,7 @@ function channelCauses(channel: Channel, { now, summary, health }: CauseSources)
           {
             channel: channel === 'email' ? say('e-mail') : say('SMS'),
             at: clockTime(validation.at),
-            reason: validation.reason,
+            reason: translateText(validation.reason),
           },
         ),
       ),
@@ -285,7 +285,7 @@ function downLine(
   const isOurs = lastError?.whose === 'ours'
   const isOpen = (each: ChannelStatus) => each.breaker !== 'closed'
   const others = channelStatus.filter(each => each.channel === channel && each.provider !== provider)
-  const what = lastError === null ? say('it does not answer') : translateText(describeReply(lastError))
+  const what = lastError === null ? say('it does not answer') : describeReply(lastError)
   return joinSentences(
     say('{provider} has failed for {time}: {what}.', { provider, time: formatDuration(now - since), what }),
     isOurs ? say('This is ours to mend: look at its settings and account.') : null,

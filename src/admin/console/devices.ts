@@ -59,7 +59,7 @@ export function devicesCard(devices: DeviceAlertsStatus): Html {
       : html`<p>${say('Another replica watches the devices.')}</p>`
   }
 <dl><dt>${say('Last end')}</dt><dd>${lastEnd === null ? say('none') : ended(lastEnd)}</dd>
-<dt>${say('Topics refused')}</dt><dd>${refused.length === 0 ? say('none') : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span>: ${translateText(why)}<br>`)}</dd>
+<dt>${say('Topics refused')}</dt><dd>${refused.length === 0 ? say('none') : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span> ${translateText(why)}<br>`)}</dd>
 <dt>${say('Since the start')}</dt><dd>${say('{received} messages, {malformed} that cannot be used', { received, malformed })}</dd></dl></section>`
 }
 

@@ -7,6 +7,11 @@ import { renderChart } from './plot.ts'
 const HOUR = 3_600_000
 export const CHANNEL_NAMES: Readonly<Record<Channel, Sentence>> = { email: say('E-mail'), sms: say('SMS') }
 
+/** A kind of message with its channel, for a reader. */
+export function nameKind({ channel, kind }: { readonly channel: Channel; readonly kind: string }): Sentence {
+  return say('{about}: {what}', { about: CHANNEL_NAMES[channel], what: kind })
+}
+
 /** The time that the figures cover, and the time of one bar of their plot, ms. */
 export interface Period {
   readonly name: 'hour' | 'day'
@@ -61,7 +66,7 @@ function countsTable(title: Sentence, { counts }: Summary, channels: readonly Ch
       html`<tr class="sum"><th scope="row">${CHANNEL_NAMES[channel]}</th>${cells(own, { channel })}</tr>`,
       kinds.map(kind => {
         const ofKind = own.filter(each => each.kind === kind)
-        return html`<tr><th scope="row">${CHANNEL_NAMES[channel]}: ${kind}</th>${cells(ofKind, { channel, kind })}</tr>`
+        return html`<tr><th scope="row">${nameKind({ channel, kind })}</th>${cells(ofKind, { channel, kind })}</tr>`
       }),
     ]
   })

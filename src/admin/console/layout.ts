@@ -1,4 +1,4 @@
-import { type ReaderLanguage, type Sentence, say } from '../../language/sentence.ts'
+import { type ReaderLanguage, Sentence, say, translateText } from '../../language/sentence.ts'
 import { build, formatBuild } from '../../runtime/build.ts'
 import { type Html, html } from './html.ts'
 
@@ -53,10 +53,20 @@ export function timeElement(at: number | null): Html {
   return at === null ? html`–` : html`<time datetime="${new Date(at).toISOString()}">${clockTime(at)}</time>`
 }
 
-/** A provider's reply with its code, unless the reply begins with it already; a colon is behind a code that is a word. */
-export function describeReply({ code, reply }: { readonly code: string; readonly reply: string }): string {
-  if (reply.startsWith(code)) return reply
-  return reply === '' ? code : `${code}${/\d/.test(code) ? '' : ':'} ${reply}`
+/**
+ * A provider's reply with its code, unless the reply begins with it already; a colon is behind a code that is a word. What
+ * this service itself says of an attempt is in the reader's language, behind a code as well.
+ * @param longest characters of the reply
+ */
+export function describeReply(
+  { code, reply }: { readonly code: string; readonly reply: string },
+  longest = 200,
+): Sentence {
+  const text = translateText(reply.slice(0, longest))
+  if (reply.startsWith(code)) return text
+  if (reply === '') return translateText(code)
+  if (!/\d/.test(code)) return say('{about}: {what}', { about: code, what: text })
+  return new Sentence(language => `${code} ${text.in(language)}`)
 }
 
 /** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */

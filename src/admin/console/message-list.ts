@@ -8,7 +8,7 @@ import {
 } from '../../outbox/outbox.ts'
 import { explainAbsence } from '../explain.ts'
 import type { ChannelCalls, MessagePage } from '../status/status.ts'
-import { CHANNEL_NAMES } from './figures.ts'
+import { CHANNEL_NAMES, nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
 import { clockTime, describeReply, formatDuration } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
@@ -132,7 +132,7 @@ function messageList(
 <tbody>${rows.map(
     row => html`<tr>
 <td data-l="${say('Arrived')}" class="whole"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
-<td data-l="${say('Kind')}">${CHANNEL_NAMES[row.channel]}: ${row.kind}</td>
+<td data-l="${say('Kind')}">${nameKind(row)}</td>
 <td data-l="${say('Recipient')}" class="mono">${row.maskedRecipient}</td>
 <td data-l="${say('State')}">${stateBadge(row.state)}${receiptWord(row)}</td>
 <td data-l="${say('Attempts')}" class="n">${row.attempts}</td>
@@ -155,5 +155,5 @@ function receiptWord({ receipt }: MessageView): Html | string {
 
 function lastReply({ timeline }: MessageView): Sentence | string {
   const last = timeline.at(-1)
-  return last === undefined ? '' : translateText(describeReply(last).slice(0, 120))
+  return last === undefined ? '' : describeReply(last, 120)
 }

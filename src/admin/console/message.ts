@@ -1,7 +1,7 @@
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { MessageView } from '../../outbox/outbox.ts'
 import { type AttemptGate, explainMessage, nextAttempt } from '../explain.ts'
-import { CHANNEL_NAMES } from './figures.ts'
+import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
 import { clockTime, formatDuration, timeElement } from './layout.ts'
 import type { ConsoleOptions } from './options.ts'
@@ -59,19 +59,19 @@ const ANSWERS: Readonly<Record<NonNullable<MessageView['answer']>, Sentence>> = 
 function messageDetail(row: MessageView, providers: readonly AttemptGate[], now: number): Html {
   const waits = row.state === 'queued'
   const { what, next } = explainMessage(row, providers, now)
-  return html`<section class="card"><p>${stateBadge(row.state)}${row.answer === null ? '' : html` (${ANSWERS[row.answer]})`} ${what}</p>
+  return html`<section class="card"><p>${stateBadge(row.state)}${row.answer === null ? '' : say(' ({why})', { why: ANSWERS[row.answer] })} ${what}</p>
 <p><strong>${next}</strong></p>
 ${waits ? html`<form class="row" method="post" action="/console/messages/${row.id}"><button class="main" name="do" value="retry">${say('Try now')}</button><button name="do" value="cancel">${say('Cancel')}</button></form>` : ''}</section>
 ${timelineTable(row)}
 <section class="card"><dl>
 <dt>${say('Recipient')}</dt><dd class="mono">${row.maskedRecipient}</dd>
-<dt>${say('Kind')}</dt><dd>${CHANNEL_NAMES[row.channel]}: ${row.kind}</dd>
+<dt>${say('Kind')}</dt><dd>${nameKind(row)}</dd>
 <dt>${say('Id')}</dt><dd class="mono">${row.id}</dd>
 <dt>${say('Provider’s id')}</dt><dd class="mono">${row.providerId ?? '–'}</dd>
 <dt>${say('Arrived')}</dt><dd>${timeElement(row.arrivedAt)}</dd>
 <dt>${say('Valid until')}</dt><dd>${timeElement(row.expiresAt)}</dd>
 <dt>${say('Next attempt')}</dt><dd>${row.dueAt === null ? '–' : dueText(row, providers, now)}</dd>
-<dt>${say('Ended')}</dt><dd>${row.finalAt === null ? '–' : html`${timeElement(row.finalAt)} <span class="soft">(${say('after {time}', { time: formatDuration(row.finalAt - row.arrivedAt) })})</span>`}</dd>
+<dt>${say('Ended')}</dt><dd>${row.finalAt === null ? '–' : html`${timeElement(row.finalAt)} <span class="soft">${say('after {time}', { time: formatDuration(row.finalAt - row.arrivedAt) })}</span>`}</dd>
 <dt>${say('Delivery report')}</dt><dd>${row.receipt === null ? say('none') : html`${translateText(row.receipt.status)}${row.receipt.errorCode === null ? '' : say(' (error {code})', { code: row.receipt.errorCode })} ${timeElement(row.receipt.at)}`}</dd>
 <dt>${say('Attempts')}</dt><dd>${say('{attempts}, {ambiguous} of them ambiguous', { attempts: row.attempts, ambiguous: row.ambiguous })}</dd></dl></section>`
 }
@@ -79,7 +79,7 @@ ${timelineTable(row)}
 /** A message that is due has no time of its own: it is tried when its turn comes. */
 function dueText(row: MessageView, providers: readonly AttemptGate[], now: number): Html {
   const { at, due } = nextAttempt(row, providers, now)
-  return at === null ? html`${due}` : html`${timeElement(at)} <span class="soft">(${due})</span>`
+  return at === null ? html`${due}` : html`${timeElement(at)} <span class="soft">${due}</span>`
 }
 
 function timelineTable(row: MessageView): Html {

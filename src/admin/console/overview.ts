@@ -102,7 +102,7 @@ function providerList({ providers, now }: OverviewSources): Html {
         ? html`<p>${say('{provider}: nothing sent yet.', { provider: each.provider })}</p>`
         : html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${say(each.up ? 'works' : 'fails')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: formatDuration(now - each.since) })}</span></p>
 <dl class="small"><dt>${say('Last accepted')}</dt><dd>${timeElement(each.lastSentAt)}</dd>
-<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${translateText(describeReply(each.lastError))}`}</dd></dl>`
+<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
     }
 <p class="small soft">${concurrencyLine(each, now)}</p>`,
   )}`
@@ -137,7 +137,7 @@ function callers(channel: Channel, { health, requiredIsSafe, rotating }: Overvie
   const safe = requiredIsSafe.includes(channel)
   const outdatedAt = health.outdatedAt(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
-<dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : html`${timeElement(validation.at)}: ${validation.ok ? say('right') : validation.reason}`}</dd>
+<dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : translateText(validation.reason) })}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(health.refusals(channel))}</dd>
 <dt>${say('Over quota')}</dt><dd>${heldLine(health.heldBack(channel))}</dd>
 <dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', { right, wrong, absent })}${safe ? html`<br><strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
@@ -147,7 +147,7 @@ ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd
 function refusedLine({ count, last }: Refusals): Html | Sentence {
   if (last === null) return say('none since the start')
   const { at, reason } = last
-  return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason })}`
+  return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason: translateText(reason) })}`
 }
 
 function heldLine(held: readonly HeldBack[]): Html | Sentence {
@@ -157,7 +157,7 @@ function heldLine(held: readonly HeldBack[]): Html | Sentence {
 
 function house({ summary, webhooks, certificate, now, startedAt }: OverviewSources): Html {
   return html`<h2>${say('This service')}</h2><dl>
-<dt>${say('Started')}</dt><dd>${timeElement(startedAt)} <span class="soft">(${formatDuration(now - startedAt)})</span></dd>
+<dt>${say('Started')}</dt><dd>${timeElement(startedAt)} <span class="soft">${say('{time} so far', { time: formatDuration(now - startedAt) })}</span></dd>
 <dt>${say('Waiting')}</dt><dd>${summary === null ? '–' : say('{mails} by e-mail, {sms} by SMS', { mails: summary.backlog.email, sms: summary.backlog.sms })}</dd>
 <dt>${say('Store')}</dt><dd>${summary?.bytes === null || summary === null ? '–' : `${(summary.bytes / 1_048_576).toFixed(1)} MiB`}</dd>
 ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.leads ? webhooks.waiting : say('another replica tells them')}</dd>`}

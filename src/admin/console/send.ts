@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { type Sentence, say } from '../../language/sentence.ts'
 import type { CallbackKind } from '../../messages/kind.ts'
-import { CHANNEL_NAMES } from './figures.ts'
+import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions } from './options.ts'
 import type { ConsolePage, PageRequest, PageResponse } from './page.ts'
@@ -88,12 +88,14 @@ function sendForm(kinds: readonly CallbackKind[], result: TestResult | null, pro
   return html`${problem === null ? '' : html`<ul class="causes"><li class="warn">${problem}</li></ul>`}${result === null ? '' : resultLine(result)}
 <section class="card"><p>${say('Sends one real message by the road of every other: words, store, provider. An SMS costs money; quotas count it.')}</p>
 <form class="row" method="post" action="/console/send">
-<label>${say('Kind')}<select name="kind" required>${kinds.map(kind => html`<option value="${kind.channel}/${kind.name}">${CHANNEL_NAMES[kind.channel]}: ${kind.name}</option>`)}</select></label>
+<label>${say('Kind')}<select name="kind" required>${kinds.map(kind => html`<option value="${kind.channel}/${kind.name}">${nameKind({ channel: kind.channel, kind: kind.name })}</option>`)}</select></label>
 <label>${say('To')}<input name="to" required autocomplete="off" spellcheck="false" placeholder="${say('name@example.com or +86…')}" size="34"></label>
 <button class="main">${say('Send it')}</button></form></section>`
 }
 
 function resultLine({ kind, err_code, err_msg, ids }: TestResult): Html {
   const good = err_code === 0
-  return html`<ul class="causes" aria-live="polite"><li class="${good ? 'ok' : 'fail'}">${kind}: ${good ? say('accepted') : `err_code ${err_code}`}${err_msg === '' ? '' : `, ${err_msg}`}. ${ids.map(id => html`<a href="/console/messages/${id}">${say('See what became of it')}</a> `)}</li></ul>`
+  const is = good ? say('accepted') : `err_code ${err_code}`
+  const what = err_msg === '' ? is : say('{is}, {why}', { is, why: err_msg })
+  return html`<ul class="causes" aria-live="polite"><li class="${good ? 'ok' : 'fail'}">${say('{about}: {what}', { about: kind, what })} ${ids.map(id => html`<a href="/console/messages/${id}">${say('See what became of it')}</a> `)}</li></ul>`
 }
