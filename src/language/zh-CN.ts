@@ -1137,9 +1137,9 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   '{a} needs secrets.{b} in it': '{a} 需要其中的 secrets.{b}',
 
   // check: clock, machine, store, templates, device alerts
-  "agrees with Twilio's": '与 Twilio 的一致',
-  "is {a} s ahead of Twilio's": '比 Twilio 的快 {a} 秒',
-  "is {a} s behind Twilio's": '比 Twilio 的慢 {a} 秒',
+  'agrees with that of {a}': '与 {a} 的一致',
+  'is {a} s ahead of that of {b}': '比 {b} 的快 {a} 秒',
+  'is {a} s behind that of {b}': '比 {b} 的慢 {a} 秒',
   'let the machine keep its time by NTP (timedatectl set-ntp true)':
     '请用 NTP 校时（timedatectl set-ntp true）',
   '{a} free at {b}': '{b} 处剩余 {a}',

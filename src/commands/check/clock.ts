@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Config } from '../../config/config.ts'
+import { modulesOf } from '../../providers/list.ts'
 import { type CheckResult, checkOk, checkWarning } from '../../runtime/check-result.ts'
 
 /** Asks a server for its time, ms since the epoch; null when it does not answer or sends no Date. */
@@ -25,8 +26,8 @@ export const readServerDate: ReadServerDate = url =>
   })
 
 /**
- * Compares this machine's clock with Twilio's. A wrong clock makes new signatures look old, and certificates not yet valid
- * or expired.
+ * Compares this machine's clock with that of the first SMS carrier in use. A wrong clock makes new signatures look old, and
+ * certificates not yet valid or expired.
  */
 export async function checkClock(
   config: Config,
@@ -35,16 +36,20 @@ export async function checkClock(
 ): Promise<readonly CheckResult[]> {
   // Only a server that the service calls anyway is asked, and without SMS there is none.
   if (config.SMS_TOKEN === undefined) return []
-  const serverTime = await dateAt(config.TWILIO_API_URL)
-  if (serverTime === null) return []
-  const aheadMs = now() - serverTime
-  if (Math.abs(aheadMs) <= TOLERANCE_MS) return [checkOk('clock', "agrees with Twilio's")]
+  for (const { name, clockUrl } of modulesOf(config)) {
+    const url = clockUrl?.(config)
+    const serverTime = url === undefined ? null : await dateAt(url)
+    if (serverTime !== null) return [compareClocks(now() - serverTime, name)]
+  }
+  return []
+}
+
+function compareClocks(aheadMs: number, carrier: string): CheckResult {
+  if (Math.abs(aheadMs) <= TOLERANCE_MS) return checkOk('clock', `agrees with that of ${carrier}`)
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
-  return [
-    checkWarning(
-      'clock',
-      `is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} Twilio's`,
-      'let the machine keep its time by NTP (timedatectl set-ntp true)',
-    ),
-  ]
+  return checkWarning(
+    'clock',
+    `is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${carrier}`,
+    'let the machine keep its time by NTP (timedatectl set-ntp true)',
+  )
 }

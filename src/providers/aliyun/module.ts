@@ -44,6 +44,7 @@ export const aliyun = defineProvider({
       await api.close()
     }
   },
+  clockUrl: config => (config.ALIYUN_ACCESS_KEY_ID === undefined ? undefined : config.ALIYUN_API_URL),
   async openReceipts(config) {
     if (config.SMS_TOKEN === undefined || config.ALIYUN_ACCESS_KEY_ID === undefined) return undefined
     const { createAliyunReceipts } = await import('./receipts.ts')

@@ -44,6 +44,7 @@ export const tencent = defineProvider({
       await api.close()
     }
   },
+  clockUrl: config => (config.TENCENT_SECRET_ID === undefined ? undefined : config.TENCENT_API_URL),
   async openReceipts(config) {
     if (config.SMS_TOKEN === undefined || config.TENCENT_SECRET_ID === undefined) return undefined
     const { createTencentReceipts } = await import('./receipts.ts')

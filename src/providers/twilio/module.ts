@@ -43,6 +43,7 @@ export const twilio = defineProvider({
       'look at TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN or the API key, and at https://console.twilio.com'
     return [await checkLogin(provider, next), checkReceipts(config)]
   },
+  clockUrl: config => (config.TWILIO_ACCOUNT_SID === undefined ? undefined : config.TWILIO_API_URL),
   async openReceipts(config) {
     const url = receiptUrl(config)
     if (url === undefined) return undefined

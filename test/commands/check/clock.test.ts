@@ -6,21 +6,36 @@ import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
 const NOW = 1_700_000_000_000
-const look = async (theirs: number | null, settings = {}) =>
+const look = async (theirs: Record<string, number>, settings = {}) =>
   linesOf(
     await checkClock(
       load({ ...enough, ...settings }),
-      async () => theirs,
+      async url => theirs[new URL(url).host] ?? null,
       () => NOW,
     ),
   )
+const twilio = (time: number) => ({ 'api.twilio.com': time })
 
 t.test('a clock beside another one', async t => {
-  t.match(await look(NOW - 600_000), [/^warn clock: is 600 s ahead of Twilio's → .*NTP/])
-  t.match(await look(NOW + 90_000), [/^warn clock: is 90 s behind/])
-  t.match(await look(NOW - 2000), [/^ok clock/])
-  t.same(await look(null), [], 'nobody to compare it with')
-  t.same(await look(0, { SMS_TOKEN: '' }), [], 'Twilio is not asked when SMS is off')
+  t.match(await look(twilio(NOW - 600_000)), [/^warn clock: is 600 s ahead of that of twilio → .*NTP/])
+  t.match(await look(twilio(NOW + 90_000)), [/^warn clock: is 90 s behind that of twilio/])
+  t.match(await look(twilio(NOW - 2000)), [/^ok clock/])
+  t.same(await look({}), [], 'nobody to compare it with')
+  t.same(await look(twilio(0), { SMS_TOKEN: '' }), [], 'Twilio is not asked when SMS is off')
+})
+
+t.test('only carriers in use are asked for the time, one after the other', async t => {
+  const aliyun = {
+    ALIYUN_ACCESS_KEY_ID: 'id',
+    ALIYUN_ACCESS_KEY_SECRET: 'secret',
+    ALIYUN_API_URL: 'https://aliyun.example',
+    ALIYUN_SMS_SIGN_NAME: 'Acme',
+  }
+  const without = { TWILIO_ACCOUNT_SID: '', TWILIO_AUTH_TOKEN: '', TWILIO_FROM: '' }
+  const times = { ...twilio(NOW), 'aliyun.example': NOW + 90_000 }
+  t.match(await look(times, { ...aliyun, ...without }), [/^warn clock: is 90 s behind that of aliyun/])
+  const both = { ...aliyun, SMS_ROUTES: 'CN=aliyun; *=twilio' }
+  t.match(await look({ 'aliyun.example': NOW + 90_000 }, both), [/that of aliyun/], 'Twilio does not answer')
 })
 
 t.test('the time that a server says it is', async t => {
