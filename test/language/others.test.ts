@@ -126,6 +126,8 @@ const WHOLE = [
   'has fewer than 22 characters, so that whoever sees the URL could guess it and send in your name: make a new one with `callback-courier token`, or set EMAIL_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES',
   'is one that guessers try, so that whoever sees the URL could guess it and send in your name',
   'line 3 of X1',
+  'line 3 of X1 sets nothing',
+  'line 3 of X1 sets nothing, though it names X2_Y',
   'sets nothing',
   'sets nothing, though it names X1_Y',
   'write X1_Y=value, or # in front of a remark',
