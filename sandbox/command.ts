@@ -97,6 +97,7 @@ function describeAddresses(page: string, { about }: Pick<Sandbox, 'about'>): str
     ['Certificate', `${about.certFile} (self-signed)`],
     ...about.carriers.map(({ title, url }) => [title, url] as const),
     ['Health, metrics', about.adminUrl],
+    ...(about.consoleUrl === null ? [] : [['Console', about.consoleUrl] as const]),
   ])
   return `\n${pairs}\nNothing leaves this machine. Ctrl-C ends it.\n`
 }
