@@ -132,7 +132,7 @@ function messageList(
 <tbody>${rows.map(
     row => html`<tr>
 <td data-l="${say('Arrived')}" class="whole"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
-<td data-l="${say('Kind')}">${nameKind(row)}</td>
+<td data-l="${say('Kind')}" class="kind">${nameKind(row)}</td>
 <td data-l="${say('Recipient')}" class="mono">${row.maskedRecipient}</td>
 <td data-l="${say('State')}">${stateBadge(row.state)}${receiptWord(row)}</td>
 <td data-l="${say('Attempts')}" class="n">${row.attempts}</td>
