@@ -425,7 +425,8 @@ export const zhCNOfOthers: Readonly<Record<string, string>> = {
   stopped: '已停止',
   refused: '被拒绝',
   'the certificate is self-signed': '证书是自签名的',
-  'only whoever is told to trust it will': '只有被设置为信任它的客户端才接受',
+  'get one of a public authority, since only clients that are told to trust this one do':
+    '请使用公共机构签发的证书：只有被设置为信任它的客户端才接受现在的这个',
   'log in: {why}': '登录：{why}',
   'authenticate: {why}': '认证：{why}',
   'subscribe to {a}: {why}': '订阅 {a}：{why}',

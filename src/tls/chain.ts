@@ -35,7 +35,9 @@ export function followChain(
   if (isSelfSigned(leaf))
     return {
       chain: 'self-signed',
-      problems: ['the certificate is self-signed: only whoever is told to trust it will'],
+      problems: [
+        'the certificate is self-signed: get one of a public authority, since only clients that are told to trust this one do',
+      ],
     }
   const followed = [leaf]
   for (let top = leaf; ; ) {

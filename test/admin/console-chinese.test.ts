@@ -87,7 +87,9 @@ t.test('every line about what is wrong is in Chinese', async t => {
     channels: ['email', 'sms'],
     certificate: {
       expiresAt: now - 1,
-      flaws: ['the certificate is self-signed: only whoever is told to trust it will'],
+      flaws: [
+        'the certificate is self-signed: get one of a public authority, since only clients that are told to trust this one do',
+      ],
     },
     renewalRefused: { since: now - 1000, reason: 'TLS_KEY_FILE has a passphrase: give a key without one' },
     templateProblems: ['layout.html, line 3: cannot be read: EACCES'],

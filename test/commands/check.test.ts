@@ -146,6 +146,9 @@ t.test('a certificate that clients will refuse', async t => {
   t.match(await about(elsewhere), [/^ok/, /^fail certificate: is not for localhost/, /^fail .*is missing/])
   writeFileSync(served.TLS_KEY_FILE, intermediate.key)
   t.match(await about({}), [/^fail certificate: TLS_KEY_FILE is not the key/])
+  t.match(await about({ TLS_KEY_FILE: '/nowhere/key.pem' }), [
+    /^fail certificate: TLS_KEY_FILE: \/nowhere\/key\.pem cannot be read \(ENOENT\) → it is not there/,
+  ])
   t.match(await about({ TLS: 'off' }), [/^ok certificate: TLS=off/])
 
   const expired = await createTestCertificate({ notAfter: new Date(Date.now() - 60_000) })

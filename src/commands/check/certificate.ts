@@ -15,9 +15,10 @@ export function checkCertificate(config: Config, now: number): readonly CheckRes
     return checkFiles(config, now)
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error
-    return [
-      checkFailure(ABOUT, error.message, 'the service does not start without a certificate and its key'),
-    ]
+    // Behind the name of a setting there may be a colon, too.
+    const [, what = error.message, next = 'the service does not start without a certificate and its key'] =
+      /^((?:\w+: )?[^:]*): (.*)$/s.exec(error.message) ?? []
+    return [checkFailure(ABOUT, what, next)]
   }
 }
 

@@ -127,9 +127,16 @@ export function joinReplyLines(response: string): string {
 /** Describes a failure in the network's words, not the server's: they name at most the host. */
 function describeFailure(error: SmtpError, cause: string, { stopped }: DialogueProgress): string {
   if (stopped) return STOPPED[stopped] ?? stopped
-  const text = error.message.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, 150) || cause
+  const text =
+    error.message
+      .replace(OPENSSL, '$1')
+      .replace(/[\p{C}\p{Z}]+/gu, ' ')
+      .slice(0, 150) || cause
   return isCertificateError(cause) ? `the server's certificate was not accepted: ${text}` : text
 }
+
+/** `40DD…:error:0A00010B:SSL routines:function:reason:file:…`, of which people need the reason. */
+const OPENSSL = /^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):.*$/s
 
 const STOPPED: Readonly<Record<string, string>> = {
   aborted: 'stopped by us',

@@ -75,7 +75,7 @@ t.test('a mail server: each cause has its words and its advice', async t => {
   const plain = await start(t, {})
   t.match(
     await sayOfMail(t, `smtps://${plain.at}`),
-    /does not speak TLS from the first byte .* → write smtp:\/\//,
+    /does not speak TLS from the first byte \(wrong version number\) → write smtp:\/\//,
   )
   t.match(await sayOfMail(t, `smtp://${plain.at}`), /offers no TLS .* → look at the port/)
   const secure = await start(t, { certificate, secure: true })
