@@ -107,6 +107,7 @@ CREATE TABLE events (
   data TEXT
 ) STRICT;
 `,
+  '-- nothing changes here: both kinds of store have the same versions',
 ]
 
 export const SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }
