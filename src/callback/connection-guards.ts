@@ -22,6 +22,34 @@ export function closeIdleConnections(handler: RequestListener, limitMs: number):
   }
 }
 
+/**
+ * Closes a connection in two steps when its last answer is given before its request has come whole: our side at once, and the other
+ * one when all has come, when the caller closes it, or after `limitMs`. What comes meanwhile is thrown away. The kernel would
+ * answer it by a reset, and a caller that is still sending would lose the answer with it (RFC 9112, 9.6).
+ */
+export function closeInSteps(handler: RequestListener, limitMs: number): RequestListener {
+  const latest = new WeakMap<Socket, IncomingMessage>()
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    // It came behind the request whose answer was the last.
+    if (socket.writableEnded) return
+    if (!latest.has(socket)) {
+      const destroySoon = socket.destroySoon.bind(socket)
+      // Node calls this once the last answer is handed over.
+      socket.destroySoon = () => {
+        const last = latest.get(socket)
+        if (last === undefined || last.complete) return destroySoon()
+        last.once('end', destroySoon)
+        const timer = setTimeout(() => socket.destroy(), limitMs).unref()
+        socket.once('close', () => clearTimeout(timer))
+        socket.end()
+      }
+    }
+    latest.set(socket, request)
+    handler(request, response)
+  }
+}
+
 /** Counts a proxy's connection among those of the caller that it forwards for: otherwise the proxy would be the source with most. */
 export function attributeToCaller(
   handler: RequestListener,

@@ -10,6 +10,7 @@ import { createAnswer, encodeAnswer } from './answers.ts'
 import {
   attributeToCaller,
   closeIdleConnections,
+  closeInSteps,
   rejectAmbiguousRequests,
   rejectPipelining,
 } from './connection-guards.ts'
@@ -28,6 +29,8 @@ const CHECK_MS = 1000
 const KEEP_ALIVE_MS = 75_000
 /** Limit counted from a connection's last request: Node's own, which counts from its answer, must always come first. */
 const IDLE_LIMIT_MS = 2 * KEEP_ALIVE_MS
+/** The rest of a request that was answered before it had come whole is thrown away for so long, ms. */
+const LAST_OCTETS_MS = 2000
 /** A key of session tickets is used for so long, ms. */
 const TICKET_KEY_MS = 60 * 60_000
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
@@ -71,7 +74,8 @@ export function createPublicListener(options: PublicListenerOptions): {
       )
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
-      return createServer(tls, closeIdleConnections(listener, idleLimitMs), unauthenticated)
+      const closing = closeIdleConnections(closeInSteps(listener, LAST_OCTETS_MS), idleLimitMs)
+      return createServer(tls, closing, unauthenticated)
     },
     // Fastify's log prints the URL, with the key in it.
     logger: false,

@@ -1,6 +1,8 @@
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import net, { type AddressInfo, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { openRaw } from '../rigs/raw.ts'
@@ -46,4 +48,67 @@ t.test('the key of session tickets is replaced, and an old ticket opens nothing'
   renewTicketKeys(server, 20)
   await new Promise(resolve => setTimeout(resolve, 200))
   t.notOk((await connect(first.session)).isReused)
+})
+
+/** A listener that answers a body of more than 1 KB before it has come. @returns its port */
+async function listenForShortBodies(t: Test, options: object | undefined): Promise<number> {
+  const nobody = () => {}
+  const { app } = createPublicListener({
+    tls: options,
+    callerOf: undefined,
+    onNotHttp: nobody,
+    onBadUrl: nobody,
+  })
+  app.post('/', { bodyLimit: 1024 }, async () => 'taken')
+  app.setErrorHandler((_error, _request, reply) =>
+    reply.code(413).header('connection', 'close').send('too large'),
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  return (app.server.address() as AddressInfo).port
+}
+
+const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+/** More than the kernel keeps for whoever does not read. */
+const OCTETS = 16 * 1024 * 1024
+
+for (const protocol of ['http', 'https'])
+  t.test(`over ${protocol} an answer is read by a caller that sends all of its body first`, async t => {
+    const certificate = protocol === 'https' ? await createTestCertificate() : undefined
+    const port = await listenForShortBodies(t, certificate)
+    const open = (): Socket =>
+      certificate === undefined
+        ? net.connect({ port, host: '127.0.0.1' })
+        : tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    const size = OCTETS.toString(16)
+    for (const [head, tail] of [
+      [`Content-Length: ${OCTETS}\r\n\r\n`, ''],
+      [`Transfer-Encoding: chunked\r\n\r\n${size}\r\n`, '\r\n0\r\n\r\n'],
+    ] as const) {
+      const socket = open()
+      await once(socket, certificate === undefined ? 'connect' : 'secureConnect')
+      socket.write(`${HEAD}${head}`)
+      await new Promise<void>((resolve, reject) => {
+        socket.once('error', reject)
+        socket.write(Buffer.concat([Buffer.alloc(OCTETS, 0x20), Buffer.from(tail)]), () => resolve())
+      })
+      t.match(await text(socket), /^HTTP\/1\.1 413 [^]*connection: close[^]*too large$/i)
+    }
+  })
+
+t.test('a caller that goes on sending after its answer is hung up on', async t => {
+  const port = await listenForShortBodies(t, undefined)
+  const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => {})
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
+  socket.write(`${HEAD}Content-Length: ${OCTETS}\r\n\r\n${' '.repeat(2000)}`)
+  const began = performance.now()
+  const dripping = setInterval(() => socket.write(' '), 50)
+  t.teardown(() => clearInterval(dripping))
+  await once(socket.resume(), 'end')
+  t.ok(performance.now() - began < 1500, 'its answer is whole at once')
+  socket.write(' '.repeat(OCTETS - 10_000))
+  await closed
+  t.ok(performance.now() - began > 1500, 'what it had begun to send was read')
 })
