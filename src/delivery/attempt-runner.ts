@@ -167,23 +167,30 @@ function occupyPlace(
 ) {
   const place = limiter.takePlace(clock.now())
   let isCounted = true
+  let isReleased = false
   let timer: NodeJS.Timeout | undefined
   const stopCounting = (end: AttemptEnd): void => {
     isCounted = false
     limiter.releasePlace(place, end, clock.now())
   }
   return {
+    /** Called once for each server that the message is with: after the reply of the first one there may be a fallback. */
     awaitReply(stopCountingThere: () => void): void {
+      clearTimeout(timer)
+      if (isReleased) return
       timer = setTimeout(() => {
-        if (channel.awaitingReply >= MOST_AWAITING_REPLY) return
-        channel.awaitingReply += 1
+        if (isCounted && channel.awaitingReply >= MOST_AWAITING_REPLY) return
         stopCountingThere()
-        stopCounting({ is: 'void' })
+        if (isCounted) {
+          channel.awaitingReply += 1
+          stopCounting({ is: 'void' })
+        }
         beginAttempts(channel)
       }, patienceMs).unref()
     },
     release(end: AttemptEnd): void {
       clearTimeout(timer)
+      isReleased = true
       if (isCounted) stopCounting(end)
       else channel.awaitingReply -= 1
     },

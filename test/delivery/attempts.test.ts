@@ -175,6 +175,32 @@ t.test('a final reply that takes its time does not keep new mail from going out'
   t.match(delivery.status(), [{ awaitingReply: 0 }])
 })
 
+t.test('a reply that two servers were waited for, one after the other, is counted once', async t => {
+  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, replyPatienceMs: 300 })
+  const { send } = provider
+  // As a fallback that is asked after the first server has replied: it reports its own wait.
+  provider.send = (mail, signal, onAwaitingReply) => {
+    onAwaitingReply?.(() => {})
+    return send(mail, signal, onAwaitingReply)
+  }
+  provider.swallows = true
+  delivery.start()
+  const quick = await accept()
+  await until('it is sent', async () => (await view(quick.acceptance.message.id)).state === 'sent')
+  provider.respond = undefined
+  const slow = await accept({ code: '2' })
+  await until('it counts against no limit', () => delivery.status()[0]?.awaitingReply === 1)
+  await pause(300)
+  t.match(
+    delivery.status(),
+    [{ awaitingReply: 1, inFlight: 1 }],
+    'neither twice, nor because of the one that is sent',
+  )
+  for (const asked of provider.asked) asked.answer(SENT)
+  await until('it is sent', async () => (await view(slow.acceptance.message.id)).state === 'sent')
+  t.match(delivery.status(), [{ awaitingReply: 0, inFlight: 0 }])
+})
+
 t.test('ambiguous, and its life ends before it can be tried again: unknown, not expired', async t => {
   const { delivery, provider, accept, view, events } = await openRig(t)
   provider.respond = () => AMBIGUOUS

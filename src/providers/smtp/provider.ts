@@ -69,14 +69,18 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
         return signal.aborted
           ? notBegun('aborted', 'stopped by us')
           : notBegun('closed', 'the provider was closed')
+      let isLent = true
+      // Another message may have the connection by the time that the caller's patience is over.
+      const stopCounting = (): void => {
+        if (isLent) pool.stopCounting(connection)
+      }
       try {
-        const outcome = await connection.send(message, signal, () =>
-          onAwaitingReply?.(() => pool.stopCounting(connection)),
-        )
+        const outcome = await connection.send(message, signal, () => onAwaitingReply?.(stopCounting))
         return outcome.overload === undefined
           ? outcome
           : { ...outcome, accepted: pool.countTaken(connection) }
       } finally {
+        isLent = false
         pool.giveBack(connection)
       }
     },
