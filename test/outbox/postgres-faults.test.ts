@@ -513,6 +513,33 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     },
   )
 
+  await t.test('a claim is given though old rows cannot be deleted just then', async t => {
+    const url = await rig.url()
+    const lines: string[] = []
+    const outbox = await createPostgresOutbox({
+      url,
+      clock,
+      storeKeys: createStoreKeys(SECRET),
+      maxBacklog: 100,
+      retentionDays: 30,
+      statementTimeoutMs: 5000,
+      log: ({ doing, message }) => void lines.push(`${doing}: ${message}`),
+    })
+    t.teardown(() => outbox.close())
+    const database = new pg.Client(url)
+    await database.connect()
+    await database.query(`
+      CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''57014''; END';
+      CREATE TRIGGER cut BEFORE DELETE ON courier_memos FOR EACH ROW EXECUTE FUNCTION cut();
+      INSERT INTO courier_memos VALUES ('old', '', 0)`)
+    await database.end()
+    const given = sample(clock, { recipient: 'pruned@example.com' })
+    await outbox.accept([given])
+    const { messages } = await outbox.claim('email', 10, 60_000)
+    t.match(messages, [{ id: given.message.id }], 'else it would wait for the end of its lease')
+    t.ok(lines.includes('prune: the store cannot commit now: 57014'), 'and that is said')
+  })
+
   await t.test('a call that fails for itself takes no other along', async t => {
     const outbox = await openAt(await rig.url())
     const twice = sample(clock, { recipient: 'a@example.com' })

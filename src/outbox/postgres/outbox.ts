@@ -169,7 +169,7 @@ type Transactions = ReturnType<typeof createTransactions>
 
 /** The work of the calls, within a transaction of its own. */
 function createTransactions(
-  { payloadKeys, maxBacklog, keepsEvents, retentionDays, clock, monotonic, log }: Settings,
+  { payloadKeys, maxBacklog, keepsEvents, monotonic, log }: Settings,
   heartbeats: ReplicaHeartbeats,
   shard: number,
   uncertain: UncertainCommits,
@@ -191,7 +191,6 @@ function createTransactions(
     onTakeOver: count =>
       log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   })
-  const pruneNow = createPruning(retentionDays)
   return {
     accept: createAccept({ payloadKeys, maxBacklog, writerOptions: writerOptions(0), uncertain, unreported }),
     settle: createSettle(writerOptions(1)),
@@ -199,7 +198,6 @@ function createTransactions(
     async claim(client: Client, calls: readonly CallArguments<'claim'>[]) {
       const claimed = []
       for (const call of calls) claimed.push(await claimOne(client, call))
-      await pruneNow(client, clock.now())
       return claimed
     },
   }
@@ -207,11 +205,13 @@ function createTransactions(
 
 /** Gathers calls of one kind while a transaction of that kind runs. */
 function createGroupCommits(
-  { statementTimeoutMs, monotonic, onCommit }: Settings,
+  settings: Settings,
   connections: Connections,
   heartbeats: Pick<ReplicaHeartbeats, 'confirmAlive'>,
   { accept, settle, writeReceipts, claim }: Transactions,
 ) {
+  const { statementTimeoutMs, monotonic, onCommit } = settings
+  const pruneNow = createPruning(settings, connections)
   const shared = { max: MAX_MESSAGES_PER_COMMIT, againWithinMs: statementTimeoutMs, weight: () => 1 }
   /** Runs calls in one transaction, and tells how long it took. */
   async function timed<T>(calls: readonly unknown[], work: (client: Client) => Promise<T>): Promise<T> {
@@ -246,20 +246,33 @@ function createGroupCommits(
       max: 1,
       run: async (batch: readonly CallArguments<'claim'>[]) => {
         await heartbeats.confirmAlive()
-        return connections.use(client => claim(client, batch))
+        const claimed = await connections.use(client => claim(client, batch))
+        await pruneNow()
+        return claimed
       },
     }),
   }
 }
 
-/** Prunes a step at most every minute, or at every call while there is more. */
-function createPruning(retentionDays: number): (client: Client, now: number) => Promise<void> {
+/**
+ * Prunes a step at most every minute, or at every call while there is more. A step that fails is logged: it must not take along
+ * what was claimed before it, since that would wait for the end of its lease.
+ */
+function createPruning(
+  { retentionDays, clock, log }: Settings,
+  connections: Pick<Connections, 'use'>,
+): () => Promise<void> {
   let prunedAt = Number.NEGATIVE_INFINITY
-  return async (client, now) => {
+  return async () => {
+    const now = clock.now()
     if (Math.abs(now - prunedAt) < PRUNE_EVERY_MS) return
     prunedAt = now
-    const more = await prune(client, now, retentionDays * 24 * 3600 * 1000)
-    if (more) prunedAt = Number.NEGATIVE_INFINITY
+    try {
+      const more = await connections.use(client => prune(client, now, retentionDays * 24 * 3600 * 1000))
+      if (more) prunedAt = Number.NEGATIVE_INFINITY
+    } catch (error) {
+      log({ doing: 'prune', message: toError(error).message })
+    }
   }
 }
 
