@@ -82,7 +82,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const counts = createCounts(db)
   const unreported = createUnreportedEnds()
   const maintenance = createMaintenance(db, deps.retentionMs)
-  keepSecretChecks(db, deps, counts.backlog())
+  inTransaction(db, () => keepSecretChecks(db, deps, counts.backlog()))
   const loss = inTransaction(db, () => {
     const noted = recordLoss(db, deps.path, deps.now)
     // Only one process can hold the file, so the one that was sending is dead, and its leases are over. After a loss the journal
