@@ -23,8 +23,8 @@ const clock = testClock()
 
 const pathIn = (t: Test) => join(t.testdir({}), 'outbox.db')
 
-function openAt(path: string, secret = SECRET): Promise<Outbox> {
-  const storeKeys = createStoreKeys(secret)
+function openAt(path: string, secret = SECRET, previous: readonly string[] = []): Promise<Outbox> {
+  const storeKeys = createStoreKeys(secret, previous)
   return createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 })
 }
 
@@ -84,6 +84,30 @@ t.test('what a dead process was sending is claimed again at once, as an ambiguou
   clock.advance(LOST_LEASE_PAUSE_MS)
   const { messages } = await second.claim('email', 10, 1000)
   t.match(messages, [{ id: given.message.id, attempts: 2, ambiguous: 1 }])
+  await second.close()
+})
+
+t.test('the end of an attempt that lost its lease says nothing of the attempt that goes on', async t => {
+  const path = pathIn(t)
+  const first = await openAt(path)
+  const given = sample(clock, { lease: lease(clock, 1000) })
+  const { id } = given.message
+  const lost = given.lease ?? lease(clock)
+  await first.accept([given])
+  await first.beginAttempt(id, lost)
+  clock.advance(1000)
+  await first.claim('email', 10, 1000)
+  clock.advance(LOST_LEASE_PAUSE_MS)
+  const [again] = (await first.claim('email', 10, 3_600_000)).messages
+  t.match(again, { id, attempts: 2, ambiguous: 1 })
+  if (again === undefined) return
+  await first.beginAttempt(id, again.lease)
+  t.same(await first.settle(id, lost, { to: 'queued', dueAt: clock.now() }), { state: 'lost' })
+  await first.close()
+  const second = await openAt(path)
+  await second.claim('email', 10, 1000)
+  clock.advance(LOST_LEASE_PAUSE_MS)
+  t.match((await second.claim('email', 10, 1000)).messages, [{ id, attempts: 3, ambiguous: 2 }])
   await second.close()
 })
 
@@ -186,6 +210,28 @@ t.test('another secret is refused while messages wait, and taken when none does'
   await other.accept([sample(clock, { recipient: 'bob@example.com' })])
   await other.close()
   await t.rejects(openAt(path), StoreUnusable)
+})
+
+t.test('a start that ends while it notes a new secret has noted nothing', async t => {
+  const path = pathIn(t)
+  const first = await openAt(path)
+  await first.accept([sample(clock)])
+  await first.close()
+  const inFile = (sql: string) => {
+    const db = new DatabaseSync(path)
+    db.exec(sql)
+    db.close()
+  }
+  inFile(`CREATE TRIGGER cut BEFORE INSERT ON meta WHEN NEW.key = 'secrets-replaced'
+    BEGIN SELECT RAISE(ABORT, 'cut'); END`)
+  await t.rejects(openAt(path, 'another secret', [SECRET]), StoreUnusable)
+  inFile('DROP TRIGGER cut')
+  await t.rejects(
+    openAt(path, 'another secret'),
+    StoreUnusable,
+    'the message under the old one is still known of',
+  )
+  await (await openAt(path, 'another secret', [SECRET])).close()
 })
 
 t.test('what cannot be read any more is refused, and not in the way of the rest', async t => {

@@ -12,11 +12,12 @@ import { StoreUnavailable } from '../outbox.ts'
 export interface AttemptJournal {
   /**
    * Notes that an attempt begins, or goes on with another provider.
+   * @param lease token of the message's lease.
    * @throws StoreUnavailable when that cannot be written: the attempt must not begin.
    */
-  begin(id: string, provider?: string): void
-  /** Notes that the end of an attempt is committed. Does nothing when none was begun. */
-  end(id: string): void
+  begin(id: string, lease: string, provider?: string): void
+  /** Notes that the end of an attempt is committed. Does nothing when none was begun under this lease: a later one goes on. */
+  end(id: string, lease: string): void
   close(): void
 }
 
@@ -73,8 +74,8 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
   writeSync(file, Buffer.alloc(FIRST_SLOTS * SLOT_BYTES), 0, FIRST_SLOTS * SLOT_BYTES, HEADER_BYTES)
   // The header is written last: a file without it is not trusted.
   writeSync(file, headerOf(bootId ?? ''), 0, HEADER_BYTES, 0)
-  /** The slot of each message that is being sent. Without a prototype no id means anything else. */
-  const slots = Object.create(null) as Record<string, number>
+  /** The slot of each message that is being sent, and its lease. Without a prototype no id means anything else. */
+  const begun = Object.create(null) as Record<string, { readonly slot: number; readonly lease: string }>
   const free: number[] = []
   let used = 0
   let closed = false
@@ -82,9 +83,8 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
     void writeSync(file, bytes, 0, SLOT_BYTES, HEADER_BYTES + slot * SLOT_BYTES)
 
   return {
-    begin(id, provider = '') {
-      const known = slots[id]
-      if (known !== undefined && provider === '') return
+    begin(id, lease, provider = '') {
+      const known = begun[id]?.slot
       const slot = known ?? free.pop() ?? used++
       const bytes = Buffer.alloc(SLOT_BYTES)
       bytes.write(id, 'latin1')
@@ -95,15 +95,15 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
         if (known === undefined) free.push(slot)
         throw new StoreUnavailable('the journal of attempts cannot be written', { cause: error })
       }
-      slots[id] = slot
+      begun[id] = { slot, lease }
     },
-    end(id) {
-      const slot = slots[id]
-      if (slot === undefined) return
-      delete slots[id]
+    end(id, lease) {
+      const known = begun[id]
+      if (known?.lease !== lease) return
+      delete begun[id]
       try {
-        write(slot, EMPTY_SLOT)
-        free.push(slot)
+        write(known.slot, EMPTY_SLOT)
+        free.push(known.slot)
       } catch {
         // The slot stays in use, and its message counts as begun: it may be sent once more, and is not lost.
       }

@@ -74,11 +74,11 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   return {
     accept: given => acceptEach(given, messages => call('accept', { now: clock.now(), messages }), log),
     claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
-    beginAttempt: (id, _lease, provider) => journal.begin(id, provider),
+    beginAttempt: (id, { token }, provider) => journal.begin(id, token, provider),
     async settle(id, { token }, given) {
       const settle = (settlement: Settlement) => call('settle', { now: clock.now(), id, token, settlement })
       const settled = await settleWithoutRefused(id, given, settle, log)
-      journal.end(id)
+      journal.end(id, token)
       return settled
     },
     writeReceipt: report => writeReceiptIfTaken(() => call('writeReceipt', report), log),
