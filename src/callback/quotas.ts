@@ -135,11 +135,10 @@ export function chargeOfCarrier(carrier: string, limit: number): NamedCharge {
   return { quota: 'sms-carrier-day', bucket: `carrier:${carrier}`, windowMs: DAY, limit, warnAt }
 }
 
-/** The highest value that a counter of the store can hold. */
-const NO_LIMIT = 2 ** 31 - 1
-
 /** Makes the charge for what an SMS costs, in whole units. @param limit in a day; 0: none, but the cost is counted for people to see. */
 export function chargeOfCost(amount: number, limit: number): NamedCharge {
   const charge = { quota: 'sms-cost-day', bucket: 'cost', windowMs: DAY, amount } as const
-  return limit > 0 ? { ...charge, limit, warnAt: Math.ceil(limit / 2) } : { ...charge, limit: NO_LIMIT }
+  return limit > 0
+    ? { ...charge, limit, warnAt: Math.ceil(limit / 2) }
+    : { ...charge, limit: Number.POSITIVE_INFINITY }
 }

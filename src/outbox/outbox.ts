@@ -52,7 +52,7 @@ export interface Charge {
   readonly windowMs: number
   /** The use from which on the caller is told that the limit is near. */
   readonly warnAt?: number
-  /** The most in any window of `windowMs` (a sliding estimate over two fixed windows). */
+  /** The most in any window of `windowMs` (a sliding estimate over two fixed windows); Infinity: it is counted alone. */
   readonly limit: number
   /** How much of it is used, a whole number; 1 unless given. */
   readonly amount?: number

@@ -18,6 +18,9 @@ export interface QuotaCounter {
   readonly expiresAt: number
 }
 
+/** The highest value that a column of the shared store can hold. A counter whose quota has no limit stays there. */
+const MOST_COUNTED = 2 ** 31 - 1
+
 /** A message that fits into all of its quotas, counted. */
 export interface Charged {
   readonly is: 'charged'
@@ -78,7 +81,7 @@ export function chargeQuotas(
     counters: new Map(
       used.map(({ charge: { amount = 1 }, name, counter }) => [
         name,
-        { ...counter, current: counter.current + amount },
+        { ...counter, current: Math.min(counter.current + amount, MOST_COUNTED) },
       ]),
     ),
     windows: used.map(({ charge: { amount = 1 }, name, counter }) =>

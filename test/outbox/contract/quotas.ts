@@ -33,6 +33,15 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     t.same(kinds(await outbox.accept([ask('3')])), ['stored'], 'then there is')
   })
 
+  await t.test('what has no limit is counted as far as a counter goes, and refused never', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const cost = charge(Number.POSITIVE_INFINITY, { quota: 'sms-cost-day', amount: 2 ** 30 })
+    for (const code of ['1', '2', '3'])
+      t.same(kinds(await outbox.accept([sample(clock, { code, charges: [cost] })])), ['stored'])
+    t.match(await outbox.quotas.chargeUse([cost]), { is: 'charged', full: [] })
+    t.same(await outbox.quotas.readUse([cost]), [2 ** 31 - 1])
+  })
+
   await t.test('buckets, quotas and windows count apart', async t => {
     const { outbox, clock } = await fresh(t, create)
     const ask = (code: string, it: Charge) =>
