@@ -7,7 +7,8 @@ import type { Carrier } from './route.ts'
 /**
  * Judges SMS carriers by their delivery reports: a carrier whose reports turn late or bad, or stop, is asked second until they are
  * good again, as GOV.UK Notify does. The state is in memory and about the messages that this process sent: reports on messages of
- * another replica count there. A carrier that has never sent a report is not judged.
+ * another replica count there. A carrier that has never sent a report is not judged, nor is one that is alone in its routes: it is
+ * asked first, whatever it reports.
  */
 export interface CarrierReports {
   /** Takes what was sent, and what was reported of it. */
@@ -23,10 +24,12 @@ const TRICKLE = 0.1
 export function createCarrierReports(options: {
   readonly clock: Clock
   readonly random: () => number
+  /** The carriers that stand beside another one in a route. */
+  readonly judged: ReadonlySet<string>
   /** Called at every change. @param share of good reports among the latest. */
   readonly onChange: (provider: string, isSecond: boolean, share: number) => void
 }): CarrierReports {
-  const { clock, random, onChange } = options
+  const { clock, random, judged, onChange } = options
   const awaited = createAwaitedReports()
   /** Of the carriers that have sent reports. */
   const histories = new Map<string, ReportHistory>()
@@ -53,7 +56,7 @@ export function createCarrierReports(options: {
   return {
     handlers: {
       attempt({ message, provider, outcome }) {
-        if (message.channel === 'sms' && outcome.is === 'sent' && outcome.providerId !== undefined)
+        if (judged.has(provider) && message.channel === 'sms' && outcome.is === 'sent' && outcome.providerId)
           noteSent(provider, outcome.providerId)
       },
       receipt({ providerId, status, result }) {

@@ -39,6 +39,7 @@ import { proxyOf } from '../providers/module.ts'
 import type { Provider } from '../providers/provider.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { carriersWithOthers } from '../settings/routes.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
@@ -231,6 +232,7 @@ async function wireObservers(options: WiringOptions, late: LateParts, resources:
   const reports = createCarrierReports({
     clock,
     random: options.random,
+    judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
     onChange: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
   })
   const traces = await openTracesIfOn(config, clock, log)
@@ -240,8 +242,7 @@ async function wireObservers(options: WiringOptions, late: LateParts, resources:
     ...metrics.sinks,
     traces?.sink ?? {},
     health.handlers,
-    // Without routes there is a single carrier, which is asked first whatever it reports.
-    config.SMS_ROUTES === undefined ? {} : reports.handlers,
+    reports.handlers,
     { breaker: event => late.webhooks?.noteBreaker(event) },
     { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
   ])

@@ -29,3 +29,8 @@ export function readRoutes(text: string): ParsedSetting<SmsRoutes> {
 export function routeOf(routes: SmsRoutes, country: string): readonly string[] | undefined {
   return routes.get(country) ?? routes.get('*')
 }
+
+/** The carriers that stand beside another one in a route. */
+export function carriersWithOthers(routes: SmsRoutes): ReadonlySet<string> {
+  return new Set([...routes.values()].filter(({ length }) => length > 1).flat())
+}

@@ -16,13 +16,14 @@ const halfLate: Behaviour = random => (random() < 0.5 ? good(random) : late(rand
 const silent: Behaviour = () => null
 
 /** Two carriers, `a` before `b`, in simulated time. */
-function simulate(everyMs: number) {
+function simulate(everyMs: number, judged = ['a', 'b']) {
   const random = seededRandom(7)
   let now = 0
   const changes: { readonly provider: string; readonly isSecond: boolean; readonly at: number }[] = []
   const reports: CarrierReports = createCarrierReports({
     clock: { now: () => now },
     random,
+    judged: new Set(judged),
     onChange: (provider, isSecond) => changes.push({ provider, isSecond, at: now }),
   })
   const carriers = ['a', 'b'].map(name => ({ provider: { name } }) as Carrier)
@@ -75,6 +76,14 @@ for (const [how, behaviour] of Object.entries({ late, bad }))
     t.equal(changes.length, 2)
     t.end()
   })
+
+t.test('one that stands beside no other in any route keeps its place, whatever it reports', t => {
+  const { run, changes } = simulate(2000, ['b'])
+  t.equal(run(60 * MINUTE, { a: bad, b: good }), 1)
+  t.equal(run(60 * MINUTE, { a: silent, b: good }), 1)
+  t.same(changes, [])
+  t.end()
+})
 
 t.test('one half of whose reports are late is noticed, too', t => {
   const { run, changes } = simulate(2000)

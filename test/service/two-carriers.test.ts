@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import t from 'tap'
-import { smsBody, startRig, until } from '../rigs/service.ts'
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
+import { NO_QUOTAS, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
+import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
 import { startTwoCarriers, TEMPLATES } from '../rigs/two-carriers.ts'
 
 t.test(
@@ -46,3 +48,38 @@ t.test(
     await until(async () => !(await page('/console')).includes('SMS_TEMPLATES_FILE, line'), 'mended')
   },
 )
+
+const PUBLIC_URL = 'https://courier.example.com'
+
+/** Sends so many SMS, and has Twilio report that none has come. */
+async function sendInVain(rig: ServiceRig, count: number): Promise<void> {
+  const before = rig.twilio.messages.length
+  for (let n = 0; n < count; n += 1)
+    await rig.post('sms', smsBody({ to: `1380013${before + 1000 + n}` }, { code: `${100_000 + n}` }))
+  for (const { sid } of rig.twilio.messages.slice(before)) {
+    const fields = { MessageSid: sid, MessageStatus: 'undelivered' }
+    await rig.ask('/receipt/twilio', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-twilio-signature': getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields),
+      },
+      body: new URLSearchParams(fields).toString(),
+    })
+  }
+}
+
+t.test('a carrier that is alone is not said to be asked second, however bad its reports are', async t => {
+  const rig = await startRig(t, { ...NO_QUOTAS, PUBLIC_URL })
+  for (const settings of [undefined, { SMS_ROUTES: '*=twilio' }]) {
+    if (settings !== undefined) await rig.restart(settings)
+    await sendInVain(rig, 25)
+    const metrics = await (await fetch(`${rig.service().adminUrl}/metrics`)).text()
+    t.match(metrics, /receipts_total\{[^}]*undelivered[^}]*\} 25\n/, 'they were taken')
+    t.match(metrics, /carrier_second\{provider="twilio"\} 0\n/)
+    t.equal(
+      rig.events().find(each => each['event'] === 'carrier-order'),
+      undefined,
+    )
+  }
+})
