@@ -1,7 +1,7 @@
 import t from 'tap'
 import { longestAttemptMs } from '../../src/providers/list.ts'
 import { openRecipientReader } from '../../src/service/factories.ts'
-import { readRoutes, routeOf } from '../../src/settings/routes.ts'
+import { carriersWithOthers, readRoutes, routeOf } from '../../src/settings/routes.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 const both = {
@@ -74,8 +74,18 @@ t.test('a country without a route is not an allowed country', async t => {
 })
 
 t.test('a lease outlives an attempt that asks every carrier of a route', async t => {
-  const limits = { aliyun: { answerMs: 300_000 }, twilio: { answerMs: 300_000 } }
+  const limits = { aliyun: { answerMs: 150_000 }, twilio: { answerMs: 150_000 } }
   const alone = longestAttemptMs(load({ ...both, SMS_ROUTES: 'CN=aliyun; *=twilio' }), limits)
   const together = longestAttemptMs(load({ ...both, SMS_ROUTES: '*=aliyun,twilio' }), limits)
   t.ok(alone < 600_000 && together >= 600_000, `${alone} ${together}`)
+})
+
+t.test('the carriers that stand beside another one', async t => {
+  const of = (text: string) => {
+    const read = readRoutes(text)
+    return 'value' in read ? [...carriersWithOthers(read.value)].sort() : null
+  }
+  t.same(of('CN=aliyun,tencent; *=twilio'), ['aliyun', 'tencent'])
+  t.same(of('CN=aliyun; *=twilio'), [])
+  t.same(of('CN=aliyun; US=twilio,aliyun; *=twilio'), ['aliyun', 'twilio'])
 })

@@ -17,7 +17,8 @@ export const aliyun = defineProvider({
   settings: aliyunSettings,
   limits: ALIYUN_LIMITS,
   findFaults: findAliyunFaults,
-  longestAttemptMs: (_config, limits) => longestExchangeMs(limits),
+  // It may be asked first what became of an earlier copy.
+  longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
   async open(config, { clock, limits, templates }) {
     const api = apiSettings(config, clock, limits)
     if (api === undefined) return undefined

@@ -17,7 +17,8 @@ export const tencent = defineProvider({
   settings: tencentSettings,
   limits: TENCENT_LIMITS,
   findFaults: findTencentFaults,
-  longestAttemptMs: (_config, limits) => longestExchangeMs(limits),
+  // It may be asked first what became of an earlier copy.
+  longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
   async open(config, { clock, limits, templates }) {
     const api = apiSettings(config, clock, limits)
     const { TENCENT_SMS_APP_ID: appId, TENCENT_SMS_SIGN_NAME: signName } = config

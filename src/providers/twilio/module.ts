@@ -16,7 +16,8 @@ export const twilio = defineProvider({
   settings: twilioSettings,
   limits: TWILIO_LIMITS,
   findFaults: findTwilioFaults,
-  longestAttemptMs: (_config, limits) => longestExchangeMs(limits),
+  // It may be asked first what became of an earlier copy.
+  longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
   async open(config, { clock, limits }) {
     if (config.SMS_TOKEN === undefined || config.TWILIO_ACCOUNT_SID === undefined) return undefined
     const { TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = config
