@@ -173,7 +173,7 @@ export async function openOutbox(
     log: ({ doing, message }: { readonly doing: string; readonly message: string }) => {
       log.warn({ event: 'store', doing }, message)
     },
-    committed: more.onCommit,
+    onCommit: more.onCommit,
   }
   if (store.kind === 'postgres') {
     const { createPostgresOutbox } = await import('../outbox/postgres/outbox.ts')
