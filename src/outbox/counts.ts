@@ -12,7 +12,6 @@ export interface CountedMessage {
   readonly arrivedAt: number
 }
 
-/** A count that a transaction changes. */
 export interface CountChange {
   /** Minute of arrival, since the epoch. */
   readonly minute: number
@@ -23,19 +22,7 @@ export interface CountChange {
 }
 
 /** Gathers what a transaction changes in the counts: by minute of arrival, channel, kind and state, and live ones. */
-export interface CountChanges {
-  /** Counts a message's change of state. */
-  addChange(message: CountedMessage, from: State | 'new', to: State): void
-  /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
-  addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void
-  /** Lists the changes; those that add up to 0 are left out. */
-  changes(): readonly CountChange[]
-  /** Says by how many the live messages of each channel have grown. */
-  live(): Readonly<Record<Channel, number>>
-  clear(): void
-}
-
-export function createCountChanges(): CountChanges {
+export function createCountChanges() {
   const changes = new Map<string, CountChange & { by: number }>()
   const live = { email: 0, sms: 0 }
 
@@ -49,17 +36,20 @@ export function createCountChanges(): CountChanges {
   }
 
   return {
-    addChange(message, from, to) {
+    addChange(message: CountedMessage, from: State | 'new', to: State): void {
       if (from !== 'new') add(message, from, -1)
       add(message, to, 1)
     },
-    addRedated(message, state, arrivedAt, count) {
+    /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
+    addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void {
       add(message, state, -count)
       add({ ...message, arrivedAt }, state, count)
     },
-    changes: () => [...changes.values()].filter(({ by }) => by !== 0),
-    live: () => live,
-    clear() {
+    /** Lists the changes; those that add up to 0 are left out. */
+    changes: (): readonly CountChange[] => [...changes.values()].filter(({ by }) => by !== 0),
+    /** Says by how many the live messages of each channel have grown. */
+    live: (): Readonly<Record<Channel, number>> => live,
+    clear(): void {
       changes.clear()
       live.email = 0
       live.sms = 0

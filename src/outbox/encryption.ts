@@ -138,13 +138,12 @@ function createSecretCheck(keys: PayloadKeys): Buffer {
   return encryptPayload(keys, SECRET_CHECK, CHECK_PAYLOAD)
 }
 
-/** Says whether one of the keys can read an encrypted payload. */
-export function canDecrypt(keys: PayloadKeys, id: string, encrypted: Uint8Array): boolean {
+/** Null: it was changed, encrypted with none of the keys, or belongs to another row. */
+export function tryDecrypt(keys: PayloadKeys, id: string, encrypted: unknown): Payload | null {
   try {
-    decryptPayload(keys, id, encrypted)
-    return true
+    return decryptPayload(keys, id, encrypted as Uint8Array)
   } catch {
-    return false
+    return null
   }
 }
 
@@ -155,7 +154,7 @@ export interface SecretChecks {
 }
 
 function matchesCheck(keys: PayloadKeys, check: Uint8Array): boolean {
-  return canDecrypt(keys, SECRET_CHECK, check)
+  return tryDecrypt(keys, SECRET_CHECK, check) !== null
 }
 
 /** Says whether messages may wait that none of the keys reads. @param stored null: the store is new. */

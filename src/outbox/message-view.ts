@@ -1,5 +1,6 @@
 import type { Channel, Purpose } from '../messages/message.ts'
-import type { AttemptRecord, FinalAnswer, MessageView, State } from './outbox.ts'
+import type { AttemptRecord, ClaimedMessage, FinalAnswer, MessageView, State } from './outbox.ts'
+import { providerOfCopy } from './rules.ts'
 
 /** The columns of a message that people may see; both stores have them under these names. */
 export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient, state, answer, attempts, ambiguous, arrived_at,
@@ -25,6 +26,29 @@ export function viewOfRow(row: Readonly<Record<string, unknown>>): MessageView {
     receipt: readJson(row['receipt']) as MessageView['receipt'],
     timeline: (readJson(row['timeline']) as readonly AttemptRecord[] | null) ?? [],
   }
+}
+
+/** @param timeline JSON as text (SQLite) or read already (Postgres). */
+export function toClaimedMessage(
+  row: Pick<ClaimedMessage, 'id' | 'channel' | 'kind' | 'arrivedAt' | 'expiresAt' | 'ambiguous'> & {
+    readonly groupKey: string | null
+  },
+  timeline: string | readonly AttemptRecord[] | null,
+  rest: Pick<ClaimedMessage, 'recipient' | 'content' | 'purpose' | 'masked' | 'lease' | 'attempts'>,
+): ClaimedMessage {
+  const { id, channel, kind, arrivedAt, expiresAt, ambiguous, groupKey } = row
+  const claimed = {
+    id,
+    channel,
+    kind,
+    arrivedAt,
+    expiresAt,
+    ...rest,
+    ambiguous,
+    groupKey: groupKey ?? undefined,
+  }
+  if (ambiguous === 0) return claimed
+  return { ...claimed, ambiguousAt: providerOfCopy((readJson(timeline) as AttemptRecord[] | null) ?? []) }
 }
 
 function readJson(value: unknown): unknown {

@@ -1,4 +1,6 @@
 import type { Channel, Content, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { StoreKeys } from './encryption.ts'
 
 /**
  * The port of the outbox: where callback and delivery meet. sqlite/outbox.ts and postgres/outbox.ts implement it;
@@ -186,6 +188,23 @@ export class BacklogFull extends Error {
 /** The store cannot be used at all, and what the operator can do about it. Refuses the start. */
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable'
+}
+
+/** Is told of a failure that concerns no call, such as a checkpoint that failed. Never a secret or a recipient. */
+export type StoreLog = (event: { readonly doing: string; readonly message: string }) => void
+
+export interface StoreOptions {
+  readonly clock: Clock
+  readonly storeKeys: Pick<StoreKeys, 'payloadKeys'>
+  /** Live messages, of all replicas together, from which on no more are accepted. */
+  readonly maxBacklog: number
+  /** How long the facts of a final message stay. */
+  readonly retentionDays: number
+  /** Whether the store queues events for webhooks; false unless given. */
+  readonly keepsEvents?: boolean | undefined
+  readonly log?: StoreLog
+  /** Is told of every commit of accepting and settling: how long it took, ms, and how many calls shared it. */
+  readonly onCommit?: (event: { readonly ms: number; readonly calls: number }) => void
 }
 
 export interface Outbox {

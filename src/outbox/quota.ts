@@ -6,7 +6,6 @@ import type { Accepted, Charge, ChargedUse, ChargedWindows } from './outbox.ts'
  * limit; it is off by what was not evenly spread, which evens out over the next window.
  */
 
-/** The stored counter of one quota. */
 export interface QuotaCounter {
   /** Start of the current window, ms since the epoch. */
   readonly windowStart: number
@@ -16,6 +15,16 @@ export interface QuotaCounter {
   readonly previous: number
   /** From this moment on it counts nothing: the end of the window after the current one, ms since the epoch. */
   readonly expiresAt: number
+}
+
+/** @param row with the columns of a counter; both stores have them under these names. */
+export function toCounter(row: Readonly<Record<string, unknown>>): QuotaCounter {
+  return {
+    windowStart: row['window_start'] as number,
+    current: row['current'] as number,
+    previous: row['previous'] as number,
+    expiresAt: row['expires_at'] as number,
+  }
 }
 
 /** The highest value that a column of the shared store can hold. A counter whose quota has no limit stays there. */

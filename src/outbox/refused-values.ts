@@ -1,5 +1,5 @@
 import type { CallResult } from './calls.ts'
-import type { Acceptance, Accepted, Settled, Settlement } from './outbox.ts'
+import type { Acceptance, Accepted, Settled, Settlement, StoreLog } from './outbox.ts'
 
 /**
  * The store refuses values of this very call, such as a text that it cannot hold: trying again would not help. Nothing
@@ -9,13 +9,11 @@ export class ValuesRefused extends Error {
   override readonly name = 'ValuesRefused'
 }
 
-type Log = (event: { readonly doing: string; readonly message: string }) => void
-
 /** Accepts the messages of a callback; when the store refuses values of one, that one alone is not stored. */
 export async function acceptEach(
   messages: readonly Acceptance[],
   accept: (messages: readonly Acceptance[]) => Promise<readonly Accepted[]>,
-  log: Log,
+  log: StoreLog,
 ): Promise<readonly Accepted[]> {
   try {
     return await accept(messages)
@@ -40,7 +38,7 @@ export async function settleWithoutRefused(
   id: string,
   settlement: Settlement,
   settle: (settlement: Settlement) => Promise<Settled>,
-  log: Log,
+  log: StoreLog,
 ): Promise<Settled> {
   const bare: Settlement = { ...settlement, records: undefined }
   const barest: Settlement = bare.to === 'final' ? { ...bare, providerId: undefined } : bare
@@ -68,7 +66,7 @@ export async function settleWithoutRefused(
 /** Writes a delivery report; one that the store cannot hold counts as a report on no message of ours. */
 export async function writeReceiptIfTaken(
   write: () => Promise<CallResult<'writeReceipt'>>,
-  log: Log,
+  log: StoreLog,
 ): Promise<CallResult<'writeReceipt'>> {
   try {
     return await write()

@@ -12,7 +12,6 @@ export interface Schema {
   readonly minWriter: number
 }
 
-/** The version of a store's tables, as the store states it. */
 export interface StoredVersion {
   /** 0: it has none yet. */
   readonly version: number

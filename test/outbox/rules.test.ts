@@ -19,9 +19,9 @@ import {
   stateAtEnd,
   stateAtExpiry,
   storeRecord,
-  TRANSITIONS,
 } from '../../src/outbox/rules.ts'
 import { NOON } from './samples.ts'
+import { TRANSITIONS } from './transitions.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 const page = await readFile(new URL('../../docs/states.md', import.meta.url), 'utf8')

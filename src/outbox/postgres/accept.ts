@@ -4,7 +4,7 @@ import type { Acceptance, Accepted, BacklogFull } from '../outbox.ts'
 import { afterNewerCode, answerForDuplicate, checkBacklog, judgeDuplicate, stateAtExpiry } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported-ends.ts'
 import { type BacklogEstimate, createBacklogEstimate } from './backlog.ts'
-import { awaitStatements, beginTransaction, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
 import { LIVE_GROUP } from './schema.ts'
@@ -181,17 +181,14 @@ function supersedeOlder(writer: MessageWriter, group: readonly Row[]): readonly 
   return superseded
 }
 
-const LOCK_RECIPIENTS: Statement = {
-  name: 'lock-recipients',
-  // Counted, so that there is one row to read, not one a recipient.
-  text: `SELECT count(pg_advisory_xact_lock(k)) FROM
-    (SELECT DISTINCT hashtextextended(r, 8443) AS k FROM unnest($1::text[]) AS r ORDER BY k) AS sorted`,
-}
-const KNOWN: Statement = {
-  name: 'known',
-  // The newest duplicates; and without a dedupe key the live codes of the groups and the duplicates whose life is over, all
-  // of which are locked, in order.
-  text: `WITH newest AS MATERIALIZED (
+/** Counted, so that there is one row to read, not one a recipient. */
+const LOCK_RECIPIENTS = statement('lock-recipients')`SELECT count(pg_advisory_xact_lock(k)) FROM
+    (SELECT DISTINCT hashtextextended(r, 8443) AS k FROM unnest($1::text[]) AS r ORDER BY k) AS sorted`
+/**
+ * The newest duplicates; and without a dedupe key the live codes of the groups and the duplicates whose life is over, all
+ * of which are locked, in order.
+ */
+const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
       SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
       CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.recipient_hash, m.dedupe_key FROM courier_messages m
         WHERE m.recipient_hash = asked.recipient_hash AND m.dedupe_key = asked.dedupe_key
@@ -203,5 +200,4 @@ const KNOWN: Statement = {
         UNION ALL SELECT seq FROM newest WHERE state = 'queued' AND expires_at <= $4::bigint))
       ORDER BY m.seq FOR UPDATE
     )
-    SELECT *, NULL AS recipient_hash, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`,
-}
+    SELECT *, NULL AS recipient_hash, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`

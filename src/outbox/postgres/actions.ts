@@ -1,10 +1,9 @@
 import type { CallArguments } from '../calls.ts'
 import { storeRecord } from '../rules.ts'
-import { awaitStatements, beginTransaction, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
 
-/** The actions of an operator on a message that waits. */
 export function createOperatorActions(options: WriterOptions) {
   async function actOnWaiting(
     client: Client,
@@ -34,8 +33,5 @@ export function createOperatorActions(options: WriterOptions) {
   }
 }
 
-const WAITING: Statement = {
-  name: 'waiting',
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
-    WHERE m.id = $1 AND m.state = 'queued' AND m.expires_at > $2 FOR UPDATE`,
-}
+const WAITING = statement('waiting')`SELECT ${ROW_COLUMNS} FROM courier_messages m
+    WHERE m.id = $1 AND m.state = 'queued' AND m.expires_at > $2 FOR UPDATE`

@@ -1,5 +1,5 @@
 import type { Channel } from '../../messages/message.ts'
-import { type Client, runStatement, type Statement, type Write } from './connect.ts'
+import { type Client, runStatement, statement, type Write } from './connect.ts'
 
 /** The writers of a process that may count at the same time. */
 export const WRITERS = 3
@@ -49,29 +49,24 @@ export function addToBacklog(
   return { ...ADD_BACKLOG, values: [email, sms, number] }
 }
 
-/** An upper bound of the live messages: the last count, and those that this process has stored since. */
-export interface BacklogEstimate {
-  /** Counts before `added` messages are stored at `now`, if the last count is old or MAX_BACKLOG may be near. */
-  refresh(client: Client, now: number, added: number): Promise<void>
-  add(live: number): void
-  live(): number
-}
+export type BacklogEstimate = ReturnType<typeof createBacklogEstimate>
 
 /**
- * Makes an estimate of the backlog. A count would read all versions of the rows that a held snapshot keeps, which is too much for
- * every transaction.
+ * Makes an upper bound of the live messages: the last count, and those that this process has stored since. A count
+ * would read all versions of the rows that a held snapshot keeps, which is too much for every transaction.
  */
-export function createBacklogEstimate(maxBacklog: number): BacklogEstimate {
+export function createBacklogEstimate(maxBacklog: number) {
   let live = 0
   let countedAt = Number.NEGATIVE_INFINITY
   return {
-    async refresh(client, now, added) {
+    /** Counts before `added` messages are stored at `now`, if the last count is old or MAX_BACKLOG may be near. */
+    async refresh(client: Client, now: number, added: number): Promise<void> {
       if (Math.abs(now - countedAt) <= COUNT_AGE_MS && live + added <= maxBacklog / 2) return
       const { rows } = await runStatement(client, COUNT_BACKLOG)
       live = Number(rows[0]?.['live'] ?? 0)
       countedAt = now
     },
-    add(more) {
+    add(more: number): void {
       live += more
     },
     live: () => live,
@@ -87,16 +82,9 @@ export function addToBacklogRow(changes: string): string {
     ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`
 }
 
-const ADD_BACKLOG: Statement = {
-  name: 'add-backlog',
-  text: addToBacklogRow('VALUES ($3, $1, $2)'),
-}
-const MOVE_BACKLOG: Statement = {
-  name: 'move-backlog',
-  text: `WITH gone AS (DELETE FROM courier_backlog WHERE shard = $1 RETURNING email, sms)
-    ${addToBacklogRow('SELECT $2::smallint, email, sms FROM gone')}`,
-}
-const COUNT_BACKLOG: Statement = {
-  name: 'count-backlog',
-  text: 'SELECT sum(email + sms)::bigint AS live FROM courier_backlog',
-}
+const ADD_BACKLOG = statement('add-backlog')`${addToBacklogRow('VALUES ($3, $1, $2)')}`
+const MOVE_BACKLOG = statement(
+  'move-backlog',
+)`WITH gone AS (DELETE FROM courier_backlog WHERE shard = $1 RETURNING email, sms)
+    ${addToBacklogRow('SELECT $2::smallint, email, sms FROM gone')}`
+const COUNT_BACKLOG = statement('count-backlog')`SELECT sum(email + sms)::bigint AS live FROM courier_backlog`

@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../outbox.ts'
-import { type Client, runStatement, type Statement } from './connect.ts'
+import { type Client, runStatement, statement } from './connect.ts'
 import { findLeased, reportChanged, whichChanged } from './leased.ts'
 
 /** An attempt that begins, under the lease of this token. `provider`: see Outbox.beginAttempt. */
@@ -34,12 +34,11 @@ export async function markBegun(
 }
 
 /** Sets the marks in a transaction of its own, for which the statement itself switches off the wait for the disk. */
-const MARK: Statement = {
-  name: 'mark-begun',
-  text: `WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), marked AS (
+const MARK = statement(
+  'mark-begun',
+)`WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), marked AS (
     UPDATE courier_messages m SET begun = true, attempted_by = found.provider
     FROM unsynced, (${findLeased('unnest($1::text[], $2::text[], $3::text[]) AS asked(id, token, provider)')}) AS found
     WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending' RETURNING m.lease_token
   )
-  ${reportChanged('marked', '$4')}`,
-}
+  ${reportChanged('marked', '$4')}`

@@ -1,15 +1,8 @@
 import type { Channel } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
-import { decryptPayload, type Payload, type PayloadKeys } from '../encryption.ts'
-import type { ClaimedMessage, Lease } from '../outbox.ts'
-import {
-  afterSettlement,
-  claimOrder,
-  providerOfCopy,
-  stateAtEnd,
-  stateAtExpiry,
-  storeRecord,
-} from '../rules.ts'
+import { type PayloadKeys, tryDecrypt } from '../encryption.ts'
+import { toClaimedMessage } from '../message-view.ts'
+import { afterSettlement, claimOrder, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported-ends.ts'
 import {
   awaitStatements,
@@ -17,7 +10,7 @@ import {
   type Client,
   type QueryResult,
   runStatement,
-  type Statement,
+  statement,
 } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
@@ -113,7 +106,15 @@ async function claimDue(
     if (payload === null) return []
     const lease = { token: `${token}.${n}`, until: now + leaseMs }
     writer.claim(row, lease)
-    return [toClaimedMessage(row, lease, masked, payload)]
+    return [
+      toClaimedMessage(row, row.timeline, {
+        ...payload,
+        purpose: row.purpose,
+        masked,
+        lease,
+        attempts: row.attempts,
+      }),
+    ]
   })
   uncertain.begin(token, leaseMs)
   uncertainEnds.begin(unsendable, now)
@@ -151,33 +152,6 @@ async function lockDue(
   return found
 }
 
-function tryDecrypt(payloadKeys: PayloadKeys, id: string, encrypted: unknown): Payload | null {
-  try {
-    return decryptPayload(payloadKeys, id, encrypted as Uint8Array)
-  } catch {
-    return null
-  }
-}
-
-function toClaimedMessage(row: Row, lease: Lease, masked: string, payload: Payload): ClaimedMessage {
-  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, groupKey, timeline } = row
-  return {
-    id,
-    channel,
-    kind,
-    purpose,
-    ...payload,
-    masked,
-    arrivedAt,
-    expiresAt,
-    lease,
-    attempts,
-    ambiguous,
-    ...(ambiguous > 0 && { ambiguousAt: providerOfCopy(timeline ?? []) }),
-    groupKey: groupKey ?? undefined,
-  }
-}
-
 /** Ends a message in front of the queue that cannot be sent: its life is over, or its content was damaged. */
 function endUnsendable(writer: MessageWriter, row: Row): void {
   if (row.expiresAt <= writer.now) writer.end(row, stateAtExpiry(row.ambiguous))
@@ -200,11 +174,7 @@ async function tidyUp(
   { writer, findOrphans, dead, uncertainEnds }: TidyUpDeps,
   client: Client,
   channel: Channel,
-): Promise<{
-  readonly ended: readonly SettledByStore[]
-  readonly takenOver: number
-  readonly oldest: OldestDue
-}> {
+) {
   const { now } = writer
   const [, ofDead, lost, outlived, orphans] = await awaitStatements(
     beginTransaction(client),
@@ -235,11 +205,7 @@ async function tidyUp(
   uncertainEnds.confirm(ended)
   const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
   const oldest: OldestDue = [codes ?? null, others ?? null]
-  return {
-    oldest,
-    ended: ended.map(toSettled),
-    takenOver: ofDead.rows.length,
-  }
+  return { oldest, ended: ended.map(toSettled), takenOver: ofDead.rows.length }
 }
 
 const NOTHING: Promise<Pick<QueryResult, 'rows'>> = Promise.resolve({ rows: [] })
@@ -280,63 +246,42 @@ function toSettled({ id, state, channel, kind }: Row): SettledByStore {
   return { id, state: state as SettledByStore['state'], channel, kind }
 }
 
-const LOST: Statement = {
-  name: 'lost-leases',
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until <= $2
-    ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`,
-}
-const CLAIMED_BY_DEAD: Statement = {
-  name: 'claimed-by-dead-replicas',
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
+const LOST = statement(
+  'lost-leases',
+)`SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until <= $2
+    ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
+const CLAIMED_BY_DEAD = statement(
+  'claimed-by-dead-replicas',
+)`SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
     AND split_part(m.lease_token, '.', 1) IN (${STILL_DEAD})
-    ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE OF m SKIP LOCKED`,
-}
-const OUTLIVED: Statement = {
-  name: 'outlived',
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
+    ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE OF m SKIP LOCKED`
+const OUTLIVED = statement('outlived')`SELECT ${ROW_COLUMNS} FROM courier_messages m
     WHERE m.ready IS NOT NULL AND m.channel = $1 AND m.expires_at <= $2
-    ORDER BY m.expires_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED`,
-}
-const UNCOMMITTED: Statement = {
-  name: 'uncommitted-leases',
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY($1::bigint[])
-    AND m.lease_token = ANY($2::text[]) AND m.lease_until IS NOT NULL ORDER BY m.seq FOR UPDATE SKIP LOCKED`,
-}
-const LEASED: Statement = {
-  name: 'leased',
-  text: 'SELECT seq, lease_token FROM courier_messages WHERE channel = $1 AND lease_until IS NOT NULL',
-}
-const PROMOTE: Statement = {
-  name: 'promote',
-  text: `UPDATE courier_messages SET ready = 1 WHERE seq IN
+    ORDER BY m.expires_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
+const UNCOMMITTED = statement(
+  'uncommitted-leases',
+)`SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY($1::bigint[])
+    AND m.lease_token = ANY($2::text[]) AND m.lease_until IS NOT NULL ORDER BY m.seq FOR UPDATE SKIP LOCKED`
+const LEASED = statement(
+  'leased',
+)`SELECT seq, lease_token FROM courier_messages WHERE channel = $1 AND lease_until IS NOT NULL`
+const PROMOTE = statement('promote')`UPDATE courier_messages SET ready = 1 WHERE seq IN
     (SELECT seq FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
-     ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`,
-}
-const dueOrderedBy = (name: string, order: string): Statement => ({
-  name,
-  text: `SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM courier_messages m
+     ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`
+const dueOrderedBy = (name: string, order: string) =>
+  statement(name)`SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM courier_messages m
     WHERE m.ready = 1 AND m.channel = $1 AND m.rank = $2::smallint
-    ORDER BY ${order} LIMIT $3 FOR UPDATE SKIP LOCKED`,
-})
-const DUE: Readonly<Record<ReturnType<typeof claimOrder>, Statement>> = {
+    ORDER BY ${order} LIMIT $3 FOR UPDATE SKIP LOCKED`
+const DUE = {
   'oldest-first': dueOrderedBy('due-oldest-first', 'm.channel DESC, m.rank DESC, m.seq'),
   'newest-first': dueOrderedBy('due-newest-first', 'm.channel, m.rank, m.seq DESC'),
 }
-const OLDEST_DUE: Statement = {
-  name: 'oldest-due',
-  text: `SELECT
+const OLDEST_DUE = statement('oldest-due')`SELECT
     (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 0 ORDER BY seq LIMIT 1) AS codes,
-    (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 1 ORDER BY seq LIMIT 1) AS others`,
-}
-const ANY_DUE: Statement = {
-  name: 'any-due',
-  text: 'SELECT 1 FROM courier_messages WHERE ready = 1 AND channel = $1 LIMIT 1',
-}
-const NEXT: Statement = {
-  name: 'next-due',
-  text: `SELECT least(
+    (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 1 ORDER BY seq LIMIT 1) AS others`
+const ANY_DUE = statement('any-due')`SELECT 1 FROM courier_messages WHERE ready = 1 AND channel = $1 LIMIT 1`
+const NEXT = statement('next-due')`SELECT least(
     (SELECT due_at FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 0 ORDER BY due_at LIMIT 1),
     (SELECT due_at FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 1 ORDER BY due_at LIMIT 1),
     (SELECT lease_until FROM courier_messages WHERE lease_until IS NOT NULL AND channel = $1
-      ORDER BY lease_until LIMIT 1)) AS at`,
-}
+      ORDER BY lease_until LIMIT 1)) AS at`

@@ -17,24 +17,18 @@ export interface ConnectOptions {
   readonly log: (event: { readonly doing: string; readonly message: string }) => void
 }
 
-/** Connections, each in a session that is set up for us. */
-export interface Connections {
-  /**
-   * Lends a connection to some work. A connection on which anything failed is thrown away, and with it what it had
-   * not committed.
-   */
-  use<T>(work: (client: Client) => Promise<T>): Promise<T>
-  close(): Promise<void>
-}
-
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2000
 
+export type Connections = ReturnType<typeof createConnections>
+
 /**
+ * Connections, each in a session that is set up for us.
+ *
  * Lends out connections. While the database cannot be reached, calls fail at once, and it is tried again after a
  * growing wait with jitter, so that replicas do not all connect together when it comes back.
  */
-export function createConnections(options: ConnectOptions): Connections {
+export function createConnections(options: ConnectOptions) {
   const { statementTimeoutMs, random, log } = options
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -72,7 +66,11 @@ export function createConnections(options: ConnectOptions): Connections {
   }
 
   return {
-    async use(work) {
+    /**
+     * Lends a connection to some work. A connection on which anything failed is thrown away, and with it what it had
+     * not committed.
+     */
+    async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
       const client = await connect()
       try {
         const value = await work(client)
@@ -83,7 +81,7 @@ export function createConnections(options: ConnectOptions): Connections {
         throw error
       }
     },
-    close: () => pool.end(),
+    close: (): Promise<void> => pool.end(),
   }
 }
 
@@ -116,11 +114,14 @@ const bigintAsNumber: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(...asked)) as typeof pg.types.getTypeParser,
 }
 
-/** A statement that each session prepares once. `$1` is as a rule all rows of a batch, as JSON. */
-export interface Statement {
-  readonly name: string
-  readonly text: string
+/** A statement that each session prepares once, by its name. `$1` is as a rule all rows of a batch, as JSON. */
+export function statement(name: string) {
+  return (strings: TemplateStringsArray, ...values: readonly (string | number)[]) => ({
+    name,
+    text: String.raw({ raw: strings }, ...values),
+  })
 }
+export type Statement = ReturnType<ReturnType<typeof statement>>
 
 /** Lets what is asked for in one go leave in one write: the driver makes a write of each statement, and each wakes the server. */
 function gatherWrites({ connection: { stream } }: Client): void {

@@ -1,17 +1,6 @@
-import { type CountChanges, createCountChanges } from '../counts.ts'
+import { createCountChanges } from '../counts.ts'
 import { addToBacklog, type BacklogRow, takeBacklogRow } from './backlog.ts'
-import type { Statement, Write } from './connect.ts'
-
-/** The changes of a transaction to the counts of messages: by minute of arrival and state, and of live ones. */
-export interface Counts extends Pick<CountChanges, 'addChange'> {
-  /** Says by how many the live messages have grown. */
-  added(): number
-  /**
-   * The writes of the changes, and one that may have to follow them: the last locks of a transaction, on a shard of its own,
-   * so that nobody waits for them.
-   */
-  write(): { readonly writes: readonly Write[]; readonly after: readonly Write[] }
-}
+import { statement, type Write } from './connect.ts'
 
 /** A writer's shard of the counts, and its row of the backlog. */
 export interface CountPlaces {
@@ -20,12 +9,20 @@ export interface CountPlaces {
   readonly backlogRow: BacklogRow
 }
 
-export function createCounts({ shard, backlogRow }: CountPlaces): Counts {
+export type Counts = ReturnType<typeof createCounts>
+
+/** The changes of a transaction to the counts of messages: by minute of arrival and state, and of live ones. */
+export function createCounts({ shard, backlogRow }: CountPlaces) {
   const { addChange, changes, live } = createCountChanges()
   return {
     addChange,
+    /** Says by how many the live messages have grown. */
     added: () => live().email + live().sms,
-    write() {
+    /**
+     * The writes of the changes, and one that may have to follow them: the last locks of a transaction, on a shard of its own,
+     * so that nobody waits for them.
+     */
+    write(): { readonly writes: readonly Write[]; readonly after: readonly Write[] } {
       const changed = changes()
       const { email, sms } = live()
       const counted =
@@ -46,9 +43,8 @@ export function addToCountRows(changes: string): string {
     ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count`
 }
 
-const ADD_COUNTS: Statement = {
-  name: 'add-counts',
-  text: addToCountRows(`SELECT minute, channel, kind, state, $2::smallint, "by"
+const ADD_COUNTS = statement(
+  'add-counts',
+)`${addToCountRows(`SELECT minute, channel, kind, state, $2::smallint, "by"
     FROM json_to_recordset($1::json) AS r(minute bigint, channel text, kind text, state text, "by" bigint)
-    ORDER BY minute, channel, kind, state`),
-}
+    ORDER BY minute, channel, kind, state`)}`

@@ -2,7 +2,7 @@ import type { CallArguments, CallResult } from '../calls.ts'
 import { DROP_STEP, eventOfRow } from '../event-row.ts'
 import { VIEW_COLUMNS } from '../message-view.ts'
 import type { QueuedEvent, QueuedEventType } from '../outbox.ts'
-import { awaitStatements, type Client, runStatement, type Statement, type Write } from './connect.ts'
+import { awaitStatements, type Client, runStatement, statement, type Write } from './connect.ts'
 
 /** An event that a transaction adds. */
 export interface NewEvent {
@@ -37,27 +37,16 @@ export async function dropEvents(
   return (await runStatement(client, DROP, most, before)).rowCount ?? 0
 }
 
-const ADD: Statement = {
-  name: 'add-events',
-  text: `INSERT INTO courier_events (at, type, message, data)
-    SELECT at, type, message, data FROM json_to_recordset($1::json) AS r(at bigint, type text, message text, data jsonb)`,
-}
-const READ: Statement = {
-  name: 'read-events',
-  text: `SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS.replace(/\w+/g, 'm.$&')} FROM courier_events e
-    LEFT JOIN courier_messages m ON m.id = e.message ORDER BY e.seq LIMIT $1`,
-}
-const SPAN: Statement = {
-  name: 'span-of-events',
-  text: 'SELECT (SELECT max(seq) FROM courier_events) - (SELECT min(seq) FROM courier_events) + 1 AS waiting',
-}
-const REMOVE: Statement = {
-  name: 'remove-events',
-  text: 'DELETE FROM courier_events WHERE seq = ANY($1::bigint[])',
-}
-const DROP: Statement = {
-  name: 'drop-events',
-  text: `DELETE FROM courier_events WHERE seq IN (
+const ADD = statement('add-events')`INSERT INTO courier_events (at, type, message, data)
+    SELECT at, type, message, data FROM json_to_recordset($1::json) AS r(at bigint, type text, message text, data jsonb)`
+const READ = statement(
+  'read-events',
+)`SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS.replace(/\w+/g, 'm.$&')} FROM courier_events e
+    LEFT JOIN courier_messages m ON m.id = e.message ORDER BY e.seq LIMIT $1`
+const SPAN = statement(
+  'span-of-events',
+)`SELECT (SELECT max(seq) FROM courier_events) - (SELECT min(seq) FROM courier_events) + 1 AS waiting`
+const REMOVE = statement('remove-events')`DELETE FROM courier_events WHERE seq = ANY($1::bigint[])`
+const DROP = statement('drop-events')`DELETE FROM courier_events WHERE seq IN (
     SELECT seq FROM (SELECT seq, at FROM courier_events ORDER BY seq LIMIT ${DROP_STEP}) AS oldest
-    WHERE seq <= (SELECT max(seq) FROM courier_events) - $1::bigint OR at < $2)`,
-}
+    WHERE seq <= (SELECT max(seq) FROM courier_events) - $1::bigint OR at < $2)`

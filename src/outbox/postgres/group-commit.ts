@@ -13,22 +13,14 @@ export interface GroupCommitOptions<Call, Value> {
   readonly againWithinMs: number
 }
 
-/** Shares commits: calls that come while a transaction runs go into the next one together. */
-export interface GroupCommit<Call, Value> {
-  call(call: Call): Promise<Value>
-  /** Resolves when nothing is under way. */
-  idle(): Promise<void>
-}
-
 interface Waiting<Call, Value> {
   readonly call: Call
   resolve(value: Exclude<Value, Error>): void
   reject(error: Error): void
 }
 
-export function createGroupCommit<Call, Value>(
-  options: GroupCommitOptions<Call, Value>,
-): GroupCommit<Call, Exclude<Value, Error>> {
+/** Shares commits: calls that come while a transaction runs go into the next one together. */
+export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call, Value>) {
   const { run, weight, max, againWithinMs } = options
   let queue: Waiting<Call, Value>[] = []
   let running: Promise<void> | undefined
@@ -74,11 +66,12 @@ export function createGroupCommit<Call, Value>(
   }
 
   return {
-    call: call =>
-      new Promise((resolve, reject) => {
+    call: (call: Call) =>
+      new Promise<Exclude<Value, Error>>((resolve, reject) => {
         queue.push({ call, resolve, reject })
         running ??= drain()
       }),
+    /** Resolves when nothing is under way. */
     async idle() {
       await running
     },

@@ -1,32 +1,6 @@
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnavailable } from '../outbox.ts'
-import { awaitStatements, type Client, type Connections, runStatement, type Statement } from './connect.ts'
-
-/**
- * Tells which replicas on the database are alive.
- *
- * A lease outlives the longest attempt, so that nobody takes over what is still being tried; what a dead replica has
- * claimed would wait as long. So each replica sends a heartbeat every few seconds, and the claims of one that has
- * stopped are taken over without waiting for its leases. Two rules make that safe, by monotonic clocks only:
- *
- * - a replica that could not send a heartbeat for `sureMs` begins no attempt any more under the claims that it made before
- * - a replica takes another one for dead when it sent its own heartbeats all the time and saw none of the other for `goneMs`,
- *   which is longer; so after an outage of the database itself, every replica has time to come back before it is taken for dead
- */
-export interface ReplicaHeartbeats {
-  /** Names a claim, unique for every claim ever made: replica, how often it was out of touch before, a number. */
-  newLeaseToken(): string
-  /** Says whether a claim under this token, or one that begins with it, surely belongs to this replica still. */
-  isHeld(token: string): boolean
-  /** Sends a heartbeat at once when the last one is too old to claim anything. Rejects when that fails. */
-  confirmAlive(): Promise<void>
-  /** Replicas that are dead, each with the last heartbeat that was seen of it. */
-  deadReplicas(): readonly DeadReplica[]
-  /** Counts the heartbeats: dead replicas need not be searched for more often. */
-  heartbeats(): number
-  /** Ends the heartbeats. Claims that were not given back may be taken over at once. */
-  leave(): Promise<void>
-}
+import { awaitStatements, type Client, type Connections, runStatement, statement } from './connect.ts'
 
 export interface DeadReplica {
   readonly name: string
@@ -58,8 +32,22 @@ export interface HeartbeatOptions {
   readonly log: (event: { readonly doing: string; readonly message: string }) => void
 }
 
-/** Sends a heartbeat, then goes on by itself. Rejects when the database cannot be reached. */
-export async function startHeartbeats(options: HeartbeatOptions): Promise<ReplicaHeartbeats> {
+export type ReplicaHeartbeats = Awaited<ReturnType<typeof startHeartbeats>>
+
+/**
+ * Tells which replicas on the database are alive.
+ *
+ * A lease outlives the longest attempt, so that nobody takes over what is still being tried; what a dead replica has
+ * claimed would wait as long. So each replica sends a heartbeat every few seconds, and the claims of one that has
+ * stopped are taken over without waiting for its leases. Two rules make that safe, by monotonic clocks only:
+ *
+ * - a replica that could not send a heartbeat for `sureMs` begins no attempt any more under the claims that it made before
+ * - a replica takes another one for dead when it sent its own heartbeats all the time and saw none of the other for `goneMs`,
+ *   which is longer; so after an outage of the database itself, every replica has time to come back before it is taken for dead
+ *
+ * Sends a heartbeat, then goes on by itself. Rejects when the database cannot be reached.
+ */
+export async function startHeartbeats(options: HeartbeatOptions) {
   const { connections, name, limits, monotonic, log } = options
   /** When the last heartbeat was sent that was acknowledged. */
   let sentAt = Number.NEGATIVE_INFINITY
@@ -91,15 +79,21 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
   const sending = createPeriodicTask(sendHeartbeat, limits.everyMs)
   await sending.run()
   return {
+    /** Names a claim, unique for every claim ever made: replica, how often it was out of touch before, a number. */
     newLeaseToken,
-    isHeld: token => isSure() && token.startsWith(`${owner()}.`),
+    /** Says whether a claim under this token, or one that begins with it, surely belongs to this replica still. */
+    isHeld: (token: string) => isSure() && token.startsWith(`${owner()}.`),
+    /** Sends a heartbeat at once when the last one is too old to claim anything. Rejects when that fails. */
     async confirmAlive() {
       // It is tried twice: the first run may have begun long ago, before this process was stopped.
       for (let tries = 0; tries < 2 && !isSure(); tries += 1) await sending.run()
       if (!isSure()) throw new StoreUnavailable('the database answers too late')
     },
+    /** Replicas that are dead, each with the last heartbeat that was seen of it. */
     deadReplicas: others.dead,
+    /** Counts the heartbeats: dead replicas need not be searched for more often. */
     heartbeats: () => count,
+    /** Ends the heartbeats. Claims that were not given back may be taken over at once. */
     async leave() {
       await sending.stop()
       // Without the database, the others notice by themselves.
@@ -191,36 +185,26 @@ async function recordLeaving(client: Client, name: string): Promise<void> {
 }
 
 /** Keeps dead replicas from coming back while their claims are taken over: a heartbeat waits for this transaction. */
-export const LOCK_DEAD_REPLICAS: Statement = {
-  name: 'lock-dead-replicas',
-  text: 'SELECT name FROM courier_replicas WHERE name = ANY($1::text[]) ORDER BY name FOR SHARE',
-}
+export const LOCK_DEAD_REPLICAS = statement(
+  'lock-dead-replicas',
+)`SELECT name FROM courier_replicas WHERE name = ANY($1::text[]) ORDER BY name FOR SHARE`
 /** Selects the names of replicas without a heartbeat since they were seen; these are `$2` and `$3` of the statement around it. */
 export const STILL_DEAD = `SELECT r.name FROM courier_replicas r
   JOIN unnest($2::text[], $3::bigint[]) AS seen(name, heartbeats)
     ON seen.name = r.name AND seen.heartbeats = r.heartbeats`
 /** Removes replicas an hour after their last heartbeat, long after the last of their leases has run out. */
-export const OLD_REPLICAS: Statement = {
-  name: 'old-replicas',
-  text: "DELETE FROM courier_replicas WHERE seen_at < clock_timestamp() - interval '1 hour'",
-}
+export const OLD_REPLICAS = statement(
+  'old-replicas',
+)`DELETE FROM courier_replicas WHERE seen_at < clock_timestamp() - interval '1 hour'`
 
-const SEND: Statement = {
-  name: 'send-heartbeat',
-  text: `INSERT INTO courier_replicas AS r (name, heartbeats, seen_at) VALUES ($1, 1, clock_timestamp())
+const SEND = statement(
+  'send-heartbeat',
+)`INSERT INTO courier_replicas AS r (name, heartbeats, seen_at) VALUES ($1, 1, clock_timestamp())
     ON CONFLICT (name) DO UPDATE SET heartbeats = r.heartbeats + 1, seen_at = excluded.seen_at
-    RETURNING (extract(epoch from seen_at) * 1000)::bigint AS at`,
-}
-const READ: Statement = {
-  name: 'read-replicas',
-  text: 'SELECT name, heartbeats, has_left FROM courier_replicas',
-}
-const LEAVE: Statement = {
-  name: 'leave',
-  text: 'UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1',
-}
-const FORGET: Statement = {
-  name: 'forget-replica',
-  text: `DELETE FROM courier_replicas r WHERE r.name = $1 AND NOT EXISTS
-    (SELECT FROM courier_messages m WHERE m.lease_until IS NOT NULL AND split_part(m.lease_token, '.', 1) = r.name)`,
-}
+    RETURNING (extract(epoch from seen_at) * 1000)::bigint AS at`
+const READ = statement('read-replicas')`SELECT name, heartbeats, has_left FROM courier_replicas`
+const LEAVE = statement(
+  'leave',
+)`UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1`
+const FORGET = statement('forget-replica')`DELETE FROM courier_replicas r WHERE r.name = $1 AND NOT EXISTS
+    (SELECT FROM courier_messages m WHERE m.lease_until IS NOT NULL AND split_part(m.lease_token, '.', 1) = r.name)`

@@ -1,4 +1,4 @@
-import { beginTransaction, type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
+import { beginTransaction, type Client, commitTransaction, runStatement, statement } from './connect.ts'
 import { OLD_REPLICAS } from './heartbeats.ts'
 
 const PRUNE_STEP = 500
@@ -21,24 +21,14 @@ export async function prune(client: Client, now: number, retentionMs: number): P
   return [messages, counters, memos].some(each => each?.rowCount === PRUNE_STEP)
 }
 
-const OLD_MESSAGES: Statement = {
-  name: 'old-messages',
-  text: `DELETE FROM courier_messages WHERE seq IN
-    (SELECT seq FROM courier_messages WHERE final_at < $1 ORDER BY final_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`,
-}
-const OLD_COUNTERS: Statement = {
-  name: 'old-quota-counters',
-  text: `DELETE FROM courier_quota_counters WHERE name IN
-    (SELECT name FROM courier_quota_counters WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`,
-}
-const OLD_MEMOS: Statement = {
-  name: 'old-memos',
-  text: `DELETE FROM courier_memos WHERE name IN
-    (SELECT name FROM courier_memos WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`,
-}
-const OLD_COUNTS: Statement = {
-  name: 'old-counts',
-  text: `DELETE FROM courier_counts WHERE (minute, channel, kind, state, shard) IN
+const OLD_MESSAGES = statement('old-messages')`DELETE FROM courier_messages WHERE seq IN
+    (SELECT seq FROM courier_messages WHERE final_at < $1 ORDER BY final_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
+const OLD_COUNTERS = statement('old-quota-counters')`DELETE FROM courier_quota_counters WHERE name IN
+    (SELECT name FROM courier_quota_counters WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
+const OLD_MEMOS = statement('old-memos')`DELETE FROM courier_memos WHERE name IN
+    (SELECT name FROM courier_memos WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
+const OLD_COUNTS = statement(
+  'old-counts',
+)`DELETE FROM courier_counts WHERE (minute, channel, kind, state, shard) IN
     (SELECT minute, channel, kind, state, shard FROM courier_counts WHERE minute < $1 LIMIT ${PRUNE_STEP}
-     FOR UPDATE SKIP LOCKED)`,
-}
+     FOR UPDATE SKIP LOCKED)`

@@ -1,5 +1,5 @@
 import type { Memo } from '../outbox.ts'
-import { type Client, type QueryResult, runStatement, type Statement } from './connect.ts'
+import { type Client, type QueryResult, runStatement, statement } from './connect.ts'
 
 /** Writes memos in the place of those of their names, in the open transaction. */
 export function writeMemos(client: Client, memos: readonly Memo[]): Promise<QueryResult>[] {
@@ -34,25 +34,15 @@ export async function takeLeaderLease(
   return rows.length > 0
 }
 
-const WRITE: Statement = {
-  name: 'write-memos',
-  text: `INSERT INTO courier_memos (name, value, expires_at)
+const WRITE = statement('write-memos')`INSERT INTO courier_memos (name, value, expires_at)
     SELECT name, value, "expiresAt" FROM json_to_recordset($1::json) AS r(name text, value text, "expiresAt" bigint) ORDER BY name
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
-}
-const READ: Statement = {
-  name: 'read-memos',
-  text: 'SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])',
-}
-const TAKE: Statement = {
-  name: 'take-leader-lease',
-  text: `INSERT INTO courier_leader_leases AS held (name, owner, until)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`
+const READ = statement('read-memos')`SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])`
+const TAKE = statement('take-leader-lease')`INSERT INTO courier_leader_leases AS held (name, owner, until)
     VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
     ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
       WHERE held.owner = excluded.owner OR held.until <= clock_timestamp()
-    RETURNING owner`,
-}
-const GIVE_UP: Statement = {
-  name: 'give-up-leader-lease',
-  text: 'DELETE FROM courier_leader_leases WHERE name = $1 AND owner = $2',
-}
+    RETURNING owner`
+const GIVE_UP = statement(
+  'give-up-leader-lease',
+)`DELETE FROM courier_leader_leases WHERE name = $1 AND owner = $2`

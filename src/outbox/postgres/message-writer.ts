@@ -20,12 +20,26 @@ import {
   stateAtClaim,
   stateAtEnd,
 } from '../rules.ts'
-import { type Client, commitTransaction, runStatement, runTogether, type Statement } from './connect.ts'
-import { type CountPlaces, type Counts, createCounts } from './counts.ts'
+import { type Client, commitTransaction, runStatement, runTogether, statement } from './connect.ts'
+import { type CountPlaces, createCounts } from './counts.ts'
 import { addEvents, type NewEvent } from './events.ts'
 import { writeMemos } from './memos.ts'
-import { createQuotas, type Quotas } from './quotas.ts'
+import { createQuotas } from './quotas.ts'
 import { CHANGED_COLUMNS, changesOf, type Row } from './row.ts'
+
+interface NewRow {
+  readonly row: Row
+  readonly acceptance: Acceptance
+  /** Encrypted, as base64. */
+  readonly payload: string
+}
+
+export interface WriterOptions extends CountPlaces {
+  /** Whether the store queues events for webhooks. */
+  readonly keepsEvents: boolean
+}
+
+export type MessageWriter = ReturnType<typeof createMessageWriter>
 
 /**
  * The changes of one transaction. Rows are read and locked first, decided on in memory, and written together with the
@@ -36,46 +50,7 @@ import { CHANGED_COLUMNS, changesOf, type Row } from './row.ts'
  * counters (by name), memos (by name), counters that are new (by name), and last the counts, each transaction in a shard of
  * its own.
  */
-export interface MessageWriter {
-  readonly now: number
-  readonly quotas: Quotas
-  readonly counts: Counts
-  /** Stores a new message and its memo. */
-  store(acceptance: Acceptance, windows: ChargedWindows, payloadKeys: PayloadKeys): Row
-  /** Takes the lease on a message and counts the attempt. */
-  claim(row: Row, lease: Lease): void
-  /** Marks a message that is being sent: a newer code came. */
-  markOutdated(row: Row): void
-  /** Writes a state after an attempt, with lines for the timeline; with a final state payload and charges are removed. */
-  changeState(row: Row, next: MessageState, records?: readonly AttemptRecord[], providerId?: string): void
-  /** Ends a message outside an attempt. */
-  end(row: Row, state: FinalState, records?: readonly AttemptRecord[]): void
-  /** Takes over a message whose lease was lost. */
-  takeOver(row: Row): void
-  /** Adds an event for webhooks, if there are any: a delivery report of a message was kept. */
-  addReport(row: Row, receipt: Pick<DeliveryReport, 'status' | 'errorCode' | 'at'>): void
-  /** Writes all of it and commits. */
-  commit(): Promise<void>
-}
-
-interface NewRow {
-  readonly row: Row
-  readonly acceptance: Acceptance
-  /** Encrypted, as base64. */
-  readonly payload: string
-}
-
-/** The options of a writer of this process. */
-export interface WriterOptions extends CountPlaces {
-  /** Whether the store queues events for webhooks. */
-  readonly keepsEvents: boolean
-}
-
-export function createMessageWriter(
-  client: Client,
-  { keepsEvents, ...places }: WriterOptions,
-  now: number,
-): MessageWriter {
+export function createMessageWriter(client: Client, { keepsEvents, ...places }: WriterOptions, now: number) {
   const stored: NewRow[] = []
   const changed = new Set<Row>()
   const memos: Memo[] = []
@@ -83,7 +58,13 @@ export function createMessageWriter(
   const quotas = createQuotas(client, now)
   const counts = createCounts(places)
 
-  const changeState: MessageWriter['changeState'] = (row, next, records = [], providerId) => {
+  /** Writes a state after an attempt, with lines for the timeline; with a final state payload and charges are removed. */
+  function changeState(
+    row: Row,
+    next: MessageState,
+    records: readonly AttemptRecord[] = [],
+    providerId?: string,
+  ): void {
     const { state, answer, attempts, ambiguous, dueAt } = next
     counts.addChange(row, row.state, state)
     Object.assign(row, { state, answer, attempts, ambiguous, dueAt, leaseUntil: null })
@@ -103,7 +84,8 @@ export function createMessageWriter(
     quotas,
     counts,
     changeState,
-    store(acceptance, windows, payloadKeys) {
+    /** Stores a new message and its memo. */
+    store(acceptance: Acceptance, windows: ChargedWindows, payloadKeys: PayloadKeys): Row {
       const { id, recipient, content } = acceptance.message
       const row = newRow(acceptance, windows, now)
       const payload = encryptPayload(payloadKeys, id, { recipient, content }).toString('base64')
@@ -112,27 +94,34 @@ export function createMessageWriter(
       if (acceptance.memo !== undefined) memos.push(acceptance.memo)
       return row
     },
-    claim(row, { token, until }) {
+    /** Takes the lease on a message and counts the attempt. */
+    claim(row: Row, { token, until }: Lease): void {
       changeState(row, stateAtClaim(row))
       row.leaseToken = token
       row.leaseUntil = until
       row.begun = false
       row.attemptedBy = null
     },
-    markOutdated(row) {
+    /** Marks a message that is being sent: a newer code came. */
+    markOutdated(row: Row): void {
       row.outdated = true
       if (row.seq !== undefined) changed.add(row)
     },
-    end: (row, state, records) => changeState(row, stateAtEnd(row, state), records),
-    takeOver: row =>
+    /** Ends a message outside an attempt. */
+    end: (row: Row, state: FinalState, records?: readonly AttemptRecord[]) =>
+      changeState(row, stateAtEnd(row, state), records),
+    /** Takes over a message whose lease was lost. */
+    takeOver: (row: Row) =>
       changeState(row, afterLostLease(row, now, row.outdated), [
         lostLeaseRecord(row.begun, row.attemptedBy, now),
       ]),
-    addReport(row, receipt) {
+    /** Adds an event for webhooks, if there are any: a delivery report of a message was kept. */
+    addReport(row: Row, receipt: Pick<DeliveryReport, 'status' | 'errorCode' | 'at'>): void {
       if (keepsEvents)
         events.push({ type: 'message.reported', at: receipt.at, message: row.id, data: { ...receipt } })
     },
-    async commit() {
+    /** Writes all of it and commits. */
+    async commit(): Promise<void> {
       const changes = [...changed].map(row => ({ seq: row.seq, ...changesOf(row, now) }))
       const rows = stored.map(each => columnsOf(each, now))
       const { writes, after } = counts.write()
@@ -198,18 +187,17 @@ function columnsOf({ row, acceptance, payload }: NewRow, now: number): Record<st
   }
 }
 
-const CHANGE: Statement = {
-  name: 'change-messages',
-  text: `UPDATE courier_messages m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun, attempted_by = r.attempted_by,
+const CHANGE = statement(
+  'change-messages',
+)`UPDATE courier_messages m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun, attempted_by = r.attempted_by,
       attempts = r.attempts,
       ambiguous = r.ambiguous, due_at = r.due_at, final_at = r.final_at, lease_until = r.lease_until,
       lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges,
       timeline = r.timeline, payload = CASE WHEN r.final_at IS NULL THEN m.payload END
-    FROM json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq`,
-}
-const STORE: Statement = {
-  name: 'store-messages',
-  text: `INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
+    FROM json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq`
+const STORE = statement(
+  'store-messages',
+)`INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
       expires_at, due_at, final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun,
       attempted_by, masked_recipient, answer, charges, timeline, payload)
     SELECT id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at, final_at,
@@ -217,5 +205,4 @@ const STORE: Statement = {
       charges, timeline, decode(payload, 'base64')
     FROM json_to_recordset($1::json) AS r(id text, channel text, kind text, purpose text, rank smallint,
       arrived_at bigint, expires_at bigint, dedupe_key text, recipient_hash text, group_key text,
-      masked_recipient text, payload text, ${CHANGED_COLUMNS})`,
-}
+      masked_recipient text, payload text, ${CHANGED_COLUMNS})`

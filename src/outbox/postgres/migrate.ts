@@ -1,11 +1,11 @@
 import {
-  canDecrypt,
   isSecretMissing,
   isSecretNew,
   joinSecretChecks,
   type PayloadKeys,
   renewSecretChecks,
   splitSecretChecks,
+  tryDecrypt,
 } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { findPendingMigrations, type Schema } from '../schema-version.ts'
@@ -105,7 +105,7 @@ async function hasUnreadable(client: Client, payloadKeys: PayloadKeys): Promise<
     'SELECT id, payload FROM courier_messages WHERE final_at IS NULL ORDER BY arrived_at LIMIT $1',
     [TRIED_MESSAGES],
   )
-  return rows.some(({ id, payload }) => !canDecrypt(payloadKeys, id, payload))
+  return rows.some(({ id, payload }) => tryDecrypt(payloadKeys, id, payload) === null)
 }
 
 async function readMeta(client: Client, key: string): Promise<string | undefined> {

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../runtime/clock.ts'
 import type { CallArguments } from '../calls.ts'
-import type { PayloadKeys, StoreKeys } from '../encryption.ts'
-import { type Outbox, StoreUnavailable, StoreUnusable } from '../outbox.ts'
+import type { PayloadKeys } from '../encryption.ts'
+import { type Outbox, type StoreOptions, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refused-values.ts'
 import { createUnreportedEnds } from '../unreported-ends.ts'
 import { createAccept } from './accept.ts'
@@ -33,25 +32,13 @@ import { readSummary } from './summary.ts'
 import { createUncertainCommits, type UncertainCommits } from './uncertain-commits.ts'
 import { createUncertainEnds } from './uncertain-ends.ts'
 
-export interface PostgresOutboxOptions {
+export interface PostgresOutboxOptions extends StoreOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
-  readonly clock: Clock
-  readonly storeKeys: Pick<StoreKeys, 'payloadKeys'>
-  /** Live messages of all replicas together, from which on no more are accepted. */
-  readonly maxBacklog: number
-  /** How long the facts of a final message stay. */
-  readonly retentionDays: number
-  /** Whether the store queues events for webhooks; false unless given. */
-  readonly keepsEvents?: boolean | undefined
   /** Longest time that a statement may take, ms; well below the time within which a callback is answered. */
   readonly statementTimeoutMs?: number
   /** 0 ≤ x < 1: spreads out replicas' reconnecting, and their shards. */
   readonly random?: () => number
-  /** Is told of failures that concern no call. Never a secret or a recipient. */
-  readonly log?: (event: { readonly doing: string; readonly message: string }) => void
-  /** Is told of every commit of accepting and settling: how long it took, ms, and how many calls shared it. */
-  readonly onCommit?: (event: { readonly ms: number; readonly calls: number }) => void
   /** ms, from any origin, never set: by which replicas notice that another one is dead. */
   readonly monotonic?: () => number
   readonly heartbeats?: HeartbeatLimits

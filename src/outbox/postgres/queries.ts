@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { CallArguments } from '../calls.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
 import { type ListFilter, type MessageView, PROBE_BYTES } from '../outbox.ts'
-import { beginTransaction, type Client, commitTransaction, runStatement, type Statement } from './connect.ts'
+import { beginTransaction, type Client, commitTransaction, runStatement, statement } from './connect.ts'
 
 export async function findMessage(
   client: Client,
@@ -49,8 +49,7 @@ export async function probeCommit(client: Client): Promise<boolean> {
   return true
 }
 
-const FIND: Statement = { name: 'find', text: `SELECT ${VIEW_COLUMNS} FROM courier_messages WHERE id = $1` }
-const PROBE: Statement = {
-  name: 'probe',
-  text: `INSERT INTO courier_meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-}
+const FIND = statement('find')`SELECT ${VIEW_COLUMNS} FROM courier_messages WHERE id = $1`
+const PROBE = statement(
+  'probe',
+)`INSERT INTO courier_meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`

@@ -7,6 +7,7 @@ import {
   readUse as readUseOf,
   refundCounter,
   rotateCounter,
+  toCounter,
 } from '../quota.ts'
 import {
   awaitStatements,
@@ -16,34 +17,31 @@ import {
   runStatement,
   runTogether,
   type Statement,
+  statement,
   type Write,
 } from './connect.ts'
 import { QUOTA_COUNTERS } from './schema.ts'
 
-/** The quotas' counters of one transaction: locked, counted in memory, written back. */
-export interface Quotas {
-  /**
-   * Reads and locks the counters of charges, and those that refunds would touch. One that is not there is written as it
-   * is after its charges; if another transaction is the first to write it, this one fails, and is worth another try.
-   * @param create writes those that are not there at once, empty: then no other transaction can be the first.
-   */
-  lock(charges: readonly Charge[], refunds: readonly ChargedWindows[], create?: boolean): Promise<void>
-  /** Counts one message in every counter, or in none when one is full. */
-  charge(charges: readonly Charge[]): ReturnType<typeof chargeQuotas>
-  /** Takes a message that was not sent out of the windows that it was counted in. */
-  refund(windows: ChargedWindows): void
-  /** The writes of what has changed. The first one may wait for another transaction that writes the same new counter. */
-  write(): readonly Write[]
-}
+export type Quotas = ReturnType<typeof createQuotas>
 
-export function createQuotas(client: Client, now: number): Quotas {
+/** The quotas' counters of one transaction: locked, counted in memory, written back. */
+export function createQuotas(client: Client, now: number) {
   /** As they are stored. */
   const locked = new Map<string, QuotaCounter>()
   const changed = new Map<string, QuotaCounter>()
   const readCounter = (name: string) => changed.get(name) ?? locked.get(name)
 
   return {
-    async lock(charges, refunds, create = false) {
+    /**
+     * Reads and locks the counters of charges, and those that refunds would touch. One that is not there is written as it
+     * is after its charges; if another transaction is the first to write it, this one fails, and is worth another try.
+     * @param create writes those that are not there at once, empty: then no other transaction can be the first.
+     */
+    async lock(
+      charges: readonly Charge[],
+      refunds: readonly ChargedWindows[],
+      create = false,
+    ): Promise<void> {
       const charged = new Map(
         charges.map(charge => [counterName(charge), rotateCounter(undefined, charge.windowMs, now)]),
       )
@@ -55,21 +53,24 @@ export function createQuotas(client: Client, now: number): Quotas {
       )
       for (const row of results.at(-1)?.rows ?? []) locked.set(row['name'] as string, toCounter(row))
     },
-    charge(charges) {
+    /** Counts one message in every counter, or in none when one is full. */
+    charge(charges: readonly Charge[]) {
       const charged = chargeQuotas(charges, readCounter, now)
       if (charged.is === 'charged') for (const [name, counter] of charged.counters) changed.set(name, counter)
       return charged
     },
-    refund(windows) {
+    /** Takes a message that was not sent out of the windows that it was counted in. */
+    refund(windows: ChargedWindows): void {
       for (const [name, windowStart, amount] of windows) {
         const counter = readCounter(name)
         if (counter !== undefined) changed.set(name, refundCounter(counter, windowStart, amount))
       }
     },
-    write() {
-      const write = (statement: Statement, isStored: boolean) => {
+    /** The writes of what has changed. The first one may wait for another transaction that writes the same new counter. */
+    write(): readonly Write[] {
+      const write = (into: Statement, isStored: boolean) => {
         const counters = [...changed].filter(([name]) => locked.has(name) === isStored)
-        return counters.length === 0 ? [] : [{ ...statement, values: [countersAsJson(counters)] }]
+        return counters.length === 0 ? [] : [{ ...into, values: [countersAsJson(counters)] }]
       }
       return [...write(INSERT, false), ...write(UPDATE, true)]
     },
@@ -106,15 +107,6 @@ export async function readUse(
   return readUseOf(charges, name => counters.get(name), now)
 }
 
-function toCounter(row: Readonly<Record<string, unknown>>): QuotaCounter {
-  return {
-    windowStart: row['window_start'] as number,
-    current: row['current'] as number,
-    previous: row['previous'] as number,
-    expiresAt: row['expires_at'] as number,
-  }
-}
-
 function countersAsJson(counters: Iterable<readonly [string, QuotaCounter]>): string {
   return JSON.stringify([...counters].map(([name, counter]) => ({ name, ...counter })))
 }
@@ -125,25 +117,16 @@ const RECORDS = `SELECT name, "windowStart", current, previous, "expiresAt"
     AS r(name text, "windowStart" bigint, current integer, previous integer, "expiresAt" bigint)
   ORDER BY name`
 
-const CREATE: Statement = {
-  name: 'create-quota-counters',
-  text: `INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS} ON CONFLICT DO NOTHING`,
-}
-const LOCK: Statement = {
-  name: 'lock-quota-counters',
-  text: `SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,
-}
-const READ: Statement = {
-  name: 'read-quota-counters',
-  text: `SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[])`,
-}
-const INSERT: Statement = {
-  name: 'insert-quota-counters',
-  text: `INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS}`,
-}
-const UPDATE: Statement = {
-  name: 'update-quota-counters',
-  text: `UPDATE ${QUOTA_COUNTERS} c SET window_start = r."windowStart", current = r.current, previous = r.previous,
+const CREATE = statement(
+  'create-quota-counters',
+)`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS} ON CONFLICT DO NOTHING`
+const LOCK = statement(
+  'lock-quota-counters',
+)`SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
+const READ = statement('read-quota-counters')`SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[])`
+const INSERT = statement('insert-quota-counters')`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS}`
+const UPDATE = statement(
+  'update-quota-counters',
+)`UPDATE ${QUOTA_COUNTERS} c SET window_start = r."windowStart", current = r.current, previous = r.previous,
       expires_at = r."expiresAt"
-    FROM (${RECORDS}) AS r WHERE c.name = r.name`,
-}
+    FROM (${RECORDS}) AS r WHERE c.name = r.name`

@@ -3,7 +3,7 @@ import type { DeliveryReport } from '../outbox.ts'
 import { isLaterReceipt } from '../receipt-order.ts'
 import { afterReport, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported-ends.ts'
-import { awaitStatements, beginTransaction, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
@@ -75,18 +75,14 @@ async function lockMessages(
   )
 }
 
-const REPORTED: Statement = {
-  name: 'reported',
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq IN (
+const REPORTED = statement('reported')`SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq IN (
     SELECT coalesce(
       (SELECT p.seq FROM courier_messages p WHERE p.provider_id = asked.provider_id AND p.channel = asked.channel
         ORDER BY p.seq DESC LIMIT 1),
       (SELECT o.seq FROM courier_messages o WHERE o.id = asked.id AND o.channel = asked.channel))
     FROM unnest($1::text[], $2::text[], $3::text[]) AS asked(provider_id, channel, id))
-    ORDER BY m.seq FOR UPDATE`,
-}
-const WRITE: Statement = {
-  name: 'write-receipts',
-  text: `UPDATE courier_messages m SET receipt = r.receipt, provider_id = coalesce(m.provider_id, r.provider_id)
-    FROM json_to_recordset($1::json) AS r(seq bigint, provider_id text, receipt jsonb) WHERE m.seq = r.seq`,
-}
+    ORDER BY m.seq FOR UPDATE`
+const WRITE = statement(
+  'write-receipts',
+)`UPDATE courier_messages m SET receipt = r.receipt, provider_id = coalesce(m.provider_id, r.provider_id)
+    FROM json_to_recordset($1::json) AS r(seq bigint, provider_id text, receipt jsonb) WHERE m.seq = r.seq`

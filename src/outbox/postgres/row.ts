@@ -2,44 +2,15 @@ import type { Channel, Purpose } from '../../messages/message.ts'
 import type { AttemptRecord, ChargedWindows, FinalAnswer, State } from '../outbox.ts'
 import { readinessOf } from '../rules.ts'
 
-/** A message in a transaction: read and locked, or new; written back with its changes. */
-export interface Row {
-  /** Absent until it is stored. */
-  readonly seq?: number
-  readonly id: string
-  readonly channel: Channel
-  readonly kind: string
-  readonly purpose: Purpose
-  readonly arrivedAt: number
-  readonly expiresAt: number
-  readonly groupKey: string | null
-  state: State
-  outdated: boolean
-  /** Its attempt has begun, or may have. */
-  begun: boolean
-  /** The provider that it went to, where that was noted; see Outbox.beginAttempt. */
-  attemptedBy: string | null
-  attempts: number
-  ambiguous: number
-  dueAt: number | null
-  finalAt: number | null
-  leaseUntil: number | null
-  leaseToken: string | null
-  answer: FinalAnswer
-  providerId: string | null
-  /** The latest delivery report; null when none has come. */
-  readonly receiptStatus: string | null
-  readonly reported: boolean
-  charges: ChargedWindows | null
-  timeline: readonly AttemptRecord[] | null
-}
+/** A message in a transaction: read and locked, or new; written back with its changes. `seq`: absent until it is stored. */
+export type Row = Omit<ReturnType<typeof rowOf>, 'seq'> & { readonly seq?: number }
 
 /** The columns of a Row, of the table called `m`. */
 export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.state, m.attempts, m.ambiguous, m.arrived_at,
   m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.begun, m.attempted_by, m.answer, m.provider_id,
   m.receipt ->> 'status' AS receipt_status, m.charges, m.timeline`
 
-export function rowOf(read: Readonly<Record<string, unknown>>): Row {
+export function rowOf(read: Readonly<Record<string, unknown>>) {
   return {
     seq: read['seq'] as number,
     id: read['id'] as string,
@@ -51,7 +22,9 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row {
     groupKey: read['group_key'] as string | null,
     state: read['state'] as State,
     outdated: read['outdated'] as boolean,
+    /** Its attempt has begun, or may have. */
     begun: read['begun'] as boolean,
+    /** The provider that it went to, where that was noted; see Outbox.beginAttempt. */
     attemptedBy: read['attempted_by'] as string | null,
     attempts: read['attempts'] as number,
     ambiguous: read['ambiguous'] as number,
@@ -61,6 +34,7 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row {
     leaseToken: read['lease_token'] as string | null,
     answer: read['answer'] as FinalAnswer,
     providerId: read['provider_id'] as string | null,
+    /** The latest delivery report; null when none has come. */
     receiptStatus: read['receipt_status'] as string | null,
     reported: read['receipt_status'] !== null,
     charges: read['charges'] as ChargedWindows | null,

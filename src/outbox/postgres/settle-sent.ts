@@ -2,7 +2,7 @@ import type { CallArguments } from '../calls.ts'
 import type { Settlement } from '../outbox.ts'
 import { TIMELINE_LINES } from '../rules.ts'
 import { addToBacklogRow, takeBacklogRow } from './backlog.ts'
-import { awaitStatements, type Client, runStatement, runTogether, type Statement } from './connect.ts'
+import { awaitStatements, type Client, runStatement, runTogether, statement } from './connect.ts'
 import { addToCountRows, type CountPlaces } from './counts.ts'
 import { findLeased, reportChanged, whichChanged } from './leased.ts'
 
@@ -48,9 +48,7 @@ export async function writeSent(
 }
 
 /** The counts change in the order of locks that counts.ts has: the counts by minute and state first, then the backlog. */
-const SENT: Statement = {
-  name: 'settle-sent',
-  text: `WITH sent AS (
+const SENT = statement('settle-sent')`WITH sent AS (
     UPDATE courier_messages m SET state = 'sent', ready = NULL, due_at = NULL, lease_until = NULL, final_at = $2::bigint,
       answer = found.answer, provider_id = coalesce(found.provider_id, m.provider_id), charges = NULL, payload = NULL,
       timeline = CASE found.records WHEN '[]' THEN m.timeline ELSE coalesce(m.timeline, '[]') || found.records END
@@ -69,5 +67,4 @@ const SENT: Statement = {
       -count(*) FILTER (WHERE channel = 'email'), -count(*) FILTER (WHERE channel = 'sms')
     FROM sent CROSS JOIN (SELECT count(*) FROM counted) AS before HAVING count(*) > 0`)}
   )
-  ${reportChanged('sent', '$5')}`,
-}
+  ${reportChanged('sent', '$5')}`

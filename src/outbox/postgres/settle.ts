@@ -1,7 +1,7 @@
 import type { CallArguments } from '../calls.ts'
 import type { Settled } from '../outbox.ts'
 import { afterSettlement, refundsQuota } from '../rules.ts'
-import { awaitStatements, beginTransaction, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
 import { createMessageWriter, type WriterOptions } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 import { isSent, writeSent } from './settle-sent.ts'
@@ -96,9 +96,6 @@ function decideStep(row: Row | undefined, { settlement }: CallArguments<'settle'
   return { row, next: null, settled }
 }
 
-const CLAIMED: Statement = {
-  name: 'claimed',
-  text: `SELECT ${ROW_COLUMNS} FROM courier_messages m
+const CLAIMED = statement('claimed')`SELECT ${ROW_COLUMNS} FROM courier_messages m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
-    ORDER BY m.seq FOR UPDATE OF m`,
-}
+    ORDER BY m.seq FOR UPDATE OF m`

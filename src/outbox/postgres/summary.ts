@@ -1,6 +1,6 @@
 import type { CallArguments } from '../calls.ts'
 import type { Summary } from '../outbox.ts'
-import { awaitStatements, type Client, runStatement, type Statement } from './connect.ts'
+import { awaitStatements, type Client, runStatement, statement } from './connect.ts'
 
 const MINUTE = 60_000
 
@@ -31,27 +31,20 @@ export async function readSummary(
   }
 }
 
-const BACKLOG: Statement = {
-  name: 'backlog-by-channel',
-  text: 'SELECT coalesce(sum(email), 0)::bigint AS email, coalesce(sum(sms), 0)::bigint AS sms FROM courier_backlog',
-}
-const OLDEST: Statement = {
-  name: 'oldest',
-  text: `SELECT (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'email') AS email,
-    (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'sms') AS sms`,
-}
-const COUNTS: Statement = {
-  name: 'counts',
-  text: `SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1
-    GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`,
-}
-const SERIES: Statement = {
-  name: 'series',
-  text: `SELECT minute / $2::bigint * $2::bigint * ${MINUTE} AS at, state, sum(count)::bigint AS count
-    FROM courier_counts WHERE minute >= $1 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`,
-}
-const BYTES: Statement = {
-  name: 'bytes',
-  text: `SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
-    WHERE relname LIKE 'courier\\_%' AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`,
-}
+const BACKLOG = statement(
+  'backlog-by-channel',
+)`SELECT coalesce(sum(email), 0)::bigint AS email, coalesce(sum(sms), 0)::bigint AS sms FROM courier_backlog`
+const OLDEST = statement(
+  'oldest',
+)`SELECT (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'email') AS email,
+    (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'sms') AS sms`
+const COUNTS = statement(
+  'counts',
+)`SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1
+    GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`
+const SERIES = statement(
+  'series',
+)`SELECT minute / $2::bigint * $2::bigint * ${MINUTE} AS at, state, sum(count)::bigint AS count
+    FROM courier_counts WHERE minute >= $1 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`
+const BYTES = statement('bytes')`SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
+    WHERE relname LIKE 'courier\\_%' AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`

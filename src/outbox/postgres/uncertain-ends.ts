@@ -1,31 +1,29 @@
 import type { SettledByStore } from '../calls.ts'
-import { type Client, runStatement, type Statement } from './connect.ts'
+import { type Client, runStatement, statement } from './connect.ts'
 import type { Row } from './row.ts'
-
-/** Keeps messages that a claim ended in a commit of which nobody knows whether it holds. Their ends are reported once that is known. */
-export interface UncertainEnds {
-  /** A commit that ends them is under way. @param at the time that it writes as their end, ms since the epoch. */
-  begin(rows: readonly Row[], at: number): void
-  /** The commit was confirmed. */
-  confirm(rows: readonly Row[]): void
-  /** Takes those that turn out to have ended. */
-  take(client: Client): Promise<readonly SettledByStore[]>
-}
 
 /** Ends are kept for so long, ms: a commit that is not seen by then never happened, or another replica has reported its ends. */
 const REMEMBERED_MS = 600_000
 
-/** @param monotonic ms, never set. */
-export function createUncertainEnds(monotonic: () => number): UncertainEnds {
+export type UncertainEnds = ReturnType<typeof createUncertainEnds>
+
+/**
+ * Keeps messages that a claim ended in a commit of which nobody knows whether it holds. Their ends are reported once that is known.
+ * @param monotonic ms, never set.
+ */
+export function createUncertainEnds(monotonic: () => number) {
   const ends = new Map<string, { readonly at: number; readonly until: number }>()
   return {
-    begin(rows, at) {
+    /** A commit that ends them is under way. @param at the time that it writes as their end, ms since the epoch. */
+    begin(rows: readonly Row[], at: number): void {
       for (const { id } of rows) ends.set(id, { at, until: monotonic() + REMEMBERED_MS })
     },
-    confirm(rows) {
+    /** The commit was confirmed. */
+    confirm(rows: readonly Row[]): void {
       for (const { id } of rows) ends.delete(id)
     },
-    async take(client) {
+    /** Takes those that turn out to have ended. */
+    async take(client: Client): Promise<readonly SettledByStore[]> {
       const now = monotonic()
       for (const [id, { until }] of ends) if (now > until) ends.delete(id)
       if (ends.size === 0) return []
@@ -41,7 +39,6 @@ export function createUncertainEnds(monotonic: () => number): UncertainEnds {
   }
 }
 
-const ENDED: Statement = {
-  name: 'uncertain-ends',
-  text: 'SELECT id, state, channel, kind, final_at FROM courier_messages WHERE id = ANY($1::text[]) AND final_at IS NOT NULL',
-}
+const ENDED = statement(
+  'uncertain-ends',
+)`SELECT id, state, channel, kind, final_at FROM courier_messages WHERE id = ANY($1::text[]) AND final_at IS NOT NULL`

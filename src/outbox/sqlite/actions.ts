@@ -4,14 +4,7 @@ import { storeRecord } from '../rules.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
 
-/** The actions of an operator on a message that waits. */
-export function createOperatorActions(
-  db: DatabaseSync,
-  writer: MessageWriter,
-): {
-  readonly retryMessage: (call: CallArguments<'retryMessage'>) => boolean
-  readonly cancelMessage: (call: CallArguments<'cancelMessage'>) => boolean
-} {
+export function createOperatorActions(db: DatabaseSync, writer: MessageWriter) {
   const waiting = db.prepare(
     `SELECT ${ROW_COLUMNS} FROM messages
        WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1 AND state = 'queued' AND expires_at > ?2`,
@@ -22,11 +15,11 @@ export function createOperatorActions(
     return found !== undefined
   }
   return {
-    retryMessage: ({ id, now }) =>
+    retryMessage: ({ id, now }: CallArguments<'retryMessage'>) =>
       actOnWaiting(id, now, row =>
         writer.changeState(row, { ...row, state: 'queued', answer: null, dueAt: now }, now),
       ),
-    cancelMessage: ({ id, now }) =>
+    cancelMessage: ({ id, now }: CallArguments<'cancelMessage'>) =>
       actOnWaiting(id, now, row => writer.end(row, 'superseded', now, [storeRecord('cancelled', now)])),
   }
 }

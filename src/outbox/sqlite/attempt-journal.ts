@@ -1,26 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { StoreUnavailable } from '../outbox.ts'
 
-/**
- * The messages that are being sent just now, in a small file beside the database. It is written before the first byte of
- * a message leaves and never synced: what is written survives the death of the process, and a power cut shows in the
- * machine's boot id. So a message that was merely claimed when the process died is known not to have been sent.
- *
- * The file is a header with the boot id, and slots of one id each, with the provider that its attempt went to where it is
- * given; an empty slot is zeros.
- */
-export interface AttemptJournal {
-  /**
-   * Notes that an attempt begins, or goes on with another provider.
-   * @param lease token of the message's lease.
-   * @throws StoreUnavailable when that cannot be written: the attempt must not begin.
-   */
-  begin(id: string, lease: string, provider?: string): void
-  /** Notes that the end of an attempt is committed. Does nothing when none was begun under this lease: a later one goes on. */
-  end(id: string, lease: string): void
-  close(): void
-}
-
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 const ID_BYTES = 32
 const SLOT_BYTES = 64
@@ -29,7 +9,6 @@ const EMPTY_SLOT = Buffer.alloc(SLOT_BYTES)
 /** Slots that have room on the disk from the beginning, so that a full disk stops no attempt. */
 const FIRST_SLOTS = 1024
 
-/** Names the file of a database's journal. */
 export function journalPath(databasePath: string): string {
   return `${databasePath}-attempts`
 }
@@ -68,8 +47,19 @@ export function readAttemptJournal(
   return begun
 }
 
-/** Begins an empty journal, once the last one was read. @throws the file system's error. */
-export function openAttemptJournal(path: string, bootId: string | null = readBootId()): AttemptJournal {
+export type AttemptJournal = ReturnType<typeof openAttemptJournal>
+
+/**
+ * The messages that are being sent just now, in a small file beside the database. It is written before the first byte of
+ * a message leaves and never synced: what is written survives the death of the process, and a power cut shows in the
+ * machine's boot id. So a message that was merely claimed when the process died is known not to have been sent.
+ *
+ * The file is a header with the boot id, and slots of one id each, with the provider that its attempt went to where it is
+ * given; an empty slot is zeros.
+ *
+ * Begins an empty journal, once the last one was read. @throws the file system's error.
+ */
+export function openAttemptJournal(path: string, bootId: string | null = readBootId()) {
   const file = openSync(path, 'w', 0o600)
   writeSync(file, Buffer.alloc(FIRST_SLOTS * SLOT_BYTES), 0, FIRST_SLOTS * SLOT_BYTES, HEADER_BYTES)
   // The header is written last: a file without it is not trusted.
@@ -83,7 +73,12 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
     void writeSync(file, bytes, 0, SLOT_BYTES, HEADER_BYTES + slot * SLOT_BYTES)
 
   return {
-    begin(id, lease, provider = '') {
+    /**
+     * Notes that an attempt begins, or goes on with another provider.
+     * @param lease token of the message's lease.
+     * @throws StoreUnavailable when that cannot be written: the attempt must not begin.
+     */
+    begin(id: string, lease: string, provider = ''): void {
       const known = begun[id]?.slot
       const slot = known ?? free.pop() ?? used++
       const bytes = Buffer.alloc(SLOT_BYTES)
@@ -97,7 +92,8 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
       }
       begun[id] = { slot, lease }
     },
-    end(id, lease) {
+    /** Notes that the end of an attempt is committed. Does nothing when none was begun under this lease: a later one goes on. */
+    end(id: string, lease: string): void {
       const known = begun[id]
       if (known?.lease !== lease) return
       delete begun[id]
@@ -108,7 +104,7 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
         // The slot stays in use, and its message counts as begun: it may be sent once more, and is not lost.
       }
     },
-    close() {
+    close(): void {
       if (closed) return
       closed = true
       closeSync(file)

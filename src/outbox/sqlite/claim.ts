@@ -1,9 +1,10 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel, Purpose } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
-import { decryptPayload, type Payload, type PayloadKeys } from '../encryption.ts'
-import type { AttemptRecord, ClaimedMessage, Lease } from '../outbox.ts'
-import { claimOrder, isLive, providerOfCopy, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
+import { type PayloadKeys, tryDecrypt } from '../encryption.ts'
+import { toClaimedMessage } from '../message-view.ts'
+import type { ClaimedMessage } from '../outbox.ts'
+import { claimOrder, isLive, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
 import type { UnreportedEnds } from '../unreported-ends.ts'
 import type { MessageWriter } from './message-writer.ts'
 import { ROW_COLUMNS, type Row, rowOf } from './row.ts'
@@ -103,45 +104,11 @@ function createClaimDue({ db, payloadKeys, writer, newLeaseToken }: ClaimDeps) {
       }
       const lease = { token: newLeaseToken(), until: now + leaseMs }
       const attempts = writer.claim(row, lease)
-      messages.push(toClaimedMessage(found, row, payload, lease, attempts))
+      const purpose = found['purpose'] as Purpose
+      const masked = found['masked_recipient'] as string
+      messages.push(toClaimedMessage(row, row.timeline, { ...payload, purpose, masked, lease, attempts }))
     }
     return { messages, ended }
-  }
-}
-
-function tryDecrypt(
-  payloadKeys: PayloadKeys,
-  id: string,
-  encrypted: SQLOutputValue | undefined,
-): Payload | null {
-  try {
-    return decryptPayload(payloadKeys, id, encrypted as Uint8Array)
-  } catch {
-    return null
-  }
-}
-
-function toClaimedMessage(
-  found: Record<string, SQLOutputValue>,
-  { id, channel, kind, arrivedAt, expiresAt, ambiguous, groupKey, timeline }: Row,
-  payload: Payload,
-  lease: Lease,
-  attempts: number,
-): ClaimedMessage {
-  return {
-    id,
-    channel,
-    kind,
-    purpose: found['purpose'] as Purpose,
-    ...payload,
-    masked: found['masked_recipient'] as string,
-    arrivedAt,
-    expiresAt,
-    lease,
-    attempts,
-    ambiguous,
-    ...(ambiguous > 0 && { ambiguousAt: providerOfCopy(JSON.parse(timeline ?? '[]') as AttemptRecord[]) }),
-    groupKey: groupKey ?? undefined,
   }
 }
 

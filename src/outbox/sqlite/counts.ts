@@ -1,22 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
-import { type CountChanges, createCountChanges } from '../counts.ts'
+import { createCountChanges } from '../counts.ts'
+
+export type Counts = ReturnType<typeof createCounts>
 
 /**
  * Counts messages by minute of arrival, channel, kind and state, and the live ones by channel. Counting goes with the
  * transaction: `write` before its commit, then `commit` or `rollBack`.
  */
-export interface Counts extends Pick<CountChanges, 'addChange' | 'addRedated'> {
-  /** Live messages, those of the open transaction included. */
-  backlog(): number
-  /** Live messages of a channel, committed ones only. */
-  live(channel: Channel): number
-  write(): void
-  commit(): void
-  rollBack(): void
-}
-
-export function createCounts(db: DatabaseSync): Counts {
+export function createCounts(db: DatabaseSync) {
   const add = db.prepare(
     'INSERT INTO counts (minute, channel, kind, state, count) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
   )
@@ -28,12 +20,14 @@ export function createCounts(db: DatabaseSync): Counts {
   return {
     addChange,
     addRedated,
+    /** Live messages, those of the open transaction included. */
     backlog: () => committed.email + committed.sms + live().email + live().sms,
-    live: channel => committed[channel],
-    write() {
+    /** Live messages of a channel, committed ones only. */
+    live: (channel: Channel) => committed[channel],
+    write(): void {
       for (const { minute, channel, kind, state, by } of changes()) add.run(minute, channel, kind, state, by)
     },
-    commit() {
+    commit(): void {
       committed.email += live().email
       committed.sms += live().sms
       clear()

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** How often old rows are pruned, ms. */
 const PRUNE_EVERY_MS = 60_000
 /** Rows that one step deletes: about 20 ms. */
 const PRUNE_STEP = 200
@@ -12,22 +11,10 @@ const COUNTER_STEP = 500
  */
 const LONG_WAL_PAGES = 2000
 
-/** The work that is done between commits, when nobody waits for the store. */
-export interface Maintenance {
-  /** Says whether there is something to prune: the time has come, or the last step left some. */
-  isPruneDue(now: number): boolean
-  /** Deletes some of what is older than the retention, in the open transaction. */
-  prune(now: number): void
-  /** Moves the WAL into the file when it has grown long. */
-  shortenWal(): void
-  /**
-   * Moves all of the WAL into the file and empties it, so that nothing removed is left in it. Then it gives back the memory of
-   * the pages that were read and written since the last time: those that are needed again come from the system's cache.
-   */
-  emptyWal(): void
-}
+export type Maintenance = ReturnType<typeof createMaintenance>
 
-export function createMaintenance(db: DatabaseSync, retentionMs: number): Maintenance {
+/** The work that is done between commits, when nobody waits for the store. */
+export function createMaintenance(db: DatabaseSync, retentionMs: number) {
   const oldMessages = db.prepare(
     `DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE final_at < ? ORDER BY final_at LIMIT ${PRUNE_STEP})`,
   )
@@ -57,8 +44,10 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number): Mainte
   }
 
   return {
-    isPruneDue: now => more || Math.abs(now - prunedAt) >= PRUNE_EVERY_MS,
-    prune(now) {
+    /** Says whether there is something to prune: the time has come, or the last step left some. */
+    isPruneDue: (now: number) => more || Math.abs(now - prunedAt) >= PRUNE_EVERY_MS,
+    /** Deletes some of what is older than the retention, in the open transaction. */
+    prune(now: number): void {
       const rows = Number(oldMessages.run(now - retentionMs).changes)
       const memos = Number(oldMemos.run(now).changes)
       pruneCounters(now)
@@ -67,10 +56,15 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number): Mainte
       more = rows === PRUNE_STEP || memos === PRUNE_STEP || reached !== ''
       prunedAt = now
     },
-    shortenWal() {
+    /** Moves the WAL into the file when it has grown long. */
+    shortenWal(): void {
       if (Number(walPages.get()?.['log']) >= LONG_WAL_PAGES) passive.get()
     },
-    emptyWal() {
+    /**
+     * Moves all of the WAL into the file and empties it, so that nothing removed is left in it. Then it gives back the memory of
+     * the pages that were read and written since the last time: those that are needed again come from the system's cache.
+     */
+    emptyWal(): void {
       truncate.get()
       shrink.get()
     },

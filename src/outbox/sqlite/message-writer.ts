@@ -18,28 +18,6 @@ import type { AddMessageEvent } from './events.ts'
 import type { Quotas } from './quotas.ts'
 import type { Row } from './row.ts'
 
-/** The one place that writes messages, in the open transaction; it keeps quotas and counts in step with them. */
-export interface MessageWriter {
-  /** Stores a new message. */
-  store(acceptance: Acceptance, windows: ChargedWindows, now: number): void
-  /** Takes the lease on a message and counts the attempt. @returns the attempts so far. */
-  claim(row: Row, lease: Lease): number
-  /** Marks a message that is being sent: a newer code came. */
-  markOutdated(row: Row): void
-  /** Writes a state after an attempt, with lines for the timeline; with a final state payload and charges are removed. */
-  changeState(
-    row: Row,
-    next: MessageState,
-    now: number,
-    records?: readonly AttemptRecord[],
-    providerId?: string,
-  ): void
-  /** Ends a message outside an attempt. */
-  end(row: Row, state: FinalState, now: number, records?: readonly AttemptRecord[]): void
-  /** Takes over a message whose lease was lost. @returns its new state. */
-  takeOver(row: Row, now: number): MessageState
-}
-
 export interface MessageWriterDeps {
   readonly db: DatabaseSync
   readonly payloadKeys: PayloadKeys
@@ -49,7 +27,10 @@ export interface MessageWriterDeps {
   readonly addMessageEvent: AddMessageEvent | null
 }
 
-export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
+export type MessageWriter = ReturnType<typeof createMessageWriter>
+
+/** The one place that writes messages, in the open transaction; it keeps quotas and counts in step with them. */
+export function createMessageWriter(deps: MessageWriterDeps) {
   const { db, payloadKeys, quotas, counts, addMessageEvent } = deps
   const insert = db.prepare(INSERT)
   const claim = db.prepare(CLAIM)
@@ -57,7 +38,14 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
   const requeue = db.prepare(REQUEUE)
   const finish = db.prepare(FINISH)
 
-  const changeState: MessageWriter['changeState'] = (row, next, now, records = [], providerId) => {
+  /** Writes a state after an attempt, with lines for the timeline; with a final state payload and charges are removed. */
+  function changeState(
+    row: Row,
+    next: MessageState,
+    now: number,
+    records: readonly AttemptRecord[] = [],
+    providerId?: string,
+  ): void {
     const { state, answer, attempts, ambiguous, dueAt } = next
     const timeline = timelineWith(row.timeline, records)
     if (state === 'queued') {
@@ -73,7 +61,7 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
 
   return {
     changeState,
-    store(acceptance, windows, now) {
+    store(acceptance: Acceptance, windows: ChargedWindows, now: number): void {
       const { id, recipient, content } = acceptance.message
       const first = stateAtAcceptance(acceptance.lease, now)
       const payload = encryptPayload(payloadKeys, id, { recipient, content })
@@ -81,15 +69,20 @@ export function createMessageWriter(deps: MessageWriterDeps): MessageWriter {
       insert.run(...NEW_COLUMNS.map(name => columns[name]))
       counts.addChange(acceptance.message, 'new', first.state)
     },
-    claim(row, { token, until }) {
+    /** Takes the lease on a message and counts the attempt. @returns the attempts so far. */
+    claim(row: Row, { token, until }: Lease): number {
       const { attempts } = stateAtClaim(row)
       claim.run(attempts, token, until, row.seq)
       counts.addChange(row, 'queued', 'sending')
       return attempts
     },
-    markOutdated: row => void markOutdated.run(row.seq),
-    end: (row, state, now, records) => changeState(row, stateAtEnd(row, state), now, records),
-    takeOver(row, now) {
+    /** Marks a message that is being sent: a newer code came. */
+    markOutdated: (row: Row) => void markOutdated.run(row.seq),
+    /** Ends a message outside an attempt. */
+    end: (row: Row, state: FinalState, now: number, records?: readonly AttemptRecord[]) =>
+      changeState(row, stateAtEnd(row, state), now, records),
+    /** Takes over a message whose lease was lost. @returns its new state. */
+    takeOver(row: Row, now: number): MessageState {
       const next = afterLostLease(row, now, row.outdated)
       changeState(row, next, now, [lostLeaseRecord(row.begun, row.attemptedBy, now)])
       return next

@@ -3,31 +3,24 @@ import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../runtime/clock.ts'
 import type { MessageFromWorker } from '../calls.ts'
-import type { StoreKeys } from '../encryption.ts'
-import { type Outbox, type Settlement, type StoreLoss, StoreUnavailable, StoreUnusable } from '../outbox.ts'
+import {
+  type Outbox,
+  type Settlement,
+  type StoreLoss,
+  type StoreOptions,
+  StoreUnavailable,
+  StoreUnusable,
+} from '../outbox.ts'
 import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refused-values.ts'
 import { syncDirectory } from '../store-secret.ts'
 import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
 import type { StoreSettings } from './serve-store.ts'
-import {
-  createThreadCalls,
-  type StoreThread,
-  type ThreadCalls,
-  type ThreadObservers,
-} from './thread-calls.ts'
+import { createThreadCalls, type StoreThread, type ThreadCalls } from './thread-calls.ts'
 import { LOSS_SHOWN_MS } from './watermark.ts'
 
-export interface SqliteOutboxOptions extends ThreadObservers {
+export interface SqliteOutboxOptions extends StoreOptions {
   /** The database file; its directory is made when it does not exist. */
   readonly path: string
-  readonly clock: Clock
-  readonly storeKeys: Pick<StoreKeys, 'payloadKeys'>
-  /** Live messages from which on no more are accepted. */
-  readonly maxBacklog: number
-  /** How long the facts of a final message stay. */
-  readonly retentionDays: number
-  /** Whether the store queues events for webhooks; false unless given. */
-  readonly keepsEvents?: boolean | undefined
   /** How often the WAL is emptied, ms; a minute unless given. */
   readonly emptyWalEveryMs?: number
   /** Starts the thread that serves the store; tests give another one. */
@@ -149,9 +142,7 @@ async function makeDirectory(path: string): Promise<void> {
   } catch (error) {
     throw new StoreUnusable(
       `the store's directory ${path} cannot be made or written: create it for the service's user`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
 }

@@ -12,20 +12,7 @@ import {
   watermarkPath,
 } from './watermark.ts'
 
-/**
- * Counts commits and stored messages, in the database and after each commit in its watermark. Counting goes with the
- * transaction: `write` before its commit, then `commit` or `rollBack`.
- */
-export interface ProgressCount {
-  /** Counts messages that the open transaction stores. */
-  addStored(count: number): void
-  /** @param now ms since the epoch. */
-  write(now: number): void
-  commit(): void
-  rollBack(): void
-  /** Lets go of the watermark. */
-  close(): void
-}
+export type ProgressCount = ReturnType<typeof createProgressCount>
 
 /**
  * Compares the database with its watermark, and keeps on record what it lacks, in the open transaction.
@@ -57,8 +44,12 @@ export function recordLoss(
   return { loss, isNew: true }
 }
 
-/** @param live counts the messages that wait or are being sent, when a transaction is committed. */
-export function createProgressCount(db: DatabaseSync, path: string, live: () => number): ProgressCount {
+/**
+ * Counts commits and stored messages, in the database and after each commit in its watermark. Counting goes with the
+ * transaction: `write` before its commit, then `commit` or `rollBack`.
+ * @param live counts the messages that wait or are being sent, when a transaction is committed.
+ */
+export function createProgressCount(db: DatabaseSync, path: string, live: () => number) {
   const store = storeName(db)
   const update = db.prepare(
     "INSERT INTO meta (key, value) VALUES ('progress', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
@@ -70,21 +61,24 @@ export function createProgressCount(db: DatabaseSync, path: string, live: () => 
   const mark = (): Mark => ({ store, ...committed, live: live() })
   watermark.write(mark())
   return {
-    addStored(count) {
+    /** Counts messages that the open transaction stores. */
+    addStored(count: number): void {
       added += count
     },
-    write(at) {
+    /** @param at ms since the epoch. */
+    write(at: number): void {
       pending = { commits: committed.commits + 1, stored: committed.stored + added, at }
       update.run(JSON.stringify(pending))
     },
-    commit() {
+    commit(): void {
       committed = pending
       added = 0
       watermark.write(mark())
     },
-    rollBack() {
+    rollBack(): void {
       added = 0
     },
+    /** Lets go of the watermark. */
     close: () => watermark.close(),
   }
 }

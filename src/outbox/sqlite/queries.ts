@@ -5,19 +5,16 @@ import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
 import type { ListFilter, MessageView } from '../outbox.ts'
 
 /** Finds and lists messages for people. Reads only. */
-export function createAdminQueries(db: DatabaseSync): {
-  readonly findMessage: (call: CallArguments<'findMessage'>) => MessageView | null
-  readonly listMessages: (call: CallArguments<'listMessages'>) => readonly MessageView[]
-} {
+export function createAdminQueries(db: DatabaseSync) {
   const byId = db.prepare(
     `SELECT ${VIEW_COLUMNS} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1`,
   )
   return {
-    findMessage({ id }) {
+    findMessage({ id }: CallArguments<'findMessage'>) {
       const row = byId.get(id)
       return row === undefined ? null : viewOfRow(row)
     },
-    listMessages({ filter }) {
+    listMessages({ filter }: CallArguments<'listMessages'>) {
       const channels: readonly (Channel | undefined)[] =
         filter.state !== undefined && filter.channel === undefined ? ['email', 'sms'] : [filter.channel]
       // The index by state is also by channel: one list each, put together here, instead of sorting all there is.

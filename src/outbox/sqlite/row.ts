@@ -6,35 +6,10 @@ import type { FinalAnswer, State } from '../outbox.ts'
 export const ROW_COLUMNS = `seq, id, channel, kind, state, attempts, ambiguous, arrived_at, expires_at, final_at, answer,
   group_key, outdated, begun, attempted_by, provider_id, receipt ->> 'status' AS receipt_status, charges, timeline`
 
-/** A message before its state changes. */
-export interface Row {
-  readonly seq: number
-  readonly id: string
-  readonly channel: Channel
-  readonly kind: string
-  readonly state: State
-  readonly attempts: number
-  readonly ambiguous: number
-  readonly arrivedAt: number
-  readonly expiresAt: number
-  readonly finalAt: number | null
-  readonly answer: FinalAnswer
-  readonly groupKey: string | null
-  /** A newer code of its group came while it was being sent. */
-  readonly outdated: boolean
-  /** Its attempt may have begun. False only for a message of a process that died before it did. */
-  readonly begun: boolean
-  /** The provider that it went to, where that was noted; see Outbox.beginAttempt. */
-  readonly attemptedBy: string | null
-  readonly providerId: string | null
-  /** The latest delivery report; null when none has come. */
-  readonly receiptStatus: string | null
-  readonly reported: boolean
-  readonly charges: string | null
-  readonly timeline: string | null
-}
+export type Row = Readonly<ReturnType<typeof rowOf>>
 
-export function rowOf(read: Record<string, SQLOutputValue>): Row {
+/** A message before its state changes. */
+export function rowOf(read: Record<string, SQLOutputValue>) {
   return {
     seq: read['seq'] as number,
     id: read['id'] as string,
@@ -48,10 +23,14 @@ export function rowOf(read: Record<string, SQLOutputValue>): Row {
     finalAt: read['final_at'] as number | null,
     answer: read['answer'] as FinalAnswer,
     groupKey: read['group_key'] as string | null,
+    /** A newer code of its group came while it was being sent. */
     outdated: read['outdated'] === 1,
+    /** Its attempt may have begun. False only for a message of a process that died before it did. */
     begun: read['begun'] === 1,
+    /** The provider that it went to, where that was noted; see Outbox.beginAttempt. */
     attemptedBy: read['attempted_by'] as string | null,
     providerId: read['provider_id'] as string | null,
+    /** The latest delivery report; null when none has come. */
     receiptStatus: read['receipt_status'] as string | null,
     reported: read['receipt_status'] !== null,
     charges: read['charges'] as string | null,

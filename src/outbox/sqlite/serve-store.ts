@@ -6,9 +6,8 @@ import type { PayloadKeys } from '../encryption.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { adviseOnDamage, closeQuietly, openStore } from './open.ts'
-import { createStore, type Store } from './store.ts'
+import { createStore } from './store.ts'
 
-/** The settings that a store is opened with. */
 export interface StoreSettings {
   readonly path: string
   readonly payloadKeys: PayloadKeys
@@ -28,10 +27,7 @@ const MOST_TOGETHER = 1000
 const PAGES_A_STEP = 100
 
 /** Opens the store; when that fails, says why over the port, and closes the port. */
-function openOrReport(
-  port: MessagePort,
-  settings: StoreSettings,
-): { readonly db: DatabaseSync; readonly store: Store } | null {
+function openOrReport(port: MessagePort, settings: StoreSettings) {
   const thread = randomBytes(8).toString('hex')
   let db: DatabaseSync | undefined
   try {
@@ -125,15 +121,7 @@ async function backUp(port: MessagePort, db: DatabaseSync, path: string): Promis
 }
 
 /** Takes all calls that have arrived by now. */
-function gatherCalls(
-  first: MessageToWorker,
-  next: () => MessageToWorker | undefined,
-): {
-  calls: StoreCall[]
-  batches: number
-  backUpTo: string | null
-  close: boolean
-} {
+function gatherCalls(first: MessageToWorker, next: () => MessageToWorker | undefined) {
   const calls: StoreCall[] = []
   let batches = 0
   let backUpTo: string | null = null

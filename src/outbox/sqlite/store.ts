@@ -3,12 +3,12 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
 import {
-  canDecrypt,
   isSecretMissing,
   joinSecretChecks,
   type PayloadKeys,
   renewSecretChecks,
   splitSecretChecks,
+  tryDecrypt,
 } from '../encryption.ts'
 import { PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { describeUse } from '../quota.ts'
@@ -268,6 +268,6 @@ function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
   for (const { id, payload } of db
     .prepare('SELECT id, payload FROM messages WHERE final_at IS NULL')
     .iterate())
-    if (!canDecrypt(payloadKeys, String(id), payload as Uint8Array)) count += 1
+    if (tryDecrypt(payloadKeys, String(id), payload) === null) count += 1
   return count
 }

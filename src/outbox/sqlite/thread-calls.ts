@@ -9,7 +9,7 @@ import type {
   StoreCall,
   StoreReply,
 } from '../calls.ts'
-import { BacklogFull, StoreUnavailable } from '../outbox.ts'
+import { BacklogFull, type StoreOptions, StoreUnavailable } from '../outbox.ts'
 import { ValuesRefused } from '../refused-values.ts'
 
 /** The thread that serves the store (serve-store.ts), as its caller sees it. */
@@ -17,27 +17,16 @@ export type StoreThread = Pick<EventEmitter, 'on' | 'once' | 'off'> & {
   postMessage(message: MessageToWorker, transfer: readonly []): void
 }
 
-/** The observers of the store's thread. */
-export interface ThreadObservers {
-  /** Is told of failures that concern no call, such as a checkpoint that failed. Never a secret or a recipient. */
-  readonly log?: (event: { readonly doing: string; readonly message: string }) => void
-  /** Is told of every commit: how long it took, ms, and how many calls shared it. */
-  readonly onCommit?: (event: { readonly ms: number; readonly calls: number }) => void
-}
-
-/** Calls into the store's thread. All throw StoreUnavailable once it has ended. */
-export interface ThreadCalls {
-  call<N extends CallName>(name: N, takes: CallArguments<N>): Promise<CallResult<N>>
-  /** Makes a backup; a second one at the same time is refused. */
-  backUp(file: string): Promise<void>
-  /** Sends what has gathered, and waits for the thread to end. */
-  close(): Promise<void>
-}
+export type ThreadCalls = ReturnType<typeof createThreadCalls>
 
 /** The thread works on one batch, and has the next one waiting. */
 const MAX_BATCHES_IN_FLIGHT = 2
 
-export function createThreadCalls(worker: StoreThread, { log, onCommit }: ThreadObservers): ThreadCalls {
+/** Calls into the store's thread. All throw StoreUnavailable once it has ended. */
+export function createThreadCalls(
+  worker: StoreThread,
+  { log, onCommit }: Pick<StoreOptions, 'log' | 'onCommit'>,
+) {
   const batches = createBatches(worker)
   const pending = createPendingCalls()
   const backups = createBackups(worker)
@@ -66,20 +55,22 @@ export function createThreadCalls(worker: StoreThread, { log, onCommit }: Thread
   worker.on('exit', () => end(new Error('the store is closed')))
 
   return {
-    call: (name, takes) =>
-      new Promise((resolve, reject) => {
+    call: <N extends CallName>(name: N, takes: CallArguments<N>) =>
+      new Promise<CallResult<N>>((resolve, reject) => {
         if (ended !== undefined) {
           reject(new StoreUnavailable(ended.message, { cause: ended }))
           return
         }
-        const number = pending.add(value => resolve(value as CallResult<typeof name>), reject)
+        const number = pending.add(value => resolve(value as CallResult<N>), reject)
         batches.add([number, name, takes] as unknown as StoreCall)
       }),
-    async backUp(file) {
+    /** Makes a backup; a second one at the same time is refused. */
+    async backUp(file: string): Promise<void> {
       if (ended !== undefined) throw new StoreUnavailable(ended.message, { cause: ended })
       await backups.begin(file)
     },
-    async close() {
+    /** Sends what has gathered, and waits for the thread to end. */
+    async close(): Promise<void> {
       batches.sendAll()
       if (ended !== undefined) return
       const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))

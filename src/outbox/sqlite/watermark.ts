@@ -2,19 +2,6 @@ import { closeSync, constants, fdatasync, openSync, readFileSync, writeSync } fr
 import { crc32 } from 'node:zlib'
 import type { StoreLoss } from '../outbox.ts'
 
-/**
- * The watermark: a small file beside the database that says how far the store had come. SQLite silently drops what it cannot read
- * at the end of its WAL, and starts without a WAL that is gone. What the watermark counts and the opened database lacks is lost.
- *
- * It is written after each commit and before anything of it is answered, and not synced then: it survives the death of the
- * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
- */
-export interface Watermark {
-  /** Never throws: a watermark that cannot be written stays behind. */
-  write(mark: Mark): void
-  close(): void
-}
-
 /** The progress of a store, as the database itself holds it. */
 export interface CommitProgress {
   /** Commits since the store was made. */
@@ -35,13 +22,11 @@ export interface Mark extends CommitProgress {
 
 /** A loss is shown for so long, ms: an operator who is away for the night sees it, too. */
 export const LOSS_SHOWN_MS = 24 * 3600 * 1000
-/** The pause between two syncs, ms. */
 const SYNC_EVERY_MS = 1000
 /** The size of the file, which is written whole: less than a sector. */
 const BYTES = 192
 const FORMAT = /^watermark 1 (\w+) (\d+) (\d+) (\d+) (\d+) (\w+)\s*$/
 
-/** Names the file of a database's watermark. */
 export function watermarkPath(databasePath: string): string {
   return `${databasePath}-watermark`
 }
@@ -59,8 +44,16 @@ export function readWatermark(path: string): Mark | null {
   return sum === undefined || bytesOf(mark).toString('latin1') !== text ? null : mark
 }
 
-/** Opens a watermark to write it; what it says stays until then. @throws the file system's error. */
-export function openWatermark(path: string): Watermark {
+/**
+ * The watermark: a small file beside the database that says how far the store had come. SQLite silently drops what it cannot
+ * read at the end of its WAL, and starts without a WAL that is gone. What the watermark counts and the opened database lacks is lost.
+ *
+ * It is written after each commit and before anything of it is answered, and not synced then: it survives the death of the
+ * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
+ *
+ * Opens a watermark to write it; what it says stays until then. @throws the file system's error.
+ */
+export function openWatermark(path: string) {
   const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   let timer: NodeJS.Timeout | undefined
   /** A thread of the pool syncs it, so that no commit waits for it. */
@@ -70,7 +63,8 @@ export function openWatermark(path: string): Watermark {
     })
   }
   return {
-    write(mark) {
+    /** Never throws: a watermark that cannot be written stays behind. */
+    write(mark: Mark): void {
       try {
         writeSync(file, bytesOf(mark), 0, BYTES, 0)
       } catch {
@@ -78,7 +72,7 @@ export function openWatermark(path: string): Watermark {
       }
       timer ??= setTimeout(sync, SYNC_EVERY_MS).unref()
     },
-    close() {
+    close(): void {
       clearTimeout(timer)
       closeSync(file)
     },

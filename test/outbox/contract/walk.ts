@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { ClaimedMessage, Lease, MessageView, State } from '../../../src/outbox/outbox.ts'
-import { TRANSITIONS } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
 import { lease, sample } from '../samples.ts'
+import { TRANSITIONS } from '../transitions.ts'
 import { type Fresh, fresh } from './store.ts'
 
 /** One step of a random walk. */
