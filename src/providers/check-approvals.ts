@@ -24,7 +24,6 @@ export type Listed<T> = { readonly items: readonly T[] } | { readonly cannotKnow
 
 /** The templates and signatures that the settings would use. */
 export interface InUse {
-  /** The carrier's name. */
   readonly carrier: string
   readonly templates: readonly MappedTemplate[]
   readonly signatures: readonly string[]

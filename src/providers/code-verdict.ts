@@ -1,3 +1,4 @@
+import { readRetryAfter } from './http-exchange.ts'
 import type { Outcome } from './provider.ts'
 
 /** The meaning of a carrier's code for a message; error-codes.json in the carriers' folders lists the codes. */
@@ -40,4 +41,17 @@ export function outcomeOfVerdict(
   if (verdict === 'ambiguous') return { is: 'ambiguous', code, reply }
   if (verdict === 'ours' || verdict === 'later') return { is: 'retry', whose: verdict, code, reply }
   return { is: 'rejected', why: verdict, code, reply }
+}
+
+/** The same of an answer that may ask for time. @param now ms since the epoch: what a Retry-After date counts from. */
+export function outcomeOfRefusal(
+  verdict: Parameters<typeof outcomeOfVerdict>[0],
+  code: string,
+  reply: string,
+  { retryAfter }: { readonly retryAfter: string | undefined },
+  now: number,
+): Outcome {
+  const outcome = outcomeOfVerdict(verdict, code, reply)
+  if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
+  return { ...outcome, retryAfterMs: readRetryAfter(retryAfter, now), overload: 'requests' }
 }

@@ -1,4 +1,5 @@
 import type { FailedExchange } from './http-exchange.ts'
+import type { Verification } from './provider.ts'
 
 /** The reason why a provider does not work, in our words, and the remedy. */
 export interface Diagnosis {
@@ -73,6 +74,12 @@ export function diagnoseExchange(
       next: `look at the firewall on the way, at HTTPS_PROXY and at ${setting}`,
     }
   )
+}
+
+/** The same as the result of a check of the account. */
+export function unverified(failed: FailedExchange, apiUrl: string, setting: string): Verification {
+  const { what, next } = diagnoseExchange(failed, apiUrl, setting)
+  return { ok: false, detail: what, next }
 }
 
 /** An error of Node or undici, as far as it tells of the other end. */

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Dispatcher } from 'undici'
-import type { Exchange, HttpLimits } from './http-exchange.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { createExchanges, type Exchange, type HttpLimits } from './http-exchange.ts'
 
 type Undici = typeof import('undici')
 // undici's pool alone: its index also loads a fetch, a cache and WebSockets, 6 MB and 20 ms.
@@ -29,11 +30,19 @@ export interface HttpProxy {
   readonly except?: string | undefined
 }
 
-export interface HttpClient {
-  /** Makes `exchange`'s request. Its errors carry no headers. */
-  request(exchange: Exchange, request: HttpRequest): Promise<HttpResponse>
-  /** Ends all connections. */
-  close(): Promise<void>
+/** How the client of an API is made. */
+export interface HttpApiSettings {
+  readonly clock: Clock
+  readonly limits: HttpLimits
+  /** A certificate authority of our own, PEM. */
+  readonly ca?: string
+  readonly proxy?: HttpProxy | undefined
+}
+
+export interface HttpClientOptions extends Omit<HttpApiSettings, 'clock'> {
+  readonly baseUrl: string
+  /** Requests at the same time at most; one connection each. */
+  readonly connections: number
 }
 
 /**
@@ -53,22 +62,13 @@ const MAX_BODY_BYTES = 256 * 1024
  * HTTP to one provider's API: keep-alive connections, one request at a time each, TLS verified, no redirects, no
  * retries. Requests only ever go to `baseUrl`'s origin, so that the credentials do too.
  */
-export function createHttpClient(options: {
-  readonly baseUrl: string
-  /** Requests at the same time at most; one connection each. */
-  readonly connections: number
-  readonly limits: HttpLimits
-  /** A certificate authority of our own, PEM. */
-  readonly ca?: string
-  readonly proxy?: HttpProxy | undefined
-}): HttpClient {
-  const { limits, proxy } = options
-  const { origin } = new URL(options.baseUrl)
+export function createHttpClient({ baseUrl, connections, limits, ca, proxy }: HttpClientOptions) {
+  const { origin } = new URL(baseUrl)
   const settings = {
-    connections: options.connections,
+    connections,
     pipelining: 1,
     keepAliveTimeout: IDLE_MS,
-    connect: { timeout: limits.connectMs, ...(options.ca !== undefined && { ca: options.ca }) },
+    connect: { timeout: limits.connectMs, ...(ca !== undefined && { ca }) },
     headersTimeout: limits.answerMs,
     bodyTimeout: limits.bodyMs,
     maxResponseSize: MAX_BODY_BYTES,
@@ -85,9 +85,45 @@ export function createHttpClient(options: {
           noProxy: proxy.except ?? '',
         })
   return {
-    request: (exchange, { headers, ...request }) =>
+    /** Makes `exchange`'s request. Its errors carry no headers. */
+    request: (exchange: Exchange, { headers, ...request }: HttpRequest): Promise<HttpResponse> =>
       dispatch(pool, exchange, { ...request, origin, headers: { ...headers } }),
+    /** Ends all connections. */
     close: () => pool.destroy(),
+  }
+}
+
+export type HttpAnswer = HttpResponse & { readonly retryAfter: string | undefined }
+export type HttpApi = ReturnType<typeof createHttpApi>
+
+/** HTTP to one provider's API, each request within its limits. */
+export function createHttpApi({ clock, ...options }: HttpClientOptions & Pick<HttpApiSettings, 'clock'>) {
+  const client = createHttpClient(options)
+  const exchanges = createExchanges(options.limits, clock)
+  return {
+    /**
+     * @param read takes what is wanted from the answer.
+     * @param expiresAt the request is not written from this moment on, ms since the epoch.
+     */
+    request: <T>(
+      request: HttpRequest,
+      read: (answer: HttpAnswer) => T,
+      signal = new AbortController().signal,
+      expiresAt = Number.POSITIVE_INFINITY,
+    ) =>
+      exchanges.run(
+        async exchange => {
+          const response = await client.request(exchange, request)
+          return read({ ...response, retryAfter: exchange.answer?.retryAfter })
+        },
+        signal,
+        expiresAt,
+      ),
+    /** Aborts what is under way and ends all connections. */
+    async close() {
+      exchanges.abort()
+      await client.close()
+    },
   }
 }
 

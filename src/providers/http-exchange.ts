@@ -36,71 +36,48 @@ export interface FailedExchange {
   readonly stopped?: string
 }
 
-/** Makes the requests of one provider, each within its limits. */
-export interface Exchanges {
-  /**
-   * @param call makes one request, which is `exchange`'s.
-   * @param expiresAt the request is not written from this moment on, ms since the epoch.
-   */
-  run<T>(
-    call: (exchange: Exchange) => Promise<T>,
-    signal: AbortSignal,
-    expiresAt: number,
-  ): Promise<{ readonly value: T } | FailedExchange>
-  /** Aborts what is under way. */
-  abort(): void
-}
-
-export function createExchanges(limits: HttpLimits, clock: Clock): Exchanges {
+/** Makes the requests of one provider: each ends at its time limit, when its signal aborts, or when its message has expired. */
+export function createExchanges(limits: HttpLimits, clock: Clock) {
   const running = createObjectSet<AbortController>()
   return {
-    async run(call, signal, expiresAt) {
+    /**
+     * @param call makes one request, which is `exchange`'s.
+     * @param expiresAt the request is not written from this moment on, ms since the epoch.
+     */
+    async run<T>(
+      call: (exchange: Exchange) => Promise<T>,
+      signal: AbortSignal,
+      expiresAt: number,
+    ): Promise<{ readonly value: T } | FailedExchange> {
       const abort = new AbortController()
       const forget = running.add(abort)
-      const isExpired = (): boolean => clock.now() >= expiresAt
+      let stopped: string | undefined
+      const stop = (reason: string): void => {
+        stopped ??= reason
+        abort.abort()
+      }
+      const onAbort = (): void => stop('aborted')
+      if (signal.aborted) onAbort()
+      signal.addEventListener('abort', onAbort, { once: true })
+      const timer = setTimeout(stop, longestExchangeMs(limits), 'answer-limit')
+      const beforeWriting = (): void => {
+        if (clock.now() >= expiresAt) stop('expired')
+      }
+      const exchange: Exchange = { signal: abort.signal, written: false, beforeWriting }
       try {
-        return await runWithinLimits(call, { abort, signal, limits, isExpired })
+        return { value: await call(exchange) }
+      } catch (error) {
+        return { error, exchange, ...(stopped !== undefined && { stopped }) }
       } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
         forget()
       }
     },
-    abort() {
+    /** Aborts what is under way. */
+    abort(): void {
       for (const abort of running) abort.abort()
     },
-  }
-}
-
-/** Runs one call; ends it at its time limit, when `signal` aborts, or when the message has expired. */
-async function runWithinLimits<T>(
-  call: (exchange: Exchange) => Promise<T>,
-  options: {
-    readonly abort: AbortController
-    readonly signal: AbortSignal
-    readonly limits: HttpLimits
-    readonly isExpired: () => boolean
-  },
-): Promise<{ readonly value: T } | FailedExchange> {
-  const { abort, signal, limits, isExpired } = options
-  let stopped: string | undefined
-  const stop = (reason: string): void => {
-    stopped ??= reason
-    abort.abort()
-  }
-  const onAbort = (): void => stop('aborted')
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort, { once: true })
-  const timer = setTimeout(() => stop('answer-limit'), longestExchangeMs(limits))
-  const beforeWriting = (): void => {
-    if (isExpired()) stop('expired')
-  }
-  const exchange: Exchange = { signal: abort.signal, written: false, beforeWriting }
-  try {
-    return { value: await call(exchange) }
-  } catch (error) {
-    return { error, exchange, ...(stopped !== undefined && { stopped }) }
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
   }
 }
 

@@ -3,6 +3,13 @@ import { isObject } from '../runtime/json-object.ts'
 /** A JSON object as somebody else sent it. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
+/** A carrier's answer; `body` is null when it is not the object that it should be. */
+export interface JsonAnswer {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly body: JsonObject | null
+}
+
 /** Reads an answer's body. @returns null when it is no JSON object. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {

@@ -28,7 +28,6 @@ type ChannelProviderSettings = {
   readonly [C in Channel]: Both<Extract<Module, { channel: C }>['settings']>
 }
 
-/** The settings of all providers, read. */
 export type ProviderConfig = Values<Both<Module['settings']> & Settings> & ChannelSettings
 
 /** Time limits that take the place of the usual ones, by the provider's name. */

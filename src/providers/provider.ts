@@ -14,6 +14,8 @@ interface Overload {
  * the address it refuses), safe to log, store and show.
  */
 export type Outcome = Overload & Ending
+/** Whose a limit is, and how long it holds. */
+export type LimitWindow = Pick<Outcome & { is: 'limit' }, 'scope' | 'retryAfterMs'>
 
 type Ending =
   /** Accepted by the provider: 250 after the dot, Twilio 201. */

@@ -6,7 +6,6 @@ import { parseYaml, type YamlFault } from './yaml-text.ts'
 
 /** The names that a file may use. */
 export interface KnownTerms {
-  /** Names of the SMS carriers. */
   readonly carriers: readonly string[]
   /** The kinds of SMS, each with its parameters. */
   readonly kinds: ReadonlyMap<string, readonly string[]>

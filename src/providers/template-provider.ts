@@ -22,7 +22,7 @@ export interface TemplateCarrier<Parcel extends object> {
   close(): Promise<void>
 }
 
-/** A carrier that fills templates, as a provider: nothing is sent that is late, or that no template takes. */
+/** A carrier of SMS as a provider: nothing is sent that is late, or that the carrier cannot put into its form. */
 export function createTemplateProvider<Parcel extends object>(carrier: TemplateCarrier<Parcel>): Provider {
   const { name, concurrency, clock, lookUp } = carrier
   let closed = false

@@ -1,4 +1,3 @@
-/** The rules for values of a carrier's template. */
 export interface ValueRules {
   /** Characters of a value at most. */
   readonly longest: number

@@ -11,7 +11,6 @@ export interface SettingSchema {
   readonly reads?: true
 }
 
-/** The description of a setting for operators, and its default. */
 export interface SettingDescription {
   /** Its effect, in an operator's words. */
   readonly meaning: string
@@ -64,11 +63,20 @@ export function missingSetting(name: string, remedy: string): SettingFault {
   return { name, problem: `is missing: ${remedy}` }
 }
 
+/** The faults of the settings that have to be set and are not. @param needed what to do, as a clause, by name. */
+export function missingSettings(
+  s: Readonly<Record<string, unknown>>,
+  needed: Readonly<Record<string, string>>,
+): SettingFault[] {
+  return Object.entries(needed).flatMap(([name, remedy]) =>
+    s[name] === undefined ? [missingSetting(name, remedy)] : [],
+  )
+}
+
 type Given<T, A extends SettingDescription> = A extends { default: unknown } | { required: true }
   ? T
   : T | undefined
 
-/** Describes a setting that is free text, or text of a pattern. */
 export function textSetting<
   A extends SettingDescription & { readonly pattern?: string; readonly minLength?: number },
 >(about: A): Setting<Given<string, A>> {
@@ -81,7 +89,6 @@ export function textSetting<
   return { ...about, schema }
 }
 
-/** Describes a setting that is a whole number from `minimum` to `maximum`. */
 export function integerSetting<
   A extends SettingDescription & { readonly minimum: number; readonly maximum: number },
 >(about: A): Setting<Given<number, A>> {

@@ -36,23 +36,17 @@ export interface RefusedRenewal {
   readonly reason: string
 }
 
-export interface CertificateWatch {
-  /** Checks the files now. */
-  check(): void
-  /** The pair that new connections get. */
-  current(): Certificate
-  /** Says why the files are not what is served; null while they are. */
-  refused(): RefusedRenewal | null
-  close(): void
-}
+export type CertificateWatch = ReturnType<typeof watchCertificate>
 
 /**
  * Serves a renewed certificate to new connections; open ones go on undisturbed. The files' content is compared, not
  * their times: certbot and Kubernetes swap symbolic links. A pair that does not fit together, because only half of
  * it is written yet, leaves the last good one in place and says so once; so does one that clients would refuse,
  * because it has expired or is for another name, while the one that is served is better.
+ * @returns `check` looks at the files now, `current` is the pair that new connections get, and `refused` says why the files
+ *   are not what is served; null while they are
  */
-export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
+export function watchCertificate(options: CertificateWatchOptions) {
   const { log, now = Date.now } = options
   const server = secureServer(options.server)
   let current = options.current

@@ -6,20 +6,6 @@ import type { Poster } from './post.ts'
 import type { ReceiverState } from './receiver-state.ts'
 import { signPayload } from './sign.ts'
 
-/** Takes events from the store's queue, oldest first, and posts them in batches. */
-export interface Dispatcher {
-  /**
-   * Posts the next batch, if there is one and the receiver is to be asked; drops what waits beyond the bounds.
-   * @returns whether there may be more to post at once.
-   * @throws StoreUnavailable
-   */
-  dispatchNext(): Promise<boolean>
-  /** The batch that failed is not sent again as it was: another replica may have posted parts of it. */
-  forgetFailed(): void
-  /** About how many events wait, and when the oldest of them happened, ms since the epoch. */
-  status(): { readonly waiting: number; readonly oldestAt: number | null }
-}
-
 export interface DispatcherOptions {
   readonly events: EventQueue
   readonly poster: Pick<Poster, 'post'>
@@ -40,7 +26,10 @@ const BATCH = 100
 /** An event that could not be told for so long is dropped, ms. */
 const KEEP_MS = 3 * 24 * 3_600_000
 
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
+export type Dispatcher = ReturnType<typeof createDispatcher>
+
+/** Takes events from the store's queue, oldest first, and posts them in batches. */
+export function createDispatcher(options: DispatcherOptions) {
   const { events, receiver, signal, clock, emit } = options
   let waiting = 0
   let oldestAt: number | null = null
@@ -78,7 +67,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   return {
-    async dispatchNext() {
+    /**
+     * Posts the next batch, if there is one and the receiver is to be asked; drops what waits beyond the bounds.
+     * @returns whether there may be more to post at once.
+     * @throws StoreUnavailable
+     */
+    async dispatchNext(): Promise<boolean> {
       const batch = await nextBatch()
       if (batch === null) return false
       const result = await post(batch)
@@ -89,9 +83,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await events.removeEvents(batch.seqs)
       return batch.seqs.length === BATCH
     },
-    forgetFailed() {
+    /** The batch that failed is not sent again as it was: another replica may have posted parts of it. */
+    forgetFailed(): void {
       failed = null
     },
-    status: () => ({ waiting, oldestAt }),
+    /** About how many events wait, and when the oldest of them happened, ms since the epoch. */
+    status: (): { readonly waiting: number; readonly oldestAt: number | null } => ({ waiting, oldestAt }),
   }
 }

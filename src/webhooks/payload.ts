@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { MessageView, QueuedEvent, QueuedEventType } from '../outbox/outbox.ts'
 
-/** The content of one POST. */
 export interface Batch {
   /** The POST's id: the same for the same events. */
   readonly id: string

@@ -1,31 +1,26 @@
 import type { PostResult } from './post.ts'
 
-/** The receiver of webhooks as its answers show it: whether it takes POSTs, and when it is asked again. */
-export interface ReceiverState {
-  /** Whether a POST may be tried now. */
-  isDue(): boolean
-  record(result: PostResult): void
-  /** It answered 410: it is told nothing more before the next start. */
-  isGone(): boolean
-  /** Why the last POST failed; null: it did not. */
-  failing(): { readonly since: number; readonly reason: string } | null
-}
-
 const FIRST_RETRY_MS = 1000
 const LONGEST_RETRY_MS = 60_000
 /** A receiver may ask for a longer pause, ms. */
 const LONGEST_PAUSE_MS = 3_600_000
 
-/** @param now ms since the epoch. @param random from 0 to 1: spreads out the retries of many senders. */
-export function createReceiverState(now: () => number, random: () => number): ReceiverState {
+export type ReceiverState = ReturnType<typeof createReceiverState>
+
+/**
+ * The receiver of webhooks as its answers show it: whether it takes POSTs, and when it is asked again.
+ * @param now ms since the epoch. @param random from 0 to 1: spreads out the retries of many senders.
+ */
+export function createReceiverState(now: () => number, random: () => number) {
   let isGone = false
   let failing: ReturnType<ReceiverState['failing']> = null
   let failures = 0
   let dueAt = 0
 
   return {
-    isDue: () => !isGone && now() >= dueAt,
-    record(result) {
+    /** Whether a POST may be tried now. */
+    isDue: (): boolean => !isGone && now() >= dueAt,
+    record(result: PostResult): void {
       if (result.is === 'delivered') {
         failing = null
         failures = 0
@@ -37,7 +32,9 @@ export function createReceiverState(now: () => number, random: () => number): Re
       const backoff = Math.min(FIRST_RETRY_MS * 2 ** failures++, LONGEST_RETRY_MS)
       dueAt = now() + Math.max(backoff * (0.5 + random() / 2), asked)
     },
-    isGone: () => isGone,
-    failing: () => failing,
+    /** It answered 410: it is told nothing more before the next start. */
+    isGone: (): boolean => isGone,
+    /** Why the last POST failed; null: it did not. */
+    failing: (): { readonly since: number; readonly reason: string } | null => failing,
   }
 }

@@ -22,16 +22,6 @@ export interface WebhooksStatus {
   readonly failing: { readonly since: number; readonly reason: string } | null
 }
 
-/** Tells other machines, by signed webhooks, what became of messages. */
-export interface Webhooks {
-  /** A provider is left alone, or works again. */
-  noteBreaker(event: EventOf<'breaker'>): void
-  start(): void
-  /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
-  stop(): Promise<void>
-  status(): WebhooksStatus
-}
-
 export interface WebhooksOptions extends Omit<DispatcherOptions, 'receiver' | 'signal'> {
   readonly poster: Poster
   readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
@@ -52,7 +42,10 @@ const STORE_RETRY_MS = 1000
 /** The time that a POST under way at the end may still take, ms. */
 const GRACE_MS = 1000
 
-export function createWebhooks(options: WebhooksOptions): Webhooks {
+export type Webhooks = ReturnType<typeof createWebhooks>
+
+/** Tells other machines, by signed webhooks, what became of messages. */
+export function createWebhooks(options: WebhooksOptions) {
   const { clock, emit } = options
   const stopping = new AbortController()
   const aborting = new AbortController()
@@ -87,12 +80,15 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 
   return {
-    noteBreaker: ({ provider, channel, state }) => changes.note(provider, channel, state === 'closed'),
-    start() {
+    /** A provider is left alone, or works again. */
+    noteBreaker: ({ provider, channel, state }: EventOf<'breaker'>): void =>
+      changes.note(provider, channel, state === 'closed'),
+    start(): void {
       leadership.start()
       running = repeat(step, stopping.signal, emit)
     },
-    async stop() {
+    /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
+    async stop(): Promise<void> {
       stopping.abort()
       const late = setTimeout(() => aborting.abort(), GRACE_MS)
       await running
@@ -100,7 +96,12 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       await leadership.stop()
       await options.poster.close()
     },
-    status: () => ({ leads, isGone: receiver.isGone(), failing: receiver.failing(), ...dispatcher.status() }),
+    status: (): WebhooksStatus => ({
+      leads,
+      isGone: receiver.isGone(),
+      failing: receiver.failing(),
+      ...dispatcher.status(),
+    }),
   }
 }
 

@@ -1,5 +1,5 @@
-import { createHttpClient } from '../../providers/http-client.ts'
-import { createExchanges, type HttpLimits } from '../../providers/http-exchange.ts'
+import { createHttpApi } from '../../providers/http-client.ts'
+import type { HttpLimits } from '../../providers/http-exchange.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { encodeSpans, type Origin, type Span } from './span.ts'
 
@@ -12,46 +12,32 @@ export interface CollectorOptions {
   readonly limits?: HttpLimits
 }
 
-/** Posts spans to a collector, by OTLP as JSON. */
-export interface CollectorClient {
-  /** @returns null when the collector took them; else why not, and whether they may be sent again. */
-  post(spans: readonly Span[]): Promise<{ readonly why: string; readonly again: boolean } | null>
-  /** Aborts what is under way. */
-  close(): Promise<void>
-}
-
 const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 /** Statuses after which the same batch may be sent again: https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-export function createCollectorClient(options: CollectorOptions): CollectorClient {
+/** Posts spans to a collector, by OTLP as JSON. */
+export function createCollectorClient(options: CollectorOptions) {
   const { origin: baseUrl, pathname, search } = new URL(options.url)
   const { headers, origin, clock, limits = LIMITS } = options
-  const client = createHttpClient({ baseUrl, connections: 1, limits })
-  const exchanges = createExchanges(limits, clock)
+  const api = createHttpApi({ baseUrl, connections: 1, limits, clock })
   return {
-    async post(spans) {
+    /** @returns null when the collector took them; else why not, and whether they may be sent again. */
+    async post(spans: readonly Span[]): Promise<{ readonly why: string; readonly again: boolean } | null> {
       const request = {
         method: 'POST',
         path: `${pathname}${search}`,
         headers: { ...headers, 'content-type': 'application/json' },
         body: encodeSpans(spans, origin),
       }
-      const result = await exchanges.run(
-        exchange => client.request(exchange, request),
-        new AbortController().signal,
-        Infinity,
-      )
+      const result = await api.request(request, ({ statusCode }) => statusCode)
       if (!('value' in result)) {
         const { code } = (result.error ?? {}) as { readonly code?: unknown }
         return { why: result.stopped ?? (typeof code === 'string' ? code : 'unknown'), again: true }
       }
-      const { statusCode: status } = result.value
+      const status = result.value
       return status < 300 ? null : { why: `HTTP ${status}`, again: RETRYABLE.has(status) }
     },
-    async close() {
-      exchanges.abort()
-      await client.close()
-    },
+    close: api.close,
   }
 }

@@ -10,13 +10,6 @@ export interface ExporterOptions extends CollectorOptions {
   readonly everyMs?: number
 }
 
-/** Sends spans to a collector, in batches. It never makes anybody wait, and never throws. */
-export interface SpanExporter {
-  record(span: Span): void
-  /** Tries once more to send what is there, for a second at most. */
-  close(): Promise<void>
-}
-
 /** The specification's values for its batch processor: https://opentelemetry.io/docs/specs/otel/trace/sdk/ */
 const MOST_QUEUED = 2048
 const MOST_IN_BATCH = 512
@@ -24,7 +17,8 @@ const EVERY_MS = 5_000
 const LONGEST_PAUSE_MS = 60_000
 const LAST_TRY_MS = 1_000
 
-export function createSpanExporter(options: ExporterOptions): SpanExporter {
+/** Sends spans to a collector, in batches. It never makes anybody wait, and never throws. */
+export function createSpanExporter(options: ExporterOptions) {
   const { clock, log, everyMs = EVERY_MS } = options
   const collector = createCollectorClient(options)
   const complaint = createComplaint(log, clock.now)
@@ -65,13 +59,14 @@ export function createSpanExporter(options: ExporterOptions): SpanExporter {
   }
 
   return {
-    record(span) {
+    record(span: Span): void {
       if (queue.length >= MOST_QUEUED) return complaint.make('too slow', 1)
       queue.push(span)
       if (queue.length >= MOST_IN_BATCH && failures === 0 && sending === undefined) void send()
       else if (sending === undefined) schedule()
     },
-    async close() {
+    /** Tries once more to send what is there, for a second at most. */
+    async close(): Promise<void> {
       await withTimeout(LAST_TRY_MS, send())
       clearTimeout(timer)
       await collector.close()

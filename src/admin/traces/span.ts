@@ -1,4 +1,3 @@
-/** A span that has ended. */
 export interface Span {
   readonly traceId: string
   readonly spanId: string

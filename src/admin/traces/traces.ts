@@ -1,21 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
-import type { EventHandlers } from '../../events/events.ts'
 import { build } from '../../runtime/build.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { createSpanExporter } from './exporter.ts'
 import { createSampler } from './sampler.ts'
 import { createTraceSink } from './trace-sink.ts'
 
-/** Traces of callbacks, on their way to a collector. */
-export interface Traces {
-  readonly sink: EventHandlers
-  close(): Promise<void>
-}
+export type Traces = ReturnType<typeof openTraces>
 
-/** @param url the collector's whole address for traces. */
-export function openTraces(url: string, config: Config, clock: Clock, log: Logger): Traces {
+/** Traces of callbacks, on their way to a collector. @param url the collector's whole address for traces. */
+export function openTraces(url: string, config: Config, clock: Clock, log: Logger) {
   const exporter = createSpanExporter({
     url,
     headers: Object.fromEntries(config.OTEL_EXPORTER_OTLP_HEADERS ?? []),

@@ -2,14 +2,18 @@ import type { CheckResult } from '../../runtime/check-result.ts'
 import { type Approval, checkApprovals, type InUse, type Listed } from '../check-approvals.ts'
 import { outcomeWithoutAnswer } from '../http-exchange.ts'
 import { type JsonObject, objectsOf, textOf } from '../json-answer.ts'
-import type { AliyunApi } from './api.ts'
+import { type AliyunApi, type AliyunApiSettings, createAliyunApi } from './api.ts'
 
 const PAGE = 50
 /** More than an account may have of either. */
 const MOST_PAGES = 20
 
 /** Asks Aliyun whether the signatures and templates in use are approved. */
-export async function checkAliyunApprovals(api: AliyunApi, inUse: InUse): Promise<readonly CheckResult[]> {
+export async function checkAliyunApprovals(
+  settings: AliyunApiSettings,
+  inUse: InUse,
+): Promise<readonly CheckResult[]> {
+  const api = createAliyunApi(settings, 2)
   const [signatures, templates] = await Promise.all([
     listAll(api, 'QuerySmsSignList', 'SmsSignList', item => ({
       name: textOf(item['SignName']),
@@ -22,7 +26,7 @@ export async function checkAliyunApprovals(api: AliyunApi, inUse: InUse): Promis
       region: isInternational(item) ? ('abroad' as const) : ('mainland' as const),
       variables: [...textOf(item['TemplateContent']).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name),
     })),
-  ])
+  ]).finally(() => api.close())
   return checkApprovals(inUse, signatures, templates)
 }
 
@@ -48,7 +52,7 @@ async function listAll<T>(
   const items: T[] = []
   for (let page = 1; page <= MOST_PAGES; page += 1) {
     const query = { PageIndex: String(page), PageSize: String(PAGE) }
-    const result = await api.call(action, query, new AbortController().signal, Infinity)
+    const result = await api.call(action, query)
     if (!('value' in result)) return { cannotKnow: outcomeWithoutAnswer(result, 'Aliyun').reply }
     const { status, body } = result.value
     const code = textOf(body?.['Code'])

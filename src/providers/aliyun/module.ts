@@ -23,8 +23,7 @@ export const aliyun = defineProvider({
     const api = apiSettings(config, clock, limits)
     if (api === undefined) return undefined
     const { createAliyunProvider } = await import('./provider.ts')
-    const { ALIYUN_SMS_SIGN_NAME: signName } = config
-    return createAliyunProvider({ ...api, templates, ...(signName !== undefined && { signName }) })
+    return createAliyunProvider({ ...api, templates, signName: config.ALIYUN_SMS_SIGN_NAME })
   },
   async check(config, provider, templates) {
     const login = await checkLogin(
@@ -33,17 +32,9 @@ export const aliyun = defineProvider({
     )
     const settings = apiSettings(config, { now: Date.now }, ALIYUN_LIMITS)
     if (login.is !== 'ok' || settings === undefined) return [login]
-    const [{ createAliyunApi }, { checkAliyunApprovals }] = await Promise.all([
-      import('./api.ts'),
-      import('./check.ts'),
-    ])
-    const api = createAliyunApi(settings, 2)
-    try {
-      const inUse = templatesInUse('aliyun', templates, config.ALIYUN_SMS_SIGN_NAME)
-      return [login, ...(await checkAliyunApprovals(api, inUse)), checkUnsignedReceipts('Aliyun', config)]
-    } finally {
-      await api.close()
-    }
+    const { checkAliyunApprovals } = await import('./check.ts')
+    const inUse = templatesInUse('aliyun', templates, config.ALIYUN_SMS_SIGN_NAME)
+    return [login, ...(await checkAliyunApprovals(settings, inUse)), checkUnsignedReceipts('Aliyun', config)]
   },
   clockUrl: config => (config.ALIYUN_ACCESS_KEY_ID === undefined ? undefined : config.ALIYUN_API_URL),
   async openReceipts(config) {

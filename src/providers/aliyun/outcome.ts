@@ -1,10 +1,9 @@
 import { msUntilChinaMidnight } from '../china-time.ts'
-import { type CodeVerdict, createVerdictTable, outcomeOfVerdict } from '../code-verdict.ts'
-import { readRetryAfter, unreadableAnswer } from '../http-exchange.ts'
-import { textOf } from '../json-answer.ts'
-import type { Outcome } from '../provider.ts'
+import { type CodeVerdict, createVerdictTable, outcomeOfRefusal } from '../code-verdict.ts'
+import { unreadableAnswer } from '../http-exchange.ts'
+import { type JsonAnswer, textOf } from '../json-answer.ts'
+import type { LimitWindow, Outcome } from '../provider.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
-import type { AliyunAnswer } from './api.ts'
 import published from './error-codes.json' with { type: 'json' }
 
 const MINUTE = 60_000
@@ -38,11 +37,12 @@ export function verdictOnCode(status: number, code: string): CodeVerdict {
  * @param now ms since the epoch.
  */
 export function aliyunOutcome(
-  { status, retryAfter, body }: AliyunAnswer,
+  answer: JsonAnswer,
   recipient: string,
   secrets: readonly string[],
   now: number,
 ): Outcome {
+  const { status, body } = answer
   const code = textOf(body?.['Code'])
   if (code === '' && (status === 200 || status >= 500)) return unreadableAnswer(status)
   const message = textOf(body?.['Message'])
@@ -53,9 +53,7 @@ export function aliyunOutcome(
   const named = presentableCode(code, recipient, secrets) ?? `http-${status}`
   const reply = presentableReply(withoutRequest(message) || named, recipient, secrets)
   if (verdict === 'limit') return { is: 'limit', code: named, reply, ...windowOf(code, message, now) }
-  const outcome = outcomeOfVerdict(verdict, named, reply)
-  if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
-  return { ...outcome, retryAfterMs: readRetryAfter(retryAfter, now), overload: 'requests' }
+  return outcomeOfRefusal(verdict, named, reply, answer, now)
 }
 
 /** Cuts the request off the refusal of a signature, which ends with the request as Aliyun understood it, number and code included. */
@@ -67,11 +65,7 @@ function withoutRequest(message: string): string {
  * The owner of the limit, and how long it holds. A number's window stands in the message alone: 分钟级 a minute, 小时级 an hour,
  * 天级 24 hours from the send. The account's totals are the operator's own, who may raise them at any time.
  */
-function windowOf(
-  code: string,
-  message: string,
-  now: number,
-): { readonly scope: 'number' | 'account'; readonly retryAfterMs: number } {
+function windowOf(code: string, message: string, now: number): LimitWindow {
   if (code === 'isv.BUSINESS_LIMIT_CONTROL') {
     const retryAfterMs = message.includes('分钟') ? MINUTE : message.includes('小时') ? HOUR : DAY
     return { scope: 'number', retryAfterMs }

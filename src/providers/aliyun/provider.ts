@@ -1,19 +1,19 @@
 import type { OutgoingSms } from '../../messages/message.ts'
-import { diagnoseExchange } from '../diagnosis.ts'
+import { unverified } from '../diagnosis.ts'
 import { outcomeWithoutAnswer } from '../http-exchange.ts'
-import { textOf } from '../json-answer.ts'
+import { type JsonAnswer, textOf } from '../json-answer.ts'
 import { type LookUp, type Outcome, type Provider, type Verification } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
 import { createTemplateProvider } from '../template-provider.ts'
 import { findValueFault, type ValueRules } from '../template-values.ts'
-import { type AliyunAnswer, type AliyunApi, type AliyunApiSettings, createAliyunApi } from './api.ts'
+import { type AliyunApi, type AliyunApiSettings, createAliyunApi } from './api.ts'
 import { DETAILS_PAGE, daysToAsk, findInDetails, MOST_PAGES, readDetails } from './look-up.ts'
 import { aliyunOutcome } from './outcome.ts'
 
 export interface AliyunSettings extends AliyunApiSettings {
   /** The signature of a message whose template and plugin_id have none. */
-  readonly signName?: string
+  readonly signName?: string | undefined
   readonly templates: Pick<SmsTemplates, 'templateFor'>
   /** Requests in flight at most; one connection each. */
   readonly concurrency?: number
@@ -106,7 +106,7 @@ async function lookUpMessage(
   for (const SendDate of daysToAsk(since, settings.clock.now())) {
     for (let page = 1; page <= MOST_PAGES; page += 1) {
       const query = { PhoneNumber, SendDate, PageSize: String(DETAILS_PAGE), CurrentPage: String(page) }
-      const result = await api.call('QuerySendDetails', query, signal, Infinity)
+      const result = await api.call('QuerySendDetails', query, signal)
       if (!('value' in result))
         return { is: 'unreachable', reply: outcomeWithoutAnswer(result, 'Aliyun').reply }
       const { body } = result.value
@@ -122,19 +122,15 @@ async function lookUpMessage(
 }
 
 /** A refusal of anything but a message, in words. */
-function refusalOf({ status, body }: AliyunAnswer, recipient: string, secret: string): string {
+function refusalOf({ status, body }: JsonAnswer, recipient: string, secret: string): string {
   const words = [textOf(body?.['Code']), textOf(body?.['Message'])].filter(Boolean).join(': ')
   return presentableReply(words || `HTTP ${status}`, recipient, [secret])
 }
 
 /** Lists one signature, which a key may do that works; a key that may not has proved itself as well. */
 async function verifyKey(api: AliyunApi, { secret, apiUrl }: AliyunSettings): Promise<Verification> {
-  const signal = new AbortController().signal
-  const result = await api.call('QuerySmsSignList', { PageIndex: '1', PageSize: '1' }, signal, Infinity)
-  if (!('value' in result)) {
-    const { what, next } = diagnoseExchange(result, apiUrl, 'ALIYUN_API_URL')
-    return { ok: false, detail: what, next }
-  }
+  const result = await api.call('QuerySmsSignList', { PageIndex: '1', PageSize: '1' })
+  if (!('value' in result)) return unverified(result, apiUrl, 'ALIYUN_API_URL')
   const code = textOf(result.value.body?.['Code'])
   if (code === 'OK') return { ok: true, detail: 'the key works' }
   if (isPermissionLacking(code))

@@ -1,5 +1,5 @@
 import {
-  missingSetting,
+  missingSettings,
   type SettingFault,
   settingWithReader,
   textSetting,
@@ -39,10 +39,8 @@ export const ALIYUN_LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, b
 
 /** The faults of these settings together, when SMS goes by Aliyun. */
 export function findAliyunFaults(s: Partial<Values<typeof aliyunSettings>>): readonly SettingFault[] {
-  const faults: SettingFault[] = []
-  if (s.ALIYUN_ACCESS_KEY_ID === undefined)
-    faults.push(missingSetting('ALIYUN_ACCESS_KEY_ID', 'SMS by Aliyun need the AccessKey of a RAM user'))
-  if (s.ALIYUN_ACCESS_KEY_SECRET === undefined)
-    faults.push(missingSetting('ALIYUN_ACCESS_KEY_SECRET', 'it belongs to ALIYUN_ACCESS_KEY_ID'))
-  return faults
+  return missingSettings(s, {
+    ALIYUN_ACCESS_KEY_ID: 'SMS by Aliyun need the AccessKey of a RAM user',
+    ALIYUN_ACCESS_KEY_SECRET: 'it belongs to ALIYUN_ACCESS_KEY_ID',
+  })
 }

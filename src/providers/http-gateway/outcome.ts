@@ -1,11 +1,9 @@
-import { outcomeOfVerdict } from '../code-verdict.ts'
-import { readRetryAfter } from '../http-exchange.ts'
+import { outcomeOfRefusal } from '../code-verdict.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
 import type { CodeMeaning, GatewayAnswer } from './definition.ts'
 import { findText, type Received } from './finder.ts'
 
-/** An answer of a gateway. */
 export interface GatewayReply extends Received {
   readonly status: number
   readonly retryAfter: string | undefined
@@ -51,9 +49,7 @@ export function gatewayOutcome(
       reply: words,
       retryAfterMs: meaning.minutes * 60_000,
     }
-  const outcome = outcomeOfVerdict(meaning, named, words)
-  if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
-  return { ...outcome, retryAfterMs: readRetryAfter(reply.retryAfter, now), overload: 'requests' }
+  return outcomeOfRefusal(meaning, named, words, reply, now)
 }
 
 /** The meaning of a code by the file, else of its status by HTTP. @param code empty: the answer has none. */

@@ -1,15 +1,9 @@
 import type { OutgoingSms } from '../../messages/message.ts'
 import { countSegments } from '../../messages/sms-segments.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import { templateFaultOf } from '../../words/template-engine.ts'
-import { diagnoseExchange } from '../diagnosis.ts'
-import { createHttpClient, type HttpProxy, type HttpRequest } from '../http-client.ts'
-import {
-  createExchanges,
-  type FailedExchange,
-  type HttpLimits,
-  outcomeWithoutAnswer,
-} from '../http-exchange.ts'
+import { unverified } from '../diagnosis.ts'
+import { createHttpApi, type HttpApiSettings, type HttpRequest } from '../http-client.ts'
+import { type FailedExchange, outcomeWithoutAnswer } from '../http-exchange.ts'
 import type { Outcome, Provider, Verification } from '../provider.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
 import { createTemplateProvider } from '../template-provider.ts'
@@ -17,51 +11,37 @@ import type { Gateway } from './definition.ts'
 import { type GatewayReply, gatewayOutcome } from './outcome.ts'
 import { RequestFault } from './request.ts'
 
-export interface GatewaySettings {
+export interface GatewaySettings extends HttpApiSettings {
   readonly gateway: Gateway
   /** The secrets by their names in the file; all that it needs. */
   readonly secrets: ReadonlyMap<string, string>
   readonly templates: Pick<SmsTemplates, 'templateFor'>
   /** Where it reports what became of a message; undefined: nowhere. */
   readonly reportUrl: string | undefined
-  readonly clock: Clock
-  readonly limits: HttpLimits
-  /** A certificate authority of our own, PEM. */
-  readonly ca?: string
-  readonly proxy?: HttpProxy | undefined
 }
 
 /** Makes one request of a gateway, within its limits. */
 type Call = (
   request: HttpRequest,
-  signal: AbortSignal,
-  expiresAt: number,
+  signal?: AbortSignal,
+  expiresAt?: number,
 ) => Promise<{ readonly value: GatewayReply } | FailedExchange>
 
 /** Sends SMS by an HTTP gateway as the operator's file describes it, one recipient a request. */
 export function createGatewayProvider(settings: GatewaySettings): Provider {
-  const { gateway, clock, limits, ca, proxy } = settings
+  const { gateway, clock } = settings
   const { name, origin } = gateway
   const concurrency = gateway.limits.concurrency ?? 20
-  const exchanges = createExchanges(limits, clock)
-  const client = createHttpClient({
-    baseUrl: origin,
-    connections: concurrency,
-    limits,
-    proxy,
-    ...(ca !== undefined && { ca }),
-  })
+  const api = createHttpApi({ ...settings, baseUrl: origin, connections: concurrency })
   const call: Call = (request, signal, expiresAt) =>
-    exchanges.run(
-      async exchange => {
-        const { statusCode, body } = await client.request(exchange, request)
-        return {
-          status: statusCode,
-          text: body,
-          json: parseJson(body),
-          retryAfter: exchange.answer?.retryAfter,
-        }
-      },
+    api.request(
+      request,
+      ({ statusCode: status, retryAfter, body: text }) => ({
+        status,
+        retryAfter,
+        text,
+        json: parseJson(text),
+      }),
       signal,
       expiresAt,
     )
@@ -72,10 +52,7 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
     pack: message => packMessage(settings, message),
     send: (message, request, signal) => sendRequest(call, settings, message, request, signal),
     verify: () => verifyLogin(call, settings),
-    async close() {
-      exchanges.abort()
-      await client.close()
-    },
+    close: api.close,
   })
 }
 
@@ -140,11 +117,8 @@ async function verifyLogin(call: Call, settings: GatewaySettings): Promise<Verif
   const { gateway, secrets, clock } = settings
   const { check, origin } = gateway
   const request = check?.(fixedScope(settings)) ?? { method: 'HEAD', path: '/', headers: {}, body: null }
-  const result = await call(request, new AbortController().signal, Infinity)
-  if (!('value' in result)) {
-    const { what, next } = diagnoseExchange(result, origin, 'SMS_GATEWAYS_FILE')
-    return { ok: false, detail: what, next }
-  }
+  const result = await call(request)
+  if (!('value' in result)) return unverified(result, origin, 'SMS_GATEWAYS_FILE')
   if (check === undefined)
     return {
       ok: true,

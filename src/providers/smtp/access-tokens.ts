@@ -1,6 +1,4 @@
-import type { Clock } from '../../runtime/clock.ts'
-import { createHttpClient, type HttpProxy } from '../http-client.ts'
-import { createExchanges, type HttpLimits } from '../http-exchange.ts'
+import { createHttpApi, type HttpApiSettings } from '../http-client.ts'
 import {
   failureWithoutAnswer,
   readTokenAnswer,
@@ -8,31 +6,15 @@ import {
   type TokenFailure,
 } from './token-answer.ts'
 
-export interface AccessTokensOptions {
-  readonly clock: Clock
+export interface AccessTokensOptions extends Omit<HttpApiSettings, 'ca'> {
   /** From 0 to 1. */
   readonly random: () => number
-  readonly limits: HttpLimits
-  readonly proxy?: HttpProxy | undefined
 }
 
 export interface AccessToken {
   readonly token: string
   /** ms since the epoch. */
   readonly expiresAt: number
-}
-
-/** Access tokens for a mail server, of which all connections share the newest. */
-export interface AccessTokens {
-  /** Gives a token that is valid now; asks for one when there is none. */
-  getToken(): Promise<AccessToken | TokenFailure>
-  /** Gives a newer one than `refused`, which a server did not take although it should be valid. */
-  renewToken(refused: AccessToken): Promise<AccessToken | TokenFailure>
-  /** Texts that no reply may repeat: client secret, refresh and access tokens. */
-  readonly secrets: () => readonly string[]
-  /** Says whether the endpoint has replaced the refresh token of the settings by another one. */
-  readonly hasRotated: () => boolean
-  close(): Promise<void>
 }
 
 /** A new one is asked for once this share of its life is over, or a little less, so that replicas do not ask together. */
@@ -43,8 +25,13 @@ const RENEW_AGAIN_MS = 30_000
 /** The latest tokens that are kept out of servers' replies: a connection may last longer than its token. */
 const REMEMBERED = 20
 
-/** Asks an OAuth 2.0 token endpoint for access tokens: once for all who wait, and before the present one ends. */
-export function createAccessTokens(endpoint: TokenEndpoint, options: AccessTokensOptions): AccessTokens {
+export type AccessTokens = ReturnType<typeof createAccessTokens>
+
+/**
+ * Asks an OAuth 2.0 token endpoint for access tokens for a mail server: once for all who wait, and before the present one
+ * ends. All connections share the newest.
+ */
+export function createAccessTokens(endpoint: TokenEndpoint, options: AccessTokensOptions) {
   const { clock, random } = options
   const client = createGrantClient(endpoint, options)
   // A server that replaces the refresh token may refuse the earlier one from then on (RFC 6749, 6).
@@ -76,7 +63,8 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
   }
 
   return {
-    async getToken() {
+    /** Gives a token that is valid now; asks for one when there is none. */
+    async getToken(): Promise<AccessToken | TokenFailure> {
       const now = clock.now()
       if (current === undefined || now >= current.expiresAt) return renewOnce()
       if (now >= renewAt) {
@@ -86,36 +74,32 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
       }
       return current
     },
-    async renewToken(refused) {
+    /** Gives a newer one than `refused`, which a server did not take although it should be valid. */
+    async renewToken(refused: AccessToken): Promise<AccessToken | TokenFailure> {
       return current === undefined || current.token === refused.token ? renewOnce() : current
     },
-    secrets: () => secrets,
-    hasRotated: () => refreshToken !== endpoint.refreshToken,
-    close: () => client.close(),
+    /** Texts that no reply may repeat: client secret, refresh and access tokens. */
+    secrets: (): readonly string[] => secrets,
+    /** Says whether the endpoint has replaced the refresh token of the settings by another one. */
+    hasRotated: (): boolean => refreshToken !== endpoint.refreshToken,
+    close: (): Promise<void> => client.close(),
   }
 }
 
 /** Asks the endpoint, and reads what it answers. */
-function createGrantClient(endpoint: TokenEndpoint, { clock, limits, proxy }: AccessTokensOptions) {
+function createGrantClient(endpoint: TokenEndpoint, options: AccessTokensOptions) {
   const { origin, pathname, search } = new URL(endpoint.url)
-  const client = createHttpClient({ baseUrl: origin, connections: 1, limits, proxy })
-  const exchanges = createExchanges(limits, clock)
+  const api = createHttpApi({ ...options, baseUrl: origin, connections: 1 })
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
   return {
     async ask(refreshToken: string | undefined, secrets: readonly string[]) {
       const body = grantForm(endpoint, refreshToken)
-      const result = await exchanges.run(
-        exchange => client.request(exchange, { method: 'POST', path: `${pathname}${search}`, headers, body }),
-        new AbortController().signal,
-        Infinity,
-      )
+      const request = { method: 'POST', path: `${pathname}${search}`, headers, body }
+      const result = await api.request(request, answer => answer)
       if (!('value' in result)) return failureWithoutAnswer(result, endpoint.url)
-      return readTokenAnswer(result.value, { endpoint, secrets, now: clock.now() })
+      return readTokenAnswer(result.value, { endpoint, secrets, now: options.clock.now() })
     },
-    async close() {
-      exchanges.abort()
-      await client.close()
-    },
+    close: api.close,
   }
 }
 

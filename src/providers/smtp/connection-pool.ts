@@ -1,28 +1,13 @@
 import type { SmtpConnection } from './connection.ts'
 
-/** Lends connections, one message at a time each. */
-export interface ConnectionPool {
-  /** Waits until one is free. @returns undefined when `signal` aborts or the pool is closed first. */
-  take(signal: AbortSignal): Promise<SmtpConnection | undefined>
-  /** Lets another connection be lent in the place of this one, which stays with its message until it is given back. */
-  stopCounting(connection: SmtpConnection): void
-  giveBack(connection: SmtpConnection): void
-  /**
-   * Counts the other connections that are open and count, when the server has just refused this one.
-   * @returns undefined while others are being opened: the server may take them or not.
-   */
-  countTaken(refused: SmtpConnection): number | undefined
-  /** Refuses the attempts that wait for a connection, and stops those under way. A second call waits for the first. */
-  close(): Promise<void>
-}
-
 type Turn = (connection: SmtpConnection | undefined) => void
 
 /**
+ * Lends connections, one message at a time each.
  * @param open makes a connection, which connects with its first message.
  * @param max how many are lent at a time, not counting those that `stopCounting` was called for.
  */
-export function createConnectionPool(open: () => SmtpConnection, max: number): ConnectionPool {
+export function createConnectionPool(open: () => SmtpConnection, max: number) {
   const opened = new Set<SmtpConnection>()
   const uncounted = new Set<SmtpConnection>()
   let lent = 0
@@ -48,17 +33,19 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
   }
 
   return {
-    async take(signal) {
+    /** Waits until one is free. @returns undefined when `signal` aborts or the pool is closed first. */
+    async take(signal: AbortSignal): Promise<SmtpConnection | undefined> {
       if (closing !== undefined || signal.aborted) return undefined
       if (lent < max) return lend()
       return waitForTurn(waiting, signal)
     },
-    stopCounting(connection) {
+    /** Lets another connection be lent in the place of this one, which stays with its message until it is given back. */
+    stopCounting(connection: SmtpConnection): void {
       uncounted.add(connection)
       lent -= 1
       if (waiting.length > 0) lendToNext()
     },
-    giveBack(connection) {
+    giveBack(connection: SmtpConnection): void {
       if (!uncounted.delete(connection)) lent -= 1
       // When some were not counted for a while, more connections are open than are ever lent at a time.
       if (lent + free.length < max) free.push(connection)
@@ -68,12 +55,17 @@ export function createConnectionPool(open: () => SmtpConnection, max: number): C
       }
       if (waiting.length > 0) lendToNext()
     },
-    countTaken(refused) {
+    /**
+     * Counts the other connections that are open and count, when the server has just refused this one.
+     * @returns undefined while others are being opened: the server may take them or not.
+     */
+    countTaken(refused: SmtpConnection): number | undefined {
       const others = [...opened].filter(each => each !== refused && !uncounted.has(each))
       const isBeingOpened = others.some(each => !each.isOpen && !free.includes(each))
       return isBeingOpened ? undefined : others.filter(each => each.isOpen).length
     },
-    async close() {
+    /** Refuses the attempts that wait for a connection, and stops those under way. A second call waits for the first. */
+    async close(): Promise<void> {
       for (const answer of waiting.splice(0)) answer(undefined)
       closing ??= Promise.all([...opened].map(each => each.close()))
       await closing

@@ -52,17 +52,6 @@ const NO_SMTPUTF8: Outcome = {
   incapable: true,
 }
 
-/** One connection to the server: it is opened when it is needed, kept, and replaced when it is lost. It sends one message at a time. */
-export interface SmtpConnection {
-  /** Whether it is open, and the server has let it come as far as a message's first command. */
-  readonly isOpen: boolean
-  /** @param onAwaitingReply called once the end of the message is on its way. */
-  send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome>
-  /** Connects and logs in over a connection of its own. */
-  verify(): Promise<Verification>
-  close(): Promise<void>
-}
-
 type Transport = ReturnType<typeof createPool>
 
 /** The state that the parts of a connection share. */
@@ -74,30 +63,31 @@ interface Connection extends SmtpConnectionOptions {
   takenSocket: net.Socket | undefined
 }
 
+export type SmtpConnection = ReturnType<typeof createSmtpConnection>
+
 /**
+ * One connection to the server: it is opened when it is needed, kept, and replaced when it is lost. It sends one message at a time.
+ *
  * Makes a nodemailer pool of one connection. The limits before and after the dot differ, while nodemailer has a single limit on
  * silence for all, so we must know which socket carries which message; with one connection in each pool we do.
  */
-export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
+export function createSmtpConnection(options: SmtpConnectionOptions) {
   const { address, signMessage } = options
   patchConnections()
-  const connection: Connection = {
-    ...options,
-    attempt: undefined,
-    socket: undefined,
-    takenSocket: undefined,
-  }
+  const connection: Connection = { ...options, attempt: undefined, socket: undefined, takenSocket: undefined }
   const transport = createPool(connection)
   const { tokenLogin } = options
   const passwords = address.auth ? [address.auth.pass] : []
   const secrets = (): readonly string[] => tokenLogin?.tokens.secrets() ?? passwords
 
   return {
+    /** Whether it is open, and the server has let it come as far as a message's first command. */
     get isOpen() {
       const { socket, takenSocket, attempt } = connection
       return socket?.readyState === 'open' && (socket === takenSocket || attempt?.begun === true)
     },
-    async send(mail, signal, onAwaitingReply) {
+    /** @param onAwaitingReply called once the end of the message is on its way. */
+    async send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome> {
       if (connection.attempt) throw new Error('a connection carries one message at a time')
       const { attempt, done } = beginAttempt(connection, mail, signal, onAwaitingReply)
       try {
@@ -112,8 +102,9 @@ export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnec
         done()
       }
     },
-    verify: () => verifyConnection(connection, secrets),
-    async close() {
+    /** Connects and logs in over a connection of its own. */
+    verify: (): Promise<Verification> => verifyConnection(connection, secrets),
+    async close(): Promise<void> {
       connection.attempt?.stop('closed')
       transport.close({ force: true })
       const last = connection.socket
@@ -356,14 +347,7 @@ function acceptedOutcome(response: string, recipient: string, secrets: readonly 
 
 /** Makes the outcome when there was no token, or the server has no use for one: the message waits. */
 function loginFailure({ whose, code, reply, retryAfterMs }: TokenFailure, { begun }: Attempt): Outcome {
-  return {
-    is: 'retry',
-    whose,
-    code,
-    reply,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(!begun && { untouched: true as const }),
-  }
+  return { is: 'retry', whose, code, reply, retryAfterMs, ...(!begun && { untouched: true }) }
 }
 
 /** Passes on a failure of the network or the server; anything else is a bug, and is thrown. */

@@ -16,19 +16,8 @@ export type SignMessage = (raw: Buffer) => Promise<Buffer>
  * which states that there is no further one (RFC 6376, 5.4.2 and 8.15). Otherwise a second Subject, From or To that somebody put
  * above ours would be shown under our signature.
  */
-const OVERSIGNED = [
-  'from',
-  'to',
-  'cc',
-  'subject',
-  'date',
-  'reply-to',
-  'message-id',
-  'auto-submitted',
-  'mime-version',
-  'content-type',
-  'content-transfer-encoding',
-]
+const OVERSIGNED = `from to cc subject date reply-to message-id auto-submitted mime-version content-type
+  content-transfer-encoding`.split(/\s+/)
 const HEADER_END = '\r\n\r\n'
 const signAsync = promisify(sign)
 

@@ -1,5 +1,5 @@
 import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
-import type { HttpResponse } from '../http-client.ts'
+import type { HttpAnswer } from '../http-client.ts'
 import { type FailedExchange, readRetryAfter } from '../http-exchange.ts'
 import { type JsonObject, parseJsonObject, textOf } from '../json-answer.ts'
 import { presentableReply } from '../reply.ts'
@@ -57,7 +57,7 @@ export function failureWithoutAnswer(failed: FailedExchange, url: string): Token
  * @param now ms since the epoch.
  */
 export function readTokenAnswer(
-  { statusCode, headers, body }: HttpResponse,
+  { statusCode, retryAfter, body }: HttpAnswer,
   { endpoint, secrets, now }: { endpoint: TokenEndpoint; secrets: readonly string[]; now: number },
 ): TokenAnswer | TokenFailure {
   const answer = parseJsonObject(body)
@@ -71,7 +71,7 @@ export function readTokenAnswer(
     }
   }
   const error = /^[a-z_]{1,40}$/.exec(textOf(answer?.['error']))?.[0]
-  const retryAfterMs = readRetryAfter([headers['retry-after']].flat()[0], now)
+  const retryAfterMs = readRetryAfter(retryAfter, now)
   const failure =
     error === undefined
       ? unreadableAnswerFailure(statusCode)

@@ -1,56 +1,27 @@
-import type { Clock } from '../../runtime/clock.ts'
-import { createHttpClient, type HttpProxy } from '../http-client.ts'
-import { createExchanges, type FailedExchange, type HttpLimits } from '../http-exchange.ts'
-import { type JsonObject, objectOf, parseJsonObject } from '../json-answer.ts'
+import { createHttpApi, type HttpApiSettings } from '../http-client.ts'
+import { type JsonAnswer, type JsonObject, objectOf, parseJsonObject } from '../json-answer.ts'
 import { signRequest, type TencentLogin } from './sign.ts'
 
-export interface TencentApiSettings extends TencentLogin {
+export interface TencentApiSettings extends TencentLogin, HttpApiSettings {
   readonly apiUrl: string
   readonly region: string
-  /** A certificate authority of our own, PEM. */
-  readonly ca?: string
-  readonly proxy?: HttpProxy | undefined
-  readonly clock: Clock
   /**
    * The wall clock, ms since the epoch: a request counts within 5 minutes of Tencent's clock, and the service's own
    * does not follow corrections of the machine's.
    */
   readonly wall?: () => number
-  readonly limits: HttpLimits
 }
 
-export interface TencentAnswer {
-  readonly status: number
-  readonly retryAfter: string | undefined
-  /** The content of `Response`; null: there is none. */
-  readonly response: JsonObject | null
-}
+export type TencentApi = ReturnType<typeof createTencentApi>
 
-/** Tencent Cloud's SMS API, version 2021-01-11: one path, the operation in a header, its parameters as JSON. */
-export interface TencentApi {
-  /** @param expiresAt the request is not written from this moment on, ms since the epoch. */
-  call(
-    action: string,
-    params: JsonObject,
-    signal: AbortSignal,
-    expiresAt: number,
-  ): Promise<{ readonly value: TencentAnswer } | FailedExchange>
-  /** Aborts what is under way and ends all connections. */
-  close(): Promise<void>
-}
-
-/** @param connections requests at the same time at most; one connection each. */
-export function createTencentApi(settings: TencentApiSettings, connections: number): TencentApi {
-  const { apiUrl, region, ca, proxy, clock, limits, wall = Date.now } = settings
-  const host = new URL(apiUrl).hostname
-  const exchanges = createExchanges(limits, clock)
-  const client = createHttpClient({
-    baseUrl: apiUrl,
-    connections,
-    limits,
-    proxy,
-    ...(ca !== undefined && { ca }),
-  })
+/**
+ * Tencent Cloud's SMS API, version 2021-01-11: one path, the operation in a header, its parameters as JSON.
+ * @param connections requests at the same time at most; one connection each.
+ */
+export function createTencentApi(settings: TencentApiSettings, connections: number) {
+  const { apiUrl: baseUrl, region, wall = Date.now } = settings
+  const host = new URL(baseUrl).hostname
+  const api = createHttpApi({ ...settings, baseUrl, connections })
 
   function signedHeaders(action: string, body: string): Record<string, string> {
     const timestamp = Math.floor(wall() / 1000)
@@ -66,21 +37,23 @@ export function createTencentApi(settings: TencentApiSettings, connections: numb
   }
 
   return {
-    call: (action, params, signal, expiresAt) =>
-      exchanges.run(
-        async exchange => {
-          const body = JSON.stringify(params)
-          const headers = signedHeaders(action, body)
-          const answer = await client.request(exchange, { method: 'POST', path: '/', headers, body })
-          const response = objectOf(parseJsonObject(answer.body)?.['Response'])
-          return { status: answer.statusCode, retryAfter: exchange.answer?.retryAfter, response }
-        },
+    /**
+     * @param expiresAt the request is not written from this moment on, ms since the epoch.
+     * @returns an answer whose body is the content of `Response`.
+     */
+    call(action: string, params: JsonObject, signal?: AbortSignal, expiresAt?: number) {
+      const body = JSON.stringify(params)
+      return api.request(
+        { method: 'POST', path: '/', headers: signedHeaders(action, body), body },
+        ({ statusCode: status, retryAfter, body }): JsonAnswer => ({
+          status,
+          retryAfter,
+          body: objectOf(parseJsonObject(body)?.['Response']),
+        }),
         signal,
         expiresAt,
-      ),
-    async close() {
-      exchanges.abort()
-      await client.close()
+      )
     },
+    close: api.close,
   }
 }

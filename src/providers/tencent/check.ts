@@ -8,7 +8,7 @@ import {
 } from '../check-approvals.ts'
 import { outcomeWithoutAnswer } from '../http-exchange.ts'
 import { type JsonObject, objectsOf, textOf } from '../json-answer.ts'
-import type { TencentApi } from './api.ts'
+import { createTencentApi, type TencentApi, type TencentApiSettings } from './api.ts'
 import { errorOf } from './outcome.ts'
 
 /** Half of what Tencent allows: the texts of a hundred templates may be longer than an answer that is read. */
@@ -17,7 +17,11 @@ const PAGE = 50
 const MOST_PAGES = 20
 
 /** Asks Tencent whether the signatures and templates in use are approved and filed. */
-export async function checkTencentApprovals(api: TencentApi, inUse: InUse): Promise<readonly CheckResult[]> {
+export async function checkTencentApprovals(
+  settings: TencentApiSettings,
+  inUse: InUse,
+): Promise<readonly CheckResult[]> {
+  const api = createTencentApi(settings, 2)
   const [signatures, templates] = await Promise.all([
     listAll(api, 'DescribeSmsSignList', 'DescribeSignListStatusSet', item => ({
       name: textOf(item['SignName']),
@@ -29,7 +33,7 @@ export async function checkTencentApprovals(api: TencentApi, inUse: InUse): Prom
       region: REGIONS[textOf(item['International'])] ?? 'mainland',
       variables: [...textOf(item['TemplateContent']).matchAll(/\{(\d+)\}/g)].map(([, number = '']) => number),
     })),
-  ])
+  ]).finally(() => api.close())
   return [...checkApprovals(inUse, signatures, templates), DAILY_LIMIT]
 }
 
@@ -67,13 +71,13 @@ async function listAll<T>(
   for (const International of [0, 1]) {
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const request = { International, Limit: PAGE, Offset: page * PAGE }
-      const result = await api.call(action, request, new AbortController().signal, Infinity)
+      const result = await api.call(action, request)
       if (!('value' in result)) return { cannotKnow: outcomeWithoutAnswer(result, 'Tencent').reply }
-      const { status, response } = result.value
-      if (response === null) return { cannotKnow: `it answers HTTP ${status} to ${action}` }
+      const { status, body } = result.value
+      if (body === null) return { cannotKnow: `it answers HTTP ${status} to ${action}` }
       const error = errorOf(result.value)
       if (error !== null) return { cannotKnow: `it answers ${error.code} to ${action}` }
-      const found = objectsOf(response[list])
+      const found = objectsOf(body[list])
       items.push(...found.map(read))
       if (found.length < PAGE) break
     }

@@ -33,17 +33,13 @@ export const tencent = defineProvider({
     )
     const settings = apiSettings(config, { now: Date.now }, TENCENT_LIMITS)
     if (login.is !== 'ok' || settings === undefined) return [login]
-    const [{ createTencentApi }, { checkTencentApprovals }] = await Promise.all([
-      import('./api.ts'),
-      import('./check.ts'),
-    ])
-    const api = createTencentApi(settings, 2)
-    try {
-      const inUse = templatesInUse('tencent', templates, config.TENCENT_SMS_SIGN_NAME)
-      return [login, ...(await checkTencentApprovals(api, inUse)), checkUnsignedReceipts('Tencent', config)]
-    } finally {
-      await api.close()
-    }
+    const { checkTencentApprovals } = await import('./check.ts')
+    const inUse = templatesInUse('tencent', templates, config.TENCENT_SMS_SIGN_NAME)
+    return [
+      login,
+      ...(await checkTencentApprovals(settings, inUse)),
+      checkUnsignedReceipts('Tencent', config),
+    ]
   },
   clockUrl: config => (config.TENCENT_SECRET_ID === undefined ? undefined : config.TENCENT_API_URL),
   async openReceipts(config) {

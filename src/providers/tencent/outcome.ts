@@ -1,10 +1,9 @@
 import { msUntilChinaMidnight } from '../china-time.ts'
-import { type CodeVerdict, createVerdictTable, outcomeOfVerdict } from '../code-verdict.ts'
-import { readRetryAfter, unreadableAnswer } from '../http-exchange.ts'
-import { objectOf, objectsOf, textOf } from '../json-answer.ts'
-import type { Outcome } from '../provider.ts'
+import { type CodeVerdict, createVerdictTable, outcomeOfRefusal } from '../code-verdict.ts'
+import { unreadableAnswer } from '../http-exchange.ts'
+import { type JsonAnswer, objectOf, objectsOf, textOf } from '../json-answer.ts'
+import type { LimitWindow, Outcome } from '../provider.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
-import type { TencentAnswer } from './api.ts'
 import published from './error-codes.json' with { type: 'json' }
 
 const HOUR = 3_600_000
@@ -31,8 +30,8 @@ export function verdictOnCode(code: string): CodeVerdict {
 }
 
 /** The code and the words of a refusal of the whole request; null: it was processed. */
-export function errorOf(answer: TencentAnswer): { readonly code: string; readonly message: string } | null {
-  const error = objectOf(answer.response?.['Error'])
+export function errorOf({ body }: JsonAnswer): { readonly code: string; readonly message: string } | null {
+  const error = objectOf(body?.['Error'])
   return error === null ? null : { code: textOf(error['Code']), message: textOf(error['Message']) }
 }
 
@@ -44,15 +43,19 @@ export function errorOf(answer: TencentAnswer): { readonly code: string; readonl
  * @param now ms since the epoch.
  */
 export function tencentOutcome(
-  answer: TencentAnswer,
+  answer: JsonAnswer,
   to: string,
   secrets: readonly string[],
   now: number,
 ): Outcome {
-  const { status, retryAfter, response } = answer
-  if (status !== 200) return outcomeOfStatus(status, retryAfter, now)
+  const { status, body } = answer
+  // Something in front of the service failed, or answered in its place.
+  if (status !== 200) {
+    const verdict = status >= 500 ? 'ambiguous' : status === 429 ? 'later' : 'ours'
+    return outcomeOfRefusal(verdict, `http-${status}`, `HTTP ${status}`, answer, now)
+  }
   const error = errorOf(answer)
-  const row = objectsOf(response?.['SendStatusSet']).find(each => each['PhoneNumber'] === to)
+  const row = objectsOf(body?.['SendStatusSet']).find(each => each['PhoneNumber'] === to)
   const code = error?.code ?? textOf(row?.['Code'])
   if (code === '') return unreadableAnswer(status)
   const verdict = verdictOnCode(code)
@@ -62,25 +65,11 @@ export function tencentOutcome(
   const named = presentableCode(code, to, secrets) ?? 'unreadable-code'
   const reply = presentableReply((error?.message ?? textOf(row?.['Message'])) || named, to, secrets)
   if (verdict === 'limit') return { is: 'limit', code: named, reply, ...windowOf(code, now) }
-  const outcome = outcomeOfVerdict(verdict, named, reply)
-  if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
-  return { ...outcome, retryAfterMs: readRetryAfter(retryAfter, now), overload: 'requests' }
-}
-
-/** Something in front of the service failed, or answered in its place. */
-function outcomeOfStatus(status: number, retryAfter: string | undefined, now: number): Outcome {
-  const [code, reply] = [`http-${status}`, `HTTP ${status}`]
-  if (status >= 500) return { is: 'ambiguous', code, reply }
-  if (status !== 429) return { is: 'retry', whose: 'ours', code, reply }
-  const retryAfterMs = readRetryAfter(retryAfter, now)
-  return { is: 'retry', whose: 'later', code, reply, retryAfterMs, overload: 'requests' }
+  return outcomeOfRefusal(verdict, named, reply, answer, now)
 }
 
 /** The owner of the limit, and how long it holds. An application's totals may be raised by the operator at any time. */
-function windowOf(
-  code: string,
-  now: number,
-): { readonly scope: 'number' | 'account'; readonly retryAfterMs: number } {
+function windowOf(code: string, now: number): LimitWindow {
   const untilMidnight = msUntilChinaMidnight(now)
   const isOfNumber = /PhoneNumber|DeliveryFrequency/.test(code)
   if (!isOfNumber) return { scope: 'account', retryAfterMs: Math.min(untilMidnight, HOUR) }

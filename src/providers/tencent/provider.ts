@@ -1,13 +1,13 @@
 import type { OutgoingSms } from '../../messages/message.ts'
-import { diagnoseExchange } from '../diagnosis.ts'
+import { unverified } from '../diagnosis.ts'
 import { outcomeWithoutAnswer } from '../http-exchange.ts'
-import { objectsOf } from '../json-answer.ts'
+import { type JsonAnswer, objectsOf } from '../json-answer.ts'
 import { type LookUp, type Outcome, type Provider, type Verification } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
 import { createTemplateProvider } from '../template-provider.ts'
 import { findValueFault, type ValueRules } from '../template-values.ts'
-import { createTencentApi, type TencentAnswer, type TencentApi, type TencentApiSettings } from './api.ts'
+import { createTencentApi, type TencentApi, type TencentApiSettings } from './api.ts'
 import { findInReports, REPORTS_PAGE, timeRangeOf } from './look-up.ts'
 import { errorOf, tencentOutcome } from './outcome.ts'
 
@@ -77,7 +77,7 @@ async function sendParcel(
     PhoneNumberSet: [to],
     SmsSdkAppId: appId,
     TemplateId: template,
-    ...(signName !== undefined && { SignName: signName }),
+    SignName: signName,
     TemplateParamSet: params,
     SessionContext: id,
   }
@@ -96,28 +96,24 @@ async function lookUpMessage(
 ): Promise<LookUp> {
   const request = { PhoneNumber: to, SmsSdkAppId: appId, Offset: 0, Limit: REPORTS_PAGE }
   const span = timeRangeOf(since, clock.now())
-  const result = await api.call('PullSmsSendStatusByPhoneNumber', { ...request, ...span }, signal, Infinity)
+  const result = await api.call('PullSmsSendStatusByPhoneNumber', { ...request, ...span }, signal)
   if (!('value' in result)) return { is: 'unreachable', reply: outcomeWithoutAnswer(result, 'Tencent').reply }
   const refusal = refusalOf(result.value, to, secretKey)
   if (refusal !== null) return { is: 'unreachable', reply: refusal }
-  return findInReports(objectsOf(result.value.response?.['PullSmsSendStatusSet']), id)
+  return findInReports(objectsOf(result.value.body?.['PullSmsSendStatusSet']), id)
 }
 
 /** A refusal of anything but a message, in words; null: it was none. */
-function refusalOf(answer: TencentAnswer, recipient: string, secretKey: string): string | null {
+function refusalOf(answer: JsonAnswer, recipient: string, secretKey: string): string | null {
   const error = errorOf(answer)
   if (error !== null) return presentableReply(`${error.code}: ${error.message}`, recipient, [secretKey])
-  return answer.status === 200 && answer.response !== null ? null : `HTTP ${answer.status}`
+  return answer.status === 200 && answer.body !== null ? null : `HTTP ${answer.status}`
 }
 
 /** Lists one signature; a key that may not, as those of individuals, has proved itself as well. */
 async function verifyKey(api: TencentApi, { secretKey, apiUrl }: TencentSettings): Promise<Verification> {
-  const request = { International: 0, Limit: 1, Offset: 0 }
-  const result = await api.call('DescribeSmsSignList', request, new AbortController().signal, Infinity)
-  if (!('value' in result)) {
-    const { what, next } = diagnoseExchange(result, apiUrl, 'TENCENT_API_URL')
-    return { ok: false, detail: what, next }
-  }
+  const result = await api.call('DescribeSmsSignList', { International: 0, Limit: 1, Offset: 0 })
+  if (!('value' in result)) return unverified(result, apiUrl, 'TENCENT_API_URL')
   const error = errorOf(result.value)
   if (error !== null && /^(?:AuthFailure\.)?UnauthorizedOperation|^FailedOperation/.test(error.code))
     return { ok: true, detail: 'the key works, but may not list signatures and templates' }

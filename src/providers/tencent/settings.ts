@@ -1,5 +1,5 @@
 import {
-  missingSetting,
+  missingSettings,
   type SettingFault,
   settingWithReader,
   textSetting,
@@ -8,7 +8,6 @@ import {
 import { readApiUrl } from '../../settings/urls.ts'
 import type { HttpLimits } from '../http-exchange.ts'
 
-/** Settings of the enterprise's Tencent Cloud account. */
 export const tencentSettings = {
   TENCENT_SECRET_ID: textSetting({
     minLength: 1,
@@ -52,12 +51,9 @@ export const TENCENT_LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, 
 
 /** The faults of these settings together, when SMS goes by Tencent. */
 export function findTencentFaults(s: Partial<Values<typeof tencentSettings>>): readonly SettingFault[] {
-  const needed = {
+  return missingSettings(s, {
     TENCENT_SECRET_ID: 'SMS by Tencent need the API key of a CAM user',
     TENCENT_SECRET_KEY: 'it belongs to TENCENT_SECRET_ID',
     TENCENT_SMS_APP_ID: "SMS by Tencent need the application's SdkAppId",
-  } as const
-  return (Object.keys(needed) as (keyof typeof needed)[])
-    .filter(name => s[name] === undefined)
-    .map(name => missingSetting(name, needed[name]))
+  })
 }

@@ -1,5 +1,5 @@
-import { createHttpClient, type HttpProxy, type HttpResponse } from '../http-client.ts'
-import type { Exchange, HttpLimits } from '../http-exchange.ts'
+import { createHttpClient, type HttpClientOptions, type HttpResponse } from '../http-client.ts'
+import type { Exchange } from '../http-exchange.ts'
 
 /** The interface of the SDK's httpClient (its base/RequestClient), as far as the SDK uses it. */
 export interface SdkRequest {
@@ -12,24 +12,10 @@ export interface SdkRequest {
   readonly data?: Readonly<Record<string, unknown>>
 }
 
-export interface SdkClient {
-  /** To be handed to the SDK as its `httpClient`. */
-  readonly httpClient: { request(request: SdkRequest): Promise<HttpResponse> }
-  /** Runs a call of the SDK, whose one request then is `exchange`'s. */
-  during<T>(exchange: Exchange, call: () => Promise<T>): Promise<T>
-  /** Ends all connections. */
-  close(): Promise<void>
-}
+export type SdkClient = ReturnType<typeof createSdkClient>
 
 /** Our HTTP client as the SDK's: requests go to `baseUrl`'s origin, whatever the SDK makes of region and edge. */
-export function createSdkClient(options: {
-  readonly baseUrl: string
-  readonly connections: number
-  readonly limits: HttpLimits
-  /** A certificate authority of our own, PEM. */
-  readonly ca?: string
-  readonly proxy?: HttpProxy | undefined
-}): SdkClient {
+export function createSdkClient(options: HttpClientOptions) {
   const client = createHttpClient(options)
   // The SDK hands no context through to its client, but it calls it before it first waits.
   let current: Exchange | undefined
@@ -49,7 +35,8 @@ export function createSdkClient(options: {
 
   return {
     httpClient: { request },
-    async during(exchange, call) {
+    /** Runs a call of the SDK, whose one request then is `exchange`'s. */
+    async during<T>(exchange: Exchange, call: () => Promise<T>): Promise<T> {
       current = exchange
       try {
         return await call()
@@ -57,7 +44,7 @@ export function createSdkClient(options: {
         if (current === exchange) current = undefined
       }
     },
-    close: () => client.close(),
+    close: client.close,
   }
 }
 

@@ -9,7 +9,6 @@ import { findTwilioFaults, twilioSettings } from './settings.ts'
 
 type TwilioConfig = Values<typeof twilioSettings> & ChannelSettings
 
-/** The enterprise's Twilio account. */
 export const twilio = defineProvider({
   name: 'twilio',
   channel: 'sms',

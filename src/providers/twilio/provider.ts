@@ -1,8 +1,9 @@
 import type { OutgoingSms, SmsSender } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { HttpLimits } from '../http-exchange.ts'
-import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from '../provider.ts'
+import type { LookUp, Outcome, Provider, Verification } from '../provider.ts'
 import { readWord } from '../reply.ts'
+import { createTemplateProvider } from '../template-provider.ts'
 import { createTwilioApi, type TwilioApi, type TwilioApiSettings } from './api.ts'
 import { diagnoseAccount, diagnoseTwilio } from './diagnosis.ts'
 import { TWILIO_LIMITS } from './limits.ts'
@@ -29,34 +30,21 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
   const { clock, concurrency = 200 } = settings
   const limits = { ...TWILIO_LIMITS, ...settings.limits }
   const api = createTwilioApi(settings, { connections: concurrency, limits, clock })
-  let closed = false
-
-  return {
+  const provider = createTemplateProvider({
     name: 'twilio',
-    channel: 'sms',
     concurrency,
-    async send(message, signal) {
-      if (message.channel !== 'sms') throw new TypeError(`twilio sends SMS, not ${message.channel}`)
-      if (closed) return notBegun('closed', 'the provider was closed')
-      if (message.expiresAt <= clock.now()) return notBegun('expired', 'its validity is over')
-      return createMessage(api, settings, message, signal)
-    },
-    fits(message) {
-      // A text that cannot be made throws here, before anything is sent.
-      if (message.channel === 'sms') message.text()
-      return null
-    },
-    async lookUp(message, since, signal) {
-      if (message.channel !== 'sms') throw new TypeError(`twilio sends SMS, not ${message.channel}`)
-      return lookUpMessage(api, settings, message, since, signal)
-    },
+    clock,
+    // A text that cannot be made throws here, before anything is sent.
+    pack: message => ({ body: message.text() }),
+    send: (message, { body }, signal) => createMessage(api, settings, message, body, signal),
+    lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
     verify: () => verifyAccount(api, settings),
+    close: () => api.close(),
+  })
+  return {
+    ...provider,
     async load() {
       await api.load()
-    },
-    async close() {
-      closed = true
-      await api.close()
     },
   }
 }
@@ -65,6 +53,7 @@ async function createMessage(
   api: TwilioApi,
   settings: TwilioSettings,
   message: OutgoingSms,
+  body: string,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { clock } = settings
@@ -73,10 +62,10 @@ async function createMessage(
   const create = async ({ messages }: TwilioSdk) =>
     messages.create({
       to: message.to,
-      body: message.text(),
+      body,
       ...(message.sender ?? settings.sender),
       validityPeriod,
-      ...(statusCallback !== undefined && { statusCallback }),
+      statusCallback,
     })
   const result = await api.call(create, signal, message.expiresAt)
   if (!('value' in result)) return twilioFailure(result, message.to, clock.now(), [secretOf(settings)])

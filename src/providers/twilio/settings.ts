@@ -2,6 +2,7 @@ import { readFrom } from '../../settings/senders.ts'
 import {
   integerSetting,
   missingSetting,
+  missingSettings,
   type SettingFault,
   settingWithReader,
   textSetting,
@@ -9,7 +10,6 @@ import {
 } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 
-/** Settings of the enterprise's Twilio account. */
 export const twilioSettings = {
   TWILIO_ACCOUNT_SID: textSetting({
     fill: true,
@@ -65,10 +65,10 @@ export const twilioSettings = {
 
 /** The faults of these settings together, when SMS is on. */
 export function findTwilioFaults(s: Partial<Values<typeof twilioSettings>>): readonly SettingFault[] {
-  const faults: SettingFault[] = []
   const because = 'SMS is on (SMS_TOKEN)'
-  if (s.TWILIO_ACCOUNT_SID === undefined)
-    faults.push(missingSetting('TWILIO_ACCOUNT_SID', `${because}, so name your Twilio account (AC…)`))
+  const faults = missingSettings(s, {
+    TWILIO_ACCOUNT_SID: `${because}, so name your Twilio account (AC…)`,
+  })
   if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_AUTH_TOKEN === undefined)
     faults.push(
       missingSetting(
