@@ -1,7 +1,6 @@
 import type { Channel } from '../messages/message.ts'
 import { SOURCES, type Source } from './occurrence.ts'
 
-/** A recipient of alerts. */
 export interface AlertRecipient {
   readonly channel: Channel
   /** A bare address, or E.164. */

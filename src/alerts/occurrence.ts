@@ -1,5 +1,5 @@
 import type { DdqMessage } from '../ddq/message.ts'
-import { type AlertRule, isOnline, type ReportedField } from '../ddq/schemas.ts'
+import { isOnline, type Payload } from '../ddq/schemas.ts'
 import { confineName } from '../messages/characters.ts'
 import { defuseLinks } from '../messages/find-links.ts'
 
@@ -112,9 +112,7 @@ function fromEvent(message: Of<'event'>): Occurrence {
 function fromAlert(message: Of<'alert'>): readonly Occurrence[] {
   const { device: about, alert, product_id } = message.payload
   const [product, device] = [oneLine(product_id), oneLine(about.id)]
-  const rules: readonly (AlertRule | undefined)[] = alert.rules?.length
-    ? alert.rules.slice(0, MOST_RULES)
-    : [undefined]
+  const rules = alert.rules?.length ? alert.rules.slice(0, MOST_RULES) : [undefined]
   return rules.flatMap(rule => {
     const status = oneLine(rule?.status)
     if (status === HANDLED) return []
@@ -176,7 +174,7 @@ function oneLine(value: unknown): string {
   return characters.length <= MAX_CHARACTERS ? line : `${characters.slice(0, MAX_CHARACTERS - 1).join('')}…`
 }
 
-function formatFields(fields: readonly ReportedField[]): string {
+function formatFields(fields: Payload<'event'>['events']): string {
   return fields.map(({ field, value }) => `${field}: ${value ?? '-'}`).join(', ')
 }
 

@@ -1,19 +1,13 @@
 import type { Occurrence } from './occurrence.ts'
 
-/** The last recovery of each rule of a device, whether or not anybody was notified: an alarm from before it is late. */
-export interface RecoveryTimes {
-  record(occurrence: Occurrence): void
-  /** Says whether it is an alarm from before a recovery that came first. */
-  isAlreadyOver(occurrence: Occurrence): boolean
-}
-
 /** Rules of devices in memory; the oldest are forgotten first. */
 const MAX_ENTRIES = 10_000
 
-export function createRecoveryTimes(): RecoveryTimes {
+/** The last recovery of each rule of a device, whether or not anybody was notified: an alarm from before it is late. */
+export function createRecoveryTimes() {
   const recoveredAt = new Map<string, number>()
   return {
-    record(occurrence) {
+    record(occurrence: Occurrence): void {
       const { is, at } = occurrence
       if (is !== 'recovery' || at === null) return
       const key = keyOf(occurrence)
@@ -23,7 +17,8 @@ export function createRecoveryTimes(): RecoveryTimes {
       const [oldest] = recoveredAt.keys()
       if (recoveredAt.size > MAX_ENTRIES && oldest !== undefined) recoveredAt.delete(oldest)
     },
-    isAlreadyOver(occurrence) {
+    /** Says whether it is an alarm from before a recovery that came first. */
+    isAlreadyOver(occurrence: Occurrence): boolean {
       const { is, at } = occurrence
       return is === 'alarm' && at !== null && at < (recoveredAt.get(keyOf(occurrence)) ?? at)
     },

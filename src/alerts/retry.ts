@@ -1,21 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BacklogFull, StoreUnavailable } from '../outbox/outbox.ts'
 
-/** Repeats calls to the store until it takes them: an alert is not given up because a disk is full. */
-export interface Retry {
-  /** @returns null when `stop` was called and the store did not take it. */
-  callStore<T>(doing: string, call: () => Promise<T>): Promise<T | null>
-  /** From now on each call is made once. */
-  stop(): void
-}
+export type Retry = ReturnType<typeof createRetry>
 
-/** @param retryMs pause between two tries. @param failed called for each try that failed. */
-export function createRetry(retryMs: number, failed: (doing: string, error: Error) => void): Retry {
+/**
+ * Repeats calls to the store until it takes them: an alert is not given up because a disk is full.
+ * @param retryMs pause between two tries. @param failed called for each try that failed.
+ */
+export function createRetry(retryMs: number, failed: (doing: string, error: Error) => void) {
   const stopping = new AbortController()
   const { signal } = stopping
 
   return {
-    async callStore(doing, call) {
+    /** @returns null when `stop` was called and the store did not take it. */
+    async callStore<T>(doing: string, call: () => Promise<T>): Promise<T | null> {
       while (true) {
         try {
           return await call()
@@ -28,6 +26,7 @@ export function createRetry(retryMs: number, failed: (doing: string, error: Erro
         if (signal.aborted) return null
       }
     },
-    stop: () => stopping.abort(),
+    /** From now on each call is made once. */
+    stop: (): void => stopping.abort(),
   }
 }

@@ -11,19 +11,11 @@ export interface Notification {
   readonly memoName: string
 }
 
-/** Decides which occurrences go to which recipients. */
-export interface Routing {
-  /** Says whether any row is about the message's topic and product. Most messages are about none, so this is cheap. */
-  isRouted(message: DdqMessage): boolean
-  /** The first row that names a recipient counts: two rows must not send the same thing twice. */
-  notificationsFor(occurrence: Occurrence): readonly Notification[]
-}
-
-/** @param memoName HMAC that names the memo about a recipient, device and rule. */
-export function createRouting(
-  rows: readonly AlertRow[],
-  memoName: (fields: readonly string[]) => string,
-): Routing {
+/**
+ * Decides which occurrences go to which recipients.
+ * @param memoName HMAC that names the memo about a recipient, device and rule.
+ */
+export function createRouting(rows: readonly AlertRow[], memoName: (fields: readonly string[]) => string) {
   const bySource = new Map<Source, readonly AlertRow[]>()
   const products = new Map<Source, ReadonlySet<string> | 'any'>()
   for (const { source } of rows) {
@@ -33,13 +25,15 @@ export function createRouting(
     products.set(source, named.length < own.length ? 'any' : new Set(named))
   }
   return {
-    isRouted({ kind, product, payload }) {
+    /** Says whether any row is about the message's topic and product. Most messages are about none, so this is cheap. */
+    isRouted({ kind, product, payload }: DdqMessage): boolean {
       const source = SOURCE_OF[kind]
       const wanted = source === undefined ? undefined : products.get(source)
       if (wanted === undefined || wanted === 'any') return wanted === 'any'
       return wanted.has(product ?? String((payload as { readonly product_id?: unknown }).product_id))
     },
-    notificationsFor(occurrence) {
+    /** The first row that names a recipient counts: two rows must not send the same thing twice. */
+    notificationsFor(occurrence: Occurrence): readonly Notification[] {
       const { source, product, device, rule } = occurrence
       const found = new Map<string, Notification>()
       for (const row of bySource.get(source) ?? []) {

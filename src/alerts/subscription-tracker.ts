@@ -14,19 +14,9 @@ export interface SubscriptionStatus {
 /**
  * Follows the subscription over its connections: the time without one counts from its end on, however many tries to
  * connect fail meanwhile.
+ * @param now ms since any origin, never going back.
  */
-export interface SubscriptionTracker {
-  /** Connecting begins, for the first time or after another process did it. */
-  recordStart(): void
-  /** A topic is refused; comes before `recordSubscription`. */
-  recordRefusal(topic: string, why: string): void
-  recordSubscription(): void
-  recordEnd(end: ConnectionEnd): void
-  status(): SubscriptionStatus
-}
-
-/** @param now ms since any origin, never going back. */
-export function createSubscriptionTracker(now: () => number): SubscriptionTracker {
+export function createSubscriptionTracker(now: () => number) {
   let subscribed = false
   let since = now()
   let lastEnd: ConnectionEnd | null = null
@@ -39,21 +29,23 @@ export function createSubscriptionTracker(now: () => number): SubscriptionTracke
     refusedNow = []
   }
   return {
-    recordStart() {
+    /** Connecting begins, for the first time or after another process did it. */
+    recordStart(): void {
       enter(false)
       since = now()
       lastEnd = null
       refused = []
     },
-    recordRefusal: (topic, why) => refusedNow.push({ topic, why }),
-    recordSubscription() {
+    /** A topic is refused; comes before `recordSubscription`. */
+    recordRefusal: (topic: string, why: string): void => void refusedNow.push({ topic, why }),
+    recordSubscription(): void {
       refused = refusedNow
       enter(true)
     },
-    recordEnd(end) {
+    recordEnd(end: ConnectionEnd): void {
       lastEnd = end
       enter(false)
     },
-    status: () => ({ subscribed, forMs: now() - since, lastEnd, refused }),
+    status: (): SubscriptionStatus => ({ subscribed, forMs: now() - since, lastEnd, refused }),
   }
 }

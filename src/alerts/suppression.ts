@@ -14,7 +14,6 @@ export interface AlertMemory {
   readonly messageId: string
 }
 
-/** The reasons why a notification is not sent. */
 export type SuppressionReason =
   /** The last alarm was sent less than the row's minutes ago. */
   | 'quiet'

@@ -21,13 +21,6 @@ export interface DdqClientOptions
   readonly onEnd?: (end: ConnectionEnd, waitMs: number) => void
 }
 
-export interface DdqClient {
-  start(): void
-  /** Ends the connection and does not come back; `start` begins anew. */
-  stop(): void
-  status(): DdqStatus
-}
-
 /** Jitter: as if a fifth of the time between two tries were drawn anew each time, to either side. */
 const JITTER = 0.2
 
@@ -38,7 +31,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
  * `reconnectMs` with jitter until it succeeds. A refused credential is replaced at once, but only once in a row, so
  * that an application that is locked out does not hammer the platform.
  */
-export function createDdqClient(options: DdqClientOptions): DdqClient {
+export function createDdqClient(options: DdqClientOptions) {
   const status: Mutable<DdqStatus> = {
     state: 'off',
     since: options.now(),
@@ -49,14 +42,15 @@ export function createDdqClient(options: DdqClientOptions): DdqClient {
   }
   let stop: (() => void) | undefined
   return {
-    start() {
+    start(): void {
       stop ??= keepConnected(options, status)
     },
-    stop() {
+    /** Ends the connection and does not come back; `start` begins anew. */
+    stop(): void {
       stop?.()
       stop = undefined
     },
-    status: () => ({ ...status }),
+    status: (): DdqStatus => ({ ...status }),
   }
 }
 

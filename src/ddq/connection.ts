@@ -6,7 +6,7 @@ import type { Credential } from '../platform/credential.ts'
 import { describeFailure, type PlatformFailure, refusesCredential } from '../platform/result.ts'
 import { createExchange, type DdqExchange, errorCodeOf } from './exchange.ts'
 import { createFrameGuard, guardSocket } from './frame-guard.ts'
-import { type Heartbeat, type RunningHeartbeat, startHeartbeat } from './heartbeat.ts'
+import { type Heartbeat, startHeartbeat } from './heartbeat.ts'
 import type { ReaderOptions } from './reader.ts'
 
 /** The address of DDQ, its paths and its heartbeat. */
@@ -45,18 +45,11 @@ export interface ConnectionOptions extends Pick<ReaderOptions, 'onMessage' | 'on
   readonly now: () => number
 }
 
-/** The reason why a connection ended. */
 export interface ConnectionEnd {
   readonly is: 'unreachable' | 'refused' | 'silent' | 'closed' | 'stopped'
   readonly why: string
   /** The credential was refused, and a new one may be accepted. */
   readonly logInAgain: boolean
-}
-
-export interface Connection {
-  /** Resolves when it is over; never rejects. */
-  readonly ended: Promise<ConnectionEnd>
-  stop(): void
 }
 
 /**
@@ -67,8 +60,11 @@ const WINDOWS_BYTES = 16 * 1024 * 1024
 const LARGEST_WINDOW_BYTES = 512 * 1024
 const SMALLEST_WINDOW_BYTES = 16 * 1024
 
-/** One connection: opens, authenticates, subscribes, and hands on messages until it ends. */
-export function openConnection(options: ConnectionOptions): Connection {
+/**
+ * One connection: opens, authenticates, subscribes, and hands on messages until it ends.
+ * @returns `ended` resolves when it is over, and never rejects.
+ */
+export function openConnection(options: ConnectionOptions) {
   const { endpoint, timings, now } = options
   const { promise: over, resolve: finish } = Promise.withResolvers<ConnectionEnd>()
   const fail: Fail = (is, why) => finish({ is, why, logInAgain: false })
@@ -126,7 +122,7 @@ function runSession(
 ): () => void {
   const { endpoint, timings, now, onMessage, onMalformed } = options
   let stopped = false
-  let heartbeat: RunningHeartbeat | undefined
+  let heartbeat: ReturnType<typeof startHeartbeat> | undefined
   session.on('error', error => fail('closed', errorCodeOf(error)))
   session.on('close', () => fail('closed', 'the connection was closed'))
   session.on('goaway', code => fail('closed', `the server said goodbye (GOAWAY ${code})`))

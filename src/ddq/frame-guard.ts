@@ -1,18 +1,6 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
-/**
- * Watches the frames of an HTTP/2 server before anything is made of them: every frame costs nghttp2 and Node some
- * hundred octets and some microseconds, however little is in it, and flow control (RFC 9113, 5.2) counts the octets of
- * DATA alone. So a server, or whoever is on the way to one without TLS, can wear us out by many frames that say little:
- * PING, SETTINGS, RST_STREAM ("rapid reset"), PRIORITY, WINDOW_UPDATE, CONTINUATION, HEADERS, empty or tiny DATA, ALTSVC,
- * ORIGIN and types that nobody knows. All of them are one thing here: more frames than there is something to say.
- */
-export interface FrameGuard {
-  /** Looks at the next octets, cut anywhere. @returns what is wrong with them; null: nothing */
-  check(chunk: Uint8Array): string | null
-}
-
 /** RFC 9113, 4.1: length in three octets, type, flags, stream in four. */
 const HEADER_OCTETS = 9
 const DATA = 0
@@ -48,8 +36,17 @@ const NAMES = [
   'ORIGIN',
 ]
 
-/** @param now ms since any origin, never going back. */
-export function createFrameGuard(now: () => number): FrameGuard {
+type FrameGuard = ReturnType<typeof createFrameGuard>
+
+/**
+ * Watches the frames of an HTTP/2 server before anything is made of them: every frame costs nghttp2 and Node some
+ * hundred octets and some microseconds, however little is in it, and flow control (RFC 9113, 5.2) counts the octets of
+ * DATA alone. So a server, or whoever is on the way to one without TLS, can wear us out by many frames that say little:
+ * PING, SETTINGS, RST_STREAM ("rapid reset"), PRIORITY, WINDOW_UPDATE, CONTINUATION, HEADERS, empty or tiny DATA, ALTSVC,
+ * ORIGIN and types that nobody knows. All of them are one thing here: more frames than there is something to say.
+ * @param now ms since any origin, never going back.
+ */
+export function createFrameGuard(now: () => number) {
   const header = new Uint8Array(HEADER_OCTETS)
   let read = 0
   /** Octets of the payload that are still to come. */
@@ -75,7 +72,8 @@ export function createFrameGuard(now: () => number): FrameGuard {
   }
 
   return {
-    check(chunk) {
+    /** Looks at the next octets, cut anywhere. @returns what is wrong with them; null: nothing */
+    check(chunk: Uint8Array): string | null {
       refill()
       let at = 0
       while (at < chunk.length) {

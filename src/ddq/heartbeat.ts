@@ -22,14 +22,11 @@ export interface HeartbeatOptions {
   readonly onSilence: () => void
 }
 
-export interface RunningHeartbeat {
-  /** Bytes came from the other side. */
-  recordActivity(): void
-  stop(): void
-}
-
-/** Sends heartbeats until it is stopped, and calls `onSilence` once when nothing at all came for too long. */
-export function startHeartbeat(options: HeartbeatOptions): RunningHeartbeat {
+/**
+ * Sends heartbeats until it is stopped, and calls `onSilence` once when nothing at all came for too long.
+ * `recordActivity`: bytes came from the other side.
+ */
+export function startHeartbeat(options: HeartbeatOptions) {
   const { session, heartbeat, everyMs, silenceMs, now, onSilence } = options
   let lastActivity = now()
   /** Heartbeats since then. A process that was held up itself has sent few: the silence is not the other side's. */

@@ -1,12 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import { parseExactly } from '../platform/exact-json.ts'
-import {
-  type AttributeReport,
-  type DeviceAlert,
-  type EventReport,
-  type OnlineState,
-  payloadSchemas,
-} from './schemas.ts'
+import { type Payload, payloadSchemas } from './schemas.ts'
 import { describeShape } from './shape.ts'
 import { type KnownTopic, parseTopic } from './topics.ts'
 
@@ -22,10 +16,7 @@ interface Received<K, P> {
 
 /** A message of DDQ. One of an unknown topic is passed on as it is, as are unknown fields. */
 export type DdqMessage =
-  | Received<'online-state', OnlineState>
-  | Received<'attributes', AttributeReport>
-  | Received<'event', EventReport>
-  | Received<'alert', DeviceAlert>
+  | { [K in KnownTopic]: Received<K, Payload<K>> }[KnownTopic]
   | Received<'unknown', unknown>
 
 /** An object from the stream, parsed. */

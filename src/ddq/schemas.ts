@@ -1,95 +1,11 @@
 import type { Int } from '../platform/exact-json.ts'
+import type { KnownTopic } from './topics.ts'
 
 /**
  * DDQ's payloads as this client reads them: what the contract calls required must be there, an identifier may be a
  * number or text, a value a number or text (the contract says one and prints the other), and whatever else a payload
- * has is left in it. Types and schemas are written side by side; nothing is converted but whole numbers beyond 2^53,
- * which are bigints.
+ * has is left in it. The types follow from the schemas; nothing is converted but whole numbers beyond 2^53, which are bigints.
  */
-
-export type Id = Int | string
-export type Value = number | bigint | string | boolean | null
-
-/** Topic `/device-biz/state/product`. */
-export interface OnlineState {
-  readonly product_id: Id
-  readonly device_id: Id
-  /** A flag whose form the contract leaves open; {@link isOnline} reads it. */
-  readonly is_online: boolean | number | string
-  readonly corp_id?: Id | null
-  /** yyyy-MM-dd'T'HH:mm:ss.SS'Z' */
-  readonly create_time?: string | null
-  readonly project_id?: Id | null
-  readonly [more: string]: unknown
-}
-
-/** The fields that attribute and event reports share. */
-export interface Report {
-  readonly version: Int
-  /** ms since the epoch. */
-  readonly time: Int
-  /** `tml` */
-  readonly type: string
-  readonly event: string
-  /** The device. */
-  readonly thing_id: Id
-  readonly corp_id?: Id | null
-  readonly product_id?: Id | null
-  readonly thing_model_group?: string | null
-  readonly thing_model_category?: string | null
-  readonly thing_model_type?: string | null
-  readonly [more: string]: unknown
-}
-
-export interface ReportedField {
-  readonly field: string
-  readonly value: Value
-  readonly [more: string]: unknown
-}
-
-/** Topic `thing/event/{product_id}/device_attribute_sync_event`. */
-export interface AttributeReport extends Report {
-  readonly attributes: readonly ReportedField[]
-}
-
-/** Topic `thing/event/{product_id}/event_report`. */
-export interface EventReport extends Report {
-  readonly events: readonly ReportedField[]
-}
-
-export interface AlertRule {
-  readonly id?: Id | null
-  /** 1 alarm, 2 recovered, 3 manually handled. */
-  readonly status?: Int | string | null
-  /** 1 notification, 2 alarm. */
-  readonly notify?: Int | string | null
-  readonly current?: Value
-  /** Accumulated abnormal count. */
-  readonly count?: Int | string | null
-  readonly new_time?: string | null
-  readonly start_time?: string | null
-  readonly recover_time?: string | null
-  readonly processed_time?: string | null
-  readonly exception_describe?: string | null
-  readonly notification_content?: string | null
-  readonly [more: string]: unknown
-}
-
-/** Topic `/device/alert/product/{product_id}`. */
-export interface DeviceAlert {
-  readonly product_id: Id
-  readonly corp_id: Id
-  readonly device: { readonly id: Id; readonly mac?: string | null; readonly [more: string]: unknown }
-  readonly alert: {
-    /** True when abnormal, false when recovered. */
-    readonly exception: boolean
-    /** yyyy-MM-dd'T'HH:mm:ss.SSS'Z' */
-    readonly time: string
-    readonly rules?: readonly AlertRule[] | null
-    readonly [more: string]: unknown
-  }
-  readonly [more: string]: unknown
-}
 
 const id = { type: ['string', 'integer'], minLength: 1 } as const
 const text = { type: ['string', 'null'] } as const
@@ -97,11 +13,15 @@ const optionalId = { type: ['string', 'integer', 'null'] } as const
 const value = { type: ['string', 'number', 'boolean', 'null'] } as const
 const number = { type: ['string', 'integer', 'null'] } as const
 
+/** What attribute and event reports share. */
 const report = {
   version: { type: 'integer' },
+  /** ms since the epoch. */
   time: { type: 'integer' },
+  /** `tml` */
   type: { type: 'string' },
   event: { type: 'string' },
+  /** The device. */
   thing_id: id,
   corp_id: optionalId,
   product_id: optionalId,
@@ -127,8 +47,10 @@ export const payloadSchemas = {
     properties: {
       product_id: id,
       device_id: id,
+      /** A flag whose form the contract leaves open; {@link isOnline} reads it. */
       is_online: { enum: [true, false, 0, 1, '0', '1', 'true', 'false', 'online', 'offline'] },
       corp_id: optionalId,
+      /** yyyy-MM-dd'T'HH:mm:ss.SS'Z' */
       create_time: text,
       project_id: optionalId,
     },
@@ -154,7 +76,9 @@ export const payloadSchemas = {
         type: 'object',
         required: ['exception', 'time'],
         properties: {
+          /** True when abnormal, false when recovered. */
           exception: { type: 'boolean' },
+          /** yyyy-MM-dd'T'HH:mm:ss.SSS'Z' */
           time: { type: 'string' },
           rules: {
             type: ['array', 'null'],
@@ -162,9 +86,12 @@ export const payloadSchemas = {
               type: 'object',
               properties: {
                 id: optionalId,
+                /** 1 alarm, 2 recovered, 3 manually handled. */
                 status: number,
+                /** 1 notification, 2 alarm. */
                 notify: number,
                 current: value,
+                /** Accumulated abnormal count. */
                 count: number,
                 new_time: text,
                 start_time: text,
@@ -179,9 +106,36 @@ export const payloadSchemas = {
       },
     },
   },
-} as const
+} as const satisfies Readonly<Record<KnownTopic, object>>
+
+interface Scalars {
+  readonly string: string
+  readonly integer: Int
+  readonly number: Int
+  readonly boolean: boolean
+  readonly null: null
+}
+
+/** The type of what a schema takes. */
+type TypeOf<S> = S extends { readonly enum: readonly (infer V)[] }
+  ? V
+  : S extends { readonly type: infer T }
+    ? TypeBy<T extends readonly (infer Each)[] ? Each : T, S>
+    : never
+type TypeBy<T, S> = T extends keyof Scalars
+  ? Scalars[T]
+  : S extends { readonly items: infer Item }
+    ? readonly TypeOf<Item>[]
+    : S extends { readonly properties: infer P }
+      ? ObjectOf<P, S extends { readonly required: readonly (infer R)[] } ? R : never>
+      : never
+type ObjectOf<P, Required> = { readonly [K in keyof P as Extract<K, Required>]: TypeOf<P[K]> } & {
+  readonly [K in keyof P as Exclude<K, Required>]?: TypeOf<P[K]>
+} & { readonly [more: string]: unknown }
+
+export type Payload<K extends KnownTopic> = TypeOf<(typeof payloadSchemas)[K]>
 
 /** The online flag, in whichever form it came. */
-export function isOnline({ is_online: flag }: OnlineState): boolean {
+export function isOnline({ is_online: flag }: Pick<Payload<'online-state'>, 'is_online'>): boolean {
   return flag === true || ['1', 'true', 'online'].includes(String(flag))
 }

@@ -7,15 +7,6 @@ export type StreamPiece =
   /** Bytes that cannot be part of one: between objects, or an object that broke off. */
   | { readonly is: 'garbage'; readonly bytes: number; readonly why: string }
 
-export interface Splitter {
-  /** Takes the next bytes, cut anywhere, and gives what is complete. */
-  push(chunk: Uint8Array): readonly StreamPiece[]
-  /** The stream has ended: what is left is garbage. */
-  end(): readonly StreamPiece[]
-  /** Bytes of memory that it holds for an object whose end has not come. */
-  held(): number
-}
-
 /** A message is a few hundred bytes; something this long is none. */
 const MOST_BYTES = 256 * 1024
 /** The first size of the buffer of an object that comes in pieces, bytes; it doubles as needed. */
@@ -50,7 +41,7 @@ const BETWEEN = flags(' \t\r\n,[]')
  * object is broken (a control character in a string, a bracket where a key belongs): what comes then is looked at
  * afresh, from the byte that broke it.
  */
-export function createSplitter(): Splitter {
+export function createSplitter() {
   const stack: number[] = []
   /** The object that is being read, as far as it came in earlier chunks, copied: a chunk may be one byte of a large block. */
   let held = Buffer.alloc(0)
@@ -184,17 +175,20 @@ export function createSplitter(): Splitter {
   }
 
   return {
-    push(chunk) {
+    /** Takes the next bytes, cut anywhere, and gives what is complete. */
+    push(chunk: Uint8Array): readonly StreamPiece[] {
       scan(Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
       return taken()
     },
-    end() {
+    /** The stream has ended: what is left is garbage. */
+    end(): readonly StreamPiece[] {
       flushNoise()
       if (stack.length > 0) garbage(size, 'an object that was cut off')
       reset()
       return taken()
     },
-    held: () => held.length,
+    /** Bytes of memory that it holds for an object whose end has not come. */
+    held: (): number => held.length,
   }
 }
 

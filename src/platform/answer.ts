@@ -1,6 +1,6 @@
 import { isObject } from '../runtime/json-object.ts'
 import { type Int, intOf, parseExactly } from './exact-json.ts'
-import type { PlatformFailure, PlatformResult } from './result.ts'
+import type { PlatformResult } from './result.ts'
 
 /**
  * How an endpoint answers when it succeeds.
@@ -39,10 +39,9 @@ export function readAnswer(httpStatus: number, text: string, form: AnswerForm): 
     : unreadableFailure(httpStatus, 'not an envelope of code, msg and data')
 }
 
-export function unreadableFailure(
-  httpStatus: number,
-  message: string,
-): { readonly ok: false; readonly failure: PlatformFailure } {
+type Failed = Extract<PlatformResult<unknown>, { readonly ok: false }>
+
+export function unreadableFailure(httpStatus: number, message: string): Failed {
   return { ok: false, failure: { is: 'unreadable', httpStatus, message } }
 }
 
@@ -51,7 +50,7 @@ function refused(
   status: number = httpStatus,
   code: Int | null = null,
   message: unknown = '',
-): { readonly ok: false; readonly failure: PlatformFailure } {
+): Failed {
   return { ok: false, failure: { is: 'refused', httpStatus, status, code, message: oneLine(message) } }
 }
 

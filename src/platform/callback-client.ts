@@ -1,21 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Agent, request } from 'undici'
 
-/**
- * The platform's side of the callbacks, as the contract describes it: a signed GET that validates a URL, and unsigned
- * POSTs that carry an e-mail or an SMS.
- */
-export interface CallbackClient {
-  /** Validates a URL as the platform's console does: GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
-  validate(url: string, credentials: ChannelCredentials): Promise<CallbackAnswer>
-  /**
-   * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the
-   * platform does.
-   */
-  post(url: string, body: unknown, credentials?: ChannelCredentials): Promise<CallbackAnswer>
-  close(): Promise<void>
-}
-
 export interface ChannelCredentials {
   readonly corpId: string
   /** The Token of the channel, as entered in the console. */
@@ -54,8 +39,14 @@ export interface CallbackClientOptions {
   readonly now?: () => number
 }
 
-/** @param options see {@link CallbackClientOptions}. Nothing here throws for what a service answers, or for its absence. */
-export function createCallbackClient(options: CallbackClientOptions = {}): CallbackClient {
+export type CallbackClient = ReturnType<typeof createCallbackClient>
+
+/**
+ * The platform's side of the callbacks, as the contract describes it: a signed GET that validates a URL, and unsigned
+ * POSTs that carry an e-mail or an SMS.
+ * @param options see {@link CallbackClientOptions}. Nothing here throws for what a service answers, or for its absence.
+ */
+export function createCallbackClient(options: CallbackClientOptions = {}) {
   const { timeoutMs = 10_000, now = Date.now } = options
   const agent = new Agent({
     connect: {
@@ -96,9 +87,16 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
   }
 
   return {
-    validate: (url, credentials) => call('GET', url, credentials),
-    post: (url, body, credentials) => call('POST', url, credentials, JSON.stringify(body)),
-    close: () => agent.close(),
+    /** Validates a URL as the platform's console does: GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
+    validate: (url: string, credentials: ChannelCredentials): Promise<CallbackAnswer> =>
+      call('GET', url, credentials),
+    /**
+     * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the
+     * platform does.
+     */
+    post: (url: string, body: unknown, credentials?: ChannelCredentials): Promise<CallbackAnswer> =>
+      call('POST', url, credentials, JSON.stringify(body)),
+    close: (): Promise<void> => agent.close(),
   }
 }
 

@@ -44,21 +44,6 @@ export interface Call extends HeaderOptions {
   readonly answers?: AnswerForm
 }
 
-/** The platform's API, as its contract describes it. */
-export interface PlatformClient {
-  /** POST /v2/corp-auth */
-  corpAuth(account: CorpAccount): Promise<PlatformResult<CorpLogin>>
-  /** POST /v2/user_auth. @throws TypeError unless exactly one of phone and e-mail is given. */
-  userAuth(account: UserAccount): Promise<PlatformResult<UserLogin>>
-  /** POST /v2/plugin/app_auth */
-  appAuth(account: AppAccount): Promise<PlatformResult<GrantedToken>>
-  /** Keeps the credential of one of these logins. */
-  credential(login: () => Promise<PlatformResult<GrantedToken>>): Credential
-  /** Any other call. One that is refused for its token logs in once more and is repeated once. */
-  call(call: Call): Promise<PlatformResult<unknown>>
-  close(): Promise<void>
-}
-
 export interface PlatformClientOptions {
   /** The platform API's address, such as `https://api.example.com`. */
   readonly baseUrl: string
@@ -73,8 +58,11 @@ export interface PlatformClientOptions {
 /** Longer answers are an error: file download and other streams are not part of the contract. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
-/** @throws TypeError for a base URL that is none. */
-export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
+/**
+ * The platform's API, as its contract describes it.
+ * @throws TypeError for a base URL that is none.
+ */
+export function createPlatformClient(options: PlatformClientOptions) {
   const { timeoutMs = 10_000, now = () => performance.now() } = options
   const base = new URL(options.baseUrl).href.replace(/\/+$/, '')
   // HTTP/1.1, as the contract says.
@@ -97,12 +85,20 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
   }
 
   return {
-    corpAuth: ({ account, password }) => logIn('/v2/corp-auth', { account, password }, readCorpLogin),
-    userAuth: account => logIn('/v2/user_auth', userAuthBody(account), readUserLogin),
-    appAuth: ({ appId, appSecret }) =>
+    /** POST /v2/corp-auth */
+    corpAuth: ({ account, password }: CorpAccount): Promise<PlatformResult<CorpLogin>> =>
+      logIn('/v2/corp-auth', { account, password }, readCorpLogin),
+    /** POST /v2/user_auth. @throws TypeError unless exactly one of phone and e-mail is given. */
+    userAuth: (account: UserAccount): Promise<PlatformResult<UserLogin>> =>
+      logIn('/v2/user_auth', userAuthBody(account), readUserLogin),
+    /** POST /v2/plugin/app_auth */
+    appAuth: ({ appId, appSecret }: AppAccount): Promise<PlatformResult<GrantedToken>> =>
       logIn('/v2/plugin/app_auth', { app_id: appId, app_secret: appSecret }, readAppLogin),
-    credential: login => createCredential({ login, now }),
-    async call(call) {
+    /** Keeps the credential of one of these logins. */
+    credential: (login: () => Promise<PlatformResult<GrantedToken>>): Credential =>
+      createCredential({ login, now }),
+    /** Any other call. One that is refused for its token logs in once more and is repeated once. */
+    async call(call: Call): Promise<PlatformResult<unknown>> {
       if (!/^\/v\d+\//.test(call.path)) throw new TypeError('a path begins with its version, such as /v2/')
       if (call.auth?.by !== 'token') return callOnce(send, call, undefined)
       const { credential } = call.auth
@@ -115,7 +111,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         if (tries === 2) return result
       }
     },
-    close: async () => own?.close(),
+    close: async (): Promise<void> => own?.close(),
   }
 }
 

@@ -1,14 +1,6 @@
 import type { GrantedToken } from './logins.ts'
 import type { PlatformResult } from './result.ts'
 
-/** An access token that is obtained by logging in when it is needed. */
-export interface Credential {
-  /** The access token; logs in first when there is none, or when it is about to end. One login at a time. */
-  token(): Promise<PlatformResult<string>>
-  /** The platform refused this token: the next one that asks logs in. A token that was replaced already is ignored. */
-  refused(token: string): void
-}
-
 export interface CredentialOptions {
   readonly login: () => Promise<PlatformResult<GrantedToken>>
   /** ms since any origin, never going back. */
@@ -41,11 +33,14 @@ export function lifetimeMs(expireIn: number | null): number | null {
   return seconds >= SHORTEST_IN_SECONDS && seconds <= LONGEST ? seconds : null
 }
 
+export type Credential = ReturnType<typeof createCredential>
+
 /**
+ * An access token that is obtained by logging in when it is needed.
  * Keeps one credential: logs in when first asked, again when it was refused, and early when its lifetime is known.
  * However many ask at once, there is one login, and all of them get what it gave.
  */
-export function createCredential({ login, now }: CredentialOptions): Credential {
+export function createCredential({ login, now }: CredentialOptions) {
   let current: { readonly token: string; readonly renewAt: number } | undefined
   let running: Promise<PlatformResult<string>> | undefined
 
@@ -66,7 +61,8 @@ export function createCredential({ login, now }: CredentialOptions): Credential 
   }
 
   return {
-    token() {
+    /** The access token; logs in first when there is none, or when it is about to end. One login at a time. */
+    token(): Promise<PlatformResult<string>> {
       if (running !== undefined) return running
       if (current !== undefined && now() < current.renewAt)
         return Promise.resolve({ ok: true, value: current.token })
@@ -75,7 +71,8 @@ export function createCredential({ login, now }: CredentialOptions): Credential 
       })
       return running
     },
-    refused(token) {
+    /** The platform refused this token: the next one that asks logs in. A token that was replaced already is ignored. */
+    refused(token: string): void {
       if (current?.token === token) current = undefined
     },
   }

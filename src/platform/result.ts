@@ -9,7 +9,6 @@ export type PlatformFailure =
   /** The platform said no. */
   | {
       readonly is: 'refused'
-      /** The status of the HTTP response. */
       readonly httpStatus: number
       /** The envelope's own `status`, where it has one; else the HTTP status. */
       readonly status: number
