@@ -1,20 +1,3 @@
-/**
- * Decides before a callback's body is read whether it can be stored and answered in time. If not, it is refused at once, which
- * costs next to nothing, so that those that were admitted are served; no callback waits to be admitted.
- *
- * Two things decide. *Memory*: how much all admitted callbacks may need. *Time*: how many of them are not stored yet; those whose
- * bodies are slow to come do not count, since no other waits behind them. A burst of many may come at once. When the queue is a
- * standing one (it stays long instead of draining), only as many are admitted as are stored in time at the measured rate: a queue
- * that drains is good, a standing one only adds to everybody's wait (Nichols and Jacobson, "Controlling Queue Delay", ACM Queue
- * 2012; for servers Maurer, "Fail at Scale", ACM Queue 2015).
- */
-export interface Admission {
-  /** @param octets of its body; undefined: not known. @returns null: it is refused. */
-  admit(octets: number | undefined): AdmittedCallback | null
-  /** A commit of the store took so long, ms, with so many calls in it. */
-  recordCommit(ms: number, calls: number): void
-}
-
 /** A callback that was admitted. */
 export interface AdmittedCallback {
   /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
@@ -67,7 +50,19 @@ const WINDOW_MS = 100
 const LATEST = 0.3
 const LONGER = 0.1
 
-export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Admission {
+export type Admission = ReturnType<typeof createAdmission>
+
+/**
+ * Decides before a callback's body is read whether it can be stored and answered in time. If not, it is refused at once, which
+ * costs next to nothing, so that those that were admitted are served; no callback waits to be admitted.
+ *
+ * Two things decide. *Memory*: how much all admitted callbacks may need. *Time*: how many of them are not stored yet; those whose
+ * bodies are slow to come do not count, since no other waits behind them. A burst of many may come at once. When the queue is a
+ * standing one (it stays long instead of draining), only as many are admitted as are stored in time at the measured rate: a queue
+ * that drains is good, a standing one only adds to everybody's wait (Nichols and Jacobson, "Controlling Queue Delay", ACM Queue
+ * 2012; for servers Maurer, "Fail at Scale", ACM Queue 2015).
+ */
+export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
   const commits = createCommitTime()
   const rate = createStoreRate(commits)
   const queue = createQueueWatch(commits)
@@ -92,10 +87,12 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions): Adm
   }
 
   return {
-    admit(octets = bodyLimit) {
+    /** @param octets of its body; undefined: not known. @returns null: it is refused. */
+    admit(octets: number | undefined = bodyLimit): AdmittedCallback | null {
       const now = monotonic()
       return mustRefuse(octets, now) ? null : admitCallback(parts, octets, now)
     },
+    /** A commit of the store took so long, ms, with so many calls in it. */
     recordCommit: commits.record,
   }
 }

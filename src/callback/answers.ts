@@ -24,7 +24,6 @@ export const ERR_CODES = {
 
 export type ErrName = keyof typeof ERR_CODES
 
-/** The answer to a callback. */
 export interface Answer {
   /** HTTP status. */
   readonly status: number

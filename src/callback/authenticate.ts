@@ -1,14 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Channel } from '../messages/message.ts'
 import { hashSecret } from '../runtime/secret-digest.ts'
-import type { Answer } from './answers.ts'
-import { createAnswer } from './answers.ts'
+import { type Answer, createAnswer } from './answers.ts'
 import { checkSignature, isFresh, type SignatureCheck } from './signature.ts'
-import {
-  createSignatureStatistics,
-  type SignatureNews,
-  type SignatureStatistics,
-} from './signature-statistics.ts'
+import { createSignatureStatistics, type SignatureNews } from './signature-statistics.ts'
 import type { SourceNetworks } from './source-networks.ts'
 
 declare const minted: unique symbol
@@ -68,19 +63,10 @@ export interface Credentials {
   readonly forwardedFor: string | undefined
 }
 
-/** Decides whose requests are served: corp_id, source network, key, signature, in this order. */
-export interface Authentication {
-  /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
-  authenticateValidation(credentials: Credentials): AuthenticationResult
-  /** POST: the signature by policy. */
-  authenticatePost(credentials: Credentials): AuthenticationResult
-  /** A test send from the private listener, which has authenticated its caller itself. */
-  operatorAsCaller(channel: Channel): Caller
-  /** The counts of right, wrong and missing signatures of POSTs; only `observe` counts them. */
-  signatureStatistics(channel: Channel): SignatureStatistics
-}
+export type Authentication = ReturnType<typeof createAuthentication>
 
-export function createAuthentication(options: AuthenticationOptions): Authentication {
+/** Decides whose requests are served: corp_id, source network, key, signature, in this order. */
+export function createAuthentication(options: AuthenticationOptions) {
   const { corpId, channels, sources, postSignature, signatureMaxAgeSeconds, wall } = options
   const keys = {
     email: (channels.email?.keys ?? []).map(hashSecret),
@@ -109,15 +95,19 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   }
 
   return {
-    operatorAsCaller: channel => ({ channel, corpId }) as Caller,
+    /** A test send from the private listener, which has authenticated its caller itself. */
+    operatorAsCaller: (channel: Channel): Caller => ({ channel, corpId }) as Caller,
+    /** The counts of right, wrong and missing signatures of POSTs; only `observe` counts them. */
     signatureStatistics: statistics.statisticsOf,
-    authenticateValidation(credentials) {
+    /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
+    authenticateValidation(credentials: Credentials): AuthenticationResult {
       const result = authenticateKey(credentials)
       if (!result.ok) return result
       const { check } = checkSignature(credentials.query, corpId, channels[credentials.channel]?.tokens ?? [])
       return check === 'right' ? { ...result, signature: check } : refuseSignature(check)
     },
-    authenticatePost(credentials) {
+    /** POST: the signature by policy. */
+    authenticatePost(credentials: Credentials): AuthenticationResult {
       const { channel, query } = credentials
       const result = authenticateKey(credentials)
       if (!result.ok || postSignature === 'off') return result

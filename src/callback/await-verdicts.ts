@@ -1,22 +1,12 @@
 import type { Verdict, Verdicts } from '../delivery/port.ts'
 
-/** The verdicts on the messages of one callback, each in its place. */
-export interface AwaitedVerdicts {
-  /**
-   * Waits in place `at` for the verdict on message `id` instead of any other. A message's own has to be subscribed to
-   * before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
-   */
-  subscribe(at: number, id: string): void
-  /** Fills place `at` without waiting. @param verdict null: there will be none. */
-  fillPlace(at: number, verdict: Verdict | null): void
-  /** Resolves when every place is filled, or after `ms`: then the places that are not are pending. */
-  awaitAll(ms: number): Promise<readonly (Verdict | null)[]>
-  /** Ends all subscriptions. */
-  stop(): void
-}
+export type AwaitedVerdicts = ReturnType<typeof createAwaitedVerdicts>
 
-/** @param count how many places there are. */
-export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number): AwaitedVerdicts {
+/**
+ * The verdicts on the messages of one callback, each in its place.
+ * @param count how many places there are.
+ */
+export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) {
   const places: (Verdict | null | undefined)[] = Array.from({ length: count })
   const subscriptions: ((() => void) | undefined)[] = []
   const filled = Promise.withResolvers<void>()
@@ -28,18 +18,24 @@ export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: n
     for (const unsubscribe of subscriptions) unsubscribe?.()
   }
   return {
-    subscribe(at, id) {
+    /**
+     * Waits in place `at` for the verdict on message `id` instead of any other. A message's own has to be subscribed to
+     * before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
+     */
+    subscribe(at: number, id: string): void {
       subscriptions[at]?.()
       subscriptions[at] = verdicts.wait(id, verdict => {
         places[at] = verdict
         checkFilled()
       })
     },
-    fillPlace(at, verdict) {
+    /** Fills place `at` without waiting. @param verdict null: there will be none. */
+    fillPlace(at: number, verdict: Verdict | null): void {
       subscriptions[at]?.()
       places[at] = verdict
     },
-    async awaitAll(ms) {
+    /** Resolves when every place is filled, or after `ms`: then the places that are not are pending. */
+    async awaitAll(ms: number): Promise<readonly (Verdict | null)[]> {
       const timer = setTimeout(filled.resolve, Math.max(ms, 0))
       checkFilled()
       await filled.promise
@@ -47,6 +43,7 @@ export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: n
       stop()
       return places.map(verdict => (verdict === undefined ? { is: 'pending' } : verdict))
     },
+    /** Ends all subscriptions. */
     stop,
   }
 }

@@ -59,13 +59,10 @@ export interface PublicListenerOptions {
 }
 
 /** The listener that the platform reaches, without its routes, guarded against slow, idle and noisy clients. */
-export function createPublicListener(options: PublicListenerOptions): {
-  readonly app: FastifyInstance
-  readonly unauthenticated: UnauthenticatedConnections
-} {
+export function createPublicListener(options: PublicListenerOptions) {
   const { tls, onNotHttp, onBadUrl, callerOf, idleLimitMs = IDLE_LIMIT_MS } = options
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
-  const app = Fastify({
+  const app: FastifyInstance = Fastify({
     serverFactory: (handler: RequestListener) => {
       const guarded = rejectPipelining(
         rejectAmbiguousRequests(handler, onNotHttp),

@@ -94,11 +94,8 @@ export function createReceiver(
   }
 }
 
-interface Stored {
+interface Stored extends Required<Pick<Reception, 'ids' | 'stored'>> {
   readonly accepted: readonly Accepted[]
-  /** As in Reception. */
-  readonly ids: readonly string[]
-  readonly stored: readonly string[]
 }
 
 /**

@@ -24,29 +24,11 @@ export type SignatureNews =
   /** The platform does not sign this channel's POSTs: `required` would refuse them all. */
   | { readonly is: 'unsigned'; readonly channel: Channel }
 
-export interface SignatureCounter {
-  /** Counts a POST whose key was right. */
-  count(channel: Channel, came: SignatureCheck | 'stale'): void
-  statisticsOf(channel: Channel): SignatureStatistics
-}
-
 /**
  * `required` is called safe after so many POSTs in a row of which it would refuse none, over at least so long: the platform's
  * parts (sign-up, reset, alarms) may be built differently, and a burst comes from one of them.
  */
 export const SAFE_RUN = { posts: 50, ms: 6 * 60 * 60 * 1000 } as const
-
-interface Counts {
-  right: number
-  stale: number
-  wrong: number
-  absent: number
-  run: number
-  /** When the run's first and last POST came, ms. */
-  from: number
-  to: number
-  unsignedReported: boolean
-}
 
 /**
  * Counts how POSTs are signed, and reports it when that changes what can be said about the policy.
@@ -57,8 +39,8 @@ export function createSignatureStatistics(
   channels: readonly Channel[],
   now: () => number,
   report: (news: SignatureNews) => void,
-): SignatureCounter {
-  const counts: Record<Channel, Counts> = { email: zeroCounts(), sms: zeroCounts() }
+) {
+  const counts = { email: zeroCounts(), sms: zeroCounts() }
   let safe = false
 
   const isSafe = (channel: Channel) => {
@@ -67,7 +49,8 @@ export function createSignatureStatistics(
   }
 
   return {
-    count(channel, came) {
+    /** Counts a POST whose key was right. */
+    count(channel: Channel, came: SignatureCheck | 'stale'): void {
       const of = counts[channel]
       of[came] += 1
       if (came === 'right') {
@@ -85,7 +68,7 @@ export function createSignatureStatistics(
         report({ is: 'unsigned', channel })
       }
     },
-    statisticsOf(channel) {
+    statisticsOf(channel: Channel): SignatureStatistics {
       const { right, stale, wrong, absent, run, from, to } = counts[channel]
       const runMs = run === 0 ? 0 : to - from
       return { right, stale, wrong, absent, run, runMs, requiredIsSafe: isSafe(channel) }
@@ -93,6 +76,7 @@ export function createSignatureStatistics(
   }
 }
 
-function zeroCounts(): Counts {
+/** `from` and `to`: when the run's first and last POST came, ms. */
+function zeroCounts() {
   return { right: 0, stale: 0, wrong: 0, absent: 0, run: 0, from: 0, to: 0, unsignedReported: false }
 }

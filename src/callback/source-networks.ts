@@ -1,25 +1,13 @@
 import { BlockList, isIP } from 'node:net'
 
-/** The networks that may call. */
-export interface SourceNetworks {
-  /**
-   * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
-   * X-Forwarded-For that is not a trusted proxy's itself. An entry that a caller writes into that header changes
-   * nothing. Empty when a trusted proxy writes an entry that is not an address: then the caller is not known.
-   */
-  callerOf(socketAddress: string, forwardedFor: string | undefined): string
-  /** Says whether the caller may call. */
-  isAllowed(socketAddress: string, forwardedFor: string | undefined): boolean
-}
+export type SourceNetworks = ReturnType<typeof createSourceNetworks>
 
 /**
+ * The networks that may call.
  * @param allowed CIDR blocks or addresses, IPv4 and IPv6; empty: everybody.
  * @param trustedProxies the same, of the proxies whose X-Forwarded-For is believed.
  */
-export function createSourceNetworks(
-  allowed: readonly string[],
-  trustedProxies: readonly string[],
-): SourceNetworks {
+export function createSourceNetworks(allowed: readonly string[], trustedProxies: readonly string[]) {
   const allowList = blockListOf(allowed)
   const proxies = blockListOf(trustedProxies)
 
@@ -34,8 +22,14 @@ export function createSourceNetworks(
     return caller
   }
   return {
+    /**
+     * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
+     * X-Forwarded-For that is not a trusted proxy's itself. An entry that a caller writes into that header changes
+     * nothing. Empty when a trusted proxy writes an entry that is not an address: then the caller is not known.
+     */
     callerOf,
-    isAllowed: (socketAddress, forwardedFor) =>
+    /** Says whether the caller may call. */
+    isAllowed: (socketAddress: string, forwardedFor: string | undefined): boolean =>
       allowed.length === 0 || isInList(allowList, callerOf(socketAddress, forwardedFor)),
   }
 }

@@ -1,19 +1,6 @@
 import type { Socket } from 'node:net'
 import { type NetworkSize, networkOf } from '../runtime/network.ts'
 
-/** The connections on which no request had the right key yet. */
-export interface UnauthenticatedConnections {
-  /** A connection came in, before TLS. */
-  add(socket: Socket): void
-  /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. */
-  attribute(socket: Socket, caller: string): void
-  /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
-  markAuthenticated(socket: Socket): void
-  /** Says whether a callback with the right key came over this connection. */
-  isAuthenticated(socket: Socket): boolean
-  readonly count: () => number
-}
-
 /** The size of the networks that count as one source: one machine, or one customer, may have that many addresses. */
 const SOURCE: NetworkSize = { octets: 3, groups: 3 }
 
@@ -23,7 +10,10 @@ interface Connection {
   source: string
 }
 
+export type UnauthenticatedConnections = ReturnType<typeof createUnauthenticatedConnections>
+
 /**
+ * The connections on which no request had the right key yet.
  * Bounds the unauthenticated connections: with one more than `most`, the source that holds most loses its oldest, so
  * that everybody has a share as large as anybody's. The platform shows its key within some round trips, and keeps its
  * place for them however fast others connect; a limit that refuses newcomers, or closes the oldest of all, would let one
@@ -31,7 +21,7 @@ interface Connection {
  *
  * @param most each connection takes some 50 KB with TLS.
  */
-export function createUnauthenticatedConnections(most: number): UnauthenticatedConnections {
+export function createUnauthenticatedConnections(most: number) {
   /** Connections by remote address and port, which name one above and below TLS alike. */
   const connections = new Map<string, Connection>()
   const shares = createShares()
@@ -45,7 +35,8 @@ export function createUnauthenticatedConnections(most: number): UnauthenticatedC
   }
 
   return {
-    add(socket) {
+    /** A connection came in, before TLS. */
+    add(socket: Socket): void {
       const name = nameOf(socket)
       const connection = { name, socket, source: networkOf(socket.remoteAddress ?? '', SOURCE) }
       remove(connections.get(name))
@@ -57,7 +48,8 @@ export function createUnauthenticatedConnections(most: number): UnauthenticatedC
       remove(evicted)
       evicted.socket.destroy()
     },
-    attribute(socket, caller) {
+    /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. */
+    attribute(socket: Socket, caller: string): void {
       const connection = connections.get(nameOf(socket))
       const source = networkOf(caller, SOURCE)
       if (connection === undefined || connection.source === source) return
@@ -65,13 +57,15 @@ export function createUnauthenticatedConnections(most: number): UnauthenticatedC
       connection.source = source
       shares.add(connection)
     },
-    markAuthenticated(socket) {
+    /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
+    markAuthenticated(socket: Socket): void {
       if (authenticated.has(socket)) return
       authenticated.add(socket)
       remove(connections.get(nameOf(socket)))
     },
-    isAuthenticated: socket => authenticated.has(socket),
-    count: () => connections.size,
+    /** Says whether a callback with the right key came over this connection. */
+    isAuthenticated: (socket: Socket): boolean => authenticated.has(socket),
+    count: (): number => connections.size,
   }
 }
 

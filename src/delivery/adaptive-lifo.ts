@@ -8,6 +8,13 @@ export interface QueueEntry {
   readonly groupKey?: string
 }
 
+/** There is a backlog once the oldest has waited so long, ms. */
+const BACKLOG_MS = 1000
+/** In a backlog every so many places go to the oldest. */
+const OLDEST_EVERY = 8
+
+export type AdaptiveLifo<E extends QueueEntry> = ReturnType<typeof createAdaptiveLifo<E>>
+
 /**
  * The queue in memory for one channel's provider: codes before everything else, and within each of the two classes
  * adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015). While the oldest has waited less than a second, the order is
@@ -19,49 +26,19 @@ export interface QueueEntry {
  * Each class is an array in the order of arrival. Entries are nearly always added and taken at its ends; any other is found by
  * bisection. Neither Map nor Set holds an entry, see runtime/collections.ts. The delivery decides how many may wait.
  */
-export interface AdaptiveLifo<E extends QueueEntry> {
-  readonly length: number
-  /** How many of them are codes. */
-  readonly codes: number
-  /**
-   * Takes one in.
-   * @param waitingSince since when it could have been sent, ms: its arrival, or for a retry the moment that it was due.
-   * @returns the older code of its group, taken out; the given one itself when a newer one of its group waits.
-   */
-  add(entry: E, waitingSince: number): E | undefined
-  /**
-   * Takes out the next to be sent.
-   * @param codesOnly nothing but a code may be.
-   * @param mayBegin an entry for which it is false is passed over, and stays where it is.
-   */
-  takeNext(now: number, codesOnly?: boolean, mayBegin?: (entry: E) => boolean): E | undefined
-  /** Takes out the code of this group, if it arrived before that moment, ms since the epoch; any unless given. */
-  removeByGroup(groupKey: string, before?: number): E | undefined
-  /** Takes out all entries for which `when` is true. */
-  removeWhere(when: (entry: E) => boolean): readonly E[]
-  /** Takes out so many of those that would be sent last. */
-  removeLast(count: number, now: number): readonly E[]
-  /** Says how long the one that came first of all has waited, ms; 0 when none waits. */
-  longestWait(now: number): number
-}
-
-/** There is a backlog once the oldest has waited so long, ms. */
-const BACKLOG_MS = 1000
-/** In a backlog every so many places go to the oldest. */
-const OLDEST_EVERY = 8
-
-export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
+export function createAdaptiveLifo<E extends QueueEntry>() {
   const codes = createPriorityClass<E>()
   const others = createPriorityClass<E>()
   const groups = createStringMap<E>()
 
-  const classOf = (entry: E): PriorityClass<E> => (entry.message.purpose === 'code' ? codes : others)
+  const classOf = (entry: E) => (entry.message.purpose === 'code' ? codes : others)
 
   function forgetGroup(entry: E | undefined): E | undefined {
     if (entry?.groupKey !== undefined && groups.get(entry.groupKey) === entry) groups.delete(entry.groupKey)
     return entry
   }
 
+  /** Takes out the code of this group, if it arrived before that moment, ms since the epoch; any unless given. */
   function removeByGroup(groupKey: string, before = Infinity): E | undefined {
     const entry = groups.get(groupKey)
     if (entry === undefined || entry.message.arrivedAt >= before) return undefined
@@ -70,13 +47,19 @@ export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
   }
 
   return {
-    get length() {
+    get length(): number {
       return codes.length + others.length
     },
-    get codes() {
+    /** How many of them are codes. */
+    get codes(): number {
       return codes.length
     },
-    add(entry, waitingSince) {
+    /**
+     * Takes one in.
+     * @param waitingSince since when it could have been sent, ms: its arrival, or for a retry the moment that it was due.
+     * @returns the older code of its group, taken out; the given one itself when a newer one of its group waits.
+     */
+    add(entry: E, waitingSince: number): E | undefined {
       const { groupKey, message } = entry
       let older: E | undefined
       if (groupKey !== undefined) {
@@ -88,31 +71,30 @@ export function createAdaptiveLifo<E extends QueueEntry>(): AdaptiveLifo<E> {
       classOf(entry).add(entry, waitingSince)
       return older
     },
-    takeNext: (now, codesOnly = false, mayBegin) =>
+    /**
+     * Takes out the next to be sent.
+     * @param codesOnly nothing but a code may be.
+     * @param mayBegin an entry for which it is false is passed over, and stays where it is.
+     */
+    takeNext: (now: number, codesOnly = false, mayBegin?: (entry: E) => boolean): E | undefined =>
       forgetGroup(codes.takeNext(now, mayBegin) ?? (codesOnly ? undefined : others.takeNext(now, mayBegin))),
     removeByGroup,
-    removeWhere(when) {
+    /** Takes out all entries for which `when` is true. */
+    removeWhere(when: (entry: E) => boolean): readonly E[] {
       const removed = [...codes.removeWhere(when), ...others.removeWhere(when)]
       for (const entry of removed) forgetGroup(entry)
       return removed
     },
-    removeLast(count, now) {
+    /** Takes out so many of those that would be sent last. */
+    removeLast(count: number, now: number): readonly E[] {
       const removed = others.removeLast(count, now)
       removed.push(...codes.removeLast(count - removed.length, now))
       for (const entry of removed) forgetGroup(entry)
       return removed
     },
-    longestWait: now => Math.max(codes.longestWait(now), others.longestWait(now)),
+    /** Says how long the one that came first of all has waited, ms; 0 when none waits. */
+    longestWait: (now: number): number => Math.max(codes.longestWait(now), others.longestWait(now)),
   }
-}
-
-/** Codes, or everything else. */
-interface PriorityClass<E> extends Pick<AdaptiveLifo<E & QueueEntry>, 'length' | 'longestWait'> {
-  add(entry: E, waitingSince: number): void
-  takeNext(now: number, mayBegin?: (entry: E) => boolean): E | undefined
-  remove(entry: E): void
-  removeWhere(when: (entry: E) => boolean): E[]
-  removeLast(count: number, now: number): E[]
 }
 
 interface Slot<E> {
@@ -120,7 +102,8 @@ interface Slot<E> {
   readonly waitingSince: number
 }
 
-function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
+/** Codes, or everything else. */
+function createPriorityClass<E extends QueueEntry>() {
   /** Oldest first; of those that arrived in the same millisecond the one that was added first. */
   let slots: Slot<E>[] = []
   /** How many have been taken in the present backlog. */
@@ -134,11 +117,11 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
   const isBacklog = (now: number): boolean => longestWait(now) >= BACKLOG_MS
 
   return {
-    get length() {
+    get length(): number {
       return slots.length
     },
     longestWait,
-    add(entry, waitingSince) {
+    add(entry: E, waitingSince: number): void {
       const { arrivedAt } = entry.message
       slots.splice(
         countBefore(slots, at => at <= arrivedAt),
@@ -146,7 +129,7 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
         { entry, waitingSince },
       )
     },
-    takeNext(now, mayBegin) {
+    takeNext(now: number, mayBegin?: (entry: E) => boolean): E | undefined {
       taken = isBacklog(now) ? taken + 1 : 0
       const isOldest = taken % OLDEST_EVERY === 0
       if (mayBegin === undefined) return (isOldest ? slots.shift() : slots.pop())?.entry
@@ -154,13 +137,13 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
       const at = isOldest ? slots.findIndex(isNext) : slots.findLastIndex(isNext)
       return at < 0 ? undefined : slots.splice(at, 1)[0]?.entry
     },
-    remove(entry) {
+    remove(entry: E): void {
       const { arrivedAt } = entry.message
       let at = countBefore(slots, each => each < arrivedAt)
       while (at < slots.length && slots[at]?.entry !== entry) at += 1
       slots.splice(at, 1)
     },
-    removeWhere(when) {
+    removeWhere(when: (entry: E) => boolean): E[] {
       const removed: E[] = []
       slots = slots.filter(({ entry }) => {
         const leaves = when(entry)
@@ -169,7 +152,7 @@ function createPriorityClass<E extends QueueEntry>(): PriorityClass<E> {
       })
       return removed
     },
-    removeLast(count, now) {
+    removeLast(count: number, now: number): E[] {
       const many = Math.max(0, Math.min(count, slots.length))
       const removed = isBacklog(now) ? slots.splice(0, many) : slots.splice(slots.length - many, many)
       return removed.map(({ entry }) => entry)

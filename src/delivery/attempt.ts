@@ -21,24 +21,6 @@ export interface EndedAttempt {
 /** See Provider.send. */
 export type AwaitingReply = NonNullable<Parameters<Provider['send']>[2]>
 
-/** Hands messages to providers. */
-export interface Attempts {
-  /**
-   * Tries one provider once; whatever goes wrong becomes an outcome. When a copy may have been sent before, and the provider
-   * can be asked what became of it, it is asked first.
-   * @param copy `ambiguous`: how many copies may have been sent; `isHere`: the latest of them by this provider.
-   * @param onAwaitingReply called once the message is with the provider and only its final reply is missing.
-   */
-  send(
-    provider: Provider,
-    outgoing: Outgoing,
-    copy: Pick<Job, 'message' | 'ambiguous'> & { readonly isHere: boolean },
-    onAwaitingReply: AwaitingReply,
-  ): Promise<EndedAttempt>
-  /** Aborts those that run. */
-  abort(): void
-}
-
 /** How long an aborted provider has to say how far it came, ms. */
 const LAST_WORD_MS = 500
 const OVERDUE: Outcome = {
@@ -56,20 +38,14 @@ export const NOT_KNOWN_YET: Outcome & { is: 'retry' } = {
 }
 
 /** Calls to providers, none of which runs for ever or throws. */
-interface BoundedCalls {
-  /**
-   * Runs one call to a provider.
-   * @param overdue is its result when the provider does not come back.
-   * @param afterFault is its result after a bug of the provider's: nobody knows what it did before it threw.
-   */
-  run<T>(call: (signal: AbortSignal) => Promise<T>, overdue: T, afterFault: T): Promise<T>
-  /** Aborts those that run. */
-  abort(): void
-}
-
-function createBoundedCalls(limitMs: number, emit: Emit): BoundedCalls {
+function createBoundedCalls(limitMs: number, emit: Emit) {
   const running = createObjectSet<AbortController>()
   return {
+    /**
+     * Runs one call to a provider.
+     * @param overdue is its result when the provider does not come back.
+     * @param afterFault is its result after a bug of the provider's: nobody knows what it did before it threw.
+     */
     async run<T>(call: (signal: AbortSignal) => Promise<T>, overdue: T, afterFault: T) {
       const controller = new AbortController()
       let timer: NodeJS.Timeout | undefined
@@ -90,13 +66,17 @@ function createBoundedCalls(limitMs: number, emit: Emit): BoundedCalls {
         remove()
       }
     },
-    abort() {
+    /** Aborts those that run. */
+    abort(): void {
       for (const controller of running) controller.abort()
     },
   }
 }
 
+export type Attempts = ReturnType<typeof createAttempts>
+
 /**
+ * Hands messages to providers.
  * @param options.limitMs the longest that an attempt may take, ms. Providers have limits of their own, which are
  *   shorter: this one is for a provider that has lost one of its calls, which must not outlive its lease unnoticed.
  */
@@ -104,11 +84,26 @@ export function createAttempts(options: {
   readonly limitMs: number
   readonly clock: Clock
   readonly emit: Emit
-}): Attempts {
+}) {
   const { clock } = options
   const { run, abort } = createBoundedCalls(options.limitMs, options.emit)
   return {
-    async send(provider, outgoing, { message, isHere, ambiguous: copies }, onAwaitingReply) {
+    /**
+     * Tries one provider once; whatever goes wrong becomes an outcome. When a copy may have been sent before, and the provider
+     * can be asked what became of it, it is asked first.
+     * @param copy `ambiguous`: how many copies may have been sent; `isHere`: the latest of them by this provider.
+     * @param onAwaitingReply called once the message is with the provider and only its final reply is missing.
+     */
+    async send(
+      provider: Provider,
+      outgoing: Outgoing,
+      {
+        message,
+        isHere,
+        ambiguous: copies,
+      }: Pick<Job, 'message' | 'ambiguous'> & { readonly isHere: boolean },
+      onAwaitingReply: AwaitingReply,
+    ): Promise<EndedAttempt> {
       const timeline = createTimeline(provider.name, () => toSentMessage(message, outgoing), clock)
       let ambiguous = copies
       if (isHere && provider.lookUp !== undefined) {
@@ -129,6 +124,7 @@ export function createAttempts(options: {
       const outcome = await run(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
       return timeline.end(outcome, sendingAt, ambiguous)
     },
+    /** Aborts those that run. */
     abort,
   }
 }

@@ -1,12 +1,3 @@
-/** SMS that were sent, and of which no delivery report has come yet. */
-export interface AwaitedReports {
-  add(providerId: string, provider: string, now: number): void
-  /** The message of a report that has come; undefined: none that is waited for. It is waited for no more. */
-  take(providerId: string): SentSms | undefined
-  /** The messages whose reports became late since the last call, in the order in which they were sent. */
-  takeLate(now: number): readonly SentSms[]
-}
-
 export interface SentSms {
   readonly provider: string
   /** ms since the epoch. */
@@ -20,22 +11,25 @@ const FORGOTTEN_MS = 60 * 60_000
 /** The most messages whose reports are awaited. At a higher rate these are a sample of all. */
 const MOST_WAITING = 5000
 
-export function createAwaitedReports(): AwaitedReports {
+/** SMS that were sent, and of which no delivery report has come yet. */
+export function createAwaitedReports() {
   /** By the carrier's id, in the order in which they were sent. The first map has those whose report is not late yet. */
   const inTime = new Map<string, SentSms>()
   const late = new Map<string, SentSms>()
 
   return {
-    add(providerId, provider, now) {
+    add(providerId: string, provider: string, now: number): void {
       if (inTime.size + late.size < MOST_WAITING) inTime.set(providerId, { provider, sentAt: now })
     },
-    take(providerId) {
+    /** The message of a report that has come; undefined: none that is waited for. It is waited for no more. */
+    take(providerId: string): SentSms | undefined {
       const sent = inTime.get(providerId) ?? late.get(providerId)
       inTime.delete(providerId)
       late.delete(providerId)
       return sent
     },
-    takeLate(now) {
+    /** The messages whose reports became late since the last call, in the order in which they were sent. */
+    takeLate(now: number): readonly SentSms[] {
       const since: SentSms[] = []
       for (const [id, sent] of inTime) {
         if (now - sent.sentAt <= IN_TIME_MS) break

@@ -1,28 +1,5 @@
 import { isProviderDown, type Outcome } from '../providers/provider.ts'
 
-/** A provider that keeps failing is left alone for a while, then tried again by one message. */
-export interface Breaker {
-  /**
-   * Says whether an attempt may begin now. Half open, it says yes once, and no until that attempt, the trial, has ended or has
-   * taken longer than `trialMs`: a server that never sends its last reply to the trial must not hold up all other messages.
-   */
-  allows(now: number): boolean
-  /**
-   * Takes the outcome of an attempt that it allowed.
-   * @param begunAt when the attempt began, ms since the epoch: one from before the trial is not the trial, however late
-   *   it ends.
-   */
-  record(outcome: Outcome, now: number, begunAt: number): void
-  /** An attempt that it allowed never began, or says nothing about the provider. If it was the trial, another one is allowed. */
-  forgetAttempt(begunAt: number): void
-  /** Ends the rest: what failed may be repaired, and the next attempt finds out. @param now ms since the epoch. */
-  allowTrialNow(now: number): void
-  /** `open` until when, ms since the epoch; null when closed. */
-  openUntil(): number | null
-  /** @param now ms since the epoch: with it, the circuit of a trial that has taken too long counts as open. */
-  readonly state: (now?: number) => 'closed' | 'open' | 'half-open'
-}
-
 export interface BreakerOptions {
   /** Failures in a row that open it. */
   readonly threshold?: number
@@ -55,7 +32,10 @@ export function isOwnDoing(outcome: Outcome): boolean {
   return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)
 }
 
-export function createBreaker(options: BreakerOptions = {}): Breaker {
+export type Breaker = ReturnType<typeof createBreaker>
+
+/** A provider that keeps failing is left alone for a while, then tried again by one message. */
+export function createBreaker(options: BreakerOptions = {}) {
   const { threshold = 5, openMs = 2000, maxOpenMs = 60_000, trialMs = 30_000, random = Math.random } = options
   let failures = 0
   let rests = 0
@@ -71,14 +51,23 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   }
 
   return {
-    allows(now) {
+    /**
+     * Says whether an attempt may begin now. Half open, it says yes once, and no until that attempt, the trial, has ended or has
+     * taken longer than `trialMs`: a server that never sends its last reply to the trial must not hold up all other messages.
+     */
+    allows(now: number): boolean {
       if (until === null) return true
       if (now < until || (trial && now - triedAt < trialMs)) return false
       trial = true
       triedAt = now
       return true
     },
-    record(outcome, now, begunAt) {
+    /**
+     * Takes the outcome of an attempt that it allowed.
+     * @param begunAt when the attempt began, ms since the epoch: one from before the trial is not the trial, however late
+     *   it ends.
+     */
+    record(outcome: Outcome, now: number, begunAt: number): void {
       if (isOwnDoing(outcome)) return forgetAttempt(begunAt)
       if (!isProviderDown(outcome)) {
         answeredAt = now
@@ -96,12 +85,16 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
         trial = false
       }
     },
+    /** An attempt that it allowed never began, or says nothing about the provider. If it was the trial, another one is allowed. */
     forgetAttempt,
-    allowTrialNow(now) {
+    /** Ends the rest: what failed may be repaired, and the next attempt finds out. @param now ms since the epoch. */
+    allowTrialNow(now: number): void {
       if (until !== null) until = Math.min(until, now)
     },
-    openUntil: () => until,
-    state: (now = triedAt) =>
+    /** `open` until when, ms since the epoch; null when closed. */
+    openUntil: (): number | null => until,
+    /** @param now ms since the epoch: with it, the circuit of a trial that has taken too long counts as open. */
+    state: (now: number = triedAt): 'closed' | 'open' | 'half-open' =>
       until === null ? 'closed' : trial && now - triedAt < trialMs ? 'half-open' : 'open',
   }
 }

@@ -4,23 +4,17 @@ import { createAwaitedReports, IN_TIME_MS } from './awaited-reports.ts'
 import { createReportHistory, type ReportHistory } from './report-history.ts'
 import type { Carrier } from './route.ts'
 
+/** The share of messages that go to such a carrier first: without them nobody would learn that it is good again. */
+const TRICKLE = 0.1
+
+export type CarrierReports = ReturnType<typeof createCarrierReports>
+
 /**
  * Judges SMS carriers by their delivery reports: a carrier whose reports turn late or bad, or stop, is asked second until they are
  * good again, as GOV.UK Notify does. The state is in memory and about the messages that this process sent: reports on messages of
  * another replica count there. A carrier that has never sent a report is not judged, nor is one that is alone in its routes: it is
  * asked first, whatever it reports.
  */
-export interface CarrierReports {
-  /** Takes what was sent, and what was reported of it. */
-  readonly handlers: EventHandlers
-  /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
-  orderCarriers(carriers: readonly Carrier[]): readonly Carrier[]
-  isSecond(provider: string): boolean
-}
-
-/** The share of messages that go to such a carrier first: without them nobody would learn that it is good again. */
-const TRICKLE = 0.1
-
 export function createCarrierReports(options: {
   readonly clock: Clock
   readonly random: () => number
@@ -28,7 +22,7 @@ export function createCarrierReports(options: {
   readonly judged: ReadonlySet<string>
   /** Called at every change. @param share of good reports among the latest. */
   readonly onChange: (provider: string, isSecond: boolean, share: number) => void
-}): CarrierReports {
+}) {
   const { clock, random, judged, onChange } = options
   const awaited = createAwaitedReports()
   /** Of the carriers that have sent reports. */
@@ -54,6 +48,7 @@ export function createCarrierReports(options: {
   const isSecond = (provider: string): boolean => histories.get(provider)?.isSecond(clock.now()) ?? false
 
   return {
+    /** Takes what was sent, and what was reported of it. */
     handlers: {
       attempt({ message, provider, outcome }) {
         if (judged.has(provider) && message.channel === 'sms' && outcome.is === 'sent' && outcome.providerId)
@@ -64,9 +59,10 @@ export function createCarrierReports(options: {
         if (status === 'delivered' || status === 'read') noteReport(providerId, true)
         else if (status === 'undelivered' || status === 'failed') noteReport(providerId, false)
       },
-    },
+    } satisfies EventHandlers,
     isSecond,
-    orderCarriers(carriers) {
+    /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
+    orderCarriers(carriers: readonly Carrier[]): readonly Carrier[] {
       if (carriers.length < 2) return carriers
       const second = carriers.filter(({ provider }) => isSecond(provider.name))
       if (second.length === 0 || random() < TRICKLE) return carriers

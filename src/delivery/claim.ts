@@ -4,14 +4,6 @@ import type { Clock } from '../runtime/clock.ts'
 import type { ChannelState, Job } from './channel-state.ts'
 import type { Verdicts } from './port.ts'
 
-/** Fetches from the store what is due: retries, what a dead process left, and what had no place in memory. */
-export interface Claims {
-  /** Claims when memory has room and something is due; otherwise sets the timer for it. */
-  schedule(channel: ChannelState): void
-  /** Lets the store end what needs no attempt, when nothing was claimed for a while: what has outlived its life. */
-  settleExpired(channel: ChannelState): void
-}
-
 export interface ClaimsOptions {
   readonly outbox: Pick<Outbox, 'claim'>
   readonly clock: Clock
@@ -40,7 +32,10 @@ export function noteDueAt(channel: ChannelState, dueAt: number): void {
   channel.dueAt = channel.dueAt === null ? dueAt : Math.min(channel.dueAt, dueAt)
 }
 
-export function createClaims(options: ClaimsOptions): Claims {
+export type Claims = ReturnType<typeof createClaims>
+
+/** Fetches from the store what is due: retries, what a dead process left, and what had no place in memory. */
+export function createClaims(options: ClaimsOptions) {
   const { outbox, clock, emit, leaseMs, pollMs, paused, trackTask, onClaimed } = options
 
   function schedule(channel: ChannelState): void {
@@ -93,8 +88,10 @@ export function createClaims(options: ClaimsOptions): Claims {
   }
 
   return {
+    /** Claims when memory has room and something is due; otherwise sets the timer for it. */
     schedule,
-    settleExpired(channel) {
+    /** Lets the store end what needs no attempt, when nothing was claimed for a while: what has outlived its life. */
+    settleExpired(channel: ChannelState): void {
       if (paused() || channel.claiming || clock.now() - channel.claimedAt < TIDY_MS) return
       channel.claiming = true
       trackTask(channel, claimBatch(channel, 0))

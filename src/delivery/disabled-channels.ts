@@ -2,12 +2,6 @@ import type { Channel } from '../messages/message.ts'
 import { StoreUnavailable } from '../outbox/outbox.ts'
 import { type ClaimsOptions, reportEnded } from './claim.ts'
 
-/** Channels that are switched off: what waits there since before is not sent, but it ends with its life. */
-export interface DisabledChannels {
-  /** Lets the store end what is over, unless that was done a short while ago. */
-  settleExpired(): void
-}
-
 export interface DisabledChannelsOptions
   extends Pick<ClaimsOptions, 'outbox' | 'clock' | 'verdicts' | 'emit' | 'leaseMs' | 'paused'> {
   readonly channels: readonly Channel[]
@@ -17,7 +11,8 @@ export interface DisabledChannelsOptions
 
 const EVERY_MS = 60_000
 
-export function createDisabledChannels(options: DisabledChannelsOptions): DisabledChannels {
+/** Channels that are switched off: what waits there since before is not sent, but it ends with its life. */
+export function createDisabledChannels(options: DisabledChannelsOptions) {
   const { outbox, clock, emit, leaseMs, paused, channels, trackTask } = options
   let tidiedAt = Number.NEGATIVE_INFINITY
 
@@ -36,7 +31,8 @@ export function createDisabledChannels(options: DisabledChannelsOptions): Disabl
   }
 
   return {
-    settleExpired() {
+    /** Lets the store end what is over, unless that was done a short while ago. */
+    settleExpired(): void {
       const now = clock.now()
       if (paused() || now - tidiedAt < EVERY_MS) return
       tidiedAt = now

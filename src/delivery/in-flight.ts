@@ -1,15 +1,10 @@
-/** Attempts, settlements and claims that have begun and not ended. A drain waits for them. */
-export interface InFlight {
-  /** Counts a task until it has ended. @param afterwards runs then, before a drain learns that nothing is left. */
-  add(task: Promise<unknown>, afterwards?: () => void): void
-  /** Called when something else has ended that a drain waits for. */
-  checkIdle(): void
-  /** Resolves when nothing is under way, or after `ms`. */
-  idleWithin(ms: number): Promise<void>
-}
+export type InFlight = ReturnType<typeof createInFlight>
 
-/** @param alsoIdle whether nothing else is awaited either. */
-export function createInFlight(alsoIdle: () => boolean): InFlight {
+/**
+ * Attempts, settlements and claims that have begun and not ended. A drain waits for them.
+ * @param alsoIdle whether nothing else is awaited either.
+ */
+export function createInFlight(alsoIdle: () => boolean) {
   let working = 0
   let onIdle: (() => void) | undefined
 
@@ -18,7 +13,8 @@ export function createInFlight(alsoIdle: () => boolean): InFlight {
   }
 
   return {
-    add(task, afterwards) {
+    /** Counts a task until it has ended. @param afterwards runs then, before a drain learns that nothing is left. */
+    add(task: Promise<unknown>, afterwards?: () => void): void {
       working += 1
       void task.finally(() => {
         working -= 1
@@ -26,8 +22,10 @@ export function createInFlight(alsoIdle: () => boolean): InFlight {
         checkIdle()
       })
     },
+    /** Called when something else has ended that a drain waits for. */
     checkIdle,
-    idleWithin: ms =>
+    /** Resolves when nothing is under way, or after `ms`. */
+    idleWithin: (ms: number): Promise<void> =>
       new Promise(resolve => {
         const timer = setTimeout(resolve, ms)
         onIdle = () => {

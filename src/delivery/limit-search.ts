@@ -1,42 +1,3 @@
-/**
- * The search for the number of attempts at once that a provider answers most of.
- *
- * It climbs by trial, as BBR probes for bandwidth and .NET's thread pool for threads: it measures how long attempts take
- * while all places are in use, tries more places or fewer, measures again, and keeps what was tried if that paid. By
- * Little's law the rate is places ÷ duration, so the two durations tell how much of the change arrived as rate.
- *
- * The better known limiters compare with a remembered duration instead, and that did not do here. In a simulation (50
- * callers, 20 ms a mail with a coefficient of variation of 0.5) Vegas and Envoy's gradient, which remember the shortest,
- * take jitter for a queue: 7 places, 0.15 of the best rate. Gradient2 of Netflix's concurrency-limits remembers a mean,
- * which is sound, but opens by one place a second (0.81 over a minute), and under lasting load its memory drifts to what
- * the overloaded server does. AIMD opens at once and never notices that a server is busy. A trial needs no memory, so
- * nothing goes stale in it, neither overnight nor when the provider becomes slower for reasons of its own.
- */
-export interface LimitSearch {
-  /** How many places there are, proven or on trial. */
-  readonly limit: number
-  /** Changes whenever the limit does: what began in another round says nothing about this one. */
-  readonly round: number
-  /** How the limit came about. */
-  readonly step: LimitStep
-  /**
-   * Takes how long an attempt took that began in this round and ended while all places were in use.
-   * @param attempt.isNew its place had never been in use before, so that it had to open a connection.
-   * @param ceiling the most that may be tried now.
-   */
-  measureAttempt(
-    attempt: { readonly tookMs: number; readonly isNew: boolean },
-    now: number,
-    ceiling: number,
-  ): void
-  /** Ends a trial of fewer places when not all were needed for a while: the next burst shall find them all. */
-  endIdleTrial(now: number): void
-  /** There is another ceiling: ends the trial without a verdict, and measures anew. */
-  abandonTrial(ceiling: number): void
-  /** Goes down to so many places, because attempts fail, and opens anew from there. */
-  lowerTo(limit: number): void
-}
-
 export interface LimitStep {
   readonly is: 'start' | 'trying' | 'raised' | 'lowered' | 'kept' | 'failing'
   /** The number before, and the one that was tried. */
@@ -79,7 +40,6 @@ interface Trial {
 
 type Search = ReturnType<typeof startSearch>
 
-/** Makes the state of a search. */
 function startSearch(limit: number, most: number) {
   const step: LimitStep = { is: 'start', from: limit, to: limit }
   return {
@@ -101,26 +61,57 @@ function startSearch(limit: number, most: number) {
   }
 }
 
-/** @param most the highest limit; @param start the first one. */
-export function createLimitSearch({ start, most }: { start: number; most: number }): LimitSearch {
+export type LimitSearch = ReturnType<typeof createLimitSearch>
+
+/**
+ * The search for the number of attempts at once that a provider answers most of.
+ *
+ * It climbs by trial, as BBR probes for bandwidth and .NET's thread pool for threads: it measures how long attempts take
+ * while all places are in use, tries more places or fewer, measures again, and keeps what was tried if that paid. By
+ * Little's law the rate is places ÷ duration, so the two durations tell how much of the change arrived as rate.
+ *
+ * The better known limiters compare with a remembered duration instead, and that did not do here. In a simulation (50
+ * callers, 20 ms a mail with a coefficient of variation of 0.5) Vegas and Envoy's gradient, which remember the shortest,
+ * take jitter for a queue: 7 places, 0.15 of the best rate. Gradient2 of Netflix's concurrency-limits remembers a mean,
+ * which is sound, but opens by one place a second (0.81 over a minute), and under lasting load its memory drifts to what
+ * the overloaded server does. AIMD opens at once and never notices that a server is busy. A trial needs no memory, so
+ * nothing goes stale in it, neither overnight nor when the provider becomes slower for reasons of its own.
+ * @param most the highest limit; @param start the first one.
+ */
+export function createLimitSearch({ start, most }: { start: number; most: number }) {
   const search = startSearch(Math.min(start, most), most)
   return {
+    /** How many places there are, proven or on trial. */
     get limit() {
       return search.limit
     },
+    /** Changes whenever the limit does: what began in another round says nothing about this one. */
     get round() {
       return search.round
     },
+    /** How the limit came about. */
     get step() {
       return search.step
     },
-    measureAttempt: (attempt, now, ceiling) => measureAttempt(search, attempt, now, ceiling),
-    endIdleTrial(now) {
+    /**
+     * Takes how long an attempt took that began in this round and ended while all places were in use.
+     * @param attempt.isNew its place had never been in use before, so that it had to open a connection.
+     * @param ceiling the most that may be tried now.
+     */
+    measureAttempt: (
+      attempt: { readonly tookMs: number; readonly isNew: boolean },
+      now: number,
+      ceiling: number,
+    ): void => measureAttempt(search, attempt, now, ceiling),
+    /** Ends a trial of fewer places when not all were needed for a while: the next burst shall find them all. */
+    endIdleTrial(now: number): void {
       const { trial } = search
       if (trial?.more === false && isLull(search, now)) endTrial(search, trial, false, now)
     },
-    abandonTrial: ceiling => abandonTrial(search, ceiling),
-    lowerTo: to => lowerTo(search, to),
+    /** There is another ceiling: ends the trial without a verdict, and measures anew. */
+    abandonTrial: (ceiling: number): void => abandonTrial(search, ceiling),
+    /** Goes down to so many places, because attempts fail, and opens anew from there. */
+    lowerTo: (to: number): void => lowerTo(search, to),
   }
 }
 

@@ -1,36 +1,6 @@
 import { createLimitSearch, type LimitSearch, type LimitStep } from './limit-search.ts'
 import { createRefusals, type Refusal, type Refusals } from './refusals.ts'
 
-/**
- * Limits how many attempts may be under way at once with one provider. Three things decide, each with a memory of its own:
- *
- * - a search by trial for the number that carries most (limit-search.ts, which says why it is not one of Netflix's or Envoy's limiters);
- * - the provider's refusals: refusals.ts remembers how many attempts it took, and when one more is to be tried;
- * - attempts that fail while at least half of the places are in use: once a quarter of them do, a third of the places go
- *   (TCP's multiplicative decrease, once for all that were under way together).
- *
- * Nothing decays with time: a limiter that was idle overnight knows what it knew. Time is an argument in ms, of a clock
- * that never goes back.
- */
-export interface Limiter {
-  /** Says how many may be under way now; 0 while the provider asked for a pause. */
-  limit(now: number): number
-  /** Says when a pause ends that the provider asked for; null without one. */
-  pausedUntil(now: number): number | null
-  /**
-   * Says when the limit rises though no attempt ends: after a pause, or when one more is tried than was refused; null: it
-   * does not. There may be no attempt under way then whose end would begin the next one, so a timer has to begin it.
-   */
-  risesAt(now: number): number | null
-  /** How many attempts are under way. */
-  readonly inFlight: number
-  /** An attempt begins. @returns its place, to be given back to `end`, once. */
-  takePlace(now: number): Place
-  /** An attempt has ended, or shall count no longer. */
-  releasePlace(place: Place, end: AttemptEnd, now: number): void
-  status(now: number): LimiterStatus
-}
-
 /** How an attempt ended, as far as that tells how many may be under way. */
 export type AttemptEnd =
   /** The provider dealt with the message: took it, refused it, or asked to come again with it. */
@@ -95,11 +65,22 @@ const FAILING_SHARE = 0.25
 const LATEST = 0.1
 const WHEN_FAILING = 0.7
 
+export type Limiter = ReturnType<typeof createLimiter>
+
 /**
+ * Limits how many attempts may be under way at once with one provider. Three things decide, each with a memory of its own:
+ *
+ * - a search by trial for the number that carries most (limit-search.ts, which says why it is not one of Netflix's or Envoy's limiters);
+ * - the provider's refusals: refusals.ts remembers how many attempts it took, and when one more is to be tried;
+ * - attempts that fail while at least half of the places are in use: once a quarter of them do, a third of the places go
+ *   (TCP's multiplicative decrease, once for all that were under way together).
+ *
+ * Nothing decays with time: a limiter that was idle overnight knows what it knew. Time is an argument in ms, of a clock
+ * that never goes back.
  * @param options.most the upper bound, by the settings.
  * @param options.start the first limit, when not 10.
  */
-export function createLimiter({ most, start = START }: { most: number; start?: number }): Limiter {
+export function createLimiter({ most, start = START }: { most: number; start?: number }) {
   const search = createLimitSearch({ start, most })
   const refusals = createRefusals()
   const { bound, ceiling, boundingRefusal, limitAt } = createBounds(search, refusals, most)
@@ -132,27 +113,36 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   }
 
   return {
-    limit(now) {
+    /** Says how many may be under way now; 0 while the provider asked for a pause. */
+    limit(now: number): number {
       search.endIdleTrial(now)
       return limitAt(now)
     },
-    pausedUntil: now => (now < refusals.pausedUntil ? refusals.pausedUntil : null),
-    risesAt(now) {
+    /** Says when a pause ends that the provider asked for; null without one. */
+    pausedUntil: (now: number): number | null => (now < refusals.pausedUntil ? refusals.pausedUntil : null),
+    /**
+     * Says when the limit rises though no attempt ends: after a pause, or when one more is tried than was refused; null: it
+     * does not. There may be no attempt under way then whose end would begin the next one, so a timer has to begin it.
+     */
+    risesAt(now: number): number | null {
       const { pausedUntil } = refusals
       if (now < pausedUntil) return pausedUntil
       const until = boundingRefusal()?.until
       return until !== undefined && now < until ? until : null
     },
+    /** How many attempts are under way. */
     get inFlight() {
       return inFlight
     },
-    takePlace(now) {
+    /** An attempt begins. @returns its place, to be given back to `end`, once. */
+    takePlace(now: number): Place {
       inFlight += 1
       const place = { beganAt: now, nth: inFlight, round: search.round, isNew: inFlight > peak }
       peak = Math.max(peak, inFlight)
       return place
     },
-    releasePlace(place, end, now) {
+    /** An attempt has ended, or shall count no longer. */
+    releasePlace(place: Place, end: AttemptEnd, now: number): void {
       const allInUse = inFlight >= bound()
       inFlight -= 1
       if (end.is === 'answered') recordAnswer(place, allInUse, now)
@@ -160,7 +150,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
         recordRefusal(place, end, allInUse, now)
       else if (end.is === 'failed') recordFailure(place, now)
     },
-    status(now) {
+    status(now: number): LimiterStatus {
       const refused = boundingRefusal()
       const base = { limit: limitAt(now), inFlight, most, until: refused?.until ?? null }
       return { ...base, ...explainLimit(base, refusals.pausedUntil - now, refused, search.step, now) }

@@ -13,23 +13,6 @@ interface Begun {
   readonly nth: number
 }
 
-/**
- * Refusals for too much at once ("421 too many connections", 429). The number that the provider took is remembered, as in KumoMTA's
- * traffic shaping, and after a minute one more is tried, then after two, four … 30 minutes; once one is taken, one more
- * at a time, TCP's additive increase. A provider that throttles as many as it took before allows so many a second: it
- * is given one more after 1.5 s, and then after three, six …, unless that one is taken.
- */
-export interface Refusals {
-  /** The refusal that holds; undefined when there was none, or the provider has taken more since. */
-  readonly latest: Refusal | undefined
-  /** When the pause ends that the provider asked for; in the past without one. */
-  readonly pausedUntil: number
-  /** An attempt was answered. @param useful beyond so many at once nothing is left to remember. */
-  noteAnswer(attempt: Begun, useful: number, now: number): void
-  /** One more was refused. @param accepted how many it took; 0: it takes nothing now. */
-  add(by: Refusal['by'], attempt: Begun, accepted: number, retryAfterMs: number, now: number): void
-}
-
 const HOLD_MS = 60_000
 /** The same of a provider that allows so many a second: the next second is another one. */
 const RATE_HOLD_MS = 1500
@@ -42,7 +25,15 @@ const PAUSE_MS = 1000
  */
 const LONGEST_PAUSE_MS = 2000
 
-export function createRefusals(): Refusals {
+export type Refusals = ReturnType<typeof createRefusals>
+
+/**
+ * Refusals for too much at once ("421 too many connections", 429). The number that the provider took is remembered, as in KumoMTA's
+ * traffic shaping, and after a minute one more is tried, then after two, four … 30 minutes; once one is taken, one more
+ * at a time, TCP's additive increase. A provider that throttles as many as it took before allows so many a second: it
+ * is given one more after 1.5 s, and then after three, six …, unless that one is taken.
+ */
+export function createRefusals() {
   let latest: Refusal | undefined
   let refusedAt = Number.NEGATIVE_INFINITY
   let pausedUntil = Number.NEGATIVE_INFINITY
@@ -54,20 +45,24 @@ export function createRefusals(): Refusals {
   const firstHoldMs = (): number => (isRateLimited ? RATE_HOLD_MS : HOLD_MS)
 
   return {
+    /** The refusal that holds; undefined when there was none, or the provider has taken more since. */
     get latest() {
       return latest
     },
+    /** When the pause ends that the provider asked for; in the past without one. */
     get pausedUntil() {
       return pausedUntil
     },
-    noteAnswer({ beganAt, nth }, useful, now) {
+    /** An attempt was answered. @param useful beyond so many at once nothing is left to remember. */
+    noteAnswer({ beganAt, nth }: Begun, useful: number, now: number): void {
       if (beganAt >= refusedAt) taken = Math.max(taken, nth)
       if (latest === undefined || beganAt < latest.until || nth <= latest.accepted) return
       // The provider takes one more now than before.
       const until = isRateLimited ? now + firstHoldMs() : latest.until
       latest = nth > useful ? undefined : { ...latest, accepted: nth, until, holdMs: firstHoldMs() }
     },
-    add(by, { nth }, accepted, retryAfterMs, now) {
+    /** One more was refused. @param accepted how many it took; 0: it takes nothing now. */
+    add(by: Refusal['by'], { nth }: Begun, accepted: number, retryAfterMs: number, now: number): void {
       if (by === 'throttled' && !isRateLimited && nth <= taken) {
         isRateLimited = true
         latest = undefined

@@ -6,20 +6,16 @@ const SEVERAL = 3
 const MOST_CODES = 100
 
 /** Tells a refusal that one address met from one that every address meets. */
-export interface RefusedRecipients {
-  /**
-   * @param recipient whom the attempt was for.
-   * @returns the outcome; one that may be about the recipient alone is `later` until several recipients in a row, without a
-   *   message that was sent between them, have met it. Otherwise anybody who may name a recipient could raise the alarm that
-   *   the provider refuses us, and open its circuit breaker.
-   */
-  judgeOutcome(provider: string, outcome: Outcome, recipient: string): Outcome
-}
-
-export function createRefusedRecipients(): RefusedRecipients {
+export function createRefusedRecipients() {
   const refused = new Map<string, Map<string, Set<string>>>()
   return {
-    judgeOutcome(provider, outcome, recipient) {
+    /**
+     * @param recipient whom the attempt was for.
+     * @returns the outcome; one that may be about the recipient alone is `later` until several recipients in a row, without a
+     *   message that was sent between them, have met it. Otherwise anybody who may name a recipient could raise the alarm that
+     *   the provider refuses us, and open its circuit breaker.
+     */
+    judgeOutcome(provider: string, outcome: Outcome, recipient: string): Outcome {
       if (outcome.is === 'sent') refused.delete(provider)
       if (outcome.is !== 'retry' || outcome.whose !== 'ours' || outcome.perhapsRecipient !== true)
         return outcome

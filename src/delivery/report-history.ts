@@ -1,11 +1,3 @@
-/** The delivery reports of one carrier, and whether it is asked second for them. Times are ms since the epoch. */
-export interface ReportHistory {
-  noteReport(sentAt: number, isGood: boolean, now: number): void
-  /** A message has no report in time. */
-  noteLate(now: number): void
-  isSecond(now: number): boolean
-}
-
 /** The number of the latest reports that count, and the oldest age of them. */
 const LATEST = 50
 const WINDOW_MS = 30 * 60_000
@@ -19,8 +11,13 @@ const DWELL_MS = 10 * 60_000
 /** A carrier that has been asked second for so long, ms, and has had too few messages to be judged, is asked first again. */
 const FORGIVEN_MS = 60 * 60_000
 
-/** @param onChange called at every change, with the share of good reports among the latest. */
-export function createReportHistory(onChange: (isSecond: boolean, share: number) => void): ReportHistory {
+export type ReportHistory = ReturnType<typeof createReportHistory>
+
+/**
+ * The delivery reports of one carrier, and whether it is asked second for them. Times are ms since the epoch.
+ * @param onChange called at every change, with the share of good reports among the latest.
+ */
+export function createReportHistory(onChange: (isSecond: boolean, share: number) => void) {
   /** Since when it is asked second; null: it is not. */
   let secondSince: number | null = null
   let changedAt = Number.NEGATIVE_INFINITY
@@ -44,7 +41,7 @@ export function createReportHistory(onChange: (isSecond: boolean, share: number)
   const isSilent = (): boolean => overdue >= (FEWEST * (reported + passedOver)) / reported
 
   return {
-    noteReport(sentAt, good, now) {
+    noteReport(sentAt: number, good: boolean, now: number): void {
       reported += 1
       passedOver += overdue
       overdue = 0
@@ -56,11 +53,12 @@ export function createReportHistory(onChange: (isSecond: boolean, share: number)
       if (secondSince === null ? share < BAD_BELOW : share >= GOOD_FROM)
         change(secondSince === null ? now : null, now, share)
     },
-    noteLate(now) {
+    /** A message has no report in time. */
+    noteLate(now: number): void {
       overdue += 1
       if (secondSince === null && isSilent() && now - changedAt >= DWELL_MS) change(now, now, 0)
     },
-    isSecond(now) {
+    isSecond(now: number): boolean {
       if (secondSince === null) return false
       const recent = reports.filter(({ at }) => now - at <= WINDOW_MS)
       if (recent.length < FEWEST && now - secondSince > FORGIVEN_MS && !isSilent()) change(null, now, 0)

@@ -24,7 +24,6 @@ const SHORTEST_PAUSE = SECOND
  */
 export const MAX_COPIES: Readonly<Record<Channel, number>> = { email: 4, sms: 2 }
 
-/** The message whose attempt has ended. */
 export interface AttemptedMessage {
   readonly channel: Channel
   readonly purpose: Purpose

@@ -13,23 +13,13 @@ export interface Carrier {
 /** The carriers that a message may go to, in the order in which they are asked; often there is one. */
 export type Route = (message: NewMessage) => readonly Carrier[]
 
-/** The breakers and limiters of all carriers of a channel, as one: the scheduler asks them whether anything may begin at all. */
-export interface CarrierPool {
-  /** Says how many attempts may be under way, with all of them together; 0 while all have asked for a pause. */
-  limit(now: number): number
-  readonly inFlight: number
-  /** Says when the first pause ends; null: one of them has asked for none. ms since the epoch. */
-  pausedUntil(now: number): number | null
-  /** Says when one of them opens a place by itself; see Limiter. ms since the epoch. */
-  risesAt(now: number): number | null
-  /** Says when the first circuit is tried again; null: one of them is closed. ms since the epoch. */
-  openUntil(): number | null
-  breakerState(now?: number): ReturnType<Breaker['state']>
-}
+export type CarrierPool = ReturnType<typeof poolCarriers>
 
-export function poolCarriers(carriers: readonly Carrier[]): CarrierPool {
+/** The breakers and limiters of all carriers of a channel, as one: the scheduler asks them whether anything may begin at all. */
+export function poolCarriers(carriers: readonly Carrier[]) {
   return {
-    limit(now) {
+    /** Says how many attempts may be under way, with all of them together; 0 while all have asked for a pause. */
+    limit(now: number): number {
       let sum = 0
       for (const { limiter } of carriers) sum += limiter.limit(now)
       return sum
@@ -39,13 +29,17 @@ export function poolCarriers(carriers: readonly Carrier[]): CarrierPool {
       for (const { limiter } of carriers) sum += limiter.inFlight
       return sum
     },
-    pausedUntil: now => earliest(carriers.map(({ limiter }) => limiter.pausedUntil(now))),
-    risesAt(now) {
+    /** Says when the first pause ends; null: one of them has asked for none. ms since the epoch. */
+    pausedUntil: (now: number): number | null =>
+      earliest(carriers.map(({ limiter }) => limiter.pausedUntil(now))),
+    /** Says when one of them opens a place by itself; see Limiter. ms since the epoch. */
+    risesAt(now: number): number | null {
       const moments = carriers.map(({ limiter }) => limiter.risesAt(now)).filter(at => at !== null)
       return moments.length === 0 ? null : Math.min(...moments)
     },
-    openUntil: () => earliest(carriers.map(({ breaker }) => breaker.openUntil())),
-    breakerState(now) {
+    /** Says when the first circuit is tried again; null: one of them is closed. ms since the epoch. */
+    openUntil: (): number | null => earliest(carriers.map(({ breaker }) => breaker.openUntil())),
+    breakerState(now?: number): ReturnType<Breaker['state']> {
       const states = carriers.map(({ breaker }) => breaker.state(now))
       return states.find(state => state === 'closed') ?? states.find(state => state === 'open') ?? 'half-open'
     },

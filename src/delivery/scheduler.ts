@@ -5,24 +5,6 @@ import { noteDueAt } from './claim.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Settler } from './settle.ts'
 
-/** Begins attempts while there are places for them, and settles their outcomes. */
-export interface Scheduler {
-  /** Begins what may begin, then claims. */
-  beginAttempts(channel: ChannelState): void
-  /** Takes a message into memory; an older code of its group that waits there is superseded. */
-  add(channel: ChannelState, job: Job): void
-  /** Gives what waits beyond the places of a channel back to the store. */
-  giveBackSurplus(channel: ChannelState): void
-  /** Gives everything that waits back to the store. */
-  giveBackAll(channel: ChannelState): void
-  /** Ends a code that a newer one of its group supersedes. */
-  supersede(channel: ChannelState, job: Job | undefined): void
-  /** Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. */
-  sweep(channel: ChannelState): void
-  /** Says whether no other process may have taken over what was claimed under this lease. */
-  isHeld(lease: Lease): boolean
-}
-
 export interface SchedulerOptions extends AttemptRunnerOptions {
   readonly outbox: Pick<Outbox, 'sharedLeases' | 'beginAttempt'>
   readonly settler: Settler
@@ -33,8 +15,10 @@ export interface SchedulerOptions extends AttemptRunnerOptions {
   readonly claim: (channel: ChannelState) => void
 }
 
-export function createScheduler(options: SchedulerOptions): Scheduler {
+/** Begins attempts while there are places for them, and settles their outcomes. */
+export function createScheduler(options: SchedulerOptions) {
   const { outbox, clock, settler, inFlight, stopping } = options
+  /** Says whether no other process may have taken over what was claimed under this lease. */
   const isHeld = (lease: Lease): boolean => outbox.sharedLeases?.isHeld(lease) ?? true
   const endings = createClaimEndings(options, isHeld, trackTask)
   const runAttempt = createAttemptRunner(options, { beginAttempts, ...endings })
@@ -44,6 +28,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     inFlight.add(task, () => beginAttempts(channel))
   }
 
+  /** Begins what may begin, then claims. */
   function beginAttempts(channel: ChannelState): void {
     const { pool } = channel
     const now = clock.now()
@@ -68,7 +53,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     beginAttempts,
-    add(channel, job) {
+    /** Takes a message into memory; an older code of its group that waits there is superseded. */
+    add(channel: ChannelState, job: Job): void {
       // A retry waits since now: it was not due before.
       const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
       endings.supersede(channel, channel.queue.add(channel.routeJob(job), waitingSince))
@@ -92,7 +78,7 @@ function noticePause(channel: ChannelState, now: number): void {
 /** The calls that end or give back the claims of messages. */
 function createClaimEndings(
   { clock, verdicts, settler, attemptLimitMs }: SchedulerOptions,
-  isHeld: Scheduler['isHeld'],
+  isHeld: (lease: Lease) => boolean,
   trackTask: (channel: ChannelState, task: Promise<unknown>) => void,
 ) {
   async function settle(channel: ChannelState, job: Job, settlement: Settlement, begun: boolean) {
@@ -132,17 +118,21 @@ function createClaimEndings(
       if (isEnding) endOrGiveBack(channel, job, now)
       return isEnding
     },
+    /** Ends a code that a newer one of its group supersedes. */
     supersede(channel: ChannelState, job: Job | undefined): void {
       if (job !== undefined) endClaim(channel, job, { to: 'final', state: 'superseded', answer: null })
     },
+    /** Gives what waits beyond the places of a channel back to the store. */
     giveBackSurplus(channel: ChannelState): void {
       const now = clock.now()
       for (const job of channel.removeSurplus(now)) giveBack(channel, job, now)
     },
+    /** Gives everything that waits back to the store. */
     giveBackAll(channel: ChannelState): void {
       const now = clock.now()
       for (const job of channel.queue.removeWhere(() => true)) giveBack(channel, job, now)
     },
+    /** Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. */
     sweep(channel: ChannelState): void {
       const now = clock.now()
       for (const job of channel.queue.removeWhere(each => mayNoLongerBegin(each, now)))

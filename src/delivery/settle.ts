@@ -4,22 +4,6 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Job } from './channel-state.ts'
 import type { Verdicts } from './port.ts'
 
-/** Writes the ends of attempts. Nothing else does. */
-export interface Settler {
-  /** Says whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
-  isBehind(): boolean
-  /**
-   * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
-   * that wait, and reported as an event.
-   *
-   * @param begun whether an attempt has ended; otherwise the message only waited.
-   * @returns the message's state as the store wrote it; null: given up, see `abandon`.
-   */
-  settle(job: Job, settlement: Settlement, begun: boolean): Promise<Settled | null>
-  /** Gives up on what the store has not taken: the process ends, and the leases run out. */
-  abandon(): void
-}
-
 export interface SettlerOptions {
   readonly outbox: Pick<Outbox, 'settle'>
   readonly clock: Clock
@@ -32,7 +16,10 @@ export interface SettlerOptions {
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 1000
 
-export function createSettler(options: SettlerOptions): Settler {
+export type Settler = ReturnType<typeof createSettler>
+
+/** Writes the ends of attempts. Nothing else does. */
+export function createSettler(options: SettlerOptions) {
   const { outbox, clock, verdicts, emit, onCaughtUp } = options
   let unwritten = 0
   let abandoned = false
@@ -57,8 +44,16 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return {
-    isBehind: () => unwritten > 0,
-    async settle(job, settlement, begun) {
+    /** Says whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
+    isBehind: (): boolean => unwritten > 0,
+    /**
+     * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
+     * that wait, and reported as an event.
+     *
+     * @param begun whether an attempt has ended; otherwise the message only waited.
+     * @returns the message's state as the store wrote it; null: given up, see `abandon`.
+     */
+    async settle(job: Job, settlement: Settlement, begun: boolean): Promise<Settled | null> {
       const settled = await settleUntilTaken(job, settlement)
       if (settled === null || settled.state === 'lost') return settled
       if (settled.state === 'queued' || settled.state === 'sending') return settled
@@ -78,7 +73,8 @@ export function createSettler(options: SettlerOptions): Settler {
       })
       return settled
     },
-    abandon() {
+    /** Gives up on what the store has not taken: the process ends, and the leases run out. */
+    abandon(): void {
       abandoned = true
     },
   }

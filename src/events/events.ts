@@ -119,12 +119,7 @@ type DeliveryEvent =
 type AlertEvent =
   | { readonly type: 'ddq-message'; readonly topic: string }
   /** Bytes or a message of the subscription cannot be used. The topic is empty when it cannot be read. */
-  | {
-      readonly type: 'ddq-malformed'
-      readonly topic: string
-      readonly fault: string
-      readonly shape: string
-    }
+  | { readonly type: 'ddq-malformed'; readonly topic: string; readonly fault: string; readonly shape: string }
   | { readonly type: 'ddq-subscribed'; readonly topics: number }
   /** One topic is refused, though others are not. */
   | { readonly type: 'ddq-topic-refused'; readonly topic: string; readonly why: string }
@@ -205,15 +200,9 @@ export type AdminRefusal = (typeof ADMIN_REFUSALS)[number]
 /** The private listener. */
 type AdminEvent =
   /** A request to the private listener was refused. */
-  | {
-      readonly type: 'admin-refused'
-      readonly reason: AdminRefusal
-    }
+  | { readonly type: 'admin-refused'; readonly reason: AdminRefusal }
   /** An operator took a copy of the store. */
-  | {
-      readonly type: 'operator-backup'
-      readonly operator: string
-    }
+  | { readonly type: 'operator-backup'; readonly operator: string }
   /** An operator did something in the console. */
   | {
       readonly type: 'operator-action'
@@ -240,7 +229,6 @@ export type ServiceEvent =
 export type EventType = ServiceEvent['type']
 export type EventOf<T extends EventType> = Extract<ServiceEvent, { readonly type: T }>
 
-/** Reports an event. */
 export type Emit = (event: ServiceEvent) => void
 
 /** The handlers of a sink (a log, metrics) for the events that it is interested in. */

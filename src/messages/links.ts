@@ -4,7 +4,6 @@ import type { FoundLink } from './find-links.ts'
 /** Longest link that is passed on. Mail clients and browsers get unreliable beyond. */
 const MAX_LENGTH = 4096
 
-/** The links that may be sent. */
 export interface LinkPolicy {
   /** Says why a link must not be sent, never containing the link; null when it may. */
   (url: string): string | null

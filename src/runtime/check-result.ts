@@ -1,4 +1,3 @@
-/** The result of a check of one thing. */
 export interface CheckResult {
   /** The thing: a setting, a server, a file. */
   readonly about: string

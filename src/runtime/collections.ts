@@ -9,15 +9,11 @@
  */
 
 /** A set of objects, in no order. */
-export interface ObjectSet<T> extends Iterable<T> {
-  /** @returns a function that takes the item out again. */
-  add(item: T): () => void
-}
-
-export function createObjectSet<T>(): ObjectSet<T> {
+export function createObjectSet<T>() {
   const slots: { readonly item: T; at: number }[] = []
   return {
-    add(item) {
+    /** @returns a function that takes the item out again. */
+    add(item: T): () => void {
       const slot = { item, at: slots.length }
       slots.push(slot)
       return () => {
@@ -35,26 +31,17 @@ export function createObjectSet<T>(): ObjectSet<T> {
   }
 }
 
-/** Values by name. */
-export interface StringMap<T> {
-  get(name: string): T | undefined
-  set(name: string, thing: T): void
-  delete(name: string): void
-  names(): readonly string[]
-  readonly size: number
-}
-
-export function createStringMap<T>(): StringMap<T> {
+export function createStringMap<T>() {
   // Without a prototype no name means anything else.
   const things: Record<string, T> = Object.create(null) as Record<string, T>
   let size = 0
   return {
-    get: name => things[name],
-    set(name, thing) {
+    get: (name: string): T | undefined => things[name],
+    set(name: string, thing: T): void {
       if (!(name in things)) size += 1
       things[name] = thing
     },
-    delete(name) {
+    delete(name: string): void {
       if (!(name in things)) return
       size -= 1
       delete things[name]

@@ -1,11 +1,3 @@
-/** Elects the one replica that does what only one may do. */
-export interface Leadership {
-  start(): void
-  /** Gives the leadership up, so that another replica can take over at once. */
-  stop(): Promise<void>
-  isLeader(): boolean
-}
-
 export interface LeadershipOptions {
   /**
    * Takes or keeps the lease for `ttlMs`; 0 gives it up. False: another replica has it. Undefined: this store has one
@@ -24,10 +16,11 @@ export interface LeadershipOptions {
 }
 
 /**
+ * Elects the one replica that does what only one may do.
  * Holds a lease in the shared store. A replica that cannot reach the store leads on until its lease would have run out,
  * and not a moment longer: by then another may have it.
  */
-export function createLeadership(options: LeadershipOptions): Leadership {
+export function createLeadership(options: LeadershipOptions) {
   const { takeLease, ttlMs, renewEveryMs, now, onError } = options
   const term = createTerm(now, options.onChange)
   /** Whether the store may have granted the lease: it has, or its answer was lost, or came after the stop. */
@@ -58,13 +51,14 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   }
 
   return {
-    start() {
+    start(): void {
       if (!stopped) return
       stopped = false
       if (takeLease === undefined) term.extend(Number.POSITIVE_INFINITY)
       else renew(takeLease)
     },
-    async stop() {
+    /** Gives the leadership up, so that another replica can take over at once. */
+    async stop(): Promise<void> {
       stopped = true
       clearTimeout(renewal)
       await asking

@@ -23,5 +23,4 @@ export const deviceAlert: MessageKind = {
   },
 }
 
-/** The same by SMS. */
 export const deviceAlertSms: MessageKind = { ...deviceAlert, channel: 'sms' }

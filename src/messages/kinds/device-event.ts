@@ -18,5 +18,4 @@ export const deviceEvent: MessageKind = {
   },
 }
 
-/** The same by SMS. */
 export const deviceEventSms: MessageKind = { ...deviceEvent, channel: 'sms' }

@@ -17,5 +17,4 @@ export const deviceOffline: MessageKind = {
   },
 }
 
-/** The same by SMS. */
 export const deviceOfflineSms: MessageKind = { ...deviceOffline, channel: 'sms' }

@@ -4,5 +4,4 @@ import { deviceOffline } from './device-offline.ts'
 /** A device is back, to somebody who got its device-offline. */
 export const deviceOnline: MessageKind = { ...deviceOffline, name: 'device-online' }
 
-/** The same by SMS. */
 export const deviceOnlineSms: MessageKind = { ...deviceOnline, channel: 'sms' }

@@ -8,5 +8,4 @@ export const deviceRecovered: MessageKind = {
   sample: { params: { ...deviceAlert.sample.params, current: '-18.2', time: '2026-11-20 14:41:30 UTC' } },
 }
 
-/** The same by SMS. */
 export const deviceRecoveredSms: MessageKind = { ...deviceRecovered, channel: 'sms' }
