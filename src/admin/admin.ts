@@ -3,50 +3,47 @@ import { parseAddress } from '../callback/address.ts'
 import { createPhoneParser } from '../callback/phone.ts'
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
-import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { callbackKinds, messageKinds, PLAIN_KIND } from '../messages/registry.ts'
 import { samples } from '../messages/samples.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import type { Certificate } from '../tls/certificate.ts'
-import type { RefusedRenewal } from '../tls/watch.ts'
 import { renderPreview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import type { TemplateProblem } from '../words/template-files.ts'
 import { backupRoute } from './backup.ts'
-import type { ConsoleOptions, WordsPreview } from './console/options.ts'
+import type { ConsoleOptions } from './console/options.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
-import type { ServiceHealth } from './service-health.ts'
 import { statusRoutes } from './status/routes.ts'
 import { createStatus } from './status/status.ts'
 
-export interface AdminOptions {
+/** What the console is given as it is. */
+type Shown =
+  | 'health'
+  | 'certificate'
+  | 'renewalRefused'
+  | 'urls'
+  | 'testSend'
+  | 'emit'
+  | 'deviceAlerts'
+  | 'webhooks'
+  | 'draining'
+  | 'startedAt'
+  | 'now'
+
+export interface AdminOptions extends Pick<ConsoleOptions, Shown> {
   readonly config: Config
   readonly outbox: Outbox
   readonly delivery: Delivery
-  readonly health: ServiceHealth
   readonly metrics: Metrics
   readonly renderer: Renderer
   /** The faults of SMS_TEMPLATES_FILE as it is now. */
   readonly smsTemplateProblems: () => readonly string[]
-  readonly certificate: () => Certificate | null
-  readonly renewalRefused: () => RefusedRenewal | null
   /** Says whether POST_SIGNATURE=required would have let every recent POST of a channel in. */
   readonly requiredIsSafe: (channel: Channel) => boolean
   readonly recipientHash: (channel: Channel, recipient: string) => string
-  readonly urls: { readonly email?: string; readonly sms?: string }
-  readonly testSend: ConsoleOptions['testSend']
-  readonly emit: Emit
-  /** Null when there are no device alerts. */
-  readonly deviceAlerts: ConsoleOptions['deviceAlerts']
-  readonly webhooks: ConsoleOptions['webhooks']
-  readonly draining: () => boolean
-  readonly startedAt: number
-  /** ms since the epoch. */
-  readonly now: () => number
 }
 
 /** The private listener with all that is on it: health, metrics, console. */
@@ -92,31 +89,22 @@ function consoleOptions(
   const { config, outbox, delivery, renderer } = options
   const { channels } = shared
   return {
+    ...options,
     ...shared,
     actions: outbox.actions,
-    health: options.health,
     channelStatus: () => delivery.status(),
     kinds: callbackKinds,
     kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
     gallery: samples,
-    certificate: options.certificate,
-    renewalRefused: options.renewalRefused,
     templateProblems: () => [...renderer.problems().map(problemLine), ...options.smsTemplateProblems()],
     renderedInFull: renderer.renderedInFull,
     locales: () => renderer.locales,
-    previewWords: (channel, kind, locale) => previewWords(renderer, channel, kind, locale),
-    urls: options.urls,
-    testSend: options.testSend,
-    emit: options.emit,
+    previewWords: (channel, kind, locale) =>
+      renderer.locales.includes(locale) ? renderPreview(renderer, channel, kind, locale) : null,
     tryNow: channel => delivery.tryNow(channel),
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
-    deviceAlerts: options.deviceAlerts,
-    webhooks: options.webhooks,
     rotating: channels.filter(channel => isRotating(config, channel)),
-    draining: options.draining,
-    startedAt: options.startedAt,
-    now: options.now,
   }
 }
 
@@ -146,25 +134,6 @@ function hashOf(
 ): string | null {
   const address = parseAddress(typed, true)
   if (address !== null) return hash('email', address)
-  const parse = createPhoneParser({
-    countries: '*',
-    ...(defaultAreaCode !== undefined && { defaultAreaCode }),
-  })
-  const number = parse(typed, undefined)
+  const number = createPhoneParser({ countries: '*', defaultAreaCode })(typed, undefined)
   return number.ok ? hash('sms', number.number) : null
-}
-
-function previewWords(
-  renderer: Renderer,
-  channel: Channel,
-  kind: string,
-  locale: string,
-): WordsPreview | null {
-  if (!renderer.locales.includes(locale)) return null
-  const found = renderPreview(renderer, channel, kind, locale)
-  if (found === null) return null
-  if (found.channel === 'sms')
-    return { channel, kind, locale, text: found.text, segments: found.size.segments }
-  const { subject, html, text } = found.mail
-  return { channel, kind, locale, subject, html, text }
 }

@@ -16,22 +16,14 @@ export interface LoginThrottleLimits {
 /** Ten tries a minute are plenty for a person. */
 const LOGIN_THROTTLE_LIMITS: LoginThrottleLimits = { windowMs: 60_000, perAddress: 10, overall: 100 }
 
-/** Counts wrong tries, so that guessing in bulk is slow and seen, and cannot fill the log. */
-export interface LoginThrottle {
-  /** Counts one. @returns ms until an end of the window when there were too many; 0: there were not. */
-  recordFailure(address: string): number
-}
-
 /**
+ * Counts wrong tries, so that guessing in bulk is slow and seen, and cannot fill the log.
  * Counts in fixed windows. Memory is bounded: once `overall` is reached nothing more is counted, so there are never
  * more entries than that.
  *
  * @param now ms; only differences count.
  */
-export function createLoginThrottle(
-  now: () => number,
-  limits: LoginThrottleLimits = LOGIN_THROTTLE_LIMITS,
-): LoginThrottle {
+export function createLoginThrottle(now: () => number, limits: LoginThrottleLimits = LOGIN_THROTTLE_LIMITS) {
   const { windowMs, perAddress, overall } = limits
   let tries = new Map<string, number>()
   let total = 0
@@ -45,7 +37,8 @@ export function createLoginThrottle(
   }
 
   return {
-    recordFailure(address) {
+    /** Counts one. @returns ms until an end of the window when there were too many; 0: there were not. */
+    recordFailure(address: string): number {
       turnWindow()
       const network = networkOf(address, SUBSCRIBER)
       const used = tries.get(network) ?? 0

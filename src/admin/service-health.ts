@@ -49,25 +49,15 @@ export interface SignatureCounts {
   readonly absent: number
 }
 
-/** The facts that people ask for first at night, kept in memory. */
-export interface ServiceHealth {
-  readonly handlers: EventHandlers
-  providers(): readonly ProviderStatus[]
-  validation(channel: Channel): Validation | null
-  signatures(channel: Channel): SignatureCounts
-  refusals(channel: Channel): Refusals
-  /** Lists what quotas have held back, in the order in which they first did. */
-  heldBack(channel: Channel): readonly HeldBack[]
-  /** Says when somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
-  outdatedAt(channel: Channel): number | null
-  /** The store's last failure; null when it has not failed, or has worked since. */
-  storeFailure(): { readonly at: number; readonly doing: string; readonly message: string } | null
-}
-
 const NOBODY: Refusals = { count: 0, last: null }
 
-/** @param now ms since the epoch. */
-export function createServiceHealth(now: () => number): ServiceHealth {
+export type ServiceHealth = ReturnType<typeof createServiceHealth>
+
+/**
+ * The facts that people ask for first at night, kept in memory.
+ * @param now ms since the epoch.
+ */
+export function createServiceHealth(now: () => number) {
   const providers = new Map<string, ProviderStatus>()
   const validations = new Map<Channel, Validation>()
   const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
@@ -112,13 +102,17 @@ export function createServiceHealth(now: () => number): ServiceHealth {
 
   return {
     handlers,
-    providers: () => [...providers.values()],
-    validation: channel => validations.get(channel) ?? null,
-    signatures: channel => signatures[channel],
-    refusals: channel => refusals[channel],
-    heldBack: channel => [...heldBack[channel].values()],
-    outdatedAt: channel => outdatedAt[channel],
-    storeFailure: () => storeFailure,
+    providers: (): readonly ProviderStatus[] => [...providers.values()],
+    validation: (channel: Channel): Validation | null => validations.get(channel) ?? null,
+    signatures: (channel: Channel): SignatureCounts => signatures[channel],
+    refusals: (channel: Channel): Refusals => refusals[channel],
+    /** Lists what quotas have held back, in the order in which they first did. */
+    heldBack: (channel: Channel): readonly HeldBack[] => [...heldBack[channel].values()],
+    /** Says when somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
+    outdatedAt: (channel: Channel): number | null => outdatedAt[channel],
+    /** The store's last failure; null when it has not failed, or has worked since. */
+    storeFailure: (): { readonly at: number; readonly doing: string; readonly message: string } | null =>
+      storeFailure,
   }
 }
 

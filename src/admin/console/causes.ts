@@ -2,6 +2,8 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
+import type { Certificate } from '../../tls/certificate.ts'
+import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import type { HeldBack, ProviderStatus, ServiceHealth } from '../service-health.ts'
 import { type DeviceAlertsStatus, deviceCauses } from './devices.ts'
@@ -25,9 +27,9 @@ export interface CauseSources {
   >
   readonly channelStatus: readonly ChannelStatus[]
   readonly channels: readonly Channel[]
-  readonly certificate: { readonly expiresAt: number; readonly flaws: readonly string[] } | null
+  readonly certificate: Pick<Certificate, 'expiresAt' | 'flaws'> | null
   /** Why the certificate's files are not what is served. */
-  readonly renewalRefused: { readonly since: number; readonly reason: string } | null
+  readonly renewalRefused: RefusedRenewal | null
   /** The loss that the store found at a start within the last day. */
   readonly storeLoss: StoreLoss | null
   readonly templateProblems: readonly string[]
@@ -149,11 +151,7 @@ function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): Sent
         })
       : say(
           '{messages} messages that were stored {when} are gone; at most {unsent} of them had not been sent.',
-          {
-            messages,
-            unsent,
-            when,
-          },
+          { messages, unsent, when },
         ),
     say(
       'The store’s WAL was damaged or deleted, or an older file was put in its place; the start at {at} found it out. docs/operations.md says what to do (CallbackCourierStoreLoss). This line stays for a day.',
@@ -236,9 +234,7 @@ function certificateCauses({ now, certificate, renewalRefused }: CauseSources): 
         'certificate',
         say(
           'The certificate expired on {at}: the platform refuses it. Renew it; it is picked up without a restart.',
-          {
-            at: clockTime(expiresAt),
-          },
+          { at: clockTime(expiresAt) },
         ),
       ),
     )
@@ -257,11 +253,7 @@ function certificateCauses({ now, certificate, renewalRefused }: CauseSources): 
   return causes
 }
 
-function refusedLine(
-  { since, reason }: { readonly since: number; readonly reason: string },
-  expiresAt: number,
-  now: number,
-): Sentence {
+function refusedLine({ since, reason }: RefusedRenewal, expiresAt: number, now: number): Sentence {
   return joinSentences(
     say('The certificate’s files changed and have been refused for {time}, since {at}: {reason}.', {
       time: formatDuration(now - since),

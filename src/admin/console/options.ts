@@ -3,23 +3,13 @@ import type { Emit } from '../../events/events.ts'
 import type { CallbackKind } from '../../messages/kind.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { OperatorActions, StoreLoss } from '../../outbox/outbox.ts'
+import type { Certificate } from '../../tls/certificate.ts'
+import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
+import type { Preview } from '../../words/gallery-page.ts'
 import type { ServiceHealth } from '../service-health.ts'
 import type { Status } from '../status/status.ts'
 import type { DeviceAlertsStatus } from './devices.ts'
-
-/** One message of the gallery, in one language. */
-export interface WordsPreview {
-  readonly channel: Channel
-  readonly kind: string
-  readonly locale: string
-  readonly subject?: string
-  /** Of a mail; an SMS has none. */
-  readonly html?: string
-  readonly text: string
-  /** Of an SMS. */
-  readonly segments?: number
-}
 
 /** Everything that the console's pages show and do. */
 export interface ConsoleOptions {
@@ -32,14 +22,9 @@ export interface ConsoleOptions {
   readonly kindNames: readonly string[]
   /** Kinds whose words can be looked at. */
   readonly gallery: readonly { readonly channel: Channel; readonly name: string }[]
-  readonly certificate: () => {
-    readonly expiresAt: number
-    readonly flaws: readonly string[]
-    readonly chain: string
-    readonly names: readonly string[]
-  } | null
+  readonly certificate: () => Pick<Certificate, 'expiresAt' | 'flaws' | 'chain' | 'names'> | null
   /** Says why the certificate's files are not what is served. */
-  readonly renewalRefused: () => { readonly since: number; readonly reason: string } | null
+  readonly renewalRefused: () => RefusedRenewal | null
   /** The loss that the store found at a start within the last day; null: none. */
   readonly storeLoss: () => StoreLoss | null
   readonly templateProblems: () => readonly string[]
@@ -50,7 +35,7 @@ export interface ConsoleOptions {
     readonly because: string
   }[]
   readonly locales: () => readonly string[]
-  readonly previewWords: (channel: Channel, kind: string, locale: string) => WordsPreview | null
+  readonly previewWords: (channel: Channel, kind: string, locale: string) => Preview | null
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Finds the hash of a recipient that an operator typed; null: it is neither an address nor a number. */
   readonly recipientHash: (typed: string) => string | null

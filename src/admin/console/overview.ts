@@ -11,21 +11,14 @@ import { clockTime, describeReply, formatDuration, timeElement } from './layout.
 import type { ConsoleOptions } from './options.ts'
 import { type ConsolePage, LIVE_MS } from './page.ts'
 
-export interface OverviewSources extends CauseSources {
+interface OverviewSources
+  extends CauseSources,
+    Pick<ConsoleOptions, 'health' | 'startedAt' | 'postSignature' | 'rotating'> {
   readonly health: ServiceHealth
   readonly period: Period
   readonly providers: readonly ProviderView[]
-  readonly certificate: {
-    readonly expiresAt: number
-    readonly flaws: readonly string[]
-    readonly chain: string
-    readonly names: readonly string[]
-  } | null
-  readonly startedAt: number
-  readonly postSignature: string
+  readonly certificate: ReturnType<ConsoleOptions['certificate']>
   readonly requiredIsSafe: readonly Channel[]
-  /** Channels whose Token or key is being replaced. */
-  readonly rotating: readonly Channel[]
 }
 
 export const overviewPages: readonly ConsolePage[] = [

@@ -6,13 +6,7 @@ import { type Html, html } from './html.ts'
 import type { ConsoleOptions } from './options.ts'
 import type { ConsolePage, PageRequest, PageResponse } from './page.ts'
 
-/** The answer to a test send. */
-interface TestResult {
-  readonly kind: string
-  readonly err_code: number
-  readonly err_msg: string
-  readonly ids: readonly string[]
-}
+type TestResult = Awaited<ReturnType<ConsoleOptions['testSend']>> & { readonly kind: string }
 
 const PLACE = '/console/send'
 
@@ -29,18 +23,11 @@ export const sendPages: readonly ConsolePage[] = [
 
 function sendPage(
   options: ConsoleOptions,
-  {
-    result = null,
-    problem = null,
-  }: { readonly result?: TestResult | null; readonly problem?: Sentence | null } = {},
+  result: TestResult | null = null,
+  problem: Sentence | null = null,
 ): PageResponse {
-  const status = problem === null ? 200 : 400
-  return {
-    is: 'page',
-    status,
-    title: say('Test send'),
-    content: sendForm(sendableKinds(options), result, problem),
-  }
+  const content = sendForm(sendableKinds(options), result, problem)
+  return { is: 'page', status: problem === null ? 200 : 400, title: say('Test send'), content }
 }
 
 function sendableKinds({ kinds, channels }: ConsoleOptions): readonly CallbackKind[] {
@@ -51,19 +38,13 @@ async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptio
   const { kind: chosen, to = '' } = fields
   const kind = sendableKinds(options).find(each => `${each.channel}/${each.name}` === chosen)
   if (kind === undefined || to.trim() === '' || to.includes(',')) {
-    return sendPage(options, { problem: say('Choose a kind and type one recipient.') })
+    return sendPage(options, null, say('Choose a kind and type one recipient.'))
   }
   const { channel, name } = kind
   const answer = await options.testSend(channel, testBody(kind, to.trim(), options.now()))
-  options.emit({
-    type: 'operator-action',
-    operator,
-    action: 'test-send',
-    channel,
-    kind: name,
-    ids: answer.ids,
-  })
-  return sendPage(options, { result: { kind: name, ...answer } })
+  const { ids } = answer
+  options.emit({ type: 'operator-action', operator, action: 'test-send', channel, kind: name, ids })
+  return sendPage(options, { kind: name, ...answer })
 }
 
 /** The body that the platform would post for a kind, with a code of its own and a subject that says it is a test. */

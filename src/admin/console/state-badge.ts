@@ -2,7 +2,6 @@ import { type Sentence, say } from '../../language/sentence.ts'
 import type { State } from '../../outbox/outbox.ts'
 import { type Html, html } from './html.ts'
 
-/** The console's word for each state. */
 export const STATE_WORDS: Readonly<Record<State, Sentence>> = {
   queued: say('waiting'),
   sending: say('being sent'),

@@ -1,7 +1,8 @@
 import { say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
+import type { Preview } from '../../words/gallery-page.ts'
 import { type Html, html } from './html.ts'
-import type { ConsoleOptions, WordsPreview } from './options.ts'
+import type { ConsoleOptions } from './options.ts'
 import { type ConsolePage, notFound, type PageRequest } from './page.ts'
 
 const PLACE = '/console/templates'
@@ -39,14 +40,14 @@ export const wordsPages: readonly ConsolePage[] = [
     path: `${PATH}/mail`,
     place: PLACE,
     handle(request, options) {
-      const body = previewOf(request, options)?.html
-      if (body === undefined) return notFound(say('There is no such mail.'), PLACE)
-      return { is: 'file', type: 'text/html; charset=utf-8', body, policy: MAIL_POLICY }
+      const preview = previewOf(request, options)
+      if (preview?.channel !== 'email') return notFound(say('There is no such mail.'), PLACE)
+      return { is: 'file', type: 'text/html; charset=utf-8', body: preview.mail.html, policy: MAIL_POLICY }
     },
   },
 ]
 
-function previewOf({ params }: PageRequest, options: ConsoleOptions): WordsPreview | null {
+function previewOf({ params }: PageRequest, options: ConsoleOptions): Preview | null {
   const { channel, kind = '', locale = '' } = params
   if (channel !== 'email' && channel !== 'sms') return null
   return options.previewWords(channel, kind, locale)
@@ -79,17 +80,18 @@ ${inFull.map(({ file, line, because }) => html`<p class="soft">${say('{file}, li
 }
 
 /** Renders one message, and links to it in the other languages. */
-function wordsDetail(preview: WordsPreview, locales: readonly string[]): Html {
-  const { channel, kind, locale, text } = preview
+function wordsDetail(preview: Preview, locales: readonly string[]): Html {
+  const { channel, kind, locale } = preview
   const others = html`<nav aria-label="${say('Languages')}">${languages(channel, kind, locales, locale)}</nav>`
-  if (preview.html === undefined) {
-    const segments = preview.segments ?? 1
+  if (preview.channel === 'sms') {
+    const { segments } = preview.size
     return html`<section class="card">${others}</section>
-<section class="card sms"><h2>${say('SMS')}</h2><p class="bubble" lang="${locale}" dir="auto">${text}</p><p class="soft small">${segments === 1 ? say('billed as 1 segment') : say('billed as {n} segments', { n: segments })}</p></section>`
+<section class="card sms"><h2>${say('SMS')}</h2><p class="bubble" lang="${locale}" dir="auto">${preview.text}</p><p class="soft small">${segments === 1 ? say('billed as 1 segment') : say('billed as {n} segments', { n: segments })}</p></section>`
   }
+  const { subject, text } = preview.mail
   const src = `/console/templates/${channel}/${kind}/${locale}/mail`
   return html`<section class="card">${others}</section>
-<section class="card"><h2 dir="auto" lang="${locale}">${preview.subject ?? ''}</h2><iframe src="${src}" sandbox="" title="${say('The mail as a reader sees it')}"></iframe></section>
+<section class="card"><h2 dir="auto" lang="${locale}">${subject}</h2><iframe src="${src}" sandbox="" title="${say('The mail as a reader sees it')}"></iframe></section>
 <section class="card"><h2>${say('The same as text')}</h2><pre class="mono" dir="auto" lang="${locale}">${text}</pre></section>`
 }
 

@@ -8,11 +8,10 @@ export function logAdmin(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>):
     'admin-refused'({ reason }) {
       // Every browser comes without a password first.
       if (reason === 'no-token') return
-      rarely(`admin-refused/${reason}`, times =>
-        log.warn(
-          { event: 'console-refused', reason, times },
-          'somebody was not let in to the private listener',
-        ),
+      rarely.warn(
+        `admin-refused/${reason}`,
+        { event: 'console-refused', reason },
+        'somebody was not let in to the private listener',
       )
     },
     'operator-backup'({ operator }) {

@@ -6,28 +6,19 @@ import type { LogThrottles } from './throttles.ts'
 export function logAlerts(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
   return {
     'ddq-malformed'({ topic, fault, shape }) {
-      rarely(`ddq/${topic}/${fault}`, times => {
-        log.warn(
-          { event: 'ddq-malformed', topic, fault, shape, times },
-          'a device message that cannot be used',
-        )
-      })
+      const line = { event: 'ddq-malformed', topic, fault, shape }
+      rarely.warn(`ddq/${topic}/${fault}`, line, 'a device message that cannot be used')
     },
     'ddq-subscribed'({ topics }) {
       log.info({ event: 'ddq', topics }, 'subscribed to device messages')
     },
     'ddq-topic-refused'({ topic, why }) {
-      rarely(`ddq/refused/${topic}`, times => {
-        log.warn(
-          { event: 'ddq', is: 'refused', topic, why, times },
-          'the platform refuses this topic: nothing of it comes',
-        )
-      })
+      const line = { event: 'ddq', is: 'refused', topic, why }
+      rarely.warn(`ddq/refused/${topic}`, line, 'the platform refuses this topic: nothing of it comes')
     },
     'ddq-ended'({ is, why, waitMs }) {
-      rarely(`ddq/${is}/${why}`, times => {
-        log.warn({ event: 'ddq', is, why, wait_ms: waitMs, times }, 'no device messages: trying again')
-      })
+      const line = { event: 'ddq', is, why, wait_ms: waitMs }
+      rarely.warn(`ddq/${is}/${why}`, line, 'no device messages: trying again')
     },
     'ddq-leader'({ leads }) {
       log.info(
@@ -42,22 +33,16 @@ export function logAlerts(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>)
       log.debug({ event: 'alert', channel, kind, why }, 'an alert is suppressed')
     },
     'alert-over-quota'({ channel, kind, quota }) {
-      rarely(`alert-quota/${channel}/${quota}`, times => {
-        log.warn({ event: 'over-quota', channel, kind, quota, times }, 'a quota holds alerts back')
-      })
+      const line = { event: 'over-quota', channel, kind, quota }
+      rarely.warn(`alert-quota/${channel}/${quota}`, line, 'a quota holds alerts back')
     },
     'alert-unrenderable'({ channel, kind, error }) {
-      rarely(`alert-unrenderable/${channel}/${kind}`, times => {
-        log.error({ event: 'unrenderable', channel, kind, err: error.name, times }, 'look at the templates')
-      })
+      const line = { event: 'unrenderable', channel, kind, err: error.name }
+      rarely.error(`alert-unrenderable/${channel}/${kind}`, line, 'look at the templates')
     },
     'alert-store-failed'({ doing, error }) {
-      rarely(`alert-store/${doing}`, times => {
-        log.error(
-          { event: 'store', doing, err: error.name, message: error.message, times },
-          'the store cannot take alerts now: device messages wait',
-        )
-      })
+      const line = { event: 'store', doing, err: error.name, message: error.message }
+      rarely.error(`alert-store/${doing}`, line, 'the store cannot take alerts now: device messages wait')
     },
   }
 }

@@ -11,31 +11,24 @@ export function logCallbacks(log: Logger, throttles: LogThrottles): EventHandler
   return {
     callback: event => logCallback(log, throttles, event),
     overloaded({ channel, answer: { err_code, err_msg }, times: more }) {
-      rarely(
-        `overloaded/${channel}`,
-        times =>
-          log.warn({ event: 'callback', channel, method: 'POST', kind: 'none', err_code, times }, err_msg),
-        more,
-      )
+      const line = { event: 'callback', channel, method: 'POST', kind: 'none', err_code }
+      rarely.warn(`overloaded/${channel}`, line, err_msg, more)
     },
     'stray-request'({ answer }) {
-      rarely(`stray/${answer.err_code}`, times => {
-        log.info({ event: 'stray', err_code: answer.err_code, times }, 'asked for something that is not here')
-      })
+      const { err_code } = answer
+      rarely.info(`stray/${err_code}`, { event: 'stray', err_code }, 'asked for something that is not here')
     },
     'signature-news': event => logSignatureNews(log, event),
     'over-quota'({ channel, kind, quota }) {
-      rarely(`quota/${channel}/${quota}`, times => {
-        log.warn({ event: 'over-quota', channel, kind, quota, times }, 'a quota holds messages back')
-      })
+      const line = { event: 'over-quota', channel, kind, quota }
+      rarely.warn(`quota/${channel}/${quota}`, line, 'a quota holds messages back')
     },
     'near-quota'({ channel, quota }) {
-      rarely(`near/${quota}`, times => {
-        log.warn(
-          { event: 'near-quota', channel, quota, times },
-          'more than half of a brake is used up: look whether these messages are wanted, or raise it',
-        )
-      })
+      rarely.warn(
+        `near/${quota}`,
+        { event: 'near-quota', channel, quota },
+        'more than half of a brake is used up: look whether these messages are wanted, or raise it',
+      )
     },
     duplicate({ channel, kind, is }) {
       log.debug(
@@ -47,10 +40,8 @@ export function logCallbacks(log: Logger, throttles: LogThrottles): EventHandler
       log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code')
     },
     unrenderable({ channel, kind, error }) {
-      rarely(`unrenderable/${channel}/${kind}`, times => {
-        const err = describeFault(error)
-        log.error({ event: 'unrenderable', channel, kind, err, times }, 'look at the templates')
-      })
+      const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
+      rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
     },
     receipt: event => logReceipt(log, throttles, event),
   }
@@ -70,15 +61,14 @@ function logCallback(log: Logger, { rarely, often }: LogThrottles, event: EventO
     ...(outdated ? { outdated: true } : {}),
   }
   if (refusal !== null) {
-    rarely(`refused/${channel}/${method}/${refusal}`, times => {
-      log.warn({ ...line, reason: refusal, times }, `${method} refused: ${answer.err_msg}`)
-    })
+    const text = `${method} refused: ${answer.err_msg}`
+    rarely.warn(`refused/${channel}/${method}/${refusal}`, { ...line, reason: refusal }, text)
   } else if (answer.err_code === 0) log.info(line, answer.err_msg === '' ? 'accepted' : answer.err_msg)
   else if (answer.err_code === ERR_CODES.unavailable) {
-    rarely(`unavailable/${channel}`, times => log.warn({ ...line, times }, answer.err_msg))
+    rarely.warn(`unavailable/${channel}`, line, answer.err_msg)
   } else if (answer.err_code !== ERR_CODES.quota) {
     // A refusal by a quota has a line of its own.
-    often(`${channel}/${answer.err_code}`, times => log.warn({ ...line, times }, answer.err_msg))
+    often.warn(`${channel}/${answer.err_code}`, line, answer.err_msg)
   }
 }
 
@@ -88,12 +78,11 @@ function logReceipt(
   { providerId, status, errorCode, result }: EventOf<'receipt'>,
 ): void {
   if (result === 'forged') {
-    rarely('receipt/forged', times => {
-      log.warn(
-        { event: 'receipt', result, times },
-        'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
-      )
-    })
+    rarely.warn(
+      'receipt/forged',
+      { event: 'receipt', result },
+      'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
+    )
     return
   }
   const line = { event: 'receipt', provider_id: providerId, status, code: errorCode, result }

@@ -41,9 +41,8 @@ export function logDelivery(log: Logger, { rarely, often }: LogThrottles): Event
       else log.info(line, 'asked in its order again')
     },
     'store-failed'({ doing, error }) {
-      rarely(`store/${doing}`, times => {
-        log.error({ event: 'store', doing, err: describeFault(error), times }, 'the store cannot take it now')
-      })
+      const line = () => ({ event: 'store', doing, err: describeFault(error) })
+      rarely.error(`store/${doing}`, line, 'the store cannot take it now')
     },
     'store-loss'({ messages, unsent, from, until }) {
       const [after, last] = [from, until].map(at => (at === null ? null : new Date(at).toISOString()))
@@ -54,7 +53,7 @@ export function logDelivery(log: Logger, { rarely, often }: LogThrottles): Event
     },
     fault({ error }) {
       const err = describeFault(error)
-      often(`fault/${err.type}`, times => log.error({ event: 'fault', err, times }, 'an unexpected fault'))
+      often.error(`fault/${err.type}`, { event: 'fault', err }, 'an unexpected fault')
     },
   }
 }
@@ -77,12 +76,7 @@ function logAttempt(log: Logger, rarely: LogThrottles['rarely'], event: EventOf<
   if (outcome.is === 'sent') log.debug(line, 'sent')
   else if (isOperatorFault(outcome)) {
     // Loud, and once: what has to be mended is the same for every message.
-    rarely(`mend/${provider}/${outcome.code}`, times =>
-      log.error({ ...line, times }, 'the provider refuses us: mend this'),
-    )
+    rarely.error(`mend/${provider}/${outcome.code}`, line, 'the provider refuses us: mend this')
   } else if (outcome.is === 'rejected') log.info(line, 'refused by the provider')
-  else
-    rarely(`later/${provider}/${outcome.is}/${outcome.code}`, times =>
-      log.warn({ ...line, times }, 'not sent yet'),
-    )
+  else rarely.warn(`later/${provider}/${outcome.is}/${outcome.code}`, line, 'not sent yet')
 }

@@ -15,7 +15,7 @@ import { logWebhooks } from './webhooks.ts'
  * @param now ms; only differences count.
  */
 export function createEventLog(log: Logger, now: () => number): EventHandlers {
-  const throttles = createLogThrottles(now)
+  const throttles = createLogThrottles(log, now)
   return {
     ...logCallbacks(log, throttles),
     ...logDelivery(log, throttles),

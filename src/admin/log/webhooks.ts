@@ -10,26 +10,18 @@ export function logWebhooks(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'
       if (result === 'delivered') log.debug(line, 'told')
       else if (result === 'gone')
         log.error(line, 'EVENTS_URL answers 410: it is told nothing more before the next start')
-      else
-        rarely(`webhooks/${reason}`, times =>
-          log.warn({ ...line, times }, 'EVENTS_URL took nothing: told again later'),
-        )
+      else rarely.warn(`webhooks/${reason}`, line, 'EVENTS_URL took nothing: told again later')
     },
     'webhooks-dropped'({ count }) {
-      rarely('webhooks/dropped', times =>
-        log.error(
-          { event: 'webhooks', result: 'dropped', events: count, times },
-          'events were dropped untold: the oldest of too many, or too old',
-        ),
+      rarely.error(
+        'webhooks/dropped',
+        { event: 'webhooks', result: 'dropped', events: count },
+        'events were dropped untold: the oldest of too many, or too old',
       )
     },
     'webhooks-store-failed'({ error }) {
-      rarely('webhooks/store', times =>
-        log.error(
-          { event: 'store', doing: 'webhooks', err: error.name, message: error.message, times },
-          'the store cannot be asked for events now',
-        ),
-      )
+      const line = { event: 'store', doing: 'webhooks', err: error.name, message: error.message }
+      rarely.error('webhooks/store', line, 'the store cannot be asked for events now')
     },
   }
 }

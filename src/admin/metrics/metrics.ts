@@ -11,16 +11,10 @@ import {
   WEBHOOK_COUNTERS,
 } from './table.ts'
 
-export interface Metrics {
-  /** One for each metric that events feed. */
-  readonly sinks: readonly EventHandlers[]
-  /** The text of a scrape, and its content type. */
-  scrape(): Promise<string>
-  readonly contentType: string
-}
-
 /** Reasons are what servers say, so their number is bounded here: what comes later is `other`. */
 const MOST_REASONS = 60
+
+export type Metrics = ReturnType<typeof createMetrics>
 
 /**
  * Metrics by Prometheus' conventions, all under `callback_courier_`. Labels hold channels, kinds, codes and states:
@@ -31,7 +25,7 @@ const MOST_REASONS = 60
 export function createMetrics(
   sources: MetricsSources,
   on: { readonly deviceAlerts: boolean; readonly webhooks: boolean },
-): Metrics {
+) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const settings = ({ name, help, labels }: { name: string; help: string; labels: readonly string[] }) => ({
@@ -67,8 +61,10 @@ export function createMetrics(
   }))
 
   return {
+    /** One for each metric that events feed. */
     sinks: [...counters, ...gauges, ...histograms],
-    async scrape() {
+    /** The text of a scrape, and its content type. */
+    async scrape(): Promise<string> {
       const [store, smsCost] = await Promise.all([sources.backlog(), sources.smsCost()])
       const seen = { ...sources, store, smsCost }
       for (const { gauge, read } of scraped) {

@@ -41,6 +41,20 @@ export interface ScrapedRow {
   readonly read: (seen: Seen) => readonly Sample[]
 }
 
+/** A figure of the whole service. */
+function figure(name: string, help: string, read: (seen: Seen) => number | null): ScrapedRow {
+  return { name, help, labels: [], read: seen => [[{}, read(seen)]] }
+}
+
+function ofProviders(name: string, help: string, read: (status: ChannelStatus) => number): ScrapedRow {
+  return {
+    name,
+    help,
+    labels: ['provider'],
+    read: ({ channelStatus }) => channelStatus().map(status => [{ provider: status.provider }, read(status)]),
+  }
+}
+
 export const SCRAPED: readonly ScrapedRow[] = [
   {
     name: 'build_info',
@@ -64,69 +78,38 @@ export const SCRAPED: readonly ScrapedRow[] = [
         at === null ? 0 : Math.max(0, (now() - at) / 1000),
       ]),
   },
-  {
-    name: 'store_bytes',
-    help: 'Size of the store on disk.',
-    labels: [],
-    read: ({ store }) => [[{}, store?.bytes ?? null]],
-  },
-  {
-    name: 'store_up',
-    help: 'Whether the store answered this scrape.',
-    labels: [],
-    read: ({ store }) => [[{}, store === null ? 0 : 1]],
-  },
-  {
-    name: 'store_lost_messages',
-    help: 'Messages that the store was found to lack at a start within the last day.',
-    labels: [],
-    read: ({ storeLoss }) => [[{}, storeLoss()?.messages ?? 0]],
-  },
-  {
-    name: 'sms_cost_day',
-    help: 'What SMS cost within the last 24 hours, those under way included, by the prices of SMS_COSTS.',
-    labels: [],
-    read: ({ smsCost }) => [[{}, smsCost?.used ?? null]],
-  },
-  {
-    name: 'sms_cost_day_limit',
-    help: 'QUOTA_SMS_COST_PER_DAY.',
-    labels: [],
-    read: ({ smsCost }) => [[{}, smsCost?.limit ?? null]],
-  },
-  {
-    name: 'breaker_open',
-    help: 'Whether a provider is being left alone.',
-    labels: ['provider'],
-    read: ({ channelStatus }) =>
-      channelStatus().map(({ provider, breaker }) => [{ provider }, breaker === 'closed' ? 0 : 1]),
-  },
-  {
-    name: 'carrier_second',
-    help: 'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',
-    labels: ['provider'],
-    read: ({ channelStatus }) =>
-      channelStatus().map(({ provider, isSecond }) => [{ provider }, Number(isSecond)]),
-  },
-  {
-    name: 'in_flight',
-    help: 'Attempts that are under way.',
-    labels: ['provider'],
-    read: ({ channelStatus }) => channelStatus().map(({ provider, inFlight }) => [{ provider }, inFlight]),
-  },
-  {
-    name: 'awaiting_reply',
-    help: 'Attempts in flight that have waited long for their final reply, and count against no limit.',
-    labels: ['provider'],
-    read: ({ channelStatus }) =>
-      channelStatus().map(({ provider, awaitingReply }) => [{ provider }, awaitingReply]),
-  },
-  {
-    name: 'concurrency_limit',
-    help: 'How many attempts may be under way at once now, as measured.',
-    labels: ['provider'],
-    read: ({ channelStatus }) => channelStatus().map(({ provider, limit }) => [{ provider }, limit]),
-  },
+  figure('store_bytes', 'Size of the store on disk.', ({ store }) => store?.bytes ?? null),
+  figure('store_up', 'Whether the store answered this scrape.', ({ store }) => Number(store !== null)),
+  figure(
+    'store_lost_messages',
+    'Messages that the store was found to lack at a start within the last day.',
+    ({ storeLoss }) => storeLoss()?.messages ?? 0,
+  ),
+  figure(
+    'sms_cost_day',
+    'What SMS cost within the last 24 hours, those under way included, by the prices of SMS_COSTS.',
+    ({ smsCost }) => smsCost?.used ?? null,
+  ),
+  figure('sms_cost_day_limit', 'QUOTA_SMS_COST_PER_DAY.', ({ smsCost }) => smsCost?.limit ?? null),
+  ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
+    Number(breaker !== 'closed'),
+  ),
+  ofProviders(
+    'carrier_second',
+    'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',
+    ({ isSecond }) => Number(isSecond),
+  ),
+  ofProviders('in_flight', 'Attempts that are under way.', ({ inFlight }) => inFlight),
+  ofProviders(
+    'awaiting_reply',
+    'Attempts in flight that have waited long for their final reply, and count against no limit.',
+    ({ awaitingReply }) => awaitingReply,
+  ),
+  ofProviders(
+    'concurrency_limit',
+    'How many attempts may be under way at once now, as measured.',
+    ({ limit }) => limit,
+  ),
   {
     name: 'concurrency_limit_reason',
     help: 'Why the concurrency limit is what it is: 1 for the present reason.',
@@ -136,45 +119,32 @@ export const SCRAPED: readonly ScrapedRow[] = [
         LIMIT_REASONS.map(reason => [{ provider, reason }, Number(reason === limitReason)] as const),
       ),
   },
-  {
-    name: 'certificate_remaining_seconds',
-    help: 'Until the certificate expires.',
-    labels: [],
-    read: ({ certificateDays }) => {
-      const days = certificateDays()
-      return [[{}, days === null ? null : Math.round(days * 86_400)]]
-    },
-  },
-  {
-    name: 'certificate_renewal_refused',
-    help: 'Whether the certificate’s files have changed and cannot be served.',
-    labels: [],
-    read: ({ renewalRefused }) => {
+  figure('certificate_remaining_seconds', 'Until the certificate expires.', ({ certificateDays }) => {
+    const days = certificateDays()
+    return days === null ? null : Math.round(days * 86_400)
+  }),
+  figure(
+    'certificate_renewal_refused',
+    'Whether the certificate’s files have changed and cannot be served.',
+    ({ renewalRefused }) => {
       const refused = renewalRefused()
-      return [[{}, refused === null ? null : Number(refused)]]
+      return refused === null ? null : Number(refused)
     },
-  },
+  ),
 ]
 
 /** Figures of webhooks: present only when these are on, and only at the replica that tells. */
 export const WEBHOOKS_SCRAPED: readonly ScrapedRow[] = [
-  {
-    name: 'events_waiting',
-    help: 'Events that wait for EVENTS_URL to take them.',
-    labels: [],
-    read: ({ webhooks }) => [[{}, leading(webhooks())?.waiting ?? null]],
-  },
-  {
-    name: 'events_oldest_seconds',
-    help: 'How long ago the oldest of them happened.',
-    labels: [],
-    read({ webhooks, now }) {
-      const telling = leading(webhooks())
-      const { oldestAt = null } = telling ?? {}
-      const seconds = oldestAt === null ? 0 : Math.max(0, (now() - oldestAt) / 1000)
-      return [[{}, telling === null ? null : seconds]]
-    },
-  },
+  figure(
+    'events_waiting',
+    'Events that wait for EVENTS_URL to take them.',
+    ({ webhooks }) => leading(webhooks())?.waiting ?? null,
+  ),
+  figure('events_oldest_seconds', 'How long ago the oldest of them happened.', ({ webhooks, now }) => {
+    const telling = leading(webhooks())
+    if (telling === null) return null
+    return telling.oldestAt === null ? 0 : Math.max(0, (now() - telling.oldestAt) / 1000)
+  }),
 ]
 
 function leading<S extends { readonly leads: boolean }>(status: S | null): S | null {

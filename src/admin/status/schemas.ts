@@ -130,7 +130,6 @@ const failure = object({
   message: { type: 'string', description: 'for people' },
 })
 
-/** The body of a search. */
 export const search = {
   type: 'object',
   properties: {

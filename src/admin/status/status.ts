@@ -1,6 +1,6 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { AdminQueries, ListFilter, MessageView, Summary } from '../../outbox/outbox.ts'
+import type { AdminQueries, ListFilter, MessageView } from '../../outbox/outbox.ts'
 import type { HeldBack, ProviderStatus, Refusals, ServiceHealth, Validation } from '../service-health.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
@@ -30,15 +30,7 @@ export interface MessagePage {
   readonly before: number | null
 }
 
-/** Messages and providers as the console shows them, and as the status API tells them to other machines. */
-export interface Status {
-  /** @throws StoreUnavailable, as do all that read the store. */
-  findMessage(id: string): Promise<MessageView | null>
-  listMessages(filter: Omit<ListFilter, 'limit'>): Promise<MessagePage>
-  readSummary(since: number, stepMs: number): Promise<Summary>
-  providers(): readonly ProviderView[]
-  readCalls(): Promise<readonly ChannelCalls[]>
-}
+export type Status = ReturnType<typeof createStatus>
 
 export interface StatusSources {
   readonly queries: Pick<AdminQueries, 'findMessage' | 'listMessages' | 'readSummary'>
@@ -47,15 +39,20 @@ export interface StatusSources {
   readonly channelStatus: () => readonly ChannelStatus[]
 }
 
-export function createStatus({ queries, health, channels, channelStatus }: StatusSources): Status {
+/**
+ * Messages and providers as the console shows them, and as the status API tells them to other machines. All that read the
+ * store throw StoreUnavailable.
+ */
+export function createStatus({ queries, health, channels, channelStatus }: StatusSources) {
   return {
-    findMessage: id => queries.findMessage(id),
-    listMessages: filter => readPage(queries, filter),
-    readSummary: (since, stepMs) => queries.readSummary(since, stepMs),
-    providers: () => channelStatus().map(status => ({ ...status, ...healthOf(status, health) })),
+    findMessage: queries.findMessage,
+    listMessages: (filter: Omit<ListFilter, 'limit'>) => readPage(queries, filter),
+    readSummary: queries.readSummary,
+    providers: (): readonly ProviderView[] =>
+      channelStatus().map(status => ({ ...status, ...healthOf(status, health) })),
     readCalls: () =>
       Promise.all(
-        channels.map(async channel => {
+        channels.map(async (channel): Promise<ChannelCalls> => {
           const [newest] = await queries.listMessages({ channel, limit: 1 })
           return {
             channel,
