@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import type { Config } from '../config/config.ts'
+import { type Config, loadConfig } from '../config/config.ts'
 import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
 import { createClock } from '../runtime/clock.ts'
 import { openRenderer, openSmsTemplates } from '../service/factories.ts'
@@ -12,7 +12,7 @@ import { describeCarriers } from './carriers-text.ts'
 import { formatAsText } from './check/format.ts'
 import { checkTemplates } from './check/templates.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
-import { readSettings } from './read-settings.ts'
+import { withSettings } from './with-settings.ts'
 
 export const preview: Command = {
   usage: `callback-courier preview --out DIR | --lint
@@ -25,7 +25,7 @@ export const preview: Command = {
   --lint        look at every template and message: parameters, escaping, size, segments, links;
                 exit code 1 when something is wrong
 `,
-  async run(argv, io) {
+  run: withSettings(async (argv, io) => {
     const { values } = readArguments(argv, {
       out: { type: 'string' },
       locale: { type: 'string', multiple: true },
@@ -33,15 +33,14 @@ export const preview: Command = {
     })
     const { out, locale, lint } = values
     if (out === undefined && !lint) throw new UsageError('say --out DIR or --lint')
-    const config = readSettings(io)
-    if (config === null) return 1
+    const config = loadConfig(io)
     const renderer = openRenderer(config, pino({ level: 'silent' }))
     try {
       const unknown = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
       if (unknown.length > 0)
         throw new UsageError(`there is no ${unknown.join(', ')}: there are ${renderer.locales.join(', ')}`)
       if (out !== undefined) {
-        const index = await writeGallery({ renderer, out, ...(locale && { locales: locale }) })
+        const index = await writeGallery(renderer, out, locale)
         io.stdout.write(`look at ${index}\n`)
         if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
       }
@@ -51,7 +50,7 @@ export const preview: Command = {
     } finally {
       renderer.close()
     }
-  },
+  }),
 }
 
 /** Writes what each SMS carrier would send. @throws ConfigError when the templates cannot be used */
@@ -68,11 +67,7 @@ async function writeCarriers(config: Config, renderer: Renderer, out: string): P
 /** Checks what a reader would notice in a message. Problems of templates are left out: `checkTemplates` reports them. */
 function checkMessages(config: Config, renderer: Renderer): readonly CheckResult[] {
   const { WEBOTP_DOMAIN: webotpDomain, PLUGIN_SENDERS: senders } = config
-  return lintTemplates({
-    renderer,
-    pluginIds: senders.keys(),
-    ...(webotpDomain !== undefined && { webotpDomain }),
-  })
+  return lintTemplates({ renderer, pluginIds: senders.keys(), webotpDomain })
     .filter(({ check }) => check !== 'template')
     .map(({ check, where, line, reason }) =>
       checkFailure(

@@ -26,11 +26,6 @@ export interface RenderedInFull extends Dependence {
   readonly file: string
 }
 
-export interface CatalogLoader {
-  /** Reads everything again. A file that is broken now counts as it was when it last was good, or not at all. */
-  load(): Loaded
-}
-
 interface Loaded {
   readonly catalog: Catalog
   readonly problems: readonly TemplateProblem[]
@@ -56,18 +51,15 @@ type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
  * @param builtIn directory of the words and layouts that come with the service; a fault in it throws
  * @param overrides the operator's directory, laid out the same way; undefined: none
  */
-export function createCatalogLoader(
-  builtIn: string,
-  overrides: string | undefined,
-  brand: Brand,
-): CatalogLoader {
+export function createCatalogLoader(builtIn: string, overrides: string | undefined, brand: Brand) {
   const ours = readTemplates(builtIn).texts
   const overridden = createOverrides(ours)
   /** The files as they were read the last time: the watcher also asks for unchanged ones, and compiling takes its time. */
   let last: { readonly read: TemplateFiles; readonly loaded: Loaded } | undefined
 
   return {
-    load() {
+    /** Reads everything again. A file that is broken now counts as it was when it last was good, or not at all. */
+    load(): Loaded {
       const read = overrides === undefined ? { texts: new Map(), problems: [] } : readTemplates(overrides)
       if (last !== undefined && isDeepStrictEqual(read, last.read)) return last.loaded
       const problems: TemplateProblem[] = [...read.problems]

@@ -14,15 +14,6 @@ export interface MailView {
   readonly dir: 'ltr' | 'rtl'
 }
 
-export interface MailRenderer {
-  view(catalog: Catalog, sample: Sample): MailView
-  /** The same as it goes into a message. */
-  encode(
-    catalog: Catalog,
-    sample: Sample,
-  ): { readonly subject: string; readonly html: Body; readonly text: Body }
-}
-
 /** The parts that all mails of a catalog share. */
 interface CatalogCache {
   readonly layouts: PrecompiledLayouts
@@ -42,7 +33,7 @@ interface MailOptions {
 }
 
 /** Renders mails: puts words into layouts. */
-export function createMailRenderer(options: MailOptions): MailRenderer {
+export function createMailRenderer(options: MailOptions) {
   const caches = new WeakMap<Catalog, CatalogCache>()
 
   function view(catalog: Catalog, sample: Sample): MailView {
@@ -78,7 +69,11 @@ export function createMailRenderer(options: MailOptions): MailRenderer {
 
   return {
     view,
-    encode(catalog, sample) {
+    /** The same as it goes into a message. */
+    encode(
+      catalog: Catalog,
+      sample: Sample,
+    ): { readonly subject: string; readonly html: Body; readonly text: Body } {
       const { language, words, subject, scope, html, text } = prepare(catalog, sample, options)
       const cache = caches.get(catalog) ?? { layouts: createPrecompiledLayouts(), kinds: new Map() }
       caches.set(catalog, cache)

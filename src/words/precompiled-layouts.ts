@@ -3,20 +3,6 @@ import type { MailWords } from './language.ts'
 import { type Body, encodeBody, encodedLine, quotedPrintable } from './mime.ts'
 import type { Compiled, Scope } from './template-engine.ts'
 
-/**
- * A precompiled layout was rendered once, with placeholders where a message's own strings go; rendering a message then
- * fills them, which takes a fraction of the time (the engine walks some 60 nodes for a layout, and most of what it prints
- * is the same in every mail).
- *
- * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on what
- * `shapeOf` tells apart, and for an operator's in which `findDependence` finds nothing else. A test compares both over
- * random messages. Any other layout is rendered as it stands, every time.
- */
-export interface PrecompiledLayouts {
-  /** Both parts of a mail, encoded. `tag` and `name` are what the layouts were compiled for. */
-  encode(message: LayoutInput): { readonly html: Body; readonly text: Body }
-}
-
 export interface LayoutInput {
   /** Names the language and kind whose words these are. */
   readonly key: string
@@ -43,10 +29,22 @@ const PLACEHOLDER = /\uE000(\d+)\uE001/
 /** Far more than there are kinds, languages and numbers of rows. */
 const MAX_LAYOUTS = 2000
 
-export function createPrecompiledLayouts(): PrecompiledLayouts {
+export type PrecompiledLayouts = ReturnType<typeof createPrecompiledLayouts>
+
+/**
+ * A precompiled layout was rendered once, with placeholders where a message's own strings go; rendering a message then
+ * fills them, which takes a fraction of the time (the engine walks some 60 nodes for a layout, and most of what it prints
+ * is the same in every mail).
+ *
+ * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on what
+ * `shapeOf` tells apart, and for an operator's in which `findDependence` finds nothing else. A test compares both over
+ * random messages. Any other layout is rendered as it stands, every time.
+ */
+export function createPrecompiledLayouts() {
   const layouts = new Map<string, PrecompiledLayout>()
   return {
-    encode(message) {
+    /** Both parts of a mail, encoded. `tag` and `name` are what the layouts were compiled for. */
+    encode(message: LayoutInput): { readonly html: Body; readonly text: Body } {
       const { scope, words, known } = message
       const strings = stringsOf(scope, words)
       const key = `${message.key}/${shapeOf(words, strings)}`

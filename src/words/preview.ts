@@ -21,31 +21,19 @@ export function renderPreview(
   return sample ? previewOf(renderer, sample, locale) : null
 }
 
-/** Every kind in every language, or in those that are named, mails first. */
-function renderPreviews(
-  renderer: Renderer,
-  locales: readonly string[] = renderer.locales,
-): readonly Preview[] {
-  return samples.flatMap(sample => locales.map(locale => previewOf(renderer, sample, locale)))
-}
-
 /**
- * Writes what everybody could ever read into a directory: `mail/KIND.LOCALE.html` and `.txt`, `sms/KIND.LOCALE.txt`, and
+ * Writes every kind in every language, mails first, into a directory: `mail/KIND.LOCALE.html` and `.txt`, `sms/KIND.LOCALE.txt`, and
  * `index.html` to look through them.
+ * @param locales only these languages
  * @returns the path of the index
  * @throws Error of node:fs when it cannot be written
  */
-export async function writeGallery({
-  renderer,
-  out,
-  locales,
-}: {
-  readonly renderer: Renderer
-  readonly out: string
-  /** Only these languages. */
-  readonly locales?: readonly string[]
-}): Promise<string> {
-  const all = renderPreviews(renderer, locales)
+export async function writeGallery(
+  renderer: Renderer,
+  out: string,
+  locales: readonly string[] = renderer.locales,
+): Promise<string> {
+  const all = samples.flatMap(sample => locales.map(locale => previewOf(renderer, sample, locale)))
   await Promise.all(['mail', 'sms'].map(folder => mkdir(join(out, folder), { recursive: true })))
   for (const one of all) {
     const name = `${one.kind}.${one.locale}`

@@ -18,7 +18,6 @@ import { createMailRenderer, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import { createRenderCache } from './render-cache.ts'
 import { chooseText, fullText } from './sms-text.ts'
-import type { TemplateProblem } from './template-files.ts'
 import { formatStatedValidity, scopeOf } from './template-variables.ts'
 import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
 
@@ -45,30 +44,6 @@ export interface RendererOptions {
   readonly pollEveryMs?: number
 }
 
-export interface Renderer {
-  /**
-   * The message as its provider gets it, the same bytes for the same message and templates (Message-ID and Date come
-   * from it). The text of an SMS is made when it is asked for.
-   * @param country of its number, ISO 3166, when it is known: finding it takes longer than the rest
-   * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
-   */
-  render(message: NewMessage, country?: string): Outgoing
-  /** The same without the envelope of MIME, for the gallery and the console. */
-  viewMail(message: NewMessage): MailView
-  /** Tags of the languages there are. */
-  readonly locales: readonly string[]
-  /** Says whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
-  hasWords(locale: string, kind: string): boolean
-  /** Problems of the templates now. */
-  problems(): readonly TemplateProblem[]
-  /** The operator's templates that are rendered in full for every mail. */
-  renderedInFull(): readonly RenderedInFull[]
-  /** Reads the templates again now. @returns their problems */
-  reload(): readonly TemplateProblem[]
-  /** Stops watching for changes. */
-  close(): void
-}
-
 /** The message must not be sent: there are no words for it, or they come out too long. */
 export class Unrenderable extends Error {
   override readonly name = 'Unrenderable'
@@ -76,11 +51,13 @@ export class Unrenderable extends Error {
 
 const BUILT_IN = fileURLToPath(new URL('./templates/', import.meta.url))
 
+export type Renderer = ReturnType<typeof createRenderer>
+
 /**
  * Turns stored parameters into finished messages. Templates are compiled at start and on change; parameters never are.
  * @throws TypeError for a brand colour, sender or domain that cannot be used
  */
-export function createRenderer(options: RendererOptions): Renderer {
+export function createRenderer(options: RendererOptions) {
   const { locale, localeByCountry } = options
   const brand = createBrand(options.brand)
   const compose = createComposer(options.mail)
@@ -106,19 +83,33 @@ export function createRenderer(options: RendererOptions): Renderer {
   }
 
   return {
-    render: (message, country) =>
+    /**
+     * The message as its provider gets it, the same bytes for the same message and templates (Message-ID and Date come
+     * from it). The text of an SMS is made when it is asked for.
+     * @param country of its number, ISO 3166, when it is known: finding it takes longer than the rest
+     * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
+     */
+    render: (message: NewMessage, country?: string): Outgoing =>
       message.channel === 'email' ? renderMail(message) : renderSms(message, country),
-    viewMail(message) {
+    /** The same without the envelope of MIME, for the gallery and the console. */
+    viewMail(message: NewMessage): MailView {
       const sample = chooseWords(message)
       return templates.renderWith(`email/${sample.name}`, catalog => mails.view(catalog, sample))
     },
-    get locales() {
+    /** Tags of the languages there are. */
+    get locales(): readonly string[] {
       return [...templates.current().languages.keys()]
     },
-    hasWords: (locale, kind) => templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
+    /** Says whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
+    hasWords: (locale: string, kind: string): boolean =>
+      templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
+    /** Problems of the templates now. */
     problems: templates.problems,
-    renderedInFull: () => templates.current().renderedInFull,
+    /** The operator's templates that are rendered in full for every mail. */
+    renderedInFull: (): readonly RenderedInFull[] => templates.current().renderedInFull,
+    /** Reads the templates again now. @returns their problems */
     reload: templates.reload,
+    /** Stops watching for changes. */
     close: templates.close,
   }
 }

@@ -36,15 +36,7 @@ const LIMITS = { templateLimit: 20_000, memoryLimit: 2_000_000 }
 
 type Escape = 'html' | 'none' | ((value: unknown) => string)
 
-export interface Engine {
-  /**
-   * @param known the names it may use: a variable, or a variable and its field (`brand.name`); any field of one that
-   *   stands alone. A name that is not among them is a fault, wherever it stands.
-   * @param fixed values that never change (brand, locale), by name: printed into the template once.
-   * @throws TemplateFault
-   */
-  compile(source: string, known: ReadonlySet<string>, fixed?: ReadonlyMap<string, string>): Compiled
-}
+export type Engine = ReturnType<typeof createEngine>
 
 /**
  * LiquidJS, closed: no file is ever read (partials and layouts only from `parts`), no parameter is ever compiled,
@@ -53,7 +45,7 @@ export interface Engine {
  *   through it, whatever the template says.
  * @param parts templates that others may name in `layout`, `render` or `include`, by file name
  */
-export function createEngine(escape: Escape, parts: Readonly<Record<string, string>> = {}): Engine {
+export function createEngine(escape: Escape, parts: Readonly<Record<string, string>> = {}) {
   const liquidjs = require('liquidjs') as typeof Liquidjs
   const { Liquid } = liquidjs
   const liquid = new Liquid({
@@ -83,7 +75,13 @@ export function createEngine(escape: Escape, parts: Readonly<Record<string, stri
       ),
     )
   return {
-    compile(source, known, fixed) {
+    /**
+     * @param known the names it may use: a variable, or a variable and its field (`brand.name`); any field of one that
+     *   stands alone. A name that is not among them is a fault, wherever it stands.
+     * @param fixed values that never change (brand, locale), by name: printed into the template once.
+     * @throws TemplateFault
+     */
+    compile(source: string, known: ReadonlySet<string>, fixed?: ReadonlyMap<string, string>): Compiled {
       const checked = parse(source)
       const templates = fixed ? parse(fold(source, fixed, escape)) : checked
       const variables = names(checked, source)

@@ -30,19 +30,9 @@ const OF_CHANNEL: Readonly<Record<Channel, readonly string[]>> = {
   sms: [...COMMON, 'plain_sms', 'signature'],
 }
 /** A mail's finished words, for layouts. */
-const WORDS = [
-  'heading',
-  'preheader',
-  'before',
-  'text',
-  'shows_code',
-  'code_length',
-  'details',
-  'button',
-  'link',
-  'after',
-  'footer',
-].map(field => `words.${field}`)
+const WORDS = 'heading preheader before text shows_code code_length details button link after footer'
+  .split(' ')
+  .map(field => `words.${field}`)
 
 /** The parameters that a kind's words may name. */
 function variablesOf(kind: MessageKind): readonly string[] {

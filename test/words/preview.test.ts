@@ -9,7 +9,7 @@ const renderer = rendererFor()
 
 t.test('the gallery has every kind in every language, and a page that shows each', async t => {
   const out = join(t.testdir(), 'gallery')
-  const index = await writeGallery({ renderer, out })
+  const index = await writeGallery(renderer, out)
   const page = await readFile(index, 'utf8')
   const mail = await readdir(join(out, 'mail'))
   const sms = await readdir(join(out, 'sms'))
