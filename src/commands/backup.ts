@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { adminAddress } from '../config/admin-address.ts'
-import { ConfigError, loadSomeSettings } from '../config/config.ts'
+import { loadSomeSettings } from '../config/config.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
+import { withSettings } from './with-settings.ts'
 
 export const backup: Command = {
   usage: `callback-courier backup FILE
@@ -14,16 +15,10 @@ export const backup: Command = {
   in it: STORE_SECRET, or store.secret beside the store, belongs to the copy, and is kept apart from it.
   To restore it on any machine: put FILE in the store's place (DATABASE_URL) with the same secret, and start the service.
 `,
-  async run(argv, io) {
+  run: withSettings((argv, io) => {
     const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
-    try {
-      return await backUp(positionals[0] ?? '', io)
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      io.stderr.write(`${error.message}\n`)
-      return 1
-    }
-  },
+    return backUp(positionals[0] ?? '', io)
+  }),
 }
 
 async function backUp(file: string, io: Io): Promise<ExitCode> {

@@ -6,7 +6,7 @@ import { languageOfTerminal } from '../language/choose.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'
 import { modulesOf } from '../providers/list.ts'
 import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
-import { createClock } from '../runtime/clock.ts'
+import { type Clock, createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
@@ -131,10 +131,7 @@ async function attempt(about: string, check: Check): Promise<readonly CheckResul
 
 const silent = pino({ level: 'silent' })
 
-async function checkProviders(
-  config: Config,
-  clock: ReturnType<typeof createClock>,
-): Promise<readonly CheckResult[]> {
+async function checkProviders(config: Config, clock: Clock): Promise<readonly CheckResult[]> {
   let templates: Awaited<ReturnType<typeof openSmsTemplates>>
   try {
     templates = await openSmsTemplates(config, silent)
@@ -158,11 +155,7 @@ async function checkProviders(
   }
 }
 
-async function checkStoreOrService(
-  config: Config,
-  io: Io,
-  clock: ReturnType<typeof createClock>,
-): Promise<readonly CheckResult[]> {
+async function checkStoreOrService(config: Config, io: Io, clock: Clock): Promise<readonly CheckResult[]> {
   const address = adminAddress(io)
   const askService = async (): Promise<ServiceStatus> => {
     if ((await requestHealth(`${address}/healthz`)) !== null) return { is: 'absent' }
@@ -185,7 +178,7 @@ function checkRendererTemplates(config: Config): readonly CheckResult[] {
 /** @param ca PEM of the authorities to trust; undefined: the usual ones. */
 async function checkPublicUrls(config: Config, ca: string | undefined): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
-  const platform = createCallbackClient({ timeoutMs: 5000, ...(ca !== undefined && { ca }) })
+  const platform = createCallbackClient({ timeoutMs: 5000, ca })
   try {
     return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
   } finally {

@@ -7,7 +7,6 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Reads a text file; throws as node:fs does. */
   readonly readFile: (path: string) => string
-  /** The dotenv file. */
   readonly dotenvPath: string
   /** Aborts when the command is to end early. */
   readonly signal?: AbortSignal

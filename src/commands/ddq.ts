@@ -7,6 +7,7 @@ import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
 import { findFileFaults } from '../service/files.ts'
 import { trustAuthorities } from '../tls/authorities.ts'
 import { type Command, type Io, readArguments, UsageError } from './command.ts'
+import { withSettings } from './with-settings.ts'
 
 export const ddq: Command = {
   usage: `callback-courier ddq tail [--topic TOPIC …]
@@ -19,7 +20,7 @@ export const ddq: Command = {
   --product ID    without --topic: only this product's
   --count N       end after so many messages
 `,
-  async run([what, ...argv], io) {
+  run: withSettings(([what, ...argv], io) => {
     if (what !== 'tail')
       throw new UsageError(what === undefined ? 'say what to do: tail' : `what is "${what}"?`)
     const { values } = readArguments(argv, {
@@ -29,14 +30,8 @@ export const ddq: Command = {
     })
     const count = values.count === undefined ? Number.POSITIVE_INFINITY : Number(values.count)
     if (!(count >= 1)) throw new UsageError('--count must be 1 or more')
-    try {
-      return await tail(io, values.topic, values.product, count)
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      io.stderr.write(`${error.message}\n`)
-      return 1
-    }
-  },
+    return tail(io, values.topic, values.product, count)
+  }),
 }
 
 const NAMES = [

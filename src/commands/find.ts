@@ -4,12 +4,13 @@ import { type AttemptGate, type Explanation, explainAbsence, explainMessage } fr
 import { API } from '../admin/status/operations.ts'
 import type { ChannelCalls } from '../admin/status/status.ts'
 import { adminAddress } from '../config/admin-address.ts'
-import { ConfigError, loadSomeSettings } from '../config/config.ts'
+import { loadSomeSettings } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
+import { withSettings } from './with-settings.ts'
 
 export const find: Command = {
   usage: `callback-courier find RECIPIENT
@@ -18,16 +19,10 @@ export const find: Command = {
   said at each attempt, what that means, and what to do. Asks the running service, and answers in the language
   of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese. Exit code 1 when there is no message.
 `,
-  async run(argv, io) {
+  run: withSettings((argv, io) => {
     const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
-    try {
-      return await findMessages(positionals[0] ?? '', io)
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      io.stderr.write(`${error.message}\n`)
-      return 1
-    }
-  },
+    return findMessages(positionals[0] ?? '', io)
+  }),
 }
 
 /** As many lines as a screen has. */

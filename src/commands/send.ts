@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { reachableHost } from '../config/admin-address.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, loadConfig } from '../config/config.ts'
 import {
   type CallbackAnswer,
   type CallbackClient,
@@ -9,7 +9,7 @@ import {
 import { createSampleBody, SAMPLE_KINDS } from '../platform/sample-callbacks.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
-import { readSettings } from './read-settings.ts'
+import { withSettings } from './with-settings.ts'
 
 const listTypes = (channel: 'email' | 'sms') =>
   SAMPLE_KINDS.filter(sample => sample.channel === channel && sample.kind !== 'plain')
@@ -59,13 +59,12 @@ type SendOptions = ReturnType<typeof readArguments<typeof OPTIONS>>['values']
 
 export const send: Command = {
   usage,
-  async run(argv, io) {
+  run: withSettings(async (argv, io) => {
     const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
     const [channel] = positionals
     if (channel !== 'email' && channel !== 'sms') throw new UsageError('say email or sms')
     const body = values['validate-only'] ? null : buildBody(channel, values)
-    const config = readSettings(io)
-    if (config === null) return 1
+    const config = loadConfig(io)
     const entry = callbackUrls(config, findBaseUrl(config, values)).find(each => each.channel === channel)
     if (entry === undefined) {
       io.stderr.write(`${channel} is off: ${channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'} is not set\n`)
@@ -81,7 +80,7 @@ export const send: Command = {
     } finally {
       await platform.close()
     }
-  },
+  }),
 }
 
 interface Callback {

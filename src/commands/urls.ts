@@ -1,7 +1,8 @@
+import { loadConfig } from '../config/config.ts'
 import { type CallbackUrl, callbackUrls, type ReportUrl, reportUrls } from '../service/callback-urls.ts'
 import { type Command, readArguments } from './command.ts'
 import { fingerprint } from './fingerprint.ts'
-import { readSettings } from './read-settings.ts'
+import { withSettings } from './with-settings.ts'
 
 export const urls: Command = {
   usage: `callback-courier urls [--base URL] [--json]
@@ -13,10 +14,9 @@ export const urls: Command = {
   --base URL  this service as the platform reaches it, instead of PUBLIC_URL
   --json      as JSON
 `,
-  async run(argv, io) {
+  run: withSettings(async (argv, io) => {
     const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
-    const config = readSettings(io)
-    if (config === null) return 1
+    const config = loadConfig(io)
     const base = values.base ?? config.PUBLIC_URL
     if (base === undefined) {
       io.stderr.write(
@@ -28,7 +28,7 @@ export const urls: Command = {
     const reports = await reportUrls(config, base)
     io.stdout.write(values.json === true ? asJson(entries, reports) : asText(entries, reports))
     return 0
-  },
+  }),
 }
 
 function asJson(entries: readonly CallbackUrl[], reports: readonly ReportUrl[]): string {

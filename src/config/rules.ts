@@ -1,6 +1,6 @@
 import { providerModules } from '../providers/list.ts'
 import { isLoopback } from '../settings/loopback.ts'
-import { missingSetting, type SettingFault } from '../settings/setting.ts'
+import { missingSetting, missingSettings, type SettingFault } from '../settings/setting.ts'
 import { isGuessable } from './guessable.ts'
 import { type SettingName, type SettingValues, settingNames, settings } from './settings.ts'
 
@@ -54,15 +54,12 @@ function channelFaults(s: Partly): SettingFault[] {
 }
 
 function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const faults = providerFaults('email', s, wrong)
-  if (s.MAIL_FROM === undefined)
-    faults.push(
-      missingSetting(
-        'MAIL_FROM',
-        'e-mail is on (EMAIL_TOKEN), so say who mails are from: Example <no-reply@example.com>',
-      ),
-    )
-  return faults
+  return [
+    ...providerFaults('email', s, wrong),
+    ...missingSettings(s, {
+      MAIL_FROM: 'e-mail is on (EMAIL_TOKEN), so say who mails are from: Example <no-reply@example.com>',
+    }),
+  ]
 }
 
 function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
@@ -132,7 +129,6 @@ function carrierNames(s: Partly): readonly string[] {
   return providerModules.filter(({ channel }) => channel === 'sms').flatMap(module => namesOf(module, s))
 }
 
-/** The names of a module's carriers. */
 function namesOf(module: (typeof providerModules)[number], s: Partly): readonly string[] {
   return 'members' in module ? module.members(s).map(({ name }) => name) : [module.name]
 }
@@ -183,7 +179,6 @@ function narrow(networks: readonly string[] | undefined): boolean {
   return networks !== undefined && networks.length > 0 && !networks.some(isWholeInternet)
 }
 
-/** Says whether a network is the whole internet. */
 export function isWholeInternet(network: string): boolean {
   return /\/0+$/.test(network)
 }
@@ -214,11 +209,8 @@ function protectionFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[]
 
 function listenerFaults(s: Partly): SettingFault[] {
   const faults: SettingFault[] = []
-  if (s.TLS === true) {
-    const remedy = 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
-    if (s.TLS_CERT_FILE === undefined) faults.push(missingSetting('TLS_CERT_FILE', remedy))
-    if (s.TLS_KEY_FILE === undefined) faults.push(missingSetting('TLS_KEY_FILE', remedy))
-  }
+  const remedy = 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
+  if (s.TLS === true) faults.push(...missingSettings(s, { TLS_CERT_FILE: remedy, TLS_KEY_FILE: remedy }))
   if (s.PORT !== undefined && s.PORT !== 0 && s.PORT === s.ADMIN_PORT)
     faults.push({ name: 'ADMIN_PORT', problem: 'is the same as PORT: choose another one' })
   return faults
@@ -229,37 +221,24 @@ function adminTokenFaults(s: Partly): SettingFault[] {
   const { ADMIN_HOST: host, ADMIN_TOKEN: admin, ADMIN_TOKENS: operators } = s
   const { METRICS_TOKEN: metrics, STATUS_TOKEN: status } = s
   const faults: SettingFault[] = []
-  if (admin === undefined && operators === undefined) {
-    if (host !== undefined && !isLoopback(host))
-      faults.push(
-        missingSetting(
-          'ADMIN_TOKEN',
-          'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters (or ADMIN_TOKENS, one for each operator), or ADMIN_HOST=127.0.0.1',
-        ),
-      )
-    else if (metrics !== undefined)
-      faults.push(
-        missingSetting(
-          'ADMIN_TOKEN',
-          'the metrics have a password (METRICS_TOKEN), so the console needs one, too',
-        ),
-      )
-    else if (status !== undefined)
-      faults.push(
-        missingSetting(
-          'ADMIN_TOKEN',
-          'the status API has a password (STATUS_TOKEN), so the console needs one, too',
-        ),
-      )
-  }
+  const why =
+    host !== undefined && !isLoopback(host)
+      ? 'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters (or ADMIN_TOKENS, one for each operator), or ADMIN_HOST=127.0.0.1'
+      : metrics !== undefined
+        ? 'the metrics have a password (METRICS_TOKEN), so the console needs one, too'
+        : status !== undefined
+          ? 'the status API has a password (STATUS_TOKEN), so the console needs one, too'
+          : null
+  if (admin === undefined && operators === undefined && why !== null)
+    faults.push(missingSetting('ADMIN_TOKEN', why))
   const all = [
-    { name: 'ADMIN_TOKEN', tokens: admin === undefined ? [] : [admin] },
-    { name: 'METRICS_TOKEN', tokens: metrics === undefined ? [] : [metrics] },
-    { name: 'STATUS_TOKEN', tokens: status === undefined ? [] : [status] },
-    { name: 'ADMIN_TOKENS', tokens: [...(operators?.values() ?? [])] },
+    ['ADMIN_TOKEN', [admin ?? []].flat()],
+    ['METRICS_TOKEN', [metrics ?? []].flat()],
+    ['STATUS_TOKEN', [status ?? []].flat()],
+    ['ADMIN_TOKENS', [...(operators?.values() ?? [])]],
   ] as const
   const seen = new Set<string>()
-  for (const { name, tokens } of all) {
+  for (const [name, tokens] of all) {
     // The example is guessable, too, and has a fault of its own.
     if (tokens.some(token => isGuessable(token) && !isExample(name, token)))
       faults.push({

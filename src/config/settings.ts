@@ -46,7 +46,6 @@ export type SettingValues = Values<typeof settings>
 
 export const settingNames = Object.keys(settings) as readonly SettingName[]
 
-/** The setting of that name, or null. */
 export function settingOf(name: string): Setting<unknown> | null {
   return Object.hasOwn(settings, name) ? settings[name as SettingName] : null
 }

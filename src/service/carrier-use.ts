@@ -9,20 +9,6 @@ import type { Clock } from '../runtime/clock.ts'
 import { COST_UNITS, priceOf, type SmsCosts } from '../settings/costs.ts'
 import { routeOf, type SmsRoutes } from '../settings/routes.ts'
 
-/** Counts how much SMS use of the carriers' quotas, and of the operator's money. */
-export interface CarrierUse {
-  /**
-   * Estimates what a new message will use, by the first carrier of its route that it fits.
-   * @returns undefined for a mail, and for a message that no carrier can send
-   */
-  expectUse(outgoing: Outgoing): ExpectedUse | undefined
-  /**
-   * Wraps a carrier: it is handed nothing beyond its quota, and the cost of each SMS that it took, or may have taken, is reported
-   * as an event.
-   */
-  wrapProvider(provider: Provider): Provider
-}
-
 export interface CarrierUseOptions {
   readonly providers: readonly Provider[]
   readonly routes: SmsRoutes | undefined
@@ -36,7 +22,8 @@ export interface CarrierUseOptions {
   readonly emit: Emit
 }
 
-export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
+/** Counts how much SMS use of the carriers' quotas, and of the operator's money. */
+export function createCarrierUse(options: CarrierUseOptions) {
   const { providers, routes, costs, perDay, costPerDay, clock, emit } = options
   const findFitting = createFindFitting(providers, routes)
   /** Until when carriers are full, as far as this process knows, ms since the epoch. */
@@ -66,7 +53,11 @@ export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
 
   const sendCounted = createSendCounted(options, full)
   return {
-    expectUse(outgoing) {
+    /**
+     * Estimates what a new message will use, by the first carrier of its route that it fits.
+     * @returns undefined for a mail, and for a message that no carrier can send
+     */
+    expectUse(outgoing: Outgoing): ExpectedUse | undefined {
       if (outgoing.channel !== 'sms' || (costs.size === 0 && perDay.size === 0)) return undefined
       const fitting = findFitting(outgoing)
       const [first] = fitting
@@ -74,7 +65,11 @@ export function createCarrierUse(options: CarrierUseOptions): CarrierUse {
       const isFull = fitting.every(({ name }) => fullUntil(name) !== null)
       return { fullCarrier: isFull ? first.name : undefined, cost: costOf(costs, first.name, outgoing) }
     },
-    wrapProvider(provider) {
+    /**
+     * Wraps a carrier: it is handed nothing beyond its quota, and the cost of each SMS that it took, or may have taken, is reported
+     * as an event.
+     */
+    wrapProvider(provider: Provider): Provider {
       if (provider.channel !== 'sms' || (costs.size === 0 && !perDay.has(provider.name))) return provider
       return {
         ...provider,

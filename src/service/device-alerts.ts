@@ -12,7 +12,6 @@ import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
 import { createPlatformClient } from '../platform/client.ts'
-import type { Credential } from '../platform/credential.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { matchLocale } from '../words/locales.ts'
 import { openRecipientReader } from './factories.ts'
@@ -27,37 +26,25 @@ export const DDQ_TIMINGS: Timings = {
   answerMs: 10_000,
 }
 
-/** The settings that say where DDQ is. */
-export type DdqSettings = Pick<
-  Config,
-  'DDQ_PORT' | 'DDQ_TLS' | 'DDQ_AUTH_PATH' | 'DDQ_SUBSCRIBE_PATH' | 'DDQ_HEARTBEAT'
-> & {
-  readonly DDQ_HOST: string
-  readonly DDQ_AUTH_URL: string
-  readonly DDQ_APP_ID: string
-  readonly DDQ_APP_SECRET: string
-}
+/** The settings that say where DDQ is, and who we are there. */
+type DdqSetting =
+  | `DDQ_${'HOST' | 'PORT' | 'TLS' | 'AUTH_URL' | 'APP_ID' | 'APP_SECRET'}`
+  | `DDQ_${'AUTH_PATH' | 'SUBSCRIBE_PATH' | 'HEARTBEAT'}`
 
 /** The endpoint of DDQ and the credential to log in there; `close` closes the connections to the platform's API. */
-export function openDdq(settings: DdqSettings): {
-  readonly endpoint: DdqEndpoint
-  readonly appId: string
-  readonly credential: Credential
-  close(): Promise<void>
-} {
-  const { DDQ_HOST: host, DDQ_PORT: port, DDQ_TLS: tls, DDQ_APP_ID: appId } = settings
-  const platform = createPlatformClient({ baseUrl: settings.DDQ_AUTH_URL })
-  return {
-    endpoint: {
-      origin: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
-      authenticatePath: settings.DDQ_AUTH_PATH,
-      subscribePath: settings.DDQ_SUBSCRIBE_PATH,
-      heartbeat: settings.DDQ_HEARTBEAT as Heartbeat,
-    },
-    appId,
-    credential: platform.credential(() => platform.appAuth({ appId, appSecret: settings.DDQ_APP_SECRET })),
-    close: () => platform.close(),
+export function openDdq(settings: Pick<Config, DdqSetting>) {
+  const { DDQ_HOST: host, DDQ_PORT: port, DDQ_TLS: tls, DDQ_AUTH_URL: baseUrl } = settings
+  const { DDQ_APP_ID: appId = '', DDQ_APP_SECRET: appSecret = '' } = settings
+  if (host === undefined || baseUrl === undefined) throw new Error('DDQ_HOST and DDQ_AUTH_URL are needed')
+  const platform = createPlatformClient({ baseUrl })
+  const endpoint: DdqEndpoint = {
+    origin: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    authenticatePath: settings.DDQ_AUTH_PATH,
+    subscribePath: settings.DDQ_SUBSCRIBE_PATH,
+    heartbeat: settings.DDQ_HEARTBEAT as Heartbeat,
   }
+  const credential = platform.credential(() => platform.appAuth({ appId, appSecret }))
+  return { endpoint, appId, credential, close: platform.close }
 }
 
 /**
@@ -118,16 +105,7 @@ export interface DeviceAlertsDeps {
 /** Wires device alerts, in the order of their road. */
 export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
   const { config, rows, clock, random, outbox, storeKeys } = deps
-  const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
-  if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined)
-    throw new Error('DDQ_HOST and DDQ_AUTH_URL are needed')
-  const { close, ...ddq } = openDdq({
-    ...config,
-    DDQ_HOST,
-    DDQ_AUTH_URL,
-    DDQ_APP_ID: DDQ_APP_ID ?? '',
-    DDQ_APP_SECRET: DDQ_APP_SECRET ?? '',
-  })
+  const { close, ...ddq } = openDdq(config)
   const owner = randomBytes(16).toString('hex')
   const { takeLeaderLease } = outbox.memos
   const alerts = createAlerts({
@@ -139,16 +117,8 @@ export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
       now: () => performance.now(),
     },
     notifier: {
-      rows,
-      outbox,
-      keys: {
-        ...storeKeys,
-        memoName: fields => storeKeys.bucketHash('alarmed', ...fields),
-      },
-      charges: deps.charges,
-      render: deps.render,
-      wake: deps.wake,
-      clock,
+      ...deps,
+      keys: { ...storeKeys, memoName: fields => storeKeys.bucketHash('alarmed', ...fields) },
       messageId: () => newMessageId(clock.now()),
     },
     takeLeaderLease:

@@ -11,7 +11,7 @@ import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { messageKinds } from '../messages/registry.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
-import type { Outbox } from '../outbox/outbox.ts'
+import type { Outbox, StoreOptions } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
 import { modulesOf } from '../providers/list.ts'
@@ -164,15 +164,13 @@ export async function openOutbox(
   more: Pick<SqliteOutboxOptions, 'onCommit' | 'startThread'> = {},
 ): Promise<Outbox> {
   const { DATABASE_URL: store } = config
-  const shared = {
+  const shared: StoreOptions = {
     clock,
     storeKeys,
     maxBacklog: config.MAX_BACKLOG,
     retentionDays: config.RETENTION_DAYS,
     keepsEvents: config.EVENTS_URL !== undefined,
-    log: ({ doing, message }: { readonly doing: string; readonly message: string }) => {
-      log.warn({ event: 'store', doing }, message)
-    },
+    log: ({ doing, message }) => log.warn({ event: 'store', doing }, message),
     onCommit: more.onCommit,
   }
   if (store.kind === 'postgres') {
@@ -195,11 +193,7 @@ export function collectorUrl(config: Config): string | undefined {
 export function openRenderer(config: Config, log: Logger): Renderer {
   const from = config.MAIL_FROM ?? { address: 'nobody@localhost.invalid' }
   return createRenderer({
-    brand: {
-      name: config.BRAND_NAME ?? '',
-      color: config.BRAND_COLOR,
-      url: config.BRAND_URL,
-    },
+    brand: { name: config.BRAND_NAME ?? '', color: config.BRAND_COLOR, url: config.BRAND_URL },
     locale: config.LOCALE,
     localeByCountry: config.LOCALE_BY_COUNTRY,
     templatesDir: config.TEMPLATES_DIR,

@@ -3,9 +3,8 @@ import { type AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
-import type { ProviderLimits } from '../providers/list.ts'
 import { build } from '../runtime/build.ts'
-import { type Clock, createClock } from '../runtime/clock.ts'
+import { createClock } from '../runtime/clock.ts'
 import { withTimeout } from '../runtime/with-timeout.ts'
 import { trustAuthorities } from '../tls/authorities.ts'
 import { type Certificate, loadCertificate } from '../tls/certificate.ts'
@@ -16,40 +15,13 @@ import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
 
-/** A running service. */
-export interface Service {
-  /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
-  readonly publicUrl: string
-  readonly adminUrl: string
-  /** The callback URLs to paste into the platform's console; a channel that is off has none. */
-  readonly urls: { readonly email?: string; readonly sms?: string }
-  readonly config: Config
-  readonly log: Logger
-  /** Looks for a renewed certificate now. */
-  reloadCertificate(): void
-  /**
-   * Ends the service: it answers `/readyz` with 503 and serves on for `drainMs`, then accepts nothing more, and finishes or gives back
-   * what is in flight.
-   */
-  close(drainMs?: number): Promise<void>
-}
+export type Service = Awaited<ReturnType<typeof startService>>
 
-export interface ServiceOptions {
+export interface ServiceOptions
+  extends Partial<Pick<WiringOptions, 'wall' | 'clock' | 'limits' | 'repeatPausesMs' | 'replyPatienceMs'>>,
+    Pick<WiringOptions, 'createLimiter' | 'startStoreThread'> {
   readonly log?: DestinationStream
   readonly dotenvPath?: string
-  /** Reads the wall clock, ms since the epoch. */
-  readonly wall?: () => number
-  /** The clock of validity, leases and waits; one that starts at `wall` unless given. */
-  readonly clock?: Clock
-  readonly limits?: ProviderLimits
-  /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones. */
-  readonly repeatPausesMs?: readonly number[]
-  /** How long a final reply may take before its attempt counts against no limit, ms; 20 s unless given. */
-  readonly replyPatienceMs?: number
-  /** Makes the limiter of a channel; one that searches unless given. */
-  readonly createLimiter?: WiringOptions['createLimiter']
-  /** Starts what serves an embedded store; a thread unless given. */
-  readonly startStoreThread?: WiringOptions['startStoreThread']
 }
 
 /** Attempts in flight may finish for so long, and have so long to be aborted and settled: 15 s in all with DRAIN_SECONDS at 5. */
@@ -69,7 +41,7 @@ const LOAD_AFTER_MS = 1000
 export async function startService(
   env: Readonly<Record<string, string | undefined>>,
   options: ServiceOptions = {},
-): Promise<Service> {
+) {
   const { dotenvPath, wall = Date.now, clock = createClock(wall) } = options
   const readFile = (path: string) => readFileSync(path, 'utf8')
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
@@ -80,16 +52,12 @@ export async function startService(
   const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
   let watch: CertificateWatch | undefined
   const parts = await createServiceParts({
+    ...options,
     config,
     log,
     clock,
     random: Math.random,
     wall,
-    limits: options.limits,
-    repeatPausesMs: options.repeatPausesMs,
-    replyPatienceMs: options.replyPatienceMs,
-    createLimiter: options.createLimiter,
-    startStoreThread: options.startStoreThread,
     certificate: () => watch?.current() ?? certificate ?? null,
     renewalRefused: () => watch?.refused() ?? null,
     urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),
@@ -110,13 +78,20 @@ export async function startService(
 
   let closed: Promise<void> | undefined
   return {
+    /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
     publicUrl,
     adminUrl,
+    /** The callback URLs to paste into the platform's console; a channel that is off has none. */
     urls: urlsOf(config, config.PUBLIC_URL ?? publicUrl),
     config,
     log,
-    reloadCertificate: () => watch?.check(),
-    close(drainMs = 0) {
+    /** Looks for a renewed certificate now. */
+    reloadCertificate: (): void => watch?.check(),
+    /**
+     * Ends the service: it answers `/readyz` with 503 and serves on for `drainMs`, then accepts nothing more, and finishes or gives back
+     * what is in flight.
+     */
+    close(drainMs = 0): Promise<void> {
       clearTimeout(loading)
       watch?.close()
       closed ??= drain(parts, drainMs, log)
@@ -197,7 +172,7 @@ function hostOf(url: string): string {
 }
 
 /** Lists the callback URLs by channel. @param base scheme, host and port as the platform reaches them. */
-function urlsOf(config: Config, base: string): Service['urls'] {
+function urlsOf(config: Config, base: string): WiringOptions['urls'] {
   return Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
 }
 

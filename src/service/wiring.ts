@@ -8,7 +8,6 @@ import { createMetrics } from '../admin/metrics/metrics.ts'
 import type { MetricsSources } from '../admin/metrics/scraped.ts'
 import { createServiceHealth } from '../admin/service-health.ts'
 import type { Traces } from '../admin/traces/traces.ts'
-import type { Alerts } from '../alerts/alerts.ts'
 import { type Admission, createAdmission } from '../callback/admission.ts'
 import { type Authentication, createAuthentication } from '../callback/authenticate.ts'
 import { BODY_LIMIT } from '../callback/body.ts'
@@ -61,6 +60,7 @@ import {
 export interface WiringOptions {
   readonly config: Config
   readonly log: Logger
+  /** The clock of validity, leases and waits. */
   readonly clock: Clock
   readonly random: () => number
   /** Wall time, ms since the epoch. */
@@ -75,28 +75,17 @@ export interface WiringOptions {
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Limits that no setting changes; those that are not given are the usual ones. */
   readonly limits?: ProviderLimits
+  /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones. */
   readonly repeatPausesMs?: readonly number[] | undefined
+  /** How long a final reply may take before its attempt counts against no limit, ms; 20 s unless given. */
   readonly replyPatienceMs?: number
+  /** Makes the limiter of a channel; one that searches unless given. */
   readonly createLimiter?: typeof createLimiter
+  /** Starts what serves an embedded store; a thread unless given. */
   readonly startStoreThread?: SqliteOutboxOptions['startThread']
 }
 
-export interface ServiceParts {
-  readonly publicListener: FastifyInstance
-  readonly adminListener: FastifyInstance
-  readonly delivery: Delivery
-  /** Null unless DDQ_HOST is set. */
-  readonly alerts: Alerts | null
-  /** Null unless EVENTS_URL is set. */
-  readonly webhooks: Webhooks | null
-  readonly renderer: Renderer
-  /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
-  beginDraining(): void
-  /** Loads modules in advance, for which the first message would have to wait. */
-  loadModules(): Promise<void>
-  /** Closes providers and store, once delivery has stopped and the public listener is closed. */
-  close(): Promise<void>
-}
+export type ServiceParts = Awaited<ReturnType<typeof wireService>>
 
 /** The time that an attempt may take beyond its provider's own limits, ms: a busy process notices them late. */
 const ATTEMPT_SPARE_MS = 10_000
@@ -140,7 +129,7 @@ export async function createServiceParts(options: WiringOptions): Promise<Servic
  * Makes the parts in the order in which a message passes them.
  * @param resources gets the parts that have to be closed, in the order of closing: the store is the last.
  */
-async function wireService(options: WiringOptions, resources: Resource[]): Promise<ServiceParts> {
+async function wireService(options: WiringOptions, resources: Resource[]) {
   const { config, log, clock } = options
   const startedAt = clock.now()
   const late: LateParts = {}
@@ -185,16 +174,21 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
       startedAt,
     }),
     delivery,
+    /** Null unless DDQ_HOST is set. */
     alerts,
+    /** Null unless EVENTS_URL is set. */
     webhooks,
     renderer,
-    beginDraining() {
+    /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
+    beginDraining(): void {
       late.isDraining = true
     },
-    async loadModules() {
+    /** Loads modules in advance, for which the first message would have to wait. */
+    async loadModules(): Promise<void> {
       await Promise.all(providers.flatMap(provider => provider.load?.() ?? []))
     },
-    async close() {
+    /** Closes providers and store, once delivery has stopped and the public listener is closed. */
+    async close(): Promise<void> {
       for (const each of resources) await each.close()
     },
   }

@@ -14,7 +14,7 @@ export async function checkAlerts(
   config: Config,
   locales: readonly string[],
 ): Promise<readonly CheckResult[]> {
-  const { DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET } = config
+  const { DDQ_HOST, DDQ_AUTH_URL } = config
   if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined) return []
   let results: CheckResult[]
   try {
@@ -30,13 +30,7 @@ export async function checkAlerts(
       checkFailure(ABOUT, `ALERTS ${problem}`, 'docs/alerts.md shows what a row is'),
     )
   }
-  const ddq = openDdq({
-    ...config,
-    DDQ_HOST,
-    DDQ_AUTH_URL,
-    DDQ_APP_ID: DDQ_APP_ID ?? '',
-    DDQ_APP_SECRET: DDQ_APP_SECRET ?? '',
-  })
+  const ddq = openDdq(config)
   try {
     const login = await ddq.credential.token()
     return [

@@ -3,34 +3,29 @@ import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 
-/** The limits that the machine, or the container, sets for a process; null where they cannot be read. */
-export interface MachineLimits {
-  /** Free octets of the file system that a directory is on. */
-  freeBytes(directory: string): number | null
-  openFiles(): number | null
-  /** Octets of memory that this process may use. */
-  memory(): number | null
-  /** Permission bits of a file. */
-  mode(path: string): number | null
-}
+export type MachineLimits = ReturnType<typeof createMachineLimits>
 
-export function createMachineLimits(): MachineLimits {
+/** The limits that the machine, or the container, sets for a process; null where they cannot be read. */
+export function createMachineLimits() {
   return {
-    freeBytes(directory) {
+    /** Free octets of the file system that a directory is on. */
+    freeBytes(directory: string): number | null {
       const { bavail, bsize } = statfsSync(directory)
       return bavail * bsize
     },
-    openFiles() {
+    openFiles(): number | null {
       const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
       const most = /^Max open files +(\d+)/m.exec(limits)?.[1]
       return most === undefined ? null : Number(most)
     },
-    memory() {
+    /** Octets of memory that this process may use. */
+    memory(): number | null {
       const most = process.constrainedMemory()
       // Without a limit this is 0, or more than the machine has.
       return most === 0 || most > 2 ** 50 ? null : most
     },
-    mode: path => (existsSync(path) ? statSync(path).mode & 0o777 : null),
+    /** Permission bits of a file. */
+    mode: (path: string): number | null => (existsSync(path) ? statSync(path).mode & 0o777 : null),
   }
 }
 

@@ -96,7 +96,6 @@ const settings = {
   }),
 } as const
 
-/** The settings of the listeners, of start and end. */
 export const listeners: Group<typeof settings> = {
   title: 'HTTPS, the private listener, logs',
   about: 'The platform calls HTTPS only: either this service serves it, or a proxy in front does (TLS=off).',

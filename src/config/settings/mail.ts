@@ -48,7 +48,6 @@ const settings = {
   }),
 } as const
 
-/** E-mail, and the providers that carry it. */
 export const mail: Group<typeof settings> = {
   title: 'E-mail',
   about: 'SMTP_URL and MAIL_FROM are needed when EMAIL_TOKEN is set.',

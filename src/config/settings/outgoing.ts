@@ -19,7 +19,6 @@ const settings = {
   }),
 } as const
 
-/** The settings of this service's way to others. */
 export const outgoing: Group<typeof settings> = {
   title: 'Connections to others',
   about: 'Needed only behind a proxy, or where servers have certificates of an authority of your own.',
