@@ -1,8 +1,7 @@
-import type { ChannelStatus } from '../delivery/port.ts'
 import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { clockTime, describeReply, formatDuration } from './console/layout.ts'
-import type { ChannelCalls } from './status/status.ts'
+import type { ChannelCalls, ProviderView } from './status/status.ts'
 
 /** An explanation of what became of a message, and the next step. */
 export interface Explanation {
@@ -12,8 +11,8 @@ export interface Explanation {
 
 /** A provider, as far as it decides when a message that waits is tried. */
 export type AttemptGate = Pick<
-  ChannelStatus,
-  'channel' | 'provider' | 'breaker' | 'breakerUntil' | 'limitReason' | 'limitWhy'
+  ProviderView,
+  'channel' | 'provider' | 'breaker' | 'breakerUntil' | 'limitReason' | 'limitWhy' | 'lastError'
 >
 
 /**
@@ -85,12 +84,16 @@ export function nextAttempt(
   { channel, dueAt, attempts }: MessageView,
   providers: readonly AttemptGate[],
   now: number,
-): { readonly at: number | null; readonly due: Sentence; readonly why: Sentence | null } {
+): {
+  readonly at: number | null
+  readonly due: Sentence
+  readonly why: Sentence | null
+  readonly lastError?: AttemptGate['lastError']
+} {
   const pause = firstToEnd(providers.filter(each => each.channel === channel).map(each => pauseOf(each, now)))
   if (dueAt !== null && dueAt > Math.max(now, pause?.until ?? now))
     return { at: dueAt, due: say('in {time}', { time: formatDuration(dueAt - now) }), why: null }
-  if (pause !== null)
-    return { at: null, due: say('when {provider} takes messages again', pause), why: pause.why }
+  if (pause !== null) return { ...pause, at: null, due: say('when {provider} takes messages again', pause) }
   return { at: null, due: attempts === 0 ? say('now') : say('when its turn comes'), why: null }
 }
 
@@ -100,16 +103,22 @@ interface Pause {
   /** When it ends, as far as that is known, ms since the epoch. */
   readonly until: number
   readonly why: Sentence
+  readonly lastError: AttemptGate['lastError']
 }
 
 /** @returns null: messages may go to it. */
 function pauseOf(
-  { provider, breaker, breakerUntil, limitReason, limitWhy }: AttemptGate,
+  { provider, breaker, breakerUntil, limitReason, limitWhy, lastError }: AttemptGate,
   now: number,
 ): Pause | null {
   if (breaker === 'closed')
     return limitReason === 'paused'
-      ? { provider, until: now, why: say('{provider}: {why}.', { provider, why: translateText(limitWhy) }) }
+      ? {
+          provider,
+          until: now,
+          why: say('{provider}: {why}.', { provider, why: translateText(limitWhy) }),
+          lastError,
+        }
       : null
   const until = breakerUntil ?? now
   const why =
@@ -119,7 +128,7 @@ function pauseOf(
           time: formatDuration(until - now),
         })
       : say('{provider} keeps failing, and one message is trying it.', { provider })
-  return { provider, until, why }
+  return { provider, until, why, lastError }
 }
 
 /** @returns null: one of them takes messages. */
@@ -131,14 +140,30 @@ function firstToEnd([first = null, ...others]: readonly (Pause | null)[]): Pause
 }
 
 function explainWaiting(row: MessageView, providers: readonly AttemptGate[], now: number): Explanation {
-  const { due, why } = nextAttempt(row, providers, now)
-  if (row.attempts === 0)
+  const { due, why, lastError = null } = nextAttempt(row, providers, now)
+  const repair = say(
+    'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.',
+  )
+  if (row.attempts === 0) {
+    const first = say('It waits for its first attempt, due {due}.', { due })
+    if (lastError !== null)
+      return {
+        what: joinSentences(
+          first,
+          why,
+          say('Its last reply to another message: {reply}', {
+            reply: describeReply(lastError),
+          }),
+        ),
+        next: repair,
+      }
     return {
-      what: joinSentences(say('It waits for its first attempt, due {due}.', { due }), why),
+      what: joinSentences(first, why),
       next: say(
         'The first lines of the overview say whether its provider fails, or how many wait before it.',
       ),
     }
+  }
   const until = clockTime(row.expiresAt)
   return {
     what: joinSentences(
@@ -146,7 +171,7 @@ function explainWaiting(row: MessageView, providers: readonly AttemptGate[], now
       why,
       lastReply(row),
     ),
-    next: say('Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.'),
+    next: repair,
   }
 }
 

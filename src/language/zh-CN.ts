@@ -264,6 +264,7 @@ export const zhCN = {
     '{provider} 一再失败，已熔断，{time}后由一条消息试探。',
   '{provider} keeps failing, and one message is trying it.': '{provider} 一再失败，正由一条消息试探。',
   '{provider}: {why}.': '{provider}：{why}。',
+  'Its last reply to another message: {reply}': '它对其他消息最近的应答：{reply}',
   'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.':
     '请解决应答中指出的问题，此外无需操作：“立即重试”只是提前重试。',
   'the provider': '服务商',

@@ -35,6 +35,7 @@ const works = {
   breakerUntil: null,
   limitReason: 'start',
   limitWhy: '',
+  lastError: null,
 } as const satisfies AttemptGate
 const explain = (more: Partial<MessageView>, providers: readonly AttemptGate[] = [works]) =>
   explainMessage({ ...row, ...more }, providers, NOW)
@@ -88,6 +89,13 @@ t.test('what is due waits for a provider that is left alone, and is not called t
     what({ ...due, attempts: 0 }, [rests]),
     'It waits for its first attempt, due when twilio takes messages again. twilio keeps failing and is left alone for 34.0 s; then one message tries it.',
   )
+  const lastError = { at: NOW, code: '20003', reply: 'Authenticate', whose: 'ours' }
+  const untried = explain({ ...due, attempts: 0 }, [{ ...rests, lastError }])
+  t.match(
+    String(untried.what),
+    /then one message tries it\. Its last reply to another message: 20003 Authenticate$/,
+  )
+  t.match(String(untried.next), 'Repair what the reply names.')
   t.match(what({ ...due, dueAt: NOW + 5000 }, [rests]), /when twilio takes messages again/, 'due before that')
   t.match(
     what({ ...due, dueAt: NOW + 50_000 }, [rests]),
