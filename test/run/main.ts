@@ -51,7 +51,7 @@ t.on('subtestEnd', unit => {
 })
 const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, form)
 for (const { name, files } of units) {
-  const script = files.length === 1 ? files : [together, ...files]
+  const script = form === 'short' ? [together, ...files] : files
   const options = { env, buffered: t.jobs > 1, timeout: TIMEOUT_SECONDS * 1000 }
   void t.spawn('env', [nodeOptions, process.execPath, ROOMY, ...script], options, name)
 }
