@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statfsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import pg from 'pg'
+import { findMemory } from './memory.ts'
 
 /** A real Postgres of one's own, on a Unix socket in a temporary directory. */
 export interface PostgresRig {
@@ -58,16 +59,6 @@ function ordinaryUser(): { uid: number; gid: number } | undefined {
   throw new Error('root without a user postgres or nobody')
 }
 
-/** A directory in memory, and what a server may need there. A container's is 64 MB unless it was asked for more. */
-const MEMORY = '/dev/shm'
-const ROOM = 1024 * 1024 * 1024
-
-function hasRoom(directory: string): boolean {
-  if (!existsSync(directory)) return false
-  const { bavail, bsize } = statfsSync(directory)
-  return bavail * bsize > ROOM
-}
-
 /** What a server that is reached over TCP shows, PEM. */
 export interface ServerCertificate {
   readonly key: string
@@ -76,8 +67,8 @@ export interface ServerCertificate {
 
 /**
  * Starts one.
- * @param options.durable on a disk, as in production. Needed where it is crashed or measured; elsewhere the test would
- *   only wait for whatever else the disk has to do.
+ * @param options.durable where the system has temporary files, in the long forms of tests on a disk, as in production. Needed
+ *   where it is crashed or measured; elsewhere the test would only wait for whatever else the disk has to do.
  * @param options.tls listens on 127.0.0.1 as well, and speaks TLS there.
  */
 export async function startPostgres({
@@ -90,7 +81,7 @@ export async function startPostgres({
   const bin = findPostgres()
   if (bin === null) throw new Error('no Postgres here')
   const user = ordinaryUser()
-  const home = await mkdtemp(join(durable || !hasRoom(MEMORY) ? tmpdir() : MEMORY, 'pg-'))
+  const home = await mkdtemp(join((durable ? null : findMemory()) ?? tmpdir(), 'pg-'))
   if (user !== undefined) await chown(home, user.uid, user.gid)
   const data = join(home, 'data')
 

@@ -1,7 +1,10 @@
-import { availableParallelism } from 'node:os'
+import { rmSync } from 'node:fs'
+import { chmod, mkdtemp } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import t from 'tap'
+import { findMemory } from '../rigs/memory.ts'
 import { unitsOf } from './units.ts'
 
 const USAGE = `node test/run/main.ts [--form short|long|soak] [--jobs N] [path ...]
@@ -30,8 +33,18 @@ if (values.help || form === undefined) {
   process.exit(values.help ? 0 : 2)
 }
 
+/**
+ * Where the short tests put their stores and files: each commit of a store waits for the disk, and what no test does to
+ * one needs a disk. The other forms have them where the system has temporary files.
+ */
+const directory =
+  form === 'short' ? await mkdtemp(join(findMemory() ?? tmpdir(), 'courier-tests-')) : tmpdir()
+// Servers of tests run as other users.
+if (form === 'short') await chmod(directory, 0o1777)
+
 const env = {
   ...process.env,
+  TMPDIR: directory,
   TAP_TIMEOUT: String(TIMEOUT_SECONDS),
   // Types are stripped and code is compiled once for all of them.
   NODE_COMPILE_CACHE: resolve('node_modules', '.cache', 'tests'),
@@ -57,4 +70,7 @@ for (const { name, files } of units) {
 }
 t.on('complete', () => {
   for (const failure of failures) t.comment(`FAILED ${failure}`)
+})
+process.on('exit', () => {
+  if (form === 'short') rmSync(directory, { recursive: true, force: true })
 })
