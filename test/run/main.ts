@@ -17,7 +17,7 @@ one file as it is: npx tap --disable-coverage test/callback/callback-key.test.ts
 const TIMEOUT_SECONDS = process.argv.includes('soak') ? 2700 : 600
 
 /** Most tests wait for each other's sockets and timers most of the time, and leave the processor to others. */
-const JOBS_A_CORE = 3
+const JOBS_A_CORE = 4
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

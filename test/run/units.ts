@@ -17,8 +17,8 @@ function formOf(file: string): Form {
 /**
  * Short tests that share a process, one after the other: to start one and load the service in it takes a second of
  * processor time, more than most of them. A folder stands for those of its tests that have no place of their own; what
- * has none at all shares the last process. What takes longest begins first, for alone at the end it would leave the other
- * processors idle; and files that mostly wait for real time stand apart from their folder, which computes meanwhile.
+ * has none at all shares the last process. What mostly waits for real time begins first, and files that do stand apart from
+ * their folder; what computes all the time comes last, so that no processor is idle at the end.
  */
 const SHARED: readonly (readonly string[])[] = [
   ['test/outbox/heartbeats.test.ts', 'test/outbox/postgres-faults.test.ts'],
@@ -29,8 +29,19 @@ const SHARED: readonly (readonly string[])[] = [
     'test/faults/burst.test.ts',
     'test/faults/overload.test.ts',
   ],
+  ['test/admin', 'test/alerts', 'test/alerts/service.test.ts'],
+  ['test/providers', 'test/providers/aliyun', 'test/providers/tencent', 'test/providers/http-gateway'],
+  ['test/service', 'test/service/process.test.ts'],
+  // Its last file runs its tests side by side, and those of a file behind it.
+  ['test/providers/twilio', 'test/providers/smtp'],
   ['test/faults'],
   ['test/outbox'],
+  [
+    'test/attack/secrets.test.ts',
+    'test/attack/connections.test.ts',
+    'test/attack/newcomers.test.ts',
+    'test/attack/floods.test.ts',
+  ],
   [
     'test/webhooks',
     'test/upgrade',
@@ -40,26 +51,15 @@ const SHARED: readonly (readonly string[])[] = [
     'test/sandbox/emulator',
     'test/sandbox/carriers',
   ],
-  ['test/attack'],
-  ['test/admin', 'test/alerts', 'test/alerts/service.test.ts'],
-  ['test/delivery'],
   ['test/commands', 'test/commands/check'],
-  [
-    'test/attack/secrets.test.ts',
-    'test/attack/connections.test.ts',
-    'test/attack/newcomers.test.ts',
-    'test/attack/floods.test.ts',
-  ],
-  ['test/providers', 'test/providers/aliyun', 'test/providers/tencent', 'test/providers/http-gateway'],
-  ['test/service', 'test/service/process.test.ts'],
   ['test/outbox/postgres.test.ts'],
+  ['test/delivery'],
   ['test/sandbox'],
-  ['test/words', 'test/words/templates', 'test/language'],
-  // Its last file runs its tests side by side, and those of a file behind it.
-  ['test/providers/twilio', 'test/providers/smtp'],
+  ['test/attack'],
   ['test/callback', 'test/config', 'test/ddq', 'test/messages', 'test/platform', 'test/runtime', 'test'],
   // The certificate authority of its sandbox is that of the whole process.
   ['test/sandbox/page.test.ts'],
+  ['test/words', 'test/words/templates', 'test/language'],
 ]
 
 /** Tests that run in a process of their own, and what they are called together. */
