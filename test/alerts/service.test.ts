@@ -163,7 +163,8 @@ t.test('the console shows the subscription, and why it last ended', async t => {
     const deadline = performance.now() + 15_000
     while (!what.test(await page())) {
       if (performance.now() > deadline) throw new Error(`the page never showed ${what}`)
-      await new Promise(resolve => setTimeout(resolve, 50))
+      // A page costs the service several milliseconds.
+      await new Promise(resolve => setTimeout(resolve, 200))
     }
   }
   await shows(/Device alerts<\/h2><p><span class="state s-sent">subscribed<\/span>/)

@@ -5,6 +5,7 @@ import t from 'tap'
 import pack from '../../package.json' with { type: 'json' }
 import { createToken } from '../../src/commands/token.ts'
 import { formatBuild } from '../../src/runtime/build.ts'
+import { COMPILED } from '../rigs/process.ts'
 import { command } from './rig.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
@@ -71,7 +72,7 @@ t.test('a Token is long, plain, and ends in a letter', async t => {
 })
 
 t.test('as a process: its words on stdout, its exit code, and a reader that goes away', async t => {
-  const env = { PATH: process.env['PATH'] }
+  const env = { ...COMPILED, PATH: process.env['PATH'] }
   const run = promisify(execFile)
   const { stdout, stderr } = await run(process.execPath, [MAIN, 'token'], { env, cwd: '/' })
   t.match(stdout, /^[A-Za-z0-9]{32}\n$/)
@@ -83,7 +84,7 @@ t.test('as a process: its words on stdout, its exit code, and a reader that goes
 
 t.test('serve says on stderr what stops it', async t => {
   const run = promisify(execFile)
-  const env = { PATH: process.env['PATH'], CORP_ID: 'c' }
+  const env = { ...COMPILED, PATH: process.env['PATH'], CORP_ID: 'c' }
   await t.rejects(run(process.execPath, [MAIN, 'serve'], { env, cwd: '/' }), {
     code: 1,
     stdout: '',
