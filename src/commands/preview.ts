@@ -34,7 +34,9 @@ export const preview: Command = {
     const { out, locale, lint } = values
     if (out === undefined && !lint) throw new UsageError('say --out DIR or --lint')
     const config = loadConfig(io)
-    const renderer = openRenderer(config, pino({ level: 'silent' }))
+    // What is longer than allowed is to be seen here, not refused.
+    const unlimited = { ...config, SMS_MAX_SEGMENTS: Number.POSITIVE_INFINITY }
+    const renderer = openRenderer(unlimited, pino({ level: 'silent' }))
     try {
       const unknown = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
       if (unknown.length > 0)
@@ -66,8 +68,8 @@ async function writeCarriers(config: Config, renderer: Renderer, out: string): P
 
 /** Checks what a reader would notice in a message. Problems of templates are left out: `checkTemplates` reports them. */
 function checkMessages(config: Config, renderer: Renderer): readonly CheckResult[] {
-  const { WEBOTP_DOMAIN: webotpDomain, PLUGIN_SENDERS: senders } = config
-  return lintTemplates({ renderer, pluginIds: senders.keys(), webotpDomain })
+  const { WEBOTP_DOMAIN: webotpDomain, PLUGIN_SENDERS: senders, SMS_MAX_SEGMENTS: maxSegments } = config
+  return lintTemplates({ renderer, pluginIds: senders.keys(), webotpDomain, maxSegments })
     .filter(({ check }) => check !== 'template')
     .map(({ check, where, line, reason }) =>
       checkFailure(

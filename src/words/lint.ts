@@ -35,6 +35,8 @@ export interface LintOptions {
   readonly webotpDomain?: string
   /** plugin_ids that choose a signature of their own. */
   readonly pluginIds?: Iterable<string>
+  /** The service refuses an SMS of more segments; the renderer here must not, so that its words can be looked at. */
+  readonly maxSegments?: number
 }
 
 /** Gmail clips a message at about 102 KB; half a screenful of markup is plenty for one button. */
@@ -137,7 +139,7 @@ function lintValidity(renderer: Renderer, message: NewMessage, report: Report): 
 }
 
 function lintSms(
-  { renderer, webotpDomain, pluginIds = [] }: LintOptions,
+  { renderer, webotpDomain, pluginIds = [], maxSegments = Number.POSITIVE_INFINITY }: LintOptions,
   sample: Sample,
   locale: string,
   report: Report,
@@ -153,7 +155,8 @@ function lintSms(
     const text = textOf({ ...message, content: { ...message.content, pluginId } })
     const { segments: count, encoding, units } = countSegments(text)
     const signed = pluginId === undefined ? '' : ` with the signature of ${pluginId}`
-    if (count > 1) report('segments', `takes ${count} segments (${encoding}, ${units})${signed}`)
+    const refused = count > maxSegments ? `: it is refused, because SMS_MAX_SEGMENTS is ${maxSegments}` : ''
+    if (count > 1) report('segments', `takes ${count} segments (${encoding}, ${units})${signed}${refused}`)
     if (
       webotpDomain !== undefined &&
       code !== undefined &&

@@ -56,6 +56,16 @@ t.test('finds what a reader would notice in a message that compiles', async t =>
   t.match(out, /^fail {2}parameter .*phone-change/m)
 })
 
+t.test('an SMS that is longer than allowed is a finding', async t => {
+  const settings = { ...enough, SMS_MAX_SEGMENTS: '1', BRAND_NAME: '示例科技'.repeat(10) }
+  const { code, out, err } = await command(['preview', '--lint'], settings)
+  t.equal(code, 1, err)
+  t.match(
+    out,
+    /^fail {2}segments .*sms\/forgotten-password in en: takes 2 segments .* is refused, because SMS_MAX_SEGMENTS is 1$/m,
+  )
+})
+
 t.test(
   'says what each SMS carrier would send: a template with its values, the text, or why nothing',
   async t => {
