@@ -44,7 +44,9 @@ t.test(
     aliyun.fault = () => ({ is: 'reset', accept: true })
     await rig.post('sms', smsBody({}, { type: 4 }))
     const message = () => aliyun.standIn.messages[0]
-    await until(() => rig.events().some(each => each['outcome'] === 'ambiguous'), 'the end of the attempt')
+    const ended = () => rig.events().some(each => each['outcome'] === 'ambiguous')
+    // Aliyun is asked for some five seconds what became of it.
+    await until(ended, 'the end of the attempt', 20_000)
     const taken = message()
     if (taken === undefined) return t.fail('Aliyun has nothing')
     const body = JSON.stringify([reportOf(taken), reportOf(taken)])
