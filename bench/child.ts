@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A process of the bench: a sink or a baseline. It answers one question at a time. */
+/** A process of the bench: a sink or a baseline. It is asked one question at a time, in the order they came. */
 export interface Child {
   readonly pid: number
   ask<Answer>(question: Question): Promise<Answer>
@@ -18,11 +18,16 @@ export async function startChild(module: string, env: Readonly<Record<string, st
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   await nextMessage(child)
+  let answered: Promise<unknown> = Promise.resolve()
   return {
     pid: child.pid ?? 0,
     async ask<Answer>(question: Question) {
-      const answer = nextMessage(child)
-      child.send(question)
+      const answer = answered.then(async () => {
+        const next = nextMessage(child)
+        child.send(question)
+        return next
+      })
+      answered = answer.catch(() => {})
       return (await answer) as Answer
     },
     async stop() {
