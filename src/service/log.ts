@@ -42,10 +42,12 @@ export function openStdout(): LogDestination {
 export function flushLog(destination: Pick<LogDestination, 'flush'>, withinMs: number): Promise<boolean> {
   return new Promise(resolve => {
     const timer = setTimeout(() => resolve(false), withinMs)
-    destination.flush(() => {
+    const done = () => {
       clearTimeout(timer)
       resolve(true)
-    })
+    }
+    // A write that is under way has only the lines before it, and its end calls back: those that came since need another one.
+    destination.flush(() => destination.flush(done))
   })
 }
 
