@@ -155,6 +155,7 @@ export const zhCN = {
   Store: '存储',
   Certificate: '证书',
   'none: TLS ends in front of this service': '无：TLS 由前面的代理负责',
+  'no host': '未指明主机名',
   '{names}; until {at}; chain {chain}': '{names}；有效期至 {at}；证书链：{chain}',
 
   // Figures

@@ -158,7 +158,7 @@ ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.
     certificate === null
       ? say('none: TLS ends in front of this service')
       : say('{names}; until {at}; chain {chain}', {
-          names: certificate.names.join(', '),
+          names: certificate.names.length === 0 ? say('no host') : certificate.names.join(', '),
           at: clockTime(certificate.expiresAt),
           chain: translateText(certificate.chain),
         })
