@@ -1,4 +1,14 @@
-import { loadZhCN } from './load-zh-CN.ts'
+import { createRequire } from 'node:module'
+
+export type ZhCN = typeof import('./zh-CN.json', { with: { type: 'json' }})
+
+let loaded: ZhCN | undefined
+
+/** Loads the Chinese for its first reader: a service whose operators read English never does. */
+function loadZhCN(): ZhCN {
+  loaded ??= createRequire(import.meta.url)('./zh-CN.json') as ZhCN
+  return loaded
+}
 
 interface Pattern {
   readonly regexp: RegExp
@@ -14,15 +24,15 @@ const LONGEST = 600
 let patterns: readonly Pattern[] | undefined
 
 /**
- * Puts English text that other rooms made into Chinese: a whole sentence of the word file, or two with a colon between
- * them. What stands in its places is looked at in the same way, and otherwise stays as it is, like the words of a server.
+ * Puts English into Chinese: a sentence of the word file as it stands there, with its places; or text in which the places are
+ * filled already, such as a reply that the store kept, and two of them with a colon between them. What stands in its places is looked at in the same way, and otherwise stays as it is, like the words of a server.
  */
 export function recognize(english: string): string {
   if (english.length > LONGEST) return english
-  const { zhCNOfOthers } = loadZhCN()
-  const whole = zhCNOfOthers[english]
-  if (whole !== undefined && Object.hasOwn(zhCNOfOthers, english)) return whole
-  patterns ??= Object.entries(zhCNOfOthers).flatMap(([key, chinese]) =>
+  const { said, recognized } = loadZhCN()
+  for (const words of [said, recognized] as readonly Readonly<Record<string, string>>[])
+    if (Object.hasOwn(words, english)) return words[english] ?? english
+  patterns ??= Object.entries(recognized).flatMap(([key, chinese]) =>
     key.includes('{') ? [patternOf(key, chinese)] : [],
   )
   let best: { readonly pattern: Pattern; readonly values: readonly string[] } | undefined

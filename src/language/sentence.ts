@@ -1,34 +1,45 @@
-import { loadZhCN } from './load-zh-CN.ts'
-import { recognize } from './recognize.ts'
-import type { zhCN } from './zh-CN.ts'
+import { recognize, type ZhCN } from './recognize.ts'
 
 /** Languages of the console and of `check`. Logs, metrics and answers to callbacks are English. */
 export type ReaderLanguage = 'en' | 'zh-CN'
 
 /** An English sentence of the word files; `{name}` stands for a value. */
-export type SentenceKey = keyof typeof zhCN
+export type SentenceKey = keyof ZhCN['said']
 
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 type Value = string | number | Sentence
 
-/** A sentence in whatever language its reader reads. As a string it is English. */
+/**
+ * A sentence as a value: its English text with places, and what stands in them. It is put into a language when somebody reads it.
+ * As a string, in JSON and in comparisons it is English, which is what logs show.
+ */
 export class Sentence {
-  readonly #write: (language: ReaderLanguage) => string
+  readonly text: string
+  readonly values: Readonly<Record<string, Value>>
 
-  constructor(write: (language: ReaderLanguage) => string) {
-    this.#write = write
+  constructor(text: string, values: Readonly<Record<string, Value>> = {}) {
+    this.text = text
+    this.values = values
   }
 
   in(language: ReaderLanguage): string {
-    return this.#write(language)
+    const text = language === 'en' ? this.text : recognize(this.text)
+    return text.replace(/\{(\w+)\}/g, (place, name: string) => {
+      const value = Object.hasOwn(this.values, name) ? this.values[name] : place
+      return value instanceof Sentence ? value.in(language) : String(value)
+    })
   }
 
   toString(): string {
-    return this.#write('en')
+    return this.in('en')
+  }
+
+  valueOf(): string {
+    return this.in('en')
   }
 
   toJSON(): string {
-    return this.#write('en')
+    return this.in('en')
   }
 }
 
@@ -37,28 +48,28 @@ export function say<K extends SentenceKey>(
   key: K,
   ...[values]: [NamesIn<K>] extends [never] ? [] : [values: Readonly<Record<NamesIn<K>, Value>>]
 ): Sentence {
-  const given: Readonly<Record<string, Value>> = values ?? {}
-  return new Sentence(language => {
-    const text = language === 'en' ? key : loadZhCN().zhCN[key]
-    return text.replace(/\{(\w+)\}/g, (place, name: string) => inLanguage(given[name] ?? place, language))
-  })
+  return new Sentence(key, values)
 }
 
-/** Text that another room wrote in English, put into the reader's language where the word files know it. */
+/** Text that came as plain English, such as from the store: put into the reader's language where the word files know it. */
 export function translateText(english: string): Sentence {
-  return new Sentence(language => (language === 'en' ? english : recognize(english)))
+  return new Sentence(english)
 }
 
 /** Sentences one after the other. Chinese has no space between them. */
 export function joinSentences(...parts: readonly (Sentence | null)[]): Sentence {
-  return new Sentence(language =>
-    parts
-      .filter(part => part !== null)
-      .map(part => part.in(language))
-      .join(language === 'en' ? ' ' : ''),
-  )
+  return new SentenceList(parts.filter(part => part !== null))
 }
 
-function inLanguage(value: Value, language: ReaderLanguage): string {
-  return value instanceof Sentence ? value.in(language) : String(value)
+class SentenceList extends Sentence {
+  readonly #parts: readonly Sentence[]
+
+  constructor(parts: readonly Sentence[]) {
+    super('')
+    this.#parts = parts
+  }
+
+  override in(language: ReaderLanguage): string {
+    return this.#parts.map(part => part.in(language)).join(language === 'en' ? ' ' : '')
+  }
 }

@@ -1,6 +1,4 @@
 import t from 'tap'
-// Loaded here, since the tests' loader does not take types out of what is loaded by `require`.
-import '../../src/language/zh-CN.ts'
 import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
 import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'

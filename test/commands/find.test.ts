@@ -2,8 +2,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-// Loaded here, since the tests' loader does not take types out of what is loaded by `require`.
-import '../../src/language/zh-CN.ts'
 import { command, running, standInsFor } from './rig.ts'
 
 t.test('one command says what became of a recipient’s messages', async t => {

@@ -1,4 +1,4 @@
-import { type ReaderLanguage, Sentence, say, translateText } from '../../language/sentence.ts'
+import { type ReaderLanguage, type Sentence, say, translateText } from '../../language/sentence.ts'
 import { build, formatBuild } from '../../runtime/build.ts'
 import { type Html, html } from './html.ts'
 
@@ -66,7 +66,7 @@ export function describeReply(
   if (reply.startsWith(code)) return text
   if (reply === '') return translateText(code)
   if (!/\d/.test(code)) return say('{about}: {what}', { about: code, what: text })
-  return new Sentence(language => `${code} ${text.in(language)}`)
+  return say('{code} {what}', { code, what: text })
 }
 
 /** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
