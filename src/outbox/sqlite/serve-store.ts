@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { backup, type DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { MessageFromWorker, MessageToWorker, StoreCall } from '../calls.ts'
 import type { PayloadKeys } from '../encryption.ts'
@@ -25,6 +26,10 @@ const MOST_TOGETHER = 1000
 
 /** Pages of a backup that are copied while calls wait: about a millisecond. */
 const PAGES_A_STEP = 100
+
+/** How often a backup begins, and how long it waits for the next commit to end, ms. */
+const BACKUP_TRIES = 500
+const BACKUP_PAUSE_MS = 5
 
 /** Opens the store; when that fails, says why over the port, and closes the port. */
 function openOrReport(port: MessagePort, settings: StoreSettings) {
@@ -113,10 +118,27 @@ function messageOf(error: unknown): string {
 /** Copies the store some pages at a time, between commits. The copy also has what is committed meanwhile. */
 async function backUp(port: MessagePort, db: DatabaseSync, path: string): Promise<void> {
   try {
-    await backup(db, path, { rate: PAGES_A_STEP })
+    await copyStore(db, path)
     send(port, { is: 'backed-up' })
   } catch (error) {
     send(port, { is: 'backed-up', failure: messageOf(error) })
+  }
+}
+
+/**
+ * Copies the store into a file. SQLite copies no first page while a commit runs, which it may in this thread at that moment;
+ * of that, Node makes an error whose code says that there is none, and the copy begins again.
+ */
+export async function copyStore(db: DatabaseSync, path: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await backup(db, path, { rate: PAGES_A_STEP })
+      return
+    } catch (error) {
+      if ((error as { errcode?: unknown }).errcode !== 0) throw error
+      if (tries === BACKUP_TRIES) throw new Error('commits leave no time to begin a backup', { cause: error })
+      await setTimeout(BACKUP_PAUSE_MS)
+    }
   }
 }
 
