@@ -163,8 +163,13 @@ t.test('a password crosses no network in the clear, unless a second setting says
   const clear = 'smtp://courier:hunter2secret@mail.example.com?ignoreTLS=true'
   t.match(faultsIn({ ...enough, SMTP_URL: clear }), [/^SMTP_URL .*in the clear.*SMTP_LOGIN_WITHOUT_TLS/])
   t.match(faultsIn({ ...enough, SMTP_FALLBACK_URL: clear }), [/^SMTP_FALLBACK_URL .*in the clear/])
+  for (const host of ['localhost.evil.example', '127.0.0.1.evil.example', 'my-localhost', '128.0.0.1']) {
+    const elsewhere = { ...enough, SMTP_URL: clear.replace('mail.example.com', host) }
+    t.match(faultsIn(elsewhere), [/^SMTP_URL .*in the clear/], host)
+  }
   for (const fine of [
     clear.replace('courier:hunter2secret@', ''),
+    clear.replace('mail.example.com', 'localhost'),
     clear.replace('mail.example.com', '127.0.0.1'),
     clear.replace('mail.example.com', '[::1]'),
     clear.replace('?ignoreTLS=true', '?requireTLS=false'),

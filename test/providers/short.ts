@@ -1,5 +1,5 @@
 import type { HttpLimits } from '../../src/providers/http-exchange.ts'
-import type { SmtpLimits } from '../../src/providers/smtp/limits.ts'
+import type { SmtpLimits } from '../../src/providers/smtp/settings.ts'
 
 // Limits for tests. What stalls reaches its limit within a test, and what does not stall must not: on a busy machine a
 // process may wait for its turn for a second. Connecting never stalls here.

@@ -1,30 +1,15 @@
 import net from 'node:net'
+import { Readable, Transform } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
-import { createTransport } from 'nodemailer'
-import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection'
-import type { SMTPPoolOptions } from 'nodemailer/lib/smtp-pool'
+import SMTPConnection, { type SMTPConnectionAuth } from 'nodemailer/lib/smtp-connection'
 import type { OutgoingMail } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { isLoopback } from '../../settings/loopback.ts'
-import type { Outcome, Verification } from '../provider.ts'
-import { presentableReply } from '../reply.ts'
-import { type Attempt, createAttempt } from './attempt.ts'
-import { diagnoseLogin } from './diagnosis.ts'
+import type { Outcome } from '../provider.ts'
 import type { SignMessage } from './dkim.ts'
-import type { SmtpLimits } from './limits.ts'
-import { tryLogin } from './log-in.ts'
-import { patchConnections, WHOLE_MAILS } from './nodemailer-connection.ts'
-import { joinReplyLines, type SmtpError, smtpFailure } from './outcome.ts'
-import type { TokenFailure } from './token-answer.ts'
-import type { SmtpAddress } from './url.ts'
-import {
-  requireToken,
-  type SmtpAuth,
-  type TokenLogin,
-  TokenLoginError,
-  tokenAuth,
-  tokenAuthHandlers,
-} from './xoauth2.ts'
+import { requireToken, type TokenLogin, TokenLoginError, tokenAuth, tokenAuthHandlers } from './oauth2.ts'
+import { acceptedOutcome, type DialogueProgress, type SmtpError, smtpFailure } from './outcome.ts'
+import type { SmtpAddress, SmtpLimits } from './settings.ts'
 
 export interface SmtpConnectionOptions {
   readonly address: SmtpAddress
@@ -34,12 +19,12 @@ export interface SmtpConnectionOptions {
   /** Envelope sender; empty for the null reverse-path. */
   readonly bounceTo: string
   /** Signs a message before it is sent. */
-  readonly signMessage?: SignMessage
+  readonly signMessage?: SignMessage | undefined
   /** In the place of a password. */
   readonly tokenLogin?: TokenLogin | undefined
   /** Password or token may cross the network in the clear; see `SMTP_LOGIN_WITHOUT_TLS`. */
-  readonly loginWithoutTls?: boolean
-  readonly tls?: ConnectionOptions
+  readonly loginWithoutTls?: boolean | undefined
+  readonly tls?: ConnectionOptions | undefined
 }
 
 /** An address beyond ASCII, which only a server with SMTPUTF8 may be given (RFC 6531, 3.1). */
@@ -52,62 +37,115 @@ const NO_SMTPUTF8: Outcome = {
   incapable: true,
 }
 
-type Transport = ReturnType<typeof createPool>
-
-/** The state that the parts of a connection share. */
-interface Connection extends SmtpConnectionOptions {
-  /** Of the message that is being sent. */
-  attempt: Attempt | undefined
-  socket: net.Socket | undefined
-  /** The socket that carried the latest message that began: the server has taken that connection. */
-  takenSocket: net.Socket | undefined
-}
-
 export type SmtpConnection = ReturnType<typeof createSmtpConnection>
 
 /**
  * One connection to the server: it is opened when it is needed, kept, and replaced when it is lost. It sends one message at a time.
- *
- * Makes a nodemailer pool of one connection. The limits before and after the dot differ, while nodemailer has a single limit on
- * silence for all, so we must know which socket carries which message; with one connection in each pool we do.
  */
 export function createSmtpConnection(options: SmtpConnectionOptions) {
-  const { address, signMessage } = options
-  patchConnections()
-  const connection: Connection = { ...options, attempt: undefined, socket: undefined, takenSocket: undefined }
-  const transport = createPool(connection)
-  const { tokenLogin } = options
-  const passwords = address.auth ? [address.auth.pass] : []
-  const secrets = (): readonly string[] => tokenLogin?.tokens.secrets() ?? passwords
+  const { limits, clock, bounceTo, signMessage } = options
+  let session: Session | undefined
+  let attempt: Attempt | undefined
+
+  /** Opens a session that is kept from then on, until it ends. */
+  async function renewSession(current: Attempt): Promise<Session> {
+    const opened = await openSession(options, current)
+    if (current.stopped !== undefined) opened.close()
+    else session = opened
+    opened.once('end', () => {
+      if (session === opened) session = undefined
+    })
+    // Before nodemailer's own listener. The timer counts silence over TLS as well: a TLS socket's traffic refreshes the timer of the
+    // socket below it.
+    opened.tcp.prependListener('timeout', () => {
+      if (attempt !== undefined) return attempt.stop('command-limit')
+      opened.quit()
+      opened.close()
+    })
+    return opened
+  }
+
+  /** Sends a mail over a session. @returns the server's reply; null when it cannot be given such a recipient. */
+  async function sendOver(
+    over: Session,
+    current: Attempt,
+    { to, raw, expiresAt }: OutgoingMail,
+    onDotted?: () => void,
+  ): Promise<string | null> {
+    await over.restarted
+    if (BEYOND_ASCII.test(to) && !over.extensions.includes('SMTPUTF8')) return null
+    /** Connecting and the dialogue may take longer than is left of the validity, so it is looked at twice. */
+    const mayGoOn = (): boolean => {
+      if (clock.now() >= expiresAt) current.stop('expired')
+      return current.stopped === undefined && !current.dotted
+    }
+    if (!mayGoOn()) throw connectionClosed()
+    over.begin()
+    current.begun = true
+    over.tcp.setTimeout(limits.commandMs)
+    current.setTimeLimit('dialogue-limit', 3 * limits.commandMs)
+    const body = new WholeMail(raw, () => {
+      if (!mayGoOn()) return false
+      current.dotted = true
+      over.tcp.setTimeout(0)
+      current.setTimeLimit('reply-limit', limits.replyMs)
+      onDotted?.()
+      return true
+    })
+    const { response } = await over.deliver({ from: bounceTo, to: [to] }, body)
+    return response
+  }
+
+  async function deliver(
+    current: Attempt,
+    mail: OutgoingMail,
+    onDotted?: () => void,
+  ): Promise<string | null> {
+    const signed = signMessage === undefined ? mail : { ...mail, raw: await signMessage(mail.raw) }
+    const kept = session
+    try {
+      return await sendOver(kept ?? (await renewSession(current)), current, signed, onDotted)
+    } catch (error) {
+      // A connection that the server closed while it was idle is replaced once, silently; the body never leaves twice.
+      if (kept === undefined || current.dotted || current.stopped !== undefined || !endsConnection(error))
+        throw error
+      kept.close()
+      return await sendOver(await renewSession(current), current, signed, onDotted)
+    }
+  }
 
   return {
     /** Whether it is open, and the server has let it come as far as a message's first command. */
     get isOpen() {
-      const { socket, takenSocket, attempt } = connection
-      return socket?.readyState === 'open' && (socket === takenSocket || attempt?.begun === true)
+      return session?.hasBegun === true
     },
     /** @param onAwaitingReply called once the end of the message is on its way. */
     async send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome> {
-      if (connection.attempt) throw new Error('a connection carries one message at a time')
-      const { attempt, done } = beginAttempt(connection, mail, signal, onAwaitingReply)
+      if (attempt) throw new Error('a connection carries one message at a time')
+      const current = new Attempt(limits, session?.tcp)
+      attempt = current
+      const onAbort = (): void => current.stop('aborted')
+      signal.addEventListener('abort', onAbort, { once: true })
+      if (session === undefined) current.setTimeLimit('set-up-limit', setUpMs(limits))
+      else current.setTimeLimit('command-limit', limits.commandMs)
       try {
-        const raw = signMessage === undefined ? mail.raw : await signMessage(mail.raw)
-        const response = await sendByPool(transport, connection, { ...mail, raw }, attempt)
-        return response === null ? NO_SMTPUTF8 : acceptedOutcome(response, mail.to, secrets())
+        const response = await current.unlessStopped(deliver(current, mail, onAwaitingReply))
+        return response === null ? NO_SMTPUTF8 : acceptedOutcome(response, mail.to, secretsOf(options))
       } catch (error) {
-        if (error instanceof TokenLoginError && attempt.stopped === undefined)
-          return loginFailure(error.failure, attempt)
-        return smtpFailure(asSmtpError(error), attempt, mail.to, secrets())
+        if (error instanceof TokenLoginError && current.stopped === undefined) return error.toOutcome(current)
+        return smtpFailure(asSmtpError(error), current, mail.to, secretsOf(options))
       } finally {
-        done()
+        current.finish()
+        signal.removeEventListener('abort', onAbort)
+        attempt = undefined
+        if (current.stopped !== undefined) session?.close()
+        session?.tcp.setTimeout(limits.idleMs)
       }
     },
-    /** Connects and logs in over a connection of its own. */
-    verify: (): Promise<Verification> => verifyConnection(connection, secrets),
     async close(): Promise<void> {
-      connection.attempt?.stop('closed')
-      transport.close({ force: true })
-      const last = connection.socket
+      const last = attempt?.socket ?? session?.tcp
+      attempt?.stop('closed')
+      session?.close()
       if (!last || last.destroyed) return
       await new Promise<void>(resolve => {
         last.once('close', () => resolve())
@@ -117,242 +155,291 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
   }
 }
 
-/** Connects and logs in over a socket of its own. @param secrets no reply may repeat them */
-async function verifyConnection(
-  connection: Connection,
-  secrets: () => readonly string[],
-): Promise<Verification> {
-  const { address, limits, bounceTo } = connection
-  const overall = setTimeout(() => connection.socket?.destroy(), setUpMs(limits))
-  try {
-    const socket = await new Promise<net.Socket>((resolve, reject) => {
-      openSocket(connection, (error, opened) =>
-        opened ? resolve(opened.connection) : reject(error ?? new Error('Connection closed')),
-      )
-    })
-    await tryLogin({ ...dialogueOptions(connection), connection: socket }, authOf(connection), bounceTo)
-    const detail = `takes ${bounceTo || 'the empty sender'} as sender`
-    return { ok: true, detail: `${await describeLogin(connection)}; ${detail}` }
-  } catch (thrown) {
-    if (thrown instanceof TokenLoginError) {
-      const { what, next, reply } = thrown.failure
-      return { ok: false, detail: `${what} (${reply})`, next }
-    }
-    const error = asSmtpError(thrown)
-    const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secrets())
-    const { what, next } = await diagnoseLogin(error, address, limits.greetingMs)
-    return { ok: false, detail: `${what} (${reply})`, next }
-  } finally {
-    clearTimeout(overall)
+/**
+ * One message on its way over a connection, or a check of it, within its limits: a limit ends it, whatever the server is at.
+ * The limits before and after the dot differ, while nodemailer has a single one on silence for all.
+ */
+export class Attempt implements DialogueProgress {
+  begun = false
+  dotted = false
+  stopped: string | undefined
+  /** The socket that it uses: it is destroyed when the attempt is stopped, and may be replaced before. */
+  socket: net.Socket | undefined
+  #isFinished = false
+  #timer: NodeJS.Timeout | undefined
+  #onStop: ((error: Error) => void) | undefined
+  /** The dot must be on its way by then. */
+  readonly #dotBy: number
+
+  constructor(limits: SmtpLimits, socket?: net.Socket) {
+    this.#dotBy = performance.now() + setUpMs(limits) + 3 * limits.commandMs
+    this.socket = socket
   }
-}
 
-/** The login for nodemailer; undefined: none. */
-function authOf({ address, tokenLogin }: SmtpConnectionOptions): SmtpAuth | undefined {
-  if (tokenLogin !== undefined) return tokenAuth(tokenLogin)
-  return address.auth
-}
+  /** Stops the attempt in so many ms, unless another limit takes this one's place. */
+  setTimeLimit(reason: string, ms: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isFinished) return
+    // A lost connection that is replaced, and replies that trickle in, use up the same time.
+    const left = this.dotted ? ms : Math.min(ms, this.#dotBy - performance.now())
+    this.#timer = setTimeout(() => this.stop(reason), left)
+  }
 
-/** Says how the connection that was just tried logs in. */
-async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptions): Promise<string> {
-  if (tokenLogin === undefined)
-    return address.auth ? 'connected and logged in' : 'connected; no login is configured'
-  const token = await tokenLogin.tokens.getToken()
-  const minutes = 'whose' in token ? 0 : Math.round((token.expiresAt - clock.now()) / 60_000)
-  const rotates = tokenLogin.tokens.hasRotated()
-    ? ' (with it came a new refresh token, which is forgotten with the next start: docs/operations.md)'
-    : ''
-  return `connected and logged in with an access token for ${minutes} min${rotates}`
+  /** Ends it now. Only the first reason counts. */
+  stop(reason: string): void {
+    if (this.#isFinished || this.stopped !== undefined) return
+    this.stopped = reason
+    this.socket?.destroy()
+    this.#onStop?.(connectionClosed())
+  }
+
+  /** Waits for a result, but no longer than until the attempt is stopped. */
+  unlessStopped<Result>(result: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#onStop = reject
+      result.then(resolve, reject)
+    })
+  }
+
+  /** Notes that it has its outcome: no limit counts any more. */
+  finish(): void {
+    this.#isFinished = true
+    clearTimeout(this.#timer)
+  }
 }
 
 /** Adds up the time for connecting, the greeting, and EHLO, STARTTLS and login, ms. */
-function setUpMs({ connectMs, greetingMs, commandMs }: SmtpLimits): number {
+export function setUpMs({ connectMs, greetingMs, commandMs }: SmtpLimits): number {
   return connectMs + greetingMs + commandMs
 }
 
-/** @returns the attempt, and what to call once it has its outcome. */
-function beginAttempt(
-  connection: Connection,
-  { expiresAt }: OutgoingMail,
-  signal: AbortSignal,
-  onDotted?: () => void,
-): { attempt: Attempt; done: () => void } {
-  const { clock, limits } = connection
-  const attempt = createAttempt({
-    clock,
-    limits,
-    expiresAt,
-    dotWithinMs: setUpMs(limits) + 3 * limits.commandMs,
-    onDotted,
-    socket: () => connection.socket,
-  })
-  connection.attempt = attempt
-  const onAbort = (): void => attempt.stop('aborted')
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (connection.socket) attempt.setTimeLimit('command-limit', limits.commandMs)
-  else attempt.setTimeLimit('set-up-limit', setUpMs(limits))
-  const done = (): void => {
-    attempt.finish()
-    if (attempt.begun) connection.takenSocket = connection.socket
-    signal.removeEventListener('abort', onAbort)
-    connection.attempt = undefined
-  }
-  return { attempt, done }
-}
-
-/** Makes the options of a dialogue with the server, for the pool and for `verify`. */
-function dialogueOptions(connection: Connection): SMTPConnectionOptions {
-  const { address, limits, tls } = connection
-  return {
-    host: address.host,
-    port: address.port,
-    secure: address.secure,
-    requireTLS: !address.secure && requiresTls(connection),
-    ignoreTLS: address.startTls === 'off',
-    name: connection.ehloName,
-    connectionTimeout: setUpMs(limits),
-    greetingTimeout: limits.greetingMs,
-    // The attempt's own limits always fire before this one.
-    socketTimeout: setUpMs(limits) + limits.replyMs * 2,
-    ...(tls && { tls }),
-    ...(connection.tokenLogin && { customAuth: tokenAuthHandlers(connection.tokenLogin) }),
+/**
+ * Connects and logs in. Without a token, where one is needed, the server is not connected to.
+ * @throws nodemailer's error of the first step that failed, or a TokenLoginError.
+ */
+export async function openSession(options: SmtpConnectionOptions, attempt: Attempt): Promise<Session> {
+  const { tokenLogin, limits } = options
+  if (tokenLogin !== undefined) await requireToken(tokenLogin.tokens.getToken())
+  if (attempt.stopped !== undefined) throw connectionClosed()
+  attempt.setTimeLimit('set-up-limit', setUpMs(limits))
+  const tcp = await connectSocket(options, attempt)
+  attempt.setTimeLimit('set-up-limit', limits.greetingMs + limits.commandMs)
+  const session = new Session(options, tcp)
+  try {
+    await session.setUp(tokenLogin === undefined ? options.address.auth : tokenAuth(tokenLogin))
+    return session
+  } catch (error) {
+    session.close()
+    throw error
   }
 }
 
-function createPool(connection: Connection) {
-  const { limits } = connection
-  const auth = authOf(connection)
-  const options: SMTPPoolOptions & { pool: true } = {
-    ...dialogueOptions(connection),
-    ...WHOLE_MAILS,
-    pool: true,
-    maxConnections: 1,
-    maxMessages: Infinity,
-    // A connection that the server closed while idle is replaced once, silently; the body is never read twice.
-    maxRequeues: 1,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-    idleTimeout: limits.idleMs,
-    getSocket: (_options, done) => openSocket(connection, done),
-    ...(auth && { auth: { ...auth } }),
+/** Opens the socket in nodemailer's place, so that we know which message it carries, and can end it at any moment. */
+async function connectSocket(
+  { address: { host, port }, limits: { connectMs } }: SmtpConnectionOptions,
+  attempt: Attempt,
+): Promise<net.Socket> {
+  const socket = net.connect({ host, port })
+  attempt.socket = socket
+  const tooLong = (): void =>
+    void socket.destroy(Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' }))
+  const limit = setTimeout(tooLong, connectMs)
+  try {
+    return await new Promise((resolve, reject) => {
+      // It stays for as long as the socket does: nodemailer listens for itself.
+      socket.on('error', reject)
+      socket.once('close', () => reject(connectionClosed()))
+      socket.once('connect', () => resolve(socket))
+    })
+  } finally {
+    clearTimeout(limit)
   }
-  const transport = createTransport(options)
-  // An error without a message in flight, such as a connection lost while idle, is ignored: the next message opens another one.
-  transport.on('error', () => {})
-  return transport
 }
 
 /** Says whether TLS is required: a password must not cross the network in the clear because somebody on the way hid STARTTLS. */
-function requiresTls({ address, loginWithoutTls = false }: Connection): boolean {
+function requiresTls({ address, loginWithoutTls = false }: SmtpConnectionOptions): boolean {
   if (address.startTls !== 'offered') return address.startTls === 'required'
   return address.auth !== undefined && !loginWithoutTls && !isLoopback(address.host)
 }
 
-/** Members of nodemailer's pool that it does not publish. */
-interface UnpublishedPool {
-  readonly _connections: readonly {
-    readonly connection: { readonly _supportedExtensions: readonly string[] }
-  }[]
-}
+/** The lines that a server may say from one message to the next, or while it is set up: a dialogue has some 30. */
+const MOST_LINES = 1000
 
-/** Says whether the server offers SMTPUTF8, by its latest reply to EHLO over the pool's only connection. */
-function offersSmtpUtf8({ transporter }: Transport): boolean {
-  const { _connections: pooled } = transporter as unknown as UnpublishedPool
-  return pooled.some(({ connection }) => connection._supportedExtensions.includes('SMTPUTF8'))
-}
+/** What nodemailer calls with what the server says. It does not publish the name; floods.test.ts fails when it is another one. */
+const readByNodemailer = (SMTPConnection.prototype as unknown as { _onData?(chunk: Buffer): void })._onData
 
-type SocketOpened = (error: Error | null, result?: { connection: net.Socket } | false) => void
-
-/** Opens the socket in nodemailer's place, so that we know which message it carries; without a token the server is not connected to. */
-function openSocket(connection: Connection, done: SocketOpened): void {
-  const { attempt, tokenLogin } = connection
-  if (tokenLogin === undefined) return connectSocket(connection, done)
-  requireToken(tokenLogin.tokens.getToken()).then(() => {
-    // nodemailer has let go of one that was stopped.
-    if (attempt?.stopped === undefined) connectSocket(connection, done)
-  }, done)
-}
-
-function connectSocket(connection: Connection, done: SocketOpened): void {
-  const { address, limits } = connection
-  const opened = net.connect({ host: address.host, port: address.port })
-  connection.socket = opened
-  connection.attempt?.setTimeLimit('set-up-limit', setUpMs(limits))
-  const limit = setTimeout(
-    () => opened.destroy(Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })),
-    limits.connectMs,
-  )
-  const failed = (error: Error): void => {
-    clearTimeout(limit)
-    done(error)
-  }
-  opened.once('error', failed)
-  opened.once('connect', () => {
-    clearTimeout(limit)
-    opened.off('error', failed)
-    opened.on('error', () => {})
-    connection.attempt?.setTimeLimit('set-up-limit', limits.greetingMs + limits.commandMs)
-    done(null, { connection: opened })
-  })
-  opened.on('timeout', () => connection.attempt?.stop('command-limit'))
-  opened.once('close', () => {
-    clearTimeout(limit)
-    if (connection.socket === opened) connection.socket = undefined
-  })
-}
+type Envelope = Parameters<SMTPConnection['send']>[0]
+type Sent = { readonly response: string }
+type Done<Result> = (error?: Error | null, result?: Result) => void
 
 /**
- * Hands a mail straight to nodemailer's pool. nodemailer's mailer would do the same in the end, but first it would build a MIME
- * tree and an id for the finished message, which nobody needs and which costs a third of sending it.
- * @returns the server's reply; null when the recipient is beyond ASCII, and the server does not take such.
+ * Made-up ways to log in. For a method that nodemailer does not know it runs what we give it, and so shows what the server
+ * offers, and sends commands that it has no method for.
  */
-async function sendByPool(
-  transport: Transport,
-  connection: Connection,
-  { to, raw }: OutgoingMail,
-  attempt: Attempt,
-): Promise<string | null> {
-  let refused = false
-  const finished = {
-    data: { signal: attempt.signal },
-    message: {
-      // nodemailer calls this once the connection is ready, just before MAIL FROM; the body's own call checks the validity.
-      getEnvelope() {
-        refused = BEYOND_ASCII.test(to) && !offersSmtpUtf8(transport)
-        // Without a recipient nothing is sent, and the connection stays.
-        return { from: connection.bounceTo, to: refused ? [] : [to] }
-      },
-      messageId: () => '',
-      getHeader: () => '',
-      createReadStream: () => attempt.begin(raw),
-    },
+const EXTENSIONS = 'EXTENSIONS'
+const SENDER = 'SENDER'
+
+/** The command in nodemailer's error about the sender: it names the method. */
+export const SENDER_COMMAND = `AUTH ${SENDER}`
+
+/** nodemailer's dialogue over a socket of ours. What ends the connection ends the step that is waited for. */
+export class Session extends SMTPConnection {
+  readonly tcp: net.Socket
+  /** The server's, by its latest reply to EHLO. */
+  extensions: readonly string[] = []
+  /** Whether it got as far as a message's first command: the server has taken the connection. */
+  hasBegun = false
+  /** Awaited before the next message when the last one was refused. */
+  restarted: Promise<unknown> | undefined
+  #linesLeft = MOST_LINES
+  #fail: ((error: Error) => void) | undefined
+
+  constructor(options: SmtpConnectionOptions, tcp: net.Socket) {
+    const { address, limits, tls, tokenLogin } = options
+    super({
+      host: address.host,
+      port: address.port,
+      secure: address.secure,
+      requireTLS: !address.secure && requiresTls(options),
+      ignoreTLS: address.startTls === 'off',
+      name: options.ehloName,
+      connection: tcp,
+      connectionTimeout: setUpMs(limits),
+      greetingTimeout: limits.greetingMs,
+      // The attempt's own limits always fire before this one.
+      socketTimeout: setUpMs(limits) + limits.replyMs * 2,
+      tls,
+      customAuth: tokenLogin && tokenAuthHandlers(tokenLogin),
+    })
+    this.tcp = tcp
+    this.customAuth.set(EXTENSIONS, async ({ extensions }) => {
+      this.extensions = extensions
+    })
+    // An error without a step that waits, such as a connection lost while idle, is ignored: the next message opens another one.
+    this.on('error', error => this.#fail?.(error))
+    this.once('end', () => this.#fail?.(connectionClosed()))
   }
-  return new Promise((resolve, reject) => {
-    transport.transporter.send(
-      finished as unknown as Parameters<typeof transport.transporter.send>[0],
-      (error, info) => {
-        if (refused) resolve(null)
-        else if (error) reject(error)
-        else resolve(info?.response ?? '')
-      },
-    )
-  })
+
+  /** Waits for the greeting, EHLO and STARTTLS, and logs in where the server asks for it. */
+  async setUp(auth: SMTPConnectionAuth | undefined): Promise<void> {
+    await this.#step(done => this.connect(done))
+    await this.#step(done => this.login({ method: EXTENSIONS }, done))
+    if (auth !== undefined && this.allowsAuth) await this.#step(done => this.login({ ...auth }, done))
+  }
+
+  /** Names the sender as for a message, which is then called off: nothing is sent. */
+  async trySender(sender: string): Promise<void> {
+    this.customAuth.set(SENDER, async ({ sendCommand }) => {
+      const { status } = await sendCommand(`MAIL FROM:<${sender}>`)
+      if (status !== 250) throw new Error('the sender is refused')
+      await sendCommand('RSET')
+    })
+    await this.#step(done => this.login({ method: SENDER }, done))
+  }
+
+  /** Notes that a message begins. */
+  begin(): void {
+    this.hasBegun = true
+    this.#linesLeft = MOST_LINES
+  }
+
+  /** Sends a message. When it is refused the session starts over, and goes on with the next one; else it is closed. */
+  async deliver(envelope: Envelope, body: Readable): Promise<Sent> {
+    try {
+      return await this.#step<Sent>(done => this.send(envelope, body, done))
+    } catch (error) {
+      const { code, responseCode } = error as SmtpError
+      const isRefused = (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode !== 421
+      if (isRefused && !this.destroyed)
+        this.restarted = this.#step(done => this.reset(done)).catch(() => this.close())
+      else this.close()
+      throw error
+    }
+  }
+
+  /** Runs one of nodemailer's methods, which does not call back when the connection ends first. */
+  #step<Result>(run: (done: Done<Result>) => void): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#fail = reject
+      run((error, result) => (error ? reject(error) : resolve(result as Result)))
+    })
+  }
+
+  /**
+   * Hangs up on a server that says more than a dialogue needs. nodemailer bounds the length of a reply, but not how many wait to be
+   * read, and it reads one in each turn of the event loop, empty lines included: 18 MB of these, from a mail server or from anybody on
+   * the way to it before TLS, held everything up for ten seconds and took 200 MB.
+   */
+  _onData(chunk: Buffer): void {
+    if (this.destroyed) return
+    for (let at = chunk.indexOf(10); at >= 0 && this.#linesLeft >= 0; at = chunk.indexOf(10, at + 1))
+      this.#linesLeft -= 1
+    if (this.#linesLeft >= 0) return readByNodemailer?.call(this, chunk)
+    this.emit('error', Object.assign(new Error('the server says too much'), { code: 'EPROTOCOL' }))
+    this.close()
+  }
 }
 
-function acceptedOutcome(response: string, recipient: string, secrets: readonly string[]): Outcome {
-  const queueId = /\bqueued as ([\w.-]{4,64})/i.exec(response)?.[1]
-  const reply = presentableReply(joinReplyLines(response), recipient, secrets)
-  return queueId ? { is: 'sent', reply, providerId: queueId } : { is: 'sent', reply }
+/** A mail as nodemailer takes it: a stream, which it pipes into one of its own once the server has said 354. */
+export class WholeMail extends Readable {
+  readonly #mail: Buffer
+  readonly #mayBeSent: () => boolean
+
+  /** @param mayBeSent is asked just before the mail leaves, and knows by being asked that it does. */
+  constructor(mail: Buffer, mayBeSent: () => boolean) {
+    super()
+    this.#mail = mail
+    this.#mayBeSent = mayBeSent
+  }
+
+  /**
+   * A mail that is there as a whole leaves in one write, its dot included. nodemailer's stream would make the same of it in a loop over
+   * each of its octets, which took a tenth of all that a mail costs; so it is put on that stream's far end.
+   */
+  override pipe<Into extends NodeJS.WritableStream>(into: Into): Into {
+    if (!(into instanceof Transform)) return super.pipe(into)
+    if (!this.#mayBeSent()) return into
+    into.push(toWireForm(this.#mail), 'latin1')
+    into.push(null)
+    return into
+  }
+
+  /** If nodemailer's stream is another one some day, it gets the mail as it is. */
+  override _read(): void {
+    if (!this.#mayBeSent()) return
+    this.push(this.#mail)
+    this.push(null)
+  }
 }
 
-/** Makes the outcome when there was no token, or the server has no use for one: the message waits. */
-function loginFailure({ whose, code, reply, retryAfterMs }: TokenFailure, { begun }: Attempt): Outcome {
-  return { is: 'retry', whose, code, reply, retryAfterMs, ...(!begun && { untouched: true }) }
+/** A bare CR or LF, which some servers take for a line end and others do not. */
+const BARE_LINE_END = /\r(?!\n)|(?<!\r)\n/
+
+/** Puts a mail and its end into the form of the wire: lines end in CRLF, and a dot that begins a line is doubled (RFC 5321, 4.5.2). */
+function toWireForm(mail: Buffer): string {
+  const given = mail.toString('latin1')
+  const lines = BARE_LINE_END.test(given) ? given.replace(/\r\n?|\n/g, '\r\n') : given
+  const text = `${lines.startsWith('.') ? '.' : ''}${lines.replaceAll('\n.', '\n..')}`
+  return text.endsWith('\r\n') ? `${text}.\r\n` : `${text}\r\n.\r\n`
+}
+
+/** The texts that no reply may repeat. */
+export function secretsOf({ tokenLogin, address }: SmtpConnectionOptions): readonly string[] {
+  return tokenLogin?.tokens.secrets() ?? (address.auth ? [address.auth.pass] : [])
+}
+
+function connectionClosed(): Error {
+  return Object.assign(new Error('Connection closed'), { code: 'connection-lost' })
+}
+
+/** Says whether an error ended the connection, instead of refusing what was sent over it. */
+function endsConnection(error: unknown): boolean {
+  const { code, responseCode } = asSmtpError(error)
+  return responseCode === 421 || /^(?:ECONNECTION|ESOCKET|ETIMEDOUT|connection-lost)$/.test(code ?? '')
 }
 
 /** Passes on a failure of the network or the server; anything else is a bug, and is thrown. */
-function asSmtpError(error: unknown): SmtpError {
-  if (error instanceof Error && ('code' in error || /^Connection (?:pool was )?closed/.test(error.message)))
-    return error
+export function asSmtpError(error: unknown): SmtpError {
+  if (error instanceof Error && 'code' in error) return error as SmtpError
   throw new Error('sending by SMTP failed in an unexpected way', { cause: error })
 }

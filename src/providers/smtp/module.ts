@@ -4,9 +4,8 @@ import type { Values } from '../../settings/setting.ts'
 import { checkLogin } from '../check-login.ts'
 import { withFallback } from '../fallback.ts'
 import { type ChannelSettings, defineProvider, proxyOf } from '../module.ts'
-import type { AccessTokens, AccessTokensOptions } from './access-tokens.ts'
-import { longestSmtpAttemptMs, SMTP_LIMITS, tokenLimits } from './limits.ts'
-import { findSmtpFaults, smtpSettings } from './settings.ts'
+import type { AccessTokens, AccessTokensOptions } from './oauth2.ts'
+import { findSmtpFaults, longestSmtpAttemptMs, SMTP_LIMITS, smtpSettings, tokenLimits } from './settings.ts'
 
 /** The enterprise's mail server, and a second one behind it. */
 export const smtp = defineProvider({
@@ -60,7 +59,7 @@ async function openAccessTokens(
 ): Promise<AccessTokens | undefined> {
   const { SMTP_OAUTH2_TOKEN_URL: url, SMTP_OAUTH2_CLIENT_ID: clientId } = config
   if (url === undefined || clientId === undefined) return undefined
-  const { createAccessTokens } = await import('./access-tokens.ts')
+  const { createAccessTokens } = await import('./oauth2.ts')
   const endpoint = {
     url,
     clientId,

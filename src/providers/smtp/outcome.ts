@@ -2,6 +2,13 @@ import { isCertificateError } from '../diagnosis.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 
+/** Makes the outcome of a message that the server has accepted. @param secrets are removed from its reply */
+export function acceptedOutcome(response: string, recipient: string, secrets: readonly string[]): Outcome {
+  const queueId = /\bqueued as ([\w.-]{4,64})/i.exec(response)?.[1]
+  const reply = presentableReply(joinReplyLines(response), recipient, secrets)
+  return queueId ? { is: 'sent', reply, providerId: queueId } : { is: 'sent', reply }
+}
+
 /** The point that an attempt had reached when it failed. */
 export interface DialogueProgress {
   /** MAIL FROM may have been sent. */
@@ -120,7 +127,7 @@ function readReply(response: string): Reply | undefined {
 }
 
 /** Joins the lines of a reply: `550-5.1.1 No\n550 5.1.1 such user` becomes `550 5.1.1 No such user`. */
-export function joinReplyLines(response: string): string {
+function joinReplyLines(response: string): string {
   return response.replace(/\r?\n\d{3}(?:[ -]|$)(?:\d\.\d{1,3}\.\d{1,3} )?/g, ' ').replace(/^(\d{3})-/, '$1 ')
 }
 

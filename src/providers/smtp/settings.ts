@@ -10,7 +10,7 @@ import {
   type Values,
 } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
-import { readSmtpUrl } from './url.ts'
+import type { HttpLimits } from '../http-exchange.ts'
 
 /** Checks an SMTP URL and keeps it as text: it is parsed where it is used, so that nothing else holds the password by itself. */
 function readSmtpUrlText(text: string): ParsedSetting<string> {
@@ -147,4 +147,109 @@ function clearLoginFault(name: string): SettingFault {
   const problem =
     'has a login and ?ignoreTLS=true, so that it would cross the network in the clear: leave ignoreTLS out, or set SMTP_LOGIN_WITHOUT_TLS=on if nobody can listen on the way'
   return { name, problem }
+}
+
+/** An SMTP URL, read: the server, and the way to connect to it. */
+export interface SmtpAddress {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte (`smtps://`). */
+  readonly secure: boolean
+  /** STARTTLS: `required`, `offered` (used when the server offers it) or `off`. */
+  readonly startTls: 'required' | 'offered' | 'off'
+  /** Without a password: an access token takes its place. */
+  readonly auth?: { readonly user: string; readonly pass: string }
+}
+
+const ENCODE = 'write #/?@:% in user or password as %23 %2F %3F %40 %3A %25'
+
+/**
+ * Reads `smtp[s]://[user[:password]@]host[:port][?requireTLS=false|ignoreTLS=true]`; user and password are
+ * percent-encoded. `smtp://` (port 587) insists on STARTTLS unless the URL says `requireTLS=false` (use it when the
+ * server offers it) or `ignoreTLS=true` (never, for a server on the same machine). `smtps://` (port 465) is TLS
+ * from the first byte, RFC 8314.
+ *
+ * @returns the address, or what is wrong with the URL, in words that do not repeat its password.
+ */
+export function readSmtpUrl(text: string): SmtpAddress | { readonly wrong: string } {
+  const url = URL.parse(text)
+  if (!url || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:'))
+    return {
+      wrong: `must look like smtp://user:password@host:587 or smtps://user:password@host:465; ${ENCODE}`,
+    }
+  if (!url.hostname) return { wrong: 'names no host' }
+  if (url.pathname !== '' && url.pathname !== '/')
+    return { wrong: 'has a path; a password with / or # in it must be percent-encoded' }
+  if (url.hash) return { wrong: 'has a #; a password with # in it must be percent-encoded' }
+  const flags = readFlags(url.searchParams)
+  if ('wrong' in flags) return flags
+  const auth = readLogin(url)
+  if (auth && 'wrong' in auth) return auth
+  const secure = url.protocol === 'smtps:'
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port ? Number(url.port) : secure ? 465 : 587,
+    secure,
+    startTls: flags.ignoreTLS ? 'off' : flags.requireTLS ? 'required' : 'offered',
+    ...(auth && { auth }),
+  }
+}
+
+function readFlags(
+  query: URLSearchParams,
+): { requireTLS: boolean; ignoreTLS: boolean } | { readonly wrong: string } {
+  const flags = { requireTLS: true, ignoreTLS: false }
+  for (const [name, value] of query) {
+    if (name !== 'requireTLS' && name !== 'ignoreTLS')
+      return { wrong: 'knows only ?requireTLS=false and ?ignoreTLS=true' }
+    if (value !== 'true' && value !== 'false')
+      return { wrong: `has ?${name}= that is neither true nor false` }
+    flags[name] = value === 'true'
+  }
+  return flags
+}
+
+function readLogin(url: URL): { user: string; pass: string } | { readonly wrong: string } | undefined {
+  if (!url.username && !url.password) return undefined
+  try {
+    return { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) }
+  } catch {
+    return { wrong: 'has a user or password with a % that is not percent-encoding; write it as %25' }
+  }
+}
+
+/** Time limits, ms. */
+export interface SmtpLimits {
+  /** DNS and TCP. */
+  readonly connectMs: number
+  /** The server's first line; the TLS handshake has the same. */
+  readonly greetingMs: number
+  /** Silence after a command before the dot. EHLO, STARTTLS and login have this much together. */
+  readonly commandMs: number
+  /** The reply after the dot. */
+  readonly replyMs: number
+  /** How long an unused connection is kept. */
+  readonly idleMs: number
+}
+
+/** Makes the limits of asking for an access token, which is part of setting up a connection. */
+export function tokenLimits({ connectMs, greetingMs, commandMs }: SmtpLimits): HttpLimits {
+  return { connectMs, answerMs: commandMs / 2, bodyMs: greetingMs }
+}
+
+/**
+ * The limits unless others are given. RFC 5321 4.5.3.2 allows more in each place, but people wait for these mails. Only after the
+ * dot, where servers scan, the limit is long.
+ */
+export const SMTP_LIMITS: SmtpLimits = {
+  connectMs: 5_000,
+  greetingMs: 5_000,
+  commandMs: 20_000,
+  replyMs: 300_000,
+  idleMs: 60_000,
+}
+
+/** Computes the longest that an attempt may take, ms: up to the dot, and then for the reply. A lease must outlive it. */
+export function longestSmtpAttemptMs(limits: SmtpLimits = SMTP_LIMITS): number {
+  return limits.connectMs + limits.greetingMs + 4 * limits.commandMs + limits.replyMs
 }

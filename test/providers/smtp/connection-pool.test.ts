@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { SmtpConnection } from '../../../src/providers/smtp/connection.ts'
-import { createConnectionPool } from '../../../src/providers/smtp/connection-pool.ts'
+import { createConnectionPool } from '../../../src/providers/smtp/provider.ts'
 
 const never = new AbortController().signal
 
@@ -18,7 +18,6 @@ function openPool(max: number) {
       isOpen: false,
       closed: 0,
       send: async () => ({ is: 'sent', reply: '' }),
-      verify: async () => ({ ok: true, detail: '' }),
       close: async () => void (connection.closed += 1),
     }
     made.push(connection)

@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { Writable } from 'node:stream'
 import t, { type Test } from 'tap'
 import type { OutgoingMail } from '../../../src/messages/message.ts'
 import type { Outcome, Provider } from '../../../src/providers/provider.ts'
+import { WholeMail } from '../../../src/providers/smtp/connection.ts'
 import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '../../rigs/smtp-server.ts'
@@ -68,6 +71,22 @@ await t.test('dots are stuffed, lines end in CRLF, nothing else is touched', asy
   )
   await send({ ...mail(), raw: Buffer.from('.x\r\n\r\n.y') })
   t.equal(server.mails[1]?.wire.toString(), '..x\r\n\r\n..y\r\n.\r\n')
+})
+
+await t.test('a stream of another kind than nodemailer has now gets the mail as it is', async t => {
+  const { raw } = mail()
+  const chunks: Buffer[] = []
+  const into = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk)
+      done()
+    },
+  })
+  let asked = 0
+  new WholeMail(raw, () => ++asked === 1).pipe(into)
+  await once(into, 'finish')
+  t.ok(Buffer.concat(chunks).equals(raw))
+  t.equal(asked, 1)
 })
 
 await t.test('bare CR and bare LF never leave: no smuggled end of message', async t => {
@@ -167,7 +186,9 @@ await t.test('an address beyond ASCII goes to a server with SMTPUTF8, and to no 
   t.match(taker.server.mails[0]?.data.toString(), `To: ${to}`)
 
   const { server, send } = await start(t)
-  t.match(await send(mail(to)), { is: 'rejected', why: 'recipient', reply: /SMTPUTF8/ })
+  const refused = await send(mail(to))
+  t.match(refused, { is: 'rejected', why: 'recipient', reply: /SMTPUTF8/ })
+  t.match(refused, { incapable: true }, 'so a second server is asked')
   t.match(await send(), { is: 'sent' })
   t.match(await send(mail(to)), { is: 'rejected' })
   t.equal(server.connections.length, 1, 'the connection is kept')

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Outcome, Provider } from '../../../src/providers/provider.ts'
-import type { SmtpLimits } from '../../../src/providers/smtp/limits.ts'
 import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
+import type { SmtpLimits } from '../../../src/providers/smtp/settings.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import {
   createSmtpServer,

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import t from 'tap'
-import type { AccessToken } from '../../../src/providers/smtp/access-tokens.ts'
+import type { AccessToken } from '../../../src/providers/smtp/oauth2.ts'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { CLIENT, startTokenEndpoint, type TokenAct } from '../../rigs/token-endpoint.ts'

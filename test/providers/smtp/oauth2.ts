@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
-import { type AccessTokens, createAccessTokens } from '../../../src/providers/smtp/access-tokens.ts'
-import { tokenLimits } from '../../../src/providers/smtp/limits.ts'
+import { type AccessTokens, createAccessTokens } from '../../../src/providers/smtp/oauth2.ts'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
+import { tokenLimits } from '../../../src/providers/smtp/settings.ts'
 import { tokenLoginOf } from '../../rigs/smtp-server.ts'
 import {
   CLIENT,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { longestSmtpAttemptMs, SMTP_LIMITS } from '../../../src/providers/smtp/limits.ts'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
+import { longestSmtpAttemptMs, SMTP_LIMITS } from '../../../src/providers/smtp/settings.ts'
 
 await t.test('a lease of seven minutes outlives the longest attempt', async t => {
   t.equal(longestSmtpAttemptMs(), 390_000)

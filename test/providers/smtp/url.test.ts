@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readSmtpUrl } from '../../../src/providers/smtp/url.ts'
+import { readSmtpUrl } from '../../../src/providers/smtp/settings.ts'
 
 await t.test('host, port, login and what is asked of TLS', async t => {
   const read = (url: string): unknown => readSmtpUrl(url)

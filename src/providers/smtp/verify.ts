@@ -1,21 +1,65 @@
 import { connect } from 'node:tls'
 import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
-import { SENDER_COMMAND } from './log-in.ts'
-import type { SmtpError } from './outcome.ts'
-import type { SmtpAddress } from './url.ts'
-import { TOKEN_COMMAND } from './xoauth2.ts'
+import type { Verification } from '../provider.ts'
+import {
+  Attempt,
+  asSmtpError,
+  openSession,
+  SENDER_COMMAND,
+  type SmtpConnectionOptions,
+  secretsOf,
+} from './connection.ts'
+import { TOKEN_COMMAND, TokenLoginError } from './oauth2.ts'
+import { type SmtpError, smtpFailure } from './outcome.ts'
+import type { SmtpAddress } from './settings.ts'
 
 const SETTING = 'SMTP_URL'
+
+/** Connects, logs in and names the sender over a connection of its own; nothing is sent. */
+export async function verifyAccount(options: SmtpConnectionOptions): Promise<Verification> {
+  const { address, limits, bounceTo } = options
+  const attempt = new Attempt(limits)
+  try {
+    const session = await openSession(options, attempt)
+    try {
+      await session.trySender(bounceTo)
+      session.quit()
+    } finally {
+      session.close()
+    }
+    const detail = `takes ${bounceTo || 'the empty sender'} as sender`
+    return { ok: true, detail: `${await describeLogin(options)}; ${detail}` }
+  } catch (thrown) {
+    if (thrown instanceof TokenLoginError) {
+      const { what, next, reply } = thrown.failure
+      return { ok: false, detail: `${what} (${reply})`, next }
+    }
+    const error = asSmtpError(thrown)
+    const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secretsOf(options))
+    const { what, next } = await diagnoseLogin(error, address, limits.greetingMs)
+    return { ok: false, detail: `${what} (${reply})`, next }
+  } finally {
+    attempt.finish()
+  }
+}
+
+/** Says how the session that was just tried logs in. */
+async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptions): Promise<string> {
+  if (tokenLogin === undefined)
+    return address.auth ? 'connected and logged in' : 'connected; no login is configured'
+  const token = await tokenLogin.tokens.getToken()
+  const minutes = 'whose' in token ? 0 : Math.round((token.expiresAt - clock.now()) / 60_000)
+  const rotates = tokenLogin.tokens.hasRotated()
+    ? ' (with it came a new refresh token, which is forgotten with the next start: docs/operations.md)'
+    : ''
+  return `connected and logged in with an access token for ${minutes} min${rotates}`
+}
 
 /**
  * Finds the cause of a failed login.
  * @param withinMs how long the server may take for a TLS handshake, where that has to be tried.
  */
-export async function diagnoseLogin(
-  error: SmtpError,
-  address: SmtpAddress,
-  withinMs: number,
-): Promise<Diagnosis> {
+async function diagnoseLogin(error: SmtpError, address: SmtpAddress, withinMs: number): Promise<Diagnosis> {
   const { host, port, secure } = address
   const at = `${host}:${port}`
   if (error.response !== undefined) return diagnoseReply(error, at)

@@ -1,0 +1,353 @@
+import type { SMTPConnectionCustomAuthHandlers } from 'nodemailer/lib/smtp-connection'
+import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
+import { createHttpApi, type HttpAnswer, type HttpApiSettings } from '../http-client.ts'
+import { type FailedExchange, readRetryAfter } from '../http-exchange.ts'
+import { type JsonObject, parseJsonObject, textOf } from '../json-answer.ts'
+import type { Outcome } from '../provider.ts'
+import { presentableReply } from '../reply.ts'
+import type { DialogueProgress } from './outcome.ts'
+
+/** Where access tokens are asked for, and who asks. */
+export interface TokenEndpoint {
+  readonly url: string
+  readonly clientId: string
+  /** Undefined: a public client, which has a refresh token alone. */
+  readonly clientSecret?: string | undefined
+  /** Undefined: the client asks for itself (client credentials, RFC 6749 4.4); else for a user (6). */
+  readonly refreshToken?: string | undefined
+  readonly scope?: string | undefined
+}
+
+/** The failure when no access token could be had: nothing of the message was sent. */
+export interface TokenFailure extends Diagnosis {
+  readonly whose: 'ours' | 'later'
+  readonly code: string
+  /** Safe to log, store and show. */
+  readonly reply: string
+  readonly retryAfterMs?: number
+}
+
+export interface TokenAnswer {
+  readonly token: string
+  readonly livesMs: number
+  /** The refresh token that takes the place of ours, when there is one. */
+  readonly refreshToken: string | undefined
+}
+
+export interface AccessTokensOptions extends Omit<HttpApiSettings, 'ca'> {
+  /** From 0 to 1. */
+  readonly random: () => number
+}
+
+export interface AccessToken {
+  readonly token: string
+  /** ms since the epoch. */
+  readonly expiresAt: number
+}
+
+/** A new one is asked for once this share of its life is over, or a little less, so that replicas do not ask together. */
+const RENEW_AFTER = { least: 0.7, most: 0.85 }
+/** The pause after an early renewal that failed, ms: the present token is still valid. */
+const RENEW_AGAIN_MS = 30_000
+
+/** The latest tokens that are kept out of servers' replies: a connection may last longer than its token. */
+const REMEMBERED = 20
+
+export type AccessTokens = ReturnType<typeof createAccessTokens>
+
+/**
+ * Asks an OAuth 2.0 token endpoint for access tokens for a mail server: once for all who wait, and before the present one
+ * ends. All connections share the newest.
+ */
+export function createAccessTokens(endpoint: TokenEndpoint, options: AccessTokensOptions) {
+  const { clock, random } = options
+  const client = createGrantClient(endpoint, options)
+  // A server that replaces the refresh token may refuse the earlier one from then on (RFC 6749, 6).
+  let refreshToken = endpoint.refreshToken
+  let current: AccessToken | undefined
+  let renewAt = 0
+  let renewal: Promise<AccessToken | TokenFailure> | undefined
+  const lasting = [endpoint.clientSecret, endpoint.refreshToken].filter(each => each !== undefined)
+  let secrets: readonly string[] = lasting
+
+  async function requestToken(): Promise<AccessToken | TokenFailure> {
+    const askedAt = clock.now()
+    const answer = await client.ask(refreshToken, secrets)
+    if ('whose' in answer) return answer
+    refreshToken = answer.refreshToken ?? refreshToken
+    current = { token: answer.token, expiresAt: askedAt + answer.livesMs }
+    renewAt =
+      askedAt + answer.livesMs * (RENEW_AFTER.least + random() * (RENEW_AFTER.most - RENEW_AFTER.least))
+    const issued = [answer.token, answer.refreshToken].filter(each => each !== undefined)
+    secrets = [...lasting, ...[...secrets.slice(lasting.length), ...issued].slice(-REMEMBERED)]
+    return current
+  }
+
+  function renewOnce(): Promise<AccessToken | TokenFailure> {
+    renewal ??= requestToken().finally(() => {
+      renewal = undefined
+    })
+    return renewal
+  }
+
+  return {
+    /** Gives a token that is valid now; asks for one when there is none. */
+    async getToken(): Promise<AccessToken | TokenFailure> {
+      const now = clock.now()
+      if (current === undefined || now >= current.expiresAt) return renewOnce()
+      if (now >= renewAt) {
+        renewAt = now + RENEW_AGAIN_MS
+        // No mail waits for this renewal. A failure shows when the present token has ended; a bug is found then, too.
+        renewOnce().catch(() => undefined)
+      }
+      return current
+    },
+    /** Gives a newer one than `refused`, which a server did not take although it should be valid. */
+    async renewToken(refused: AccessToken): Promise<AccessToken | TokenFailure> {
+      return current === undefined || current.token === refused.token ? renewOnce() : current
+    },
+    /** Texts that no reply may repeat: client secret, refresh and access tokens. */
+    secrets: (): readonly string[] => secrets,
+    /** Says whether the endpoint has replaced the refresh token of the settings by another one. */
+    hasRotated: (): boolean => refreshToken !== endpoint.refreshToken,
+    close: (): Promise<void> => client.close(),
+  }
+}
+
+/** Asks the endpoint, and reads what it answers. */
+function createGrantClient(endpoint: TokenEndpoint, options: AccessTokensOptions) {
+  const { origin, pathname, search } = new URL(endpoint.url)
+  const api = createHttpApi({ ...options, baseUrl: origin, connections: 1 })
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
+  return {
+    async ask(refreshToken: string | undefined, secrets: readonly string[]) {
+      const body = grantForm(endpoint, refreshToken)
+      const request = { method: 'POST', path: `${pathname}${search}`, headers, body }
+      const result = await api.request(request, answer => answer)
+      if (!('value' in result)) return failureWithoutAnswer(result, endpoint.url)
+      return readTokenAnswer(result.value, { endpoint, secrets, now: options.clock.now() })
+    },
+    close: api.close,
+  }
+}
+
+/** Makes the form of the request. The client's secret is a field of it, as Microsoft's and Google's documentation have it. */
+function grantForm(
+  { clientId, clientSecret, scope }: TokenEndpoint,
+  refreshToken: string | undefined,
+): string {
+  const grant =
+    refreshToken === undefined
+      ? { grant_type: 'client_credentials' }
+      : { grant_type: 'refresh_token', refresh_token: refreshToken }
+  const form = { ...grant, client_id: clientId, client_secret: clientSecret, scope }
+  const given = Object.entries(form).filter((field): field is [string, string] => field[1] !== undefined)
+  return new URLSearchParams(given).toString()
+}
+
+const SETTING = 'SMTP_OAUTH2_TOKEN_URL'
+/** The lifetime of a token whose answer does not state it (RFC 6749 5.1 only recommends that): most servers give this one. */
+const USUAL_LIFE_SECONDS = 3600
+/** A longer lifetime is not believed. */
+const LONGEST_LIFE_SECONDS = 86_400
+
+/** Makes the failure when the endpoint could not be reached, or did not answer in time. */
+export function failureWithoutAnswer(failed: FailedExchange, url: string): TokenFailure {
+  const { code, message } = (failed.error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  const cause = failed.stopped ?? (typeof code === 'string' ? code : undefined)
+  if (cause === undefined)
+    throw new Error('asking for an access token failed in an unexpected way', { cause: failed.error })
+  const words = failed.stopped === undefined && typeof message === 'string' ? message : cause
+  return {
+    whose: isCertificateError(cause) ? 'ours' : 'later',
+    code: cause,
+    reply: `no access token: ${words}`.slice(0, 200),
+    ...diagnoseExchange(failed, url, SETTING),
+  }
+}
+
+/**
+ * Reads what a token endpoint answered (RFC 6749, 5.1 and 5.2).
+ * @param now ms since the epoch.
+ */
+export function readTokenAnswer(
+  { statusCode, retryAfter, body }: HttpAnswer,
+  { endpoint, secrets, now }: { endpoint: TokenEndpoint; secrets: readonly string[]; now: number },
+): TokenAnswer | TokenFailure {
+  const answer = parseJsonObject(body)
+  const token = textOf(answer?.['access_token'])
+  if (statusCode === 200 && isToken(token)) {
+    const refreshToken = textOf(answer?.['refresh_token'])
+    return {
+      token,
+      livesMs: lifetimeSeconds(answer?.['expires_in']) * 1000,
+      refreshToken: isToken(refreshToken) ? refreshToken : undefined,
+    }
+  }
+  const error = /^[a-z_]{1,40}$/.exec(textOf(answer?.['error']))?.[0]
+  const retryAfterMs = readRetryAfter(retryAfter, now)
+  const failure =
+    error === undefined
+      ? unreadableAnswerFailure(statusCode)
+      : refusalFailure(error, answer ?? {}, endpoint, secrets)
+  return { ...failure, ...(retryAfterMs !== undefined && failure.whose === 'later' && { retryAfterMs }) }
+}
+
+/** Octets of a token at most: a line of a login has 12,288, in base64 (RFC 4954, 4). */
+const LONGEST_TOKEN = 8192
+
+/** Says whether a text is a token by RFC 6749 (A.12, A.17): such a text cannot end the field of the login in which it stands. */
+function isToken(text: string): boolean {
+  return text.length <= LONGEST_TOKEN && /^[\x21-\x7e]+$/.test(text)
+}
+
+function lifetimeSeconds(expiresIn: unknown): number {
+  const seconds = Number(textOf(expiresIn) || Number.NaN)
+  return Number.isNaN(seconds) ? USUAL_LIFE_SECONDS : Math.min(Math.max(seconds, 0), LONGEST_LIFE_SECONDS)
+}
+
+/** Makes the failure for an answer that is neither a token nor an error of OAuth: another server's page, or a server out of order. */
+function unreadableAnswerFailure(status: number): TokenFailure {
+  return {
+    whose: 'later',
+    code: `http-${status}`,
+    reply: `no access token: HTTP ${status} without one`,
+    what: `the token endpoint answers HTTP ${status}, and no token`,
+    next:
+      status >= 500 || status === 429
+        ? 'nothing is to be mended here: it is tried again'
+        : `look at ${SETTING}`,
+  }
+}
+
+/** Errors that pass by themselves (RFC 6749, 4.1.2.1: servers give them here as well). */
+const PASSING: ReadonlySet<string> = new Set(['temporarily_unavailable', 'server_error', 'slow_down'])
+
+function refusalFailure(
+  error: string,
+  answer: JsonObject,
+  endpoint: TokenEndpoint,
+  secrets: readonly string[],
+): TokenFailure {
+  const words = presentableReply(textOf(answer['error_description']), '', secrets)
+  const microsoftCode = microsoftErrorCode(answer)
+  const code = microsoftCode === undefined ? error : `${error} ${microsoftCode}`
+  const passes = PASSING.has(error)
+  return {
+    whose: passes ? 'later' : 'ours',
+    code,
+    reply: `no access token: ${[code, words].filter(Boolean).join(': ')}`.slice(0, 200),
+    ...(passes
+      ? { what: 'the token endpoint asks for time', next: 'nothing is to be mended here: it is tried again' }
+      : diagnoseRefusal(error, endpoint)),
+  }
+}
+
+/** Reads the code under which Microsoft documents an error, such as AADSTS7000215. */
+function microsoftErrorCode(answer: JsonObject): string | undefined {
+  const codes = answer['error_codes']
+  const first: unknown = Array.isArray(codes) ? codes[0] : undefined
+  return Number.isInteger(first) ? `AADSTS${String(first)}` : undefined
+}
+
+function diagnoseRefusal(error: string, { refreshToken, clientSecret }: TokenEndpoint): Diagnosis {
+  if (error === 'invalid_client')
+    return {
+      what: 'the token endpoint refuses the client',
+      next: `look at SMTP_OAUTH2_CLIENT_ID and ${clientSecret === undefined ? 'whether this client needs SMTP_OAUTH2_CLIENT_SECRET' : 'SMTP_OAUTH2_CLIENT_SECRET: it may have expired, or be the identifier of the secret instead of its value'}`,
+    }
+  if (error === 'invalid_grant' && refreshToken !== undefined)
+    return {
+      what: 'the token endpoint refuses the refresh token',
+      next: 'it has expired, was revoked or belongs to another client: let the mailbox consent again, and set SMTP_OAUTH2_REFRESH_TOKEN',
+    }
+  if (error === 'invalid_scope' || error === 'invalid_resource')
+    return {
+      what: 'the token endpoint refuses the scope',
+      next: 'look at SMTP_OAUTH2_SCOPE; for Microsoft 365 with client credentials it is https://outlook.office365.com/.default',
+    }
+  if (error === 'unauthorized_client' || error === 'unsupported_grant_type')
+    return {
+      what: `the token endpoint does not let this client ask ${refreshToken === undefined ? 'for itself (client credentials)' : 'with a refresh token'}`,
+      next: 'look at SMTP_OAUTH2_CLIENT_ID and at the tenant in SMTP_OAUTH2_TOKEN_URL, and at what the application is registered for',
+    }
+  return {
+    what: 'the token endpoint refuses the request',
+    next: 'its own words say why: often SMTP_OAUTH2_SCOPE is missing, or SMTP_OAUTH2_TOKEN_URL names the wrong tenant',
+  }
+}
+
+/** A login without a password: the user's name, and where its access tokens come from. */
+export interface TokenLogin {
+  readonly user: string
+  readonly tokens: AccessTokens
+}
+
+/** The method's name for nodemailer: under the name XOAUTH2 it would run its own, or another method that the server offers first. */
+const METHOD = 'ACCESS-TOKEN'
+
+/** The command in nodemailer's error about this login: it names the method. */
+export const TOKEN_COMMAND = `AUTH ${METHOD}`
+
+/** An access token could not be had, or be used; nodemailer hands it on as the failure of the connection. */
+export class TokenLoginError extends Error {
+  override readonly name = 'TokenLoginError'
+  /** nodemailer's code for a failed login. */
+  readonly code = 'EAUTH'
+  readonly failure: TokenFailure
+  constructor(failure: TokenFailure) {
+    super(failure.reply)
+    this.failure = failure
+  }
+
+  /** The message waits. */
+  toOutcome({ begun }: DialogueProgress): Outcome {
+    const { whose, code, reply, retryAfterMs } = this.failure
+    return { is: 'retry', whose, code, reply, retryAfterMs, ...(!begun && { untouched: true }) }
+  }
+}
+
+const NOT_OFFERED: TokenFailure = {
+  whose: 'ours',
+  code: 'no-xoauth2',
+  reply: 'the mail server does not offer XOAUTH2, which a login with an access token needs',
+  what: 'the mail server does not offer XOAUTH2',
+  next: 'look at the host in SMTP_URL; a server that takes a password needs it there, and no SMTP_OAUTH2_TOKEN_URL',
+}
+
+/** The login by a token, in the form that nodemailer takes. */
+export function tokenAuth({ user }: TokenLogin): { readonly user: string; readonly method: string } {
+  return { user, method: METHOD }
+}
+
+/**
+ * Logs in by XOAUTH2 (https://developers.google.com/workspace/gmail/imap/xoauth2-protocol). nodemailer's own asks for a
+ * new token only after a challenge (334), as Google has it; Microsoft refuses an old one with 535 at once. Here a token
+ * that should be good and is refused is replaced once, however it is refused.
+ */
+export function tokenAuthHandlers({ user, tokens }: TokenLogin): SMTPConnectionCustomAuthHandlers {
+  return {
+    async [METHOD]({ authMethods, sendCommand }) {
+      if (!authMethods.includes('XOAUTH2')) throw new TokenLoginError(NOT_OFFERED)
+      const logIn = async (token: string): Promise<string> => {
+        const fields = Buffer.from(`user=${user}\x01auth=Bearer ${token}\x01\x01`).toString('base64')
+        const { response } = await sendCommand(`AUTH XOAUTH2 ${fields}`)
+        // With 334 the server says as JSON why the token is wrong, and refuses after our empty answer.
+        return response.startsWith('334') ? (await sendCommand('')).response : response
+      }
+      const first = await requireToken(tokens.getToken())
+      let response = await logIn(first.token)
+      if (response.startsWith('535'))
+        response = await logIn((await requireToken(tokens.renewToken(first))).token)
+      // nodemailer adds the server's words.
+      if (!response.startsWith('2')) throw new Error('Invalid login')
+    },
+  }
+}
+
+/** Waits for a token. @throws TokenLoginError when there is none. */
+export async function requireToken(asked: ReturnType<AccessTokens['getToken']>): Promise<AccessToken> {
+  const got = await asked
+  if ('whose' in got) throw new TokenLoginError(got)
+  return got
+}
