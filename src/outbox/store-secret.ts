@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readFile, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { retry } from '../runtime/retry.ts'
 import { StoreUnusable } from './outbox.ts'
 
 /** Characters of a secret that is made here: 32 random bytes as base64url. */
@@ -74,18 +75,15 @@ async function createSecret(file: string): Promise<string> {
 }
 
 /** Waits until the other process has written the secret that it is making; a whole second is plenty. */
-async function awaitSecretOfAnother(file: string): Promise<string> {
-  for (let tries = 0; ; tries += 1) {
-    try {
+function awaitSecretOfAnother(file: string): Promise<string> {
+  return retry(
+    async () => {
       const text = await readSecret(file)
       if (text !== null) return text
-    } catch (error) {
-      if (tries >= 20) throw error
-    }
-    if (tries >= 20)
       throw new StoreUnusable(`the store's secret ${file} was made and removed again: start once more`)
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+    },
+    (_error, tries) => (tries > 20 ? null : 50),
+  )
 }
 
 /** Syncs a directory: a new file survives a power loss only once its directory is on disk too. */

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import type { OutgoingSms, PluginSender } from '../messages/message.ts'
+import { describeFile, watchFiles } from '../runtime/file-watch.ts'
 import type { MappedTemplate, SmsTemplates, TemplateUse } from './sms-templates.ts'
 import { parseYaml, type YamlFault } from './yaml-text.ts'
 
@@ -36,8 +37,7 @@ export function openSmsTemplateFile(options: SmsTemplateFileOptions): SmsTemplat
   const { path, onChange, pollEveryMs = 1000 } = options
   let faults: readonly YamlFault[] = []
   let templates: readonly CarrierTemplate[] = []
-  let seen = fingerprint(path)
-  let reported = seen
+  const known = fingerprint(path)
 
   function load(): void {
     const read = readFile(path, options)
@@ -45,20 +45,17 @@ export function openSmsTemplateFile(options: SmsTemplateFileOptions): SmsTemplat
     if ('templates' in read) templates = read.templates
   }
 
-  function check(): void {
-    const now = fingerprint(path)
-    // It may be half written: it counts once it is the same at two looks.
-    if (now === seen && now !== reported) {
-      reported = now
+  load()
+  const close = watchFiles({
+    fingerprint: () => fingerprint(path),
+    known,
+    everyMs: pollEveryMs,
+    onChange() {
       load()
       onChange?.(faults)
-    }
-    seen = now
-  }
-
-  load()
-  const timer = setInterval(check, pollEveryMs).unref()
-  return { ...templatesOf(() => templates, options), faults: () => faults, close: () => clearInterval(timer) }
+    },
+  })
+  return { ...templatesOf(() => templates, options), faults: () => faults, close }
 }
 
 /** Decides which template of the file each message is sent with. */
@@ -248,8 +245,6 @@ function isLocale(tag: string): boolean {
   }
 }
 
-/** Changes whenever the file does. Follows links, as mounted ConfigMaps are made of them. */
 function fingerprint(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found === undefined ? '' : `${found.size} ${found.mtimeMs} ${found.ino}`
+  return describeFile(statSync(path, { throwIfNoEntry: false }))
 }

@@ -1,3 +1,5 @@
+import { repeat } from './retry.ts'
+
 export interface LeadershipOptions {
   /**
    * Takes or keeps the lease for `ttlMs`; 0 gives it up. False: another replica has it. Undefined: this store has one
@@ -25,43 +27,37 @@ export function createLeadership(options: LeadershipOptions) {
   const term = createTerm(now, options.onChange)
   /** Whether the store may have granted the lease: it has, or its answer was lost, or came after the stop. */
   let mayHold = false
-  let stopped = true
-  let renewal: NodeJS.Timeout | undefined
-  let asking: Promise<void> | undefined
+  let stopping: AbortController | undefined
+  let renewing: Promise<void> | undefined
 
-  async function askForLease(ask: NonNullable<typeof takeLease>): Promise<void> {
+  async function askForLease(ask: NonNullable<typeof takeLease>, signal: AbortSignal): Promise<number> {
     // The lease counts from before the question: the store may have granted it at any time since.
     const until = now() + ttlMs
     mayHold = true
     try {
       const granted = await ask(ttlMs)
       mayHold = granted
-      if (stopped) return
-      if (granted) term.extend(until)
+      if (granted && !signal.aborted) term.extend(until)
       else term.end()
     } catch (error) {
       onError(error instanceof Error ? error : new Error('unknown fault'))
     }
-  }
-
-  function renew(ask: NonNullable<typeof takeLease>): void {
-    asking = askForLease(ask).finally(() => {
-      if (!stopped) renewal = setTimeout(renew, renewEveryMs, ask)
-    })
+    return renewEveryMs
   }
 
   return {
     start(): void {
-      if (!stopped) return
-      stopped = false
+      if (stopping !== undefined) return
+      stopping = new AbortController()
+      const { signal } = stopping
       if (takeLease === undefined) term.extend(Number.POSITIVE_INFINITY)
-      else renew(takeLease)
+      else renewing = repeat(() => askForLease(takeLease, signal), signal)
     },
     /** Gives the leadership up, so that another replica can take over at once. */
     async stop(): Promise<void> {
-      stopped = true
-      clearTimeout(renewal)
-      await asking
+      stopping?.abort()
+      stopping = undefined
+      await renewing
       term.end()
       if (mayHold) await takeLease?.(0).catch(onError)
       mayHold = false

@@ -1,9 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Emit, EventOf } from '../events/events.ts'
+import type { EventOf } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { type EventQueue, type QueuedEvent, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
+import { repeat } from '../runtime/retry.ts'
 import { createDispatcher, type DispatcherOptions } from './dispatcher.ts'
 import type { Poster } from './post.ts'
 import { createReceiverState } from './receiver-state.ts'
@@ -75,8 +75,14 @@ export function createWebhooks(options: WebhooksOptions) {
       changes.clear()
       return POLL_MS
     }
-    await changes.store(options.events)
-    return (await dispatcher.dispatchNext()) ? 0 : POLL_MS
+    try {
+      await changes.store(options.events)
+      return (await dispatcher.dispatchNext()) ? 0 : POLL_MS
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      emit({ type: 'webhooks-store-failed', error })
+      return STORE_RETRY_MS
+    }
   }
 
   return {
@@ -85,7 +91,7 @@ export function createWebhooks(options: WebhooksOptions) {
       changes.note(provider, channel, state === 'closed'),
     start(): void {
       leadership.start()
-      running = repeat(step, stopping.signal, emit)
+      running = repeat(step, stopping.signal)
     },
     /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
     async stop(): Promise<void> {
@@ -102,19 +108,6 @@ export function createWebhooks(options: WebhooksOptions) {
       failing: receiver.failing(),
       ...dispatcher.status(),
     }),
-  }
-}
-
-/** Runs `step` until the signal aborts, each time after the pause that it asked for; the store may fail meanwhile. */
-async function repeat(step: () => Promise<number>, signal: AbortSignal, emit: Emit): Promise<void> {
-  while (!signal.aborted) {
-    const waitMs = await step().catch((error: unknown) => {
-      if (!(error instanceof StoreUnavailable)) throw error
-      emit({ type: 'webhooks-store-failed', error })
-      return STORE_RETRY_MS
-    })
-    // Aborted at the end: there is nothing more to wait for.
-    await pause(waitMs, undefined, { signal }).catch(() => undefined)
   }
 }
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { describeFile } from '../runtime/file-watch.ts'
 
 /** A problem of a template, for the operator. */
 export interface TemplateProblem {
@@ -50,44 +51,14 @@ export function readTemplates(dir: string): TemplateFiles {
   return { texts, problems }
 }
 
-/**
- * Calls `onChange` when the directory's templates have changed.
- * @returns a function that ends it
- */
-export function watchDirectory(dir: string, pollEveryMs: number, onChange: () => void): () => void {
-  /** The fingerprint at the last check, and when `onChange` was last called. */
-  let lastSeen: string | undefined
-  let lastReported: string | undefined
-  let checking = false
-
-  async function check(): Promise<void> {
-    if (checking) return
-    checking = true
-    const now = await fingerprint(dir)
-    checking = false
-    // A file may be half written: report only what has not changed from one check to the next. Also after the first
-    // two, because a file may have been written between the reading at the start and the first check.
-    if (now !== lastReported && now === lastSeen) {
-      onChange()
-      lastReported = now
-    }
-    lastSeen = now
-  }
-
-  const timer = setInterval(() => void check(), pollEveryMs)
-  timer.unref()
-  void check()
-  return () => clearInterval(timer)
-}
-
-/** Names, sizes and times: changes whenever a template does. Follows links, as mounted ConfigMaps are made of them. */
-async function fingerprint(dir: string): Promise<string> {
+/** Describes the names, sizes and times of a directory's templates: it changes whenever one of them does. */
+export async function describeTemplates(dir: string): Promise<string> {
   const parts: string[] = []
   for (const folder of Object.keys(FOLDERS)) {
     const names = await readdir(join(dir, folder)).catch((error: unknown) => [codeOf(error)])
     for (const name of names.sort()) {
       const found = await stat(join(dir, folder, name)).catch(() => null)
-      parts.push(`${folder}/${name} ${found?.isFile() ? `${found.size} ${found.mtimeMs} ${found.ino}` : ''}`)
+      parts.push(`${folder}/${name} ${describeFile(found)}`)
     }
   }
   return parts.join('\n')

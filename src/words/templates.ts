@@ -1,8 +1,9 @@
+import { watchFiles } from '../runtime/file-watch.ts'
 import type { Brand } from './brand.ts'
 import { type Catalog, createCatalogLoader } from './catalog.ts'
 import { FALLBACK, matchLocale } from './locales.ts'
 import { templateFaultOf } from './template-engine.ts'
-import { type TemplateProblem, watchDirectory } from './template-files.ts'
+import { describeTemplates, type TemplateProblem } from './template-files.ts'
 
 export interface TemplatesOptions {
   /** Directory of the words and layouts that come with the service. */
@@ -33,7 +34,10 @@ export function createTemplates(options: TemplatesOptions) {
   /** Problems that showed on a message only, by its kind. */
   let failures = new Map<string, TemplateProblem>()
   reload()
-  const stopWatching = dir === undefined ? () => {} : watchDirectory(dir, pollEveryMs, reload)
+  const stopWatching =
+    dir === undefined
+      ? () => {}
+      : watchFiles({ fingerprint: () => describeTemplates(dir), everyMs: pollEveryMs, onChange: reload })
 
   function reload(): readonly TemplateProblem[] {
     const before = new Set(problems.map(problemKey))

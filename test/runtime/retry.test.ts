@@ -1,0 +1,55 @@
+import t from 'tap'
+import { repeat, retry } from '../../src/runtime/retry.ts'
+
+t.test(
+  'a call is tried again after the pauses that its errors ask for, and its value comes back',
+  async t => {
+    const waits: number[] = []
+    let calls = 0
+    const value = await retry(
+      async () => {
+        calls += 1
+        if (calls < 4) throw new Error(`no ${calls}`)
+        return 'yes'
+      },
+      (error, tries) => {
+        waits.push(tries)
+        return error instanceof Error ? 1 : null
+      },
+    )
+    t.equal(value, 'yes')
+    t.same(waits, [1, 2, 3])
+  },
+)
+
+t.test(
+  'an error that does not pass is thrown at once, and after an abort nothing is tried again',
+  async t => {
+    let calls = 0
+    const fail = async () => {
+      calls += 1
+      throw new Error(`no ${calls}`)
+    }
+    await t.rejects(
+      retry(fail, () => null),
+      { message: 'no 1' },
+    )
+    const stopping = new AbortController()
+    const retried = retry(fail, () => 600_000, stopping.signal)
+    stopping.abort()
+    await t.rejects(retried, { message: 'no 2' }, 'an abort ends the pause')
+  },
+)
+
+t.test('steps run until the abort, which ends the pause between two', async t => {
+  const stopping = new AbortController()
+  let steps = 0
+  const running = repeat(async () => {
+    steps += 1
+    return steps < 3 ? 0 : 600_000
+  }, stopping.signal)
+  while (steps < 3) await new Promise(resolve => setImmediate(resolve))
+  stopping.abort()
+  await running
+  t.equal(steps, 3)
+})
