@@ -5,7 +5,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SelfSigned } from '../sandbox/certificate.ts'
-import { deriveCallbackKey } from '../src/callback/callback-key.ts'
+import { deriveCallbackKey } from '../src/callback/authenticate.ts'
 
 export const CORP_ID = 'bench-corp'
 export const EMAIL_TOKEN = 'bench-email-token-long-enough'

@@ -1,4 +1,4 @@
-import { callbackKinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { SelfSigned } from '../certificate.ts'
 import type { ReceivedMail } from './smtp/inbox.ts'

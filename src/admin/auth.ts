@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { countHosts } from '../callback/host-header.ts'
+import { hashSecret } from '../callback/authenticate.ts'
+import { countHosts } from '../callback/listener.ts'
 import { isLoopback, UNNAMED } from '../config/config.ts'
 import type { AdminRefusal } from '../events/events.ts'
-import { hashSecret } from '../runtime/secret-digest.ts'
 import { isApiPath, sendFailure } from './failure.ts'
 import { createLoginThrottle, type LoginThrottleLimits } from './login-throttle.ts'
 

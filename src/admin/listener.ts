@@ -1,13 +1,17 @@
 import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { closeIdleConnections, rejectPipelining } from '../callback/connection-guards.ts'
+import {
+  closeIdleConnections,
+  compileLater,
+  rejectPipelining,
+  schemaCompilers,
+} from '../callback/listener.ts'
 import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,
 } from '../callback/unauthenticated-connections.ts'
 import { build } from '../runtime/build.ts'
-import { compileLater, schemaCompilers } from '../runtime/schema-compilers.ts'
 import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
 import type { Readiness } from './readiness.ts'

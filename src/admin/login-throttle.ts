@@ -1,4 +1,4 @@
-import { type NetworkSize, networkOf } from '../runtime/network.ts'
+import { type NetworkSize, networkOf } from '../callback/unauthenticated-connections.ts'
 
 /** One IPv4 address, and what one subscriber has of IPv6. */
 const SUBSCRIBER: NetworkSize = { octets: 4, groups: 4 }

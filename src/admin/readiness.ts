@@ -1,7 +1,7 @@
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { StoreLoss } from '../outbox/outbox.ts'
-import { withTimeout } from '../runtime/with-timeout.ts'
+import { withTimeout } from '../runtime/clock.ts'
 import type { ServiceHealth } from './service-health.ts'
 
 /** Says whether a callback would be accepted now, in words that anybody may read. */

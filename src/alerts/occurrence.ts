@@ -1,7 +1,7 @@
 import type { DdqMessage } from '../ddq/message.ts'
 import { isOnline, type Payload } from '../ddq/schemas.ts'
 import { confineName } from '../messages/characters.ts'
-import { defuseLinks } from '../messages/find-links.ts'
+import { defuseLinks } from '../messages/links.ts'
 
 /** The topic of DDQ that an alert comes from, in the alert table's words. */
 export type Source = 'state' | 'event' | 'alert'

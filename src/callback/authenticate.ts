@@ -1,10 +1,7 @@
-import { timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { BlockList, isIP } from 'node:net'
 import type { Channel } from '../messages/message.ts'
-import { hashSecret } from '../runtime/secret-digest.ts'
 import { type Answer, createAnswer } from './answers.ts'
-import { checkSignature, isFresh, type SignatureCheck } from './signature.ts'
-import { createSignatureStatistics, type SignatureNews } from './signature-statistics.ts'
-import type { SourceNetworks } from './source-networks.ts'
 
 declare const minted: unique symbol
 
@@ -133,4 +130,281 @@ function refuse(
 function refuseSignature(check: SignatureCheck): AuthenticationResult {
   const message = check === 'absent' ? 'timestamp and signature are missing' : 'the signature is wrong'
   return refuse('signature', message, check)
+}
+
+export type SourceNetworks = ReturnType<typeof createSourceNetworks>
+
+/**
+ * The networks that may call.
+ * @param allowed CIDR blocks or addresses, IPv4 and IPv6; empty: everybody.
+ * @param trustedProxies the same, of the proxies whose X-Forwarded-For is believed.
+ */
+export function createSourceNetworks(allowed: readonly string[], trustedProxies: readonly string[]) {
+  const allowList = blockListOf(allowed)
+  const proxies = blockListOf(trustedProxies)
+
+  function callerOf(socketAddress: string, forwardedFor: string | undefined): string {
+    let caller = withoutV4Prefix(socketAddress)
+    if (forwardedFor === undefined || !isInList(proxies, caller)) return caller
+    const hops = forwardedFor.split(',')
+    for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
+      caller = parseHop(hop.trim())
+      if (!isInList(proxies, caller)) return caller
+    }
+    return caller
+  }
+  return {
+    /**
+     * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
+     * X-Forwarded-For that is not a trusted proxy's itself. An entry that a caller writes into that header changes
+     * nothing. Empty when a trusted proxy writes an entry that is not an address: then the caller is not known.
+     */
+    callerOf,
+    /** Says whether the caller may call. */
+    isAllowed: (socketAddress: string, forwardedFor: string | undefined): boolean =>
+      allowed.length === 0 || isInList(allowList, callerOf(socketAddress, forwardedFor)),
+  }
+}
+
+/** `192.0.2.1:4711`, `[2001:db8::1]:4711` and `[2001:db8::1]`, as some proxies write them; the port is not needed. */
+const WITH_PORT = /^(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([0-9a-f:.]{2,45})\](?::\d{1,5})?)$/i
+
+/** Reads the address in one entry of X-Forwarded-For; empty when the entry is not an address. */
+function parseHop(entry: string): string {
+  const [, v4, v6] = WITH_PORT.exec(entry) ?? []
+  const address = v4 ?? v6 ?? entry
+  const version = isIP(address)
+  // A zone (`%eth0`) names an interface of one machine, and means nothing on another.
+  if (version === 0 || address.includes('%') || (v6 !== undefined && version !== 6)) return ''
+  return withoutV4Prefix(address)
+}
+
+function blockListOf(blocks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const block of blocks) {
+    const [address = '', bits] = block.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}
+
+function isInList(list: BlockList, address: string): boolean {
+  const version = isIP(address)
+  return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** Turns `::ffff:192.0.2.1`, which is how a dual-stack socket names an IPv4 caller, into 192.0.2.1. */
+function withoutV4Prefix(address: string): string {
+  return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address
+}
+
+/**
+ * Derives the secret part of a callback URL, `/callback/{corp_id}/{key}/{channel}`, when the operator gave none: the first
+ * 32 hex digits of HMAC-SHA256(key = the channel's Token, message = `callback-courier/<channel>/<corp_id>`). The key
+ * needs no configuration then, and cannot be guessed as long as the Token cannot.
+ */
+export function deriveCallbackKey(channel: 'email' | 'sms', corpId: string, token: string): string {
+  return createHmac('sha256', token)
+    .update(`callback-courier/${channel}/${corpId}`, 'utf8')
+    .digest('hex')
+    .slice(0, 32)
+}
+
+/** The settings of a channel that its keys follow from. */
+export interface KeySettings {
+  readonly corpId: string
+  readonly token: string
+  readonly tokenPrevious?: string | undefined
+  /** The operator's own key, and the one it replaces. */
+  readonly ownKey?: string | undefined
+  readonly ownKeyPrevious?: string | undefined
+}
+
+/**
+ * Lists the keys of a channel: `current` stands in the URL to paste, and each of `accepted` opens it, so that the platform's
+ * console may be changed later than the service. When the operator has set a key, the URL does not depend on the Token, and no
+ * derived key is accepted; otherwise the previous Token's derived key is.
+ */
+export function callbackKeys(
+  channel: 'email' | 'sms',
+  settings: KeySettings,
+): { readonly current: string; readonly accepted: readonly string[] } {
+  const { corpId, token, tokenPrevious, ownKey, ownKeyPrevious } = settings
+  const current = ownKey ?? deriveCallbackKey(channel, corpId, token)
+  const accepted = [current]
+  if (ownKeyPrevious !== undefined) accepted.push(ownKeyPrevious)
+  if (ownKey === undefined && tokenPrevious !== undefined)
+    accepted.push(deriveCallbackKey(channel, corpId, tokenPrevious))
+  return { current, accepted }
+}
+
+/** The result of checking the signature in a query string. */
+export type SignatureCheck = 'right' | 'wrong' | 'absent'
+
+const TIMESTAMP = /^[\x20-\x7e]{1,64}$/
+const DIGEST = /^[0-9a-fA-F]{40}$/
+
+/**
+ * Checks `timestamp` and `signature` of a callback's query: SHA1 over corp_id + Token + timestamp, UTF-8, joined
+ * without a separator, as 40 hexadecimal digits of either case (the contract's GET {callback_url}).
+ *
+ * A timestamp is printable ASCII of 1 to 64 characters: SHA1's length extension needs a byte 0x80. Clients leave a `+`
+ * bare, so a match on the form-decoded, the percent-decoded or the raw value counts. A parameter that is missing, empty,
+ * given twice or written `a[]=` makes no signature.
+ *
+ * @param query the raw query string, without `?`.
+ * @param tokens the current Token and, while one is rotated, its predecessor.
+ */
+export function checkSignature(
+  query: string,
+  corpId: string,
+  tokens: readonly string[],
+): { readonly check: SignatureCheck; readonly timestamp?: string } {
+  const timestamps = parameterValues(query, 'timestamp')
+  const signatures = parameterValues(query, 'signature')
+  if (timestamps.length === 0 && signatures.length === 0) return { check: 'absent' }
+  const [rawTimestamp] = timestamps
+  const [rawSignature] = signatures
+  if (timestamps.length !== 1 || signatures.length !== 1) return { check: 'wrong' }
+  if (rawTimestamp === undefined || rawSignature === undefined) return { check: 'wrong' }
+  const signature = percentDecode(rawSignature)
+  if (signature === null || !DIGEST.test(signature)) return { check: 'wrong' }
+  const given = Buffer.from(signature, 'hex')
+  let matched: string | undefined
+  // Every candidate is computed with every Token, whichever matched, so that the time tells nothing.
+  for (const timestamp of timestampReadings(rawTimestamp)) {
+    for (const token of tokens) {
+      const digest = hash('sha1', `${corpId}${token}${timestamp}`, 'buffer')
+      if (timingSafeEqual(digest, given)) matched ??= timestamp
+    }
+  }
+  return matched === undefined ? { check: 'wrong' } : { check: 'right', timestamp: matched }
+}
+
+/**
+ * Says whether a timestamp is within `maxAgeSeconds` of `now`: an older one may be a replay. Ten digits are seconds, thirteen
+ * milliseconds. The unit of any other form is not known, so it counts as fresh.
+ * @param now wall time, ms since the epoch.
+ */
+export function isFresh(timestamp: string, now: number, maxAgeSeconds: number): boolean {
+  const at = /^\d{10}$/.test(timestamp)
+    ? Number(timestamp) * 1000
+    : /^\d{13}$/.test(timestamp)
+      ? Number(timestamp)
+      : null
+  return at === null || Math.abs(now - at) <= maxAgeSeconds * 1000
+}
+
+function parameterValues(query: string, name: string): string[] {
+  const values: string[] = []
+  for (const part of query.split('&')) {
+    const equals = part.indexOf('=')
+    const key = percentDecode((equals < 0 ? part : part.slice(0, equals)).replaceAll('+', ' '))
+    if (key === name) values.push(equals < 0 ? '' : part.slice(equals + 1))
+    else if (key?.startsWith(`${name}[`) === true) values.push('', '')
+  }
+  return values
+}
+
+function timestampReadings(raw: string): Iterable<string> {
+  // Nearly always there is nothing to decode.
+  if (!/[%+]/.test(raw)) return TIMESTAMP.test(raw) ? [raw] : []
+  const all = [raw, percentDecode(raw), percentDecode(raw.replaceAll('+', ' '))]
+  return new Set(all.filter((each): each is string => each !== null && TIMESTAMP.test(each)))
+}
+
+function percentDecode(text: string): string | null {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+/** Counts, since the start of the process, of how a channel's POSTs with the right key were signed. */
+export interface SignatureStatistics {
+  /** Signed, right and fresh: `required` accepts these. */
+  readonly right: number
+  /** Signed and right, but too old or from the future. */
+  readonly stale: number
+  readonly wrong: number
+  readonly absent: number
+  /** The last POSTs in a row that `required` would have accepted: how many, and over how long, ms. */
+  readonly run: number
+  readonly runMs: number
+  readonly requiredIsSafe: boolean
+}
+
+/** News for an operator about POST_SIGNATURE. */
+export type SignatureNews =
+  /** `required` would refuse nothing on any enabled channel. */
+  | { readonly is: 'required-is-safe' }
+  /** It was so, and this POST would have been refused. */
+  | { readonly is: 'no-longer-safe'; readonly channel: Channel; readonly came: SignatureCheck | 'stale' }
+  /** The platform does not sign this channel's POSTs: `required` would refuse them all. */
+  | { readonly is: 'unsigned'; readonly channel: Channel }
+
+/**
+ * `required` is called safe after so many POSTs in a row of which it would refuse none, over at least so long: the platform's
+ * parts (sign-up, reset, alarms) may be built differently, and a burst comes from one of them.
+ */
+export const SAFE_RUN = { posts: 50, ms: 6 * 60 * 60 * 1000 } as const
+
+/**
+ * Counts how POSTs are signed, and reports it when that changes what can be said about the policy.
+ * @param channels those that are enabled.
+ * @param now ms; only differences count.
+ */
+export function createSignatureStatistics(
+  channels: readonly Channel[],
+  now: () => number,
+  report: (news: SignatureNews) => void,
+) {
+  const counts = { email: zeroCounts(), sms: zeroCounts() }
+  let safe = false
+
+  const isSafe = (channel: Channel) => {
+    const { run, from, to } = counts[channel]
+    return run >= SAFE_RUN.posts && to - from >= SAFE_RUN.ms
+  }
+
+  return {
+    /** Counts a POST whose key was right. */
+    count(channel: Channel, came: SignatureCheck | 'stale'): void {
+      const of = counts[channel]
+      of[came] += 1
+      if (came === 'right') {
+        of.run += 1
+        of.to = now()
+        if (of.run === 1) of.from = of.to
+      } else of.run = 0
+
+      const nowSafe = channels.length > 0 && channels.every(isSafe)
+      if (nowSafe && !safe) report({ is: 'required-is-safe' })
+      if (safe && !nowSafe) report({ is: 'no-longer-safe', channel, came })
+      safe = nowSafe
+      if (!of.unsignedReported && of.absent >= SAFE_RUN.posts && of.right + of.stale + of.wrong === 0) {
+        of.unsignedReported = true
+        report({ is: 'unsigned', channel })
+      }
+    },
+    statisticsOf(channel: Channel): SignatureStatistics {
+      const { right, stale, wrong, absent, run, from, to } = counts[channel]
+      const runMs = run === 0 ? 0 : to - from
+      return { right, stale, wrong, absent, run, runMs, requiredIsSafe: isSafe(channel) }
+    },
+  }
+}
+
+/** `from` and `to`: when the run's first and last POST came, ms. */
+function zeroCounts() {
+  return { right: 0, stale: 0, wrong: 0, absent: 0, run: 0, from: 0, to: 0, unsignedReported: false }
+}
+
+/** Hashes a secret by SHA-256, since the comparison in constant time (timingSafeEqual) takes values of equal length only. */
+export function hashSecret(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer')
 }

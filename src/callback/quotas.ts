@@ -1,7 +1,7 @@
 import type { NewMessage } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
 import type { Charge } from '../outbox/outbox.ts'
-import { mailboxOf } from './address.ts'
+import { mailboxOf } from './recipients.ts'
 
 const MINUTE = 60_000
 const TEN_MINUTES = 10 * MINUTE

@@ -5,8 +5,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Receipt, ReceiptSource } from '../providers/receipts.ts'
-import { hashSecret } from '../runtime/secret-digest.ts'
 import { createAnswer } from './answers.ts'
+import { hashSecret } from './authenticate.ts'
 
 /** The limits of a request. A form reports on one message, in some hundred octets and twenty fields; a JSON array on a hundred messages. */
 const LIMITS = { formOctets: 8 * 1024, fields: 100, jsonOctets: 128 * 1024, reports: 500 }

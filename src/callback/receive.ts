@@ -1,16 +1,27 @@
-import type { Delivery, Verdicts } from '../delivery/port.ts'
+import type { Delivery, Verdict, Verdicts } from '../delivery/port.ts'
 import type { Emit } from '../events/events.ts'
-import type { Interpret } from '../messages/interpret.ts'
-import { type Accepted, BacklogFull, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
-import type { Clock } from '../runtime/clock.ts'
-import { withTimeout } from '../runtime/with-timeout.ts'
-import { type Answer, answerInvalidContent, answerUnavailable } from './answers.ts'
+import type { Interpret, Interpretation } from '../messages/interpret.ts'
+import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
+import type { KeyedHashes } from '../outbox/encryption.ts'
+import {
+  type Acceptance,
+  type Accepted,
+  BacklogFull,
+  type ChargesOf,
+  type Outbox,
+  StoreUnavailable,
+} from '../outbox/outbox.ts'
+import { type Clock, withTimeout } from '../runtime/clock.ts'
+import {
+  type Answer,
+  answerInvalidContent,
+  answerUnavailable,
+  combineAnswers,
+  refuseRecipients,
+} from './answers.ts'
 import type { Caller } from './authenticate.ts'
-import { type AwaitedVerdicts, createAwaitedVerdicts } from './await-verdicts.ts'
 import type { CallbackBody } from './body.ts'
-import { combineAnswers, refuseRecipients } from './combined-answer.ts'
-import { type PreparedMessage, type PrepareOptions, prepareMessages } from './prepare.ts'
-import type { ReadRecipients } from './recipients.ts'
+import type { ReadRecipients, Recipient } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
   readonly outbox: Pick<Outbox, 'accept'>
@@ -185,4 +196,147 @@ function scalarText(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const text = String(value).trim()
   return text === '' ? undefined : text
+}
+
+/** A message that can be accepted, and its finished bytes. */
+export interface PreparedMessage {
+  readonly acceptance: Acceptance
+  readonly outgoing: Outgoing
+}
+
+export interface PrepareOptions {
+  readonly render: (message: NewMessage, country: string | undefined) => Outgoing
+  readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
+  readonly charges: ChargesOf
+  readonly delivery: Pick<Delivery, 'reservePlace'>
+  readonly emit: Emit
+}
+
+/** A callback whose sender, body and recipients are right. */
+export interface CheckedCallback {
+  readonly caller: Caller
+  readonly body: CallbackBody
+  readonly interpreted: Extract<Interpretation, { ok: true }>
+  readonly recipients: readonly Recipient[]
+  /** ms since the epoch. */
+  readonly arrivedAt: number
+}
+
+/**
+ * Makes one message per recipient, rendered, and reserves its place in memory.
+ * @returns null when one cannot be rendered: it is refused before anything is reserved.
+ */
+export function prepareMessages(
+  { render, keys, charges, delivery, emit }: PrepareOptions,
+  { caller, body, interpreted, recipients, arrivedAt }: CheckedCallback,
+): readonly PreparedMessage[] | null {
+  const { channel, corpId } = caller
+  const { kind, purpose, content } = interpreted
+  const fields = dedupeFields(channel, corpId, body)
+  const rendered: { message: NewMessage; outgoing: Outgoing; country: string | undefined }[] = []
+  for (const { to, masked, country } of recipients) {
+    const message: NewMessage = {
+      id: newMessageId(arrivedAt),
+      channel,
+      kind,
+      purpose,
+      recipient: to,
+      masked,
+      content,
+      arrivedAt,
+      expiresAt: arrivedAt + interpreted.validityMs,
+    }
+    try {
+      rendered.push({ message, outgoing: render(message, country), country })
+    } catch (error) {
+      const fault = error instanceof Error ? error : new Error('unknown fault')
+      emit({ type: 'unrenderable', channel, kind, error: fault })
+      return null
+    }
+  }
+  return rendered.map(({ message, outgoing, country }) => {
+    const { recipient } = message
+    const acceptance: Acceptance = {
+      message,
+      dedupeKey: keys.dedupeKey([...fields, recipient]),
+      groupKey:
+        purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
+      recipientHash: keys.recipientHash(channel, recipient),
+      charges: charges(message, country, outgoing),
+      lease: delivery.reservePlace(channel, purpose),
+    }
+    return { acceptance, outgoing }
+  })
+}
+
+/**
+ * Lists the fields that two callbacks must share to be the same message, in a fixed order: the contract has no message id, so a
+ * retry of the platform is recognized by its content. They are channel, corp_id, subject, plain text, plugin_id, and every
+ * parameter with its name; the recipient is added for each message. A number equals its text, and null, blank and absent are
+ * equal.
+ *
+ * @param body a checked callback body.
+ */
+function dedupeFields(channel: Channel, corpId: string, body: Readonly<Record<string, unknown>>): string[] {
+  const { subject, plain_email, plain_sms, plugin_id } = body
+  const fields = [channel, corpId, ...[subject, plain_email, plain_sms, plugin_id].map(dedupeTextOf)]
+  const params = body[channel === 'email' ? 'email_param' : 'sms_param'] as Readonly<Record<string, unknown>>
+  for (const name of Object.keys(params).sort()) {
+    const text = dedupeTextOf(params[name])
+    if (text !== '') fields.push(name, text)
+  }
+  return fields
+}
+
+function dedupeTextOf(value: unknown): string {
+  if (typeof value === 'string') return value.trim()
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+}
+
+export type AwaitedVerdicts = ReturnType<typeof createAwaitedVerdicts>
+
+/**
+ * The verdicts on the messages of one callback, each in its place.
+ * @param count how many places there are.
+ */
+export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) {
+  const places: (Verdict | null | undefined)[] = Array.from({ length: count })
+  const subscriptions: ((() => void) | undefined)[] = []
+  const filled = Promise.withResolvers<void>()
+
+  const checkFilled = () => {
+    if (!places.includes(undefined)) filled.resolve()
+  }
+  const stop = () => {
+    for (const unsubscribe of subscriptions) unsubscribe?.()
+  }
+  return {
+    /**
+     * Waits in place `at` for the verdict on message `id` instead of any other. A message's own has to be subscribed to
+     * before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
+     */
+    subscribe(at: number, id: string): void {
+      subscriptions[at]?.()
+      subscriptions[at] = verdicts.wait(id, verdict => {
+        places[at] = verdict
+        checkFilled()
+      })
+    },
+    /** Fills place `at` without waiting. @param verdict null: there will be none. */
+    fillPlace(at: number, verdict: Verdict | null): void {
+      subscriptions[at]?.()
+      places[at] = verdict
+    },
+    /** Resolves when every place is filled, or after `ms`: then the places that are not are pending. */
+    async awaitAll(ms: number): Promise<readonly (Verdict | null)[]> {
+      const timer = setTimeout(filled.resolve, Math.max(ms, 0))
+      checkFilled()
+      await filled.promise
+      clearTimeout(timer)
+      stop()
+      return places.map(verdict => (verdict === undefined ? { is: 'pending' } : verdict))
+    },
+    /** Ends all subscriptions. */
+    stop,
+  }
 }

@@ -1,8 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
-import { createEndOfTickBatch } from '../runtime/end-of-tick.ts'
-import { createTimeSlices } from '../runtime/time-slices.ts'
+import { createEndOfTickBatch, createTimeSlices } from '../runtime/event-loop.ts'
 import type { Admission, AdmittedCallback } from './admission.ts'
 import {
   type Answer,

@@ -6,7 +6,6 @@ import { pipeline } from 'node:stream/promises'
 import { adminAddress } from '../config/admin-address.ts'
 import { loadSomeSettings } from '../config/config.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
-import { withSettings } from './with-settings.ts'
 
 export const backup: Command = {
   usage: `callback-courier backup FILE
@@ -15,10 +14,10 @@ export const backup: Command = {
   in it: STORE_SECRET, or store.secret beside the store, belongs to the copy, and is kept apart from it.
   To restore it on any machine: put FILE in the store's place (DATABASE_URL) with the same secret, and start the service.
 `,
-  run: withSettings((argv, io) => {
+  async run(argv, io) {
     const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
     return backUp(positionals[0] ?? '', io)
-  }),
+  },
 }
 
 async function backUp(file: string, io: Io): Promise<ExitCode> {

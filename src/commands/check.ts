@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
+import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'
 import { modulesOf } from '../providers/list.ts'
 import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
@@ -12,18 +13,20 @@ import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../se
 import { findFileFaults } from '../service/files.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/authorities.ts'
-import { checkCallbackUrls } from './check/callback-urls.ts'
-import { checkCertificate } from './check/certificate.ts'
-import { checkClock, type ReadServerDate, readServerDate } from './check/clock.ts'
-import { checkDkim } from './check/dkim.ts'
-import { createResolveTxt, type ResolveTxt } from './check/dns.ts'
-import { formatAsJson, formatAsText } from './check/format.ts'
-import { checkMachine, createMachineLimits, type MachineLimits } from './check/machine.ts'
+import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
+import {
+  checkClock,
+  checkMachine,
+  checkStore,
+  createMachineLimits,
+  type MachineLimits,
+  type ReadServerDate,
+  readServerDate,
+  type ServiceStatus,
+} from './check/machine.ts'
 import { checkCollector, checkEventReceiver } from './check/receivers.ts'
-import { checkSender } from './check/sender.ts'
-import { checkSettings } from './check/settings.ts'
-import { checkStore, type ServiceStatus } from './check/store.ts'
-import { checkTemplates } from './check/templates.ts'
+import { checkDkim, checkSender, createResolveTxt, type ResolveTxt } from './check/sender.ts'
+import { checkSettings, checkTemplates } from './check/settings.ts'
 import { type Command, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
 
@@ -196,4 +199,30 @@ async function checkAlertsIfOn(config: Config): Promise<readonly CheckResult[]> 
   } finally {
     renderer.close()
   }
+}
+
+const WIDTH = 14
+const LEVELS = { ok: say('ok'), warn: say('warn'), fail: say('fail') } as const
+
+/** Formats results as lines for a terminal in its reader's language, with a count at the end. */
+export function formatAsText(results: readonly CheckResult[], language: ReaderLanguage): string {
+  const write = (english: string) => translateText(english).in(language)
+  const lines = results.map(({ about, is, what, next }) => {
+    const first = `${pad(LEVELS[is].in(language), 4)}  ${pad(write(about), WIDTH)}  ${write(what)}\n`
+    return next === undefined ? first : `${first}${' '.repeat(WIDTH + 8)}→ ${write(next)}\n`
+  })
+  const count = (is: CheckResult['is']) => results.filter(result => result.is === is).length
+  const counts = { ok: count('ok'), warn: count('warn'), fail: count('fail') }
+  return `${lines.join('')}\n${say('{ok} ok, {warn} to look at, {fail} failed', counts).in(language)}\n`
+}
+
+/** Fills a column; a terminal gives each Chinese character two places. */
+function pad(text: string, width: number): string {
+  const places = text.length + (text.match(/\p{Script=Han}|[，。：、（）“”]/gu) ?? []).length
+  return text + ' '.repeat(Math.max(0, width - places))
+}
+
+/** Formats results for a program, always in English. */
+export function formatAsJson(results: readonly CheckResult[]): string {
+  return `${JSON.stringify({ ok: results.every(({ is }) => is !== 'fail'), findings: results }, null, 2)}\n`
 }

@@ -18,6 +18,7 @@ export type ExitCode = 0 | 1 | 2
 export interface Command {
   /** The text that `--help` prints. */
   readonly usage: string
+  /** @throws UsageError, ConfigError: `runCommand` prints either. */
   run(argv: readonly string[], io: Io): Promise<number>
 }
 

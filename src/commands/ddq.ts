@@ -7,7 +7,6 @@ import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
 import { findFileFaults } from '../service/files.ts'
 import { trustAuthorities } from '../tls/authorities.ts'
 import { type Command, type Io, readArguments, UsageError } from './command.ts'
-import { withSettings } from './with-settings.ts'
 
 export const ddq: Command = {
   usage: `callback-courier ddq tail [--topic TOPIC …]
@@ -20,7 +19,7 @@ export const ddq: Command = {
   --product ID    without --topic: only this product's
   --count N       end after so many messages
 `,
-  run: withSettings(([what, ...argv], io) => {
+  async run([what, ...argv], io) {
     if (what !== 'tail')
       throw new UsageError(what === undefined ? 'say what to do: tail' : `what is "${what}"?`)
     const { values } = readArguments(argv, {
@@ -31,7 +30,7 @@ export const ddq: Command = {
     const count = values.count === undefined ? Number.POSITIVE_INFINITY : Number(values.count)
     if (!(count >= 1)) throw new UsageError('--count must be 1 or more')
     return tail(io, values.topic, values.product, count)
-  }),
+  },
 }
 
 const NAMES = [

@@ -10,7 +10,6 @@ import { type ReaderLanguage, type Sentence, say, translateText } from '../langu
 import type { MessageView } from '../outbox/outbox.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
-import { withSettings } from './with-settings.ts'
 
 export const find: Command = {
   usage: `callback-courier find RECIPIENT
@@ -19,10 +18,10 @@ export const find: Command = {
   said at each attempt, what that means, and what to do. Asks the running service, and answers in the language
   of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese. Exit code 1 when there is no message.
 `,
-  run: withSettings((argv, io) => {
+  async run(argv, io) {
     const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
     return findMessages(positionals[0] ?? '', io)
-  }),
+  },
 }
 
 /** As many lines as a screen has. */

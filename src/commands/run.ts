@@ -88,8 +88,12 @@ export async function runCommand(argv: readonly string[], io: Io): Promise<numbe
   try {
     return await command.run(rest, io)
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    io.stderr.write(`${command.usage}\ncallback-courier ${name}: ${error.message}\n`)
-    return 2
+    if (error instanceof UsageError) {
+      io.stderr.write(`${command.usage}\ncallback-courier ${name}: ${error.message}\n`)
+      return 2
+    }
+    if (!(error instanceof Error && error.name === 'ConfigError')) throw error
+    io.stderr.write(`${error.message}\n`)
+    return 1
   }
 }

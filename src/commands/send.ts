@@ -9,7 +9,6 @@ import {
 import { createSampleBody, SAMPLE_KINDS } from '../platform/sample-callbacks.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
-import { withSettings } from './with-settings.ts'
 
 const listTypes = (channel: 'email' | 'sms') =>
   SAMPLE_KINDS.filter(sample => sample.channel === channel && sample.kind !== 'plain')
@@ -59,7 +58,7 @@ type SendOptions = ReturnType<typeof readArguments<typeof OPTIONS>>['values']
 
 export const send: Command = {
   usage,
-  run: withSettings(async (argv, io) => {
+  async run(argv, io) {
     const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
     const [channel] = positionals
     if (channel !== 'email' && channel !== 'sms') throw new UsageError('say email or sms')
@@ -80,7 +79,7 @@ export const send: Command = {
     } finally {
       await platform.close()
     }
-  }),
+  },
 }
 
 interface Callback {

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { type Command, readArguments } from './command.ts'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -28,4 +28,14 @@ export const token: Command = {
     io.stdout.write(`${createToken()}\n`)
     return 0
   },
+}
+
+/**
+ * Describes a secret so that people can compare it: by its length and six hex digits of its SHA-256. A Token with #, quotes
+ * or $ reads differently in a dotenv file and in a container's env file; this shows it. `printf %s TOKEN | sha256sum` gives the
+ * same digits.
+ */
+export function fingerprint(secret: string): string {
+  const digits = createHash('sha256').update(secret, 'utf8').digest('hex').slice(0, 6)
+  return `${secret.length} characters, fingerprint ${digits}`
 }

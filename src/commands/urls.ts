@@ -1,8 +1,7 @@
 import { loadConfig } from '../config/config.ts'
 import { type CallbackUrl, callbackUrls, type ReportUrl, reportUrls } from '../service/callback-urls.ts'
 import { type Command, readArguments } from './command.ts'
-import { fingerprint } from './fingerprint.ts'
-import { withSettings } from './with-settings.ts'
+import { fingerprint } from './token.ts'
 
 export const urls: Command = {
   usage: `callback-courier urls [--base URL] [--json]
@@ -14,7 +13,7 @@ export const urls: Command = {
   --base URL  this service as the platform reaches it, instead of PUBLIC_URL
   --json      as JSON
 `,
-  run: withSettings(async (argv, io) => {
+  async run(argv, io) {
     const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
     const config = loadConfig(io)
     const base = values.base ?? config.PUBLIC_URL
@@ -28,7 +27,7 @@ export const urls: Command = {
     const reports = await reportUrls(config, base)
     io.stdout.write(values.json === true ? asJson(entries, reports) : asText(entries, reports))
     return 0
-  }),
+  },
 }
 
 function asJson(entries: readonly CallbackUrl[], reports: readonly ReportUrl[]): string {

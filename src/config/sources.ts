@@ -1,5 +1,5 @@
 import { parseEnv } from 'node:util'
-import { describeUnreadable } from '../runtime/unreadable-file.ts'
+import { describeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { nearestName } from './names.ts'
 import { type SettingName, settingNames, settingOf, settings } from './settings.ts'

@@ -1,5 +1,8 @@
+import { isIPv4 } from 'node:net'
+import { domainToUnicode } from 'node:url'
+import { LinkifyIt } from 'linkify-it'
+import tlds from 'tlds' with { type: 'json' }
 import { findLinkFault } from './characters.ts'
-import type { FoundLink } from './find-links.ts'
 
 /** Longest link that is passed on. Mail clients and browsers get unreliable beyond. */
 const MAX_LENGTH = 4096
@@ -81,4 +84,210 @@ function hostRule(entry: string): (host: string) => boolean {
   }
   const name = new URL(url).hostname.replace(/\.$/, '')
   return below ? host => host.endsWith(`.${name}`) : host => host === name
+}
+
+/** A link that a mail client or a phone would make of a part of a text, whether or not it was meant for one. */
+export interface FoundLink {
+  /** Where it stands in the text, UTF-16. */
+  readonly from: number
+  readonly to: number
+  /** The link as a browser would open it: with a scheme, its letters mapped; one that is not http or https keeps its own. */
+  readonly url: string
+  /** Whether its scheme stands in the text. */
+  readonly hasScheme: boolean
+}
+
+/** Without one of these there is no link, and most texts have none of them: looking for links takes a hundred times as long. */
+const PERHAPS = /[.\u3002\uff0e\uff61\u2024][^\s]|\/\//
+/** Longest that is looked at as one; what is left may be another. It bounds the time that a hostile text takes. */
+const LONGEST = 512
+/** Reserved names (RFC 2606, RFC 6761) that no registry has, but a network may. */
+const RESERVED = ['example', 'test', 'invalid', 'local', 'internal', 'onion']
+/**
+ * Links that linkify-it does not know: an app's own scheme, `www.` in front of anything, and a bare name that has a port, or stands
+ * behind a sign (`Site:evil.com`) or in front of one (`evil.com|`). Neither half of a person's address is one.
+ */
+const OTHERS =
+  /(?<![a-z\d])(?:[a-z][a-z\d+.-]{1,30}:\/\/[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}|www\.[^\s<>"/.]{1,63}\.[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}|(?<![\p{L}\p{N}]|[\w.+%-]@[\p{L}\p{N}.-]{0,253})((?:[\p{L}\p{N}-]{1,63}\.)+[\p{L}\p{N}-]{1,63})(?![\w.+%-]{0,64}@[\p{L}\p{N}])(?::\d{2,5}(?!\d))?(?:\/[^\s<>"]{0,512})?)/giu
+const IDEOGRAPHIC_DOT = /[\u3002\uff61]/
+/** Scripts that are written without blanks, or whose particles follow a word at once: a name of another script may stand in them. */
+const UNSPACED =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
+const ALL_UNSPACED = new RegExp(UNSPACED, 'gu')
+
+let linkify: LinkifyIt | undefined
+
+/** Makes the finder with the first text that may hold a link, since its expressions take some milliseconds. */
+function openLinkify(): LinkifyIt {
+  return (linkify ??= new LinkifyIt({
+    fuzzyLink: true,
+    fuzzyIP: true,
+    fuzzyEmail: true,
+    urlAuth: true,
+    maxLength: LONGEST,
+    tlds: [...tlds, ...RESERVED],
+  }))
+}
+
+/**
+ * Finds what mail clients and phones turn into links: with a scheme, with `www.`, and bare names under a top-level domain
+ * that there is, in any script, with the characters mapped as browsers do (UTS 46: full-width letters, ideographic full
+ * stops, characters that nobody sees). Addresses of people are none.
+ *
+ * A text that is written without blanks is also read as if its other script stood alone: `请登录www.example.com查看`.
+ */
+export function findLinksInText(text: string): readonly FoundLink[] {
+  if (!PERHAPS.test(text)) return []
+  const mapped = mapCharacters(text)
+  const found = read(mapped)
+  if (mapped.isAscii) return found
+  if (!UNSPACED.test(mapped.text)) return found
+  const others = mapped.text.replace(ALL_UNSPACED, letter => ' '.repeat(letter.length))
+  const alone = read({ ...mapped, text: others }).filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
+  return [
+    ...found.filter(link => !alone.some(other => isWithWordsAround(link, other))),
+    ...alone.filter(other => !found.some(({ from, to }) => from === other.from && to === other.to)),
+  ]
+}
+
+const DOT_OR_SCHEME = /[.\u3002\uff0e\uff61\u2024](?=\S)|:(?=\/\/)/gu
+/** For what is a link without a dot: an IPv6 address behind two slashes. */
+const DOT_OR_SLASH = /[.\u3002\uff0e\uff61\u2024](?=\S)|[:/](?=\/)/gu
+/** A link can be left of what stood around another one; texts in which that happens often are made for it. */
+const MOST_ROUNDS = 5
+
+/**
+ * A text in which no mail client and no phone finds a link: a blank stands behind each dot of one, and behind the colon of its
+ * scheme. It reads the same, and nothing can be clicked.
+ */
+export function defuseLinks(text: string): string {
+  let defused = text
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const links = findLinksInText(defused)
+    if (links.length === 0) return defused
+    defused = withBlanks(defused, links, round === 0 ? DOT_OR_SCHEME : DOT_OR_SLASH)
+  }
+  return defused.replace(DOT_OR_SLASH, '$& ')
+}
+
+function withBlanks(text: string, links: readonly FoundLink[], before: RegExp): string {
+  let defused = ''
+  let done = 0
+  for (const { from, to } of links.toSorted((one, other) => one.from - other.from)) {
+    if (to <= done) continue
+    // The next character is included, or a dot at the link's end would seem to end the text.
+    const end = to + (text[to] === undefined ? 0 : 1)
+    const start = Math.max(from, done)
+    defused +=
+      text.slice(done, start) +
+      text
+        .slice(start, end)
+        .replace(before, '$& ')
+        .slice(0, end > to ? -1 : undefined)
+    done = to
+  }
+  return defused + text.slice(done)
+}
+
+interface Mapped {
+  readonly text: string
+  /** Of each character of `text`, where it stood. One more than there are: the end. */
+  readonly places: readonly number[] | null
+  readonly isAscii: boolean
+}
+
+/** The text with each character as UTS 46 maps it, where that is one of a host's name. */
+function mapCharacters(text: string): Mapped {
+  if (/^[\x20-\x7e\s]*$/.test(text)) return { text, places: null, isAscii: true }
+  let mapped = ''
+  const places: number[] = []
+  let at = 0
+  for (const character of text) {
+    const next = text.codePointAt(at + character.length)
+    const plain = mapCharacter(character, next === undefined ? '' : String.fromCodePoint(next))
+    mapped += plain
+    for (let unit = 0; unit < plain.length; unit += 1) places.push(at)
+    at += character.length
+  }
+  places.push(at)
+  return { text: mapped, places, isAscii: false }
+}
+
+function mapCharacter(character: string, next: string): string {
+  if (character <= '~' || UNSPACED.test(character)) return character
+  if (/\p{Default_Ignorable_Code_Point}/u.test(character)) return ''
+  // It ends a sentence as well, and then the next one begins.
+  if (IDEOGRAPHIC_DOT.test(character))
+    return /[\p{L}\p{N}]/u.test(next) && !UNSPACED.test(next) ? '.' : character
+  const compatible = character.normalize('NFKC')
+  return /^[\p{L}\p{N}.-]$/u.test(compatible) ? compatible : character
+}
+
+function read({ text, places }: Mapped): readonly FoundLink[] {
+  const place = (at: number) => (places === null ? at : (places[at] ?? at))
+  /** The matches of linkify-it, in the order of the text. */
+  const seen: { readonly from: number; readonly to: number }[] = []
+  const links: FoundLink[] = []
+  // No registry has names with an underscore, but many a network, and clients do not mind it.
+  const readable = text.replaceAll('_', '-')
+  for (const { schema, index, lastIndex, raw } of openLinkify().match(readable) ?? []) {
+    seen.push({ from: index, to: lastIndex })
+    const bare = raw.replace(/^\/\/|^mailto:/i, '')
+    // An address of a person, unless a path follows it, or it begins as a link does.
+    if (
+      schema === 'mailto:' &&
+      !/^[/:?#]\S/.test(text.slice(lastIndex, lastIndex + 2)) &&
+      !beginsWithHost(bare)
+    )
+      continue
+    const hasScheme = schema !== '' && schema !== '//' && schema !== 'mailto:'
+    links.push({
+      from: place(index),
+      to: place(lastIndex),
+      url: hasScheme ? raw : `http://${bare}`,
+      hasScheme,
+    })
+  }
+  let next = 0
+  for (const { 0: raw, 1: bareName, index } of text.matchAll(OTHERS)) {
+    if (bareName !== undefined && !isHost(bareName)) continue
+    while ((seen[next]?.to ?? text.length) <= index) next += 1
+    if ((seen[next]?.from ?? text.length) < index + raw.length) continue
+    const hasScheme = raw.includes('://') && bareName === undefined && !/^www\./i.test(raw)
+    const url = hasScheme ? raw : `http://${raw}`
+    links.push({ from: place(index), to: place(index + raw.length), url, hasScheme })
+  }
+  return links
+}
+
+/**
+ * Says whether clients may take the local part of an address for a link: `evil.com/login@example.com`. What is common in people's
+ * addresses (letters, digits, dots and `_+%-`) separates no host from the rest: `lin.me+news@example.com` is an address.
+ */
+function beginsWithHost(address: string): boolean {
+  const parts = address.slice(0, address.lastIndexOf('@')).split(/[^\p{L}\p{M}\p{N}.+%-]/u)
+  return parts.slice(0, -1).some(part => (part.includes('.') && isHost(part)) || /^www\.[^.]+\./i.test(part))
+}
+
+/** Says whether a bare name is a host's, without the dashes behind it. */
+function isHost(name: string): boolean {
+  const [topLevel = ''] = /[^.]*$/.exec(name.replace(/-+$/, '')) ?? []
+  return isTopLevel(topLevel) || isIPv4(name)
+}
+
+/**
+ * Says whether `link` is `other` with words of an unspaced script around it, which nobody would take for a part of it: in front
+ * of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
+ */
+function isWithWordsAround(link: FoundLink, other: FoundLink): boolean {
+  if (other.from < link.from || other.to > link.to) return false
+  if (other.from > link.from) return /^http:\/\/www\./i.test(other.url)
+  const host = URL.parse(link.url)?.hostname ?? ''
+  const last = host.slice(host.lastIndexOf('.') + 1)
+  return last.startsWith('xn--') && !isTopLevel(domainToUnicode(last))
+}
+
+function isTopLevel(label: string): boolean {
+  const lower = label.toLowerCase()
+  return tlds.includes(lower) || RESERVED.includes(lower)
 }

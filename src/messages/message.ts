@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
+
 /**
- * The forms of a message on its way through the service. Types only: every other part speaks in these terms.
+ * The forms of a message on its way through the service: every other part speaks in these terms.
  */
 
 export type Channel = 'email' | 'sms'
@@ -34,10 +36,10 @@ export interface Content {
 
 /** One message to one recipient, validated and addressed, before anything is stored. */
 export interface NewMessage {
-  /** 32 lower-case hex digits, see id.ts. Ties log lines, console, Message-ID and provider's id together. */
+  /** 32 lower-case hex digits, see newMessageId. Ties log lines, console, Message-ID and provider's id together. */
   readonly id: string
   readonly channel: Channel
-  /** Name of the kind in the registry, such as `registration-activation`, or `plain` for an unknown type. */
+  /** Name of the kind, such as `registration-activation`, or `plain` for an unknown type. */
   readonly kind: string
   readonly purpose: Purpose
   /** A bare address (`local@a-label.domain`) or an E.164 number (`+8613800138000`). */
@@ -71,7 +73,7 @@ export interface OutgoingSms {
   readonly to: string
   /** Country of the number, ISO 3166-1 alpha-2 in upper case; `ZZ` when it has none. */
   readonly country: string
-  /** Name of the kind in the registry, or `plain` for an unknown type. */
+  /** Name of the kind, or `plain` for an unknown type. */
   readonly kind: string
   /**
    * The values for a template: the parameters of the message, and of a code the whole minutes that it is valid for under
@@ -102,4 +104,13 @@ export interface PluginSender {
   readonly signatures?: Readonly<Record<string, string>>
   readonly from?: string
   readonly messagingServiceSid?: string
+}
+
+/**
+ * A new message's id: 32 lower-case hex digits, the moment first (12 digits of ms since the epoch), then 74 random bits.
+ * Ids sort by arrival, so that a store's index of them grows at its end instead of everywhere.
+ * @param now ms since the epoch.
+ */
+export function newMessageId(now: number): string {
+  return now.toString(16).padStart(12, '0') + randomUUID().replaceAll('-', '').slice(12)
 }

@@ -1,6 +1,5 @@
-import { type MessageKind, VALIDITY_UNIT } from './kind.ts'
+import { type MessageKind, messageKinds, PLAIN_KIND, VALIDITY_UNIT } from './kinds.ts'
 import type { Channel, Content, NewMessage } from './message.ts'
-import { messageKinds, PLAIN_KIND } from './registry.ts'
 
 /** A message that could have come from the platform: for the validation of templates, the gallery and the console. */
 export interface Sample {

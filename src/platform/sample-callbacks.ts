@@ -1,6 +1,5 @@
-import type { CallbackKind } from '../messages/kind.ts'
+import { type CallbackKind, callbackKinds, PLAIN_KIND } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
-import { callbackKinds, PLAIN_KIND } from '../messages/registry.ts'
 
 /** A kind of callback as samples are made of it. */
 export interface SampleKind {

@@ -123,7 +123,7 @@ export function receiptKeys(
     .map(token => deriveReceiptKey(name, token))
 }
 
-/** The secret part of the URL where a carrier reports that does not sign its reports: made as a callback's key is (src/callback/callback-key.ts). */
+/** The secret part of the URL where a carrier reports that does not sign its reports: made as a callback's key is (src/callback/authenticate.ts). */
 export function deriveReceiptKey(carrier: string, token: string): string {
   return createHmac('sha256', token)
     .update(`callback-courier/receipt/${carrier}`, 'utf8')

@@ -1,4 +1,4 @@
-import { callbackKeys } from '../callback/callback-key.ts'
+import { callbackKeys } from '../callback/authenticate.ts'
 import type { Config } from '../config/config.ts'
 import { modulesOf } from '../providers/list.ts'
 

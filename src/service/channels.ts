@@ -3,11 +3,10 @@ import type { CarrierReports } from '../delivery/carrier-reports.ts'
 import type { ChannelSpec } from '../delivery/channel-state.ts'
 import type { createLimiter } from '../delivery/limiter.ts'
 import { findMisfit, type Route } from '../delivery/route.ts'
-import { countryOf } from '../messages/country.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Provider } from '../providers/provider.ts'
 import { routeOf, type SmsRoutes } from '../settings/routes.ts'
-import type { Renderer } from '../words/render.ts'
+import { countryOf, type Renderer } from '../words/render.ts'
 
 export interface ChannelsOptions {
   readonly providers: readonly Provider[]

@@ -1,15 +1,22 @@
 import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
-import type { AuthenticationOptions, ChannelSecrets } from '../callback/authenticate.ts'
-import { callbackKeys } from '../callback/callback-key.ts'
-import { countryOfAreaCode, createPhoneParser } from '../callback/phone.ts'
+import {
+  type AuthenticationOptions,
+  type ChannelSecrets,
+  callbackKeys,
+  createSourceNetworks,
+} from '../callback/authenticate.ts'
 import type { QuotaLimits } from '../callback/quotas.ts'
-import { createRecipientReader, type ReadRecipients } from '../callback/recipients.ts'
-import { createSourceNetworks } from '../callback/source-networks.ts'
+import {
+  countryOfAreaCode,
+  createPhoneParser,
+  createRecipientReader,
+  type ReadRecipients,
+} from '../callback/recipients.ts'
 import { type Config, ConfigError, type Mailbox } from '../config/config.ts'
 import type { Emit } from '../events/events.ts'
+import { messageKinds } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
-import { messageKinds } from '../messages/registry.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Outbox, StoreOptions } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'

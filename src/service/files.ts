@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import type { Partly } from '../config/rules.ts'
-import { describeUnreadable } from '../runtime/unreadable-file.ts'
+import { describeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { readAuthorities } from '../tls/authorities.ts'
 import { CertificateUnusable, parseCertificate } from '../tls/certificate.ts'

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { describeUnreadable } from '../runtime/unreadable-file.ts'
+import { describeUnreadable } from '../runtime/fault.ts'
 import { type Chain, followChain, readCertificates } from './chain.ts'
 
 /** A certificate and its key, ready to be served, and what is to be said about it. */

@@ -1,4 +1,4 @@
-import { UNIT_MS as STATED } from '../messages/validity.ts'
+import { UNIT_MS as STATED } from '../messages/kinds.ts'
 
 /** The units that a language may have words for, from the smallest. */
 export const DURATION_UNITS = ['second', 'minute', 'hour', 'day'] as const

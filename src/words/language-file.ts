@@ -1,6 +1,6 @@
 import { Ajv, type DefinedError, type ValidateFunction } from 'ajv'
+import { messageKinds, PLAIN_KIND } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
-import { messageKinds, PLAIN_KIND } from '../messages/registry.ts'
 import { isObject } from '../runtime/json-object.ts'
 import { DURATION_UNITS } from './duration.ts'
 import { lineOf } from './json-text.ts'

@@ -1,4 +1,4 @@
-import { findKind, PLAIN_KIND } from '../messages/registry.ts'
+import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { transliterate } from '../messages/sms-segments.ts'
 import { toReadableDuration } from './duration.ts'
 import { lineOf } from './json-text.ts'

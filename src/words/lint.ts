@@ -1,4 +1,4 @@
-import { VALIDITY_UNIT } from '../messages/kind.ts'
+import { VALIDITY_UNIT } from '../messages/kinds.ts'
 import { hostOf } from '../messages/links.ts'
 import type { NewMessage } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { countryOf } from '../messages/country.ts'
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
+import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import type {
   Content,
   NewMessage,
@@ -9,7 +10,6 @@ import type {
   PluginSender,
   SmsSender,
 } from '../messages/message.ts'
-import { findKind, PLAIN_KIND } from '../messages/registry.ts'
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
 import { type Brand, type BrandSettings, createBrand } from './brand.ts'
@@ -193,4 +193,9 @@ function chooseWords({ channel, kind: name, content }: NewMessage): Sample {
 function senderOf(plugin: PluginSender | undefined): SmsSender | undefined {
   if (plugin?.messagingServiceSid !== undefined) return { messagingServiceSid: plugin.messagingServiceSid }
   return plugin?.from === undefined ? undefined : { from: plugin.from }
+}
+
+/** The country of a number, ISO 3166-1 alpha-2; `ZZ` when it has none. @param number E.164. */
+export function countryOf(number: string): string {
+  return parsePhoneNumberFromString(number)?.country ?? 'ZZ'
 }

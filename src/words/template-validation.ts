@@ -1,4 +1,4 @@
-import { findKind, PLAIN_KIND } from '../messages/registry.ts'
+import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { samples, withRequiredOnly } from '../messages/samples.ts'
 import type { Brand } from './brand.ts'
 import { parseJsonFile } from './json-text.ts'

@@ -1,8 +1,6 @@
-import { type MessageKind, VALIDITY_UNIT } from '../messages/kind.ts'
+import { type MessageKind, messageKinds, parseValidity, VALIDITY_UNIT } from '../messages/kinds.ts'
 import { hostOf } from '../messages/links.ts'
 import type { Channel, Content } from '../messages/message.ts'
-import { messageKinds } from '../messages/registry.ts'
-import { parseValidity } from '../messages/validity.ts'
 import type { Brand } from './brand.ts'
 import type { Scope } from './template-engine.ts'
 

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { testBody } from '../../src/admin/console/send.ts'
-import { callbackKinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import { openBrowser } from '../rigs/browser.ts'
 import { startRig, until } from '../rigs/service.ts'
 

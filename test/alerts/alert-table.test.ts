@@ -1,7 +1,6 @@
 import t from 'tap'
 import { type AlertTableDeps, parseAlertTable } from '../../src/alerts/alert-table.ts'
-import { createPhoneParser } from '../../src/callback/phone.ts'
-import { createRecipientReader } from '../../src/callback/recipients.ts'
+import { createPhoneParser, createRecipientReader } from '../../src/callback/recipients.ts'
 
 const reader = createRecipientReader(createPhoneParser({ countries: new Set(['CN']) }))
 const deps: AlertTableDeps = {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
 import { Agent, request } from 'undici'
-import { callbackKeys } from '../../src/callback/callback-key.ts'
+import { callbackKeys } from '../../src/callback/authenticate.ts'
 import type { AttackName, AttackOrder } from '../rigs/attacker.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
 import { CORP_ID, NO_QUOTAS, type Sinks, SMS_TOKEN, smsBody, startSinks } from '../rigs/service.ts'

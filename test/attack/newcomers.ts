@@ -3,7 +3,7 @@ import net, { type AddressInfo } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
 import { Agent, request } from 'undici'
-import { callbackKeys } from '../../src/callback/callback-key.ts'
+import { callbackKeys } from '../../src/callback/authenticate.ts'
 import type { ConnectorOrder } from '../rigs/connector.ts'
 import { CORP_ID, SMS_TOKEN, smsBody } from '../rigs/service.ts'
 

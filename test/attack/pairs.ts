@@ -1,6 +1,6 @@
 import net from 'node:net'
 import tls from 'node:tls'
-import { callbackKeys } from '../../src/callback/callback-key.ts'
+import { callbackKeys } from '../../src/callback/authenticate.ts'
 import { CORP_ID, SMS_TOKEN, smsBody } from '../rigs/service.ts'
 
 const { current } = callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { mailboxOf, maskAddress, parseAddress } from '../../src/callback/address.ts'
+import { mailboxOf, maskAddress, parseAddress } from '../../src/callback/recipients.ts'
 import { anyCharacter, webUrl } from '../fixtures/arbitraries.ts'
 
 t.test('bare addresses are read, domains as lower-case A-labels', async t => {

@@ -4,8 +4,8 @@ import {
   type AuthenticationOptions,
   type Credentials,
   createAuthentication,
+  createSourceNetworks,
 } from '../../src/callback/authenticate.ts'
-import { createSourceNetworks } from '../../src/callback/source-networks.ts'
 
 const corpId = 'corp-1'
 const token = 'aTokenOfSomeLength'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { callbackKeys, deriveCallbackKey } from '../../src/callback/callback-key.ts'
+import { callbackKeys, deriveCallbackKey } from '../../src/callback/authenticate.ts'
 
 t.test('derives the key that anybody can compute from Token, channel and corp_id', t => {
   // printf 'callback-courier/email/100fa4' | openssl dgst -sha256 -hmac 'correct horse battery staple' | cut -c1-32

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Caller } from '../../src/callback/authenticate.ts'
 import type { CallbackBody } from '../../src/callback/body.ts'
-import { prepareMessages } from '../../src/callback/prepare.ts'
+import { prepareMessages } from '../../src/callback/receive.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import type { Interpretation } from '../../src/messages/interpret.ts'
 import type { Channel } from '../../src/messages/message.ts'

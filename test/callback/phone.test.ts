@@ -7,8 +7,8 @@ import {
   createPhoneParser,
   hasTelephoneNumbers,
   maskNumber,
-} from '../../src/callback/phone.ts'
-import { countryOf } from '../../src/messages/country.ts'
+} from '../../src/callback/recipients.ts'
+import { countryOf } from '../../src/words/render.ts'
 import { anyCharacter } from '../fixtures/arbitraries.ts'
 
 const anywhere = createPhoneParser({ countries: '*' })

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { refuseRecipients } from '../../src/callback/combined-answer.ts'
-import { createPhoneParser } from '../../src/callback/phone.ts'
-import { createRecipientReader } from '../../src/callback/recipients.ts'
+import { refuseRecipients } from '../../src/callback/answers.ts'
+import { createPhoneParser, createRecipientReader } from '../../src/callback/recipients.ts'
 
 const read = createRecipientReader(createPhoneParser({ countries: new Set(['CN']), defaultAreaCode: '86' }))
 

@@ -7,7 +7,7 @@ import { BODY_LIMIT } from '../../src/callback/body.ts'
 import { createPublicListener } from '../../src/callback/listener.ts'
 import { type CallbackRoutesOptions, callbackRoutes } from '../../src/callback/routes.ts'
 import type { Emit, ServiceEvent } from '../../src/events/events.ts'
-import { smsBodySchema } from '../../src/messages/schemas.ts'
+import { smsBodySchema } from '../../src/messages/interpret.ts'
 import { openRaw } from '../rigs/raw.ts'
 import { smsBody, until } from '../rigs/service.ts'
 

@@ -1,9 +1,5 @@
 import t from 'tap'
-import {
-  createSignatureStatistics,
-  SAFE_RUN,
-  type SignatureNews,
-} from '../../src/callback/signature-statistics.ts'
+import { createSignatureStatistics, SAFE_RUN, type SignatureNews } from '../../src/callback/authenticate.ts'
 
 const HOUR = 60 * 60 * 1000
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { checkSignature, isFresh } from '../../src/callback/signature.ts'
+import { checkSignature, isFresh } from '../../src/callback/authenticate.ts'
 import { anyCharacter } from '../fixtures/arbitraries.ts'
 
 const corpId = '1007d2ad150b5c00'

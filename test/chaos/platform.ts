@@ -1,4 +1,4 @@
-import { deriveCallbackKey } from '../../src/callback/callback-key.ts'
+import { deriveCallbackKey } from '../../src/callback/authenticate.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
 import { type Answered, createDriver } from '../faults/driver.ts'
 import { pause } from '../faults/stage.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { callbackKinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import { enough } from '../config/settings.ts'
 import { command } from './rig.ts'
 

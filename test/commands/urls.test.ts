@@ -1,5 +1,5 @@
 import t from 'tap'
-import { deriveCallbackKey } from '../../src/callback/callback-key.ts'
+import { deriveCallbackKey } from '../../src/callback/authenticate.ts'
 import { deriveReceiptKey } from '../../src/providers/module.ts'
 import { enough } from '../config/settings.ts'
 import { command } from './rig.ts'

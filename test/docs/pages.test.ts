@@ -3,7 +3,7 @@ import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
 import { ERR_CODES } from '../../src/callback/answers.ts'
 import { settingNames } from '../../src/config/settings.ts'
-import { callbackKinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import { command } from '../commands/rig.ts'
 import { enough, load } from '../config/settings.ts'
 

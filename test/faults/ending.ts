@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { deriveCallbackKey } from '../../src/callback/callback-key.ts'
+import { deriveCallbackKey } from '../../src/callback/authenticate.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, NO_QUOTAS, type Settings, type Sinks, startSinks } from '../rigs/service.ts'

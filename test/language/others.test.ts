@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..')
 /** Files whose sentences the console or `check` shows. */
 const FILES = [
   'src/commands/check.ts',
-  'src/commands/fingerprint.ts',
+  'src/commands/token.ts',
   'src/commands/check/*.ts',
   'src/providers/{diagnosis,check-*,http-exchange,sms-template-file,sms-templates,template-*}.ts',
   'src/callback/authenticate.ts',
@@ -21,7 +21,7 @@ const FILES = [
   'src/settings/*.ts',
   'src/tls/{certificate,chain,watch}.ts',
   'src/service/{carrier-use,files,device-alerts}.ts',
-  'src/runtime/unreadable-file.ts',
+  'src/runtime/fault.ts',
   'src/platform/{result,client,answer}.ts',
   'src/outbox/{schema-version,store-secret}.ts',
   'src/outbox/postgres/{errors,migrate,sessions}.ts',

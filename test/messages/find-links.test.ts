@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { defuseLinks, findLinksInText } from '../../src/messages/find-links.ts'
+import { defuseLinks, findLinksInText } from '../../src/messages/links.ts'
 import { webUrl } from '../fixtures/arbitraries.ts'
 
 const LINKS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newMessageId } from '../../src/messages/id.ts'
+import { newMessageId } from '../../src/messages/message.ts'
 
 t.test('ids are 32 hex digits, in the order of arrival, and never the same', async t => {
   const at = 1_790_000_000_000

@@ -5,8 +5,8 @@ import {
   type Interpretation,
   type InterpreterOptions,
 } from '../../src/messages/interpret.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import { createLinkPolicy } from '../../src/messages/links.ts'
-import { callbackKinds } from '../../src/messages/registry.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

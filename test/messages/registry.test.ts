@@ -1,14 +1,13 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { VALIDITY_UNIT } from '../../src/messages/kind.ts'
+import {
+  callbackKinds,
+  findKind,
+  findKindByType,
+  messageKinds,
+  VALIDITY_UNIT,
+} from '../../src/messages/kinds.ts'
 import { createLinkPolicy } from '../../src/messages/links.ts'
-import { callbackKinds, findKind, findKindByType, messageKinds } from '../../src/messages/registry.ts'
-
-t.test('every file of kinds/ is listed', async t => {
-  const files = await readdir(new URL('../../src/messages/kinds/', import.meta.url))
-  const listed = [...new Set(messageKinds.map(({ name }) => `${name}.ts`))]
-  t.same(files.sort(), listed.sort())
-})
 
 t.test('the types are those of the contract', async t => {
   const types = (channel: string) =>

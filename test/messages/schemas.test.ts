@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import t from 'tap'
-import { emailBodySchema, smsBodySchema } from '../../src/messages/schemas.ts'
+import { emailBodySchema, smsBodySchema } from '../../src/messages/interpret.ts'
 
 const complaints: string[] = []
 const note = (...words: unknown[]) => void complaints.push(words.join(' '))

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv'
 import t from 'tap'
-import { callbackKinds } from '../../src/messages/registry.ts'
-import { emailBodySchema, smsBodySchema } from '../../src/messages/schemas.ts'
+import { emailBodySchema, smsBodySchema } from '../../src/messages/interpret.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import {
   createSampleBody,
   createSampleCallback,

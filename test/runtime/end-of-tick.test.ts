@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createEndOfTickBatch } from '../../src/runtime/end-of-tick.ts'
+import { createEndOfTickBatch } from '../../src/runtime/event-loop.ts'
 
 t.test('what is asked for in a turn is done at its end, all of it, in its order', async t => {
   const atEndOfTurn = createEndOfTickBatch()

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { createTimeSlices } from '../../src/runtime/time-slices.ts'
+import { createTimeSlices } from '../../src/runtime/event-loop.ts'
 
 t.test('a turn of the event loop spends a slice; the rest comes in the next turns, in order', async t => {
   let now = 0

@@ -8,7 +8,7 @@ import { countExpected, sendEachKindOnce } from '../../sandbox/once.ts'
 import { formatResults, listFaults } from '../../sandbox/result-table.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { loadStandIn } from '../../sandbox/stand-ins.ts'
-import { callbackKinds } from '../../src/messages/registry.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import { providerModules } from '../../src/providers/list.ts'
 import { COMPILED } from '../rigs/process.ts'
 

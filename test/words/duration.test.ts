@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { defaultValidity, parseValidity } from '../../src/messages/validity.ts'
+import { defaultValidity, parseValidity } from '../../src/messages/kinds.ts'
 import { type DurationUnit, toReadableDuration } from '../../src/words/duration.ts'
 
 const MINUTE = 60_000

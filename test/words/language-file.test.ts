@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
-import { messageKinds } from '../../src/messages/registry.ts'
+import { messageKinds } from '../../src/messages/kinds.ts'
 import { createBrand } from '../../src/words/brand.ts'
 import { parseJsonFile } from '../../src/words/json-text.ts'
 import { checkLanguage, type LanguageSource } from '../../src/words/language-file.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import { createLinkPolicy } from '../../src/messages/links.ts'
-import { callbackKinds } from '../../src/messages/registry.ts'
 import { sampleMessage, samples } from '../../src/messages/samples.ts'
 import { countSegments } from '../../src/messages/sms-segments.ts'
 import { Unrenderable } from '../../src/words/render.ts'

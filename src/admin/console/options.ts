@@ -1,6 +1,6 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Emit } from '../../events/events.ts'
-import type { CallbackKind } from '../../messages/kind.ts'
+import type { CallbackKind } from '../../messages/kinds.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { OperatorActions, StoreLoss } from '../../outbox/outbox.ts'
 import type { Certificate } from '../../tls/certificate.ts'

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type Sentence, say } from '../../language/sentence.ts'
-import type { CallbackKind } from '../../messages/kind.ts'
+import type { CallbackKind } from '../../messages/kinds.ts'
 import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions } from './options.ts'

@@ -1,6 +1,6 @@
 import { QUOTA_NAMES } from '../../callback/quotas.ts'
 import { ADMIN_REFUSALS, type EventOf, type EventType } from '../../events/events.ts'
-import { messageKinds, PLAIN_KIND } from '../../messages/registry.ts'
+import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
 import { FINAL_STATES } from '../../outbox/outbox.ts'
 import { RECEIPT_STATUSES } from '../../outbox/receipt-order.ts'
 import { isProviderDown } from '../../providers/provider.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { withTimeout } from '../../runtime/clock.ts'
 import { createLogThrottle } from '../../runtime/log-throttle.ts'
-import { withTimeout } from '../../runtime/with-timeout.ts'
 import { type CollectorOptions, createCollectorClient } from './collector-client.ts'
 import type { Span } from './span.ts'
 

@@ -1,6 +1,10 @@
-import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
+import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
+import { modulesOf } from '../../providers/list.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 
 export type MachineLimits = ReturnType<typeof createMachineLimits>
@@ -123,4 +127,129 @@ function nearestExisting(directory: string): string {
 
 function formatSize(octets: number): string {
   return octets < 1000 * MB ? `${Math.round(octets / MB)} MB` : `${(octets / (1000 * MB)).toFixed(1)} GB`
+}
+
+/** Asks a server for its time, ms since the epoch; null when it does not answer or sends no Date. */
+export type ReadServerDate = (url: string) => Promise<number | null>
+
+const WITHIN_MS = 4000
+/** A Date header has whole seconds and takes a while to arrive: a smaller difference says nothing. */
+const TOLERANCE_MS = 5000
+
+/** Sends a HEAD request: any answer has a Date (RFC 9110, 6.6.1). */
+export const readServerDate: ReadServerDate = url =>
+  new Promise(resolve => {
+    const ask = url.startsWith('https:') ? httpsRequest : httpRequest
+    const request = ask(url, { method: 'HEAD', timeout: WITHIN_MS, agent: false }, response => {
+      response.resume()
+      const at = Date.parse(response.headers.date ?? '')
+      resolve(Number.isNaN(at) ? null : at)
+    })
+    request.on('timeout', () => request.destroy())
+    request.on('error', () => resolve(null))
+    request.end()
+  })
+
+/**
+ * Compares this machine's clock with that of the first SMS carrier in use. A wrong clock makes new signatures look old, and
+ * certificates not yet valid or expired.
+ */
+export async function checkClock(
+  config: Config,
+  dateAt: ReadServerDate,
+  now: () => number,
+): Promise<readonly CheckResult[]> {
+  // Only a server that the service calls anyway is asked, and without SMS there is none.
+  if (config.SMS_TOKEN === undefined) return []
+  for (const { name, clockUrl } of modulesOf(config)) {
+    const url = clockUrl?.(config)
+    const serverTime = url === undefined ? null : await dateAt(url)
+    if (serverTime !== null) return [compareClocks(now() - serverTime, name)]
+  }
+  return []
+}
+
+function compareClocks(aheadMs: number, carrier: string): CheckResult {
+  if (Math.abs(aheadMs) <= TOLERANCE_MS) return checkOk('clock', `agrees with that of ${carrier}`)
+  const seconds = Math.round(Math.abs(aheadMs) / 1000)
+  return checkWarning(
+    'clock',
+    `is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${carrier}`,
+    'let the machine keep its time by NTP (timedatectl set-ntp true)',
+  )
+}
+
+/** The state of a running service, as its private listener answers. */
+export type ServiceStatus =
+  | { readonly is: 'absent' }
+  | { readonly is: 'ready' }
+  | { readonly is: 'unready'; readonly reason: string }
+
+/**
+ * Checks whether the store can be used. A running service locks the embedded store, so it is asked; without one, or with a
+ * shared store, the store is opened, made to commit and closed. An embedded store that does not exist yet is not created,
+ * because the command may run as another user than the service.
+ * @param askService asks the private listener of a running service, if there is one.
+ */
+export async function checkStore(
+  config: Config,
+  open: () => Promise<Outbox>,
+  askService: () => Promise<ServiceStatus>,
+): Promise<readonly CheckResult[]> {
+  const { DATABASE_URL: store } = config
+  const service = await askService()
+  // A shared store is tried all the same: the settings may name another one than the service uses.
+  if (service.is === 'ready' && store.kind === 'file')
+    return [checkOk('store', 'the running service says that it commits')]
+  if (service.is === 'unready')
+    return [
+      checkFailure(
+        'store',
+        `the running service does not accept callbacks: ${service.reason}`,
+        'look at its log',
+      ),
+      ...(store.kind === 'postgres' ? [await tryStore(open)] : []),
+    ]
+  if (store.kind === 'file' && !existsSync(store.path)) return [checkCreatable(store.path)]
+  return [await tryStore(open)]
+}
+
+async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
+  try {
+    const outbox = await open()
+    try {
+      const commits = await outbox.queries.probeCommit()
+      const loss = outbox.loss?.() ?? null
+      if (commits && loss !== null)
+        return checkWarning(
+          'store',
+          `opens and commits, but lacks ${loss.messages} messages that it had stored`,
+          'see docs/operations.md, CallbackCourierStoreLoss',
+        )
+      if (commits) return checkOk('store', 'opens and commits')
+      return checkFailure('store', 'opens, but cannot commit', 'look for a full disk or a read-only mount')
+    } finally {
+      await outbox.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StoreUnusable)) throw error
+    const [what = error.message, next = 'see docs/operations.md'] = error.message.split(/: (.*)/)
+    return checkFailure('store', what, next)
+  }
+}
+
+/** Checks whether the nearest existing folder is writable. */
+function checkCreatable(path: string): CheckResult {
+  let folder = dirname(path)
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  try {
+    accessSync(folder, constants.W_OK)
+    return checkOk('store', `${path} will be made at the first start`)
+  } catch {
+    return checkFailure(
+      'store',
+      `${path} cannot be made: ${folder} is not writable`,
+      'make it writable for the service’s user',
+    )
+  }
 }

@@ -1,6 +1,8 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { Resolver } from 'node:dns/promises'
 import type { Config } from '../../config/config.ts'
-import { type CheckResult, checkOk, checkWarning } from '../../runtime/check-result.ts'
-import { type ResolveTxt, readTxt } from './dns.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
+import { describeUnreadable } from '../../runtime/fault.ts'
 
 /** Reserved names, which are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
 const RESERVED = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/
@@ -113,4 +115,103 @@ function warnLookupFailed(about: string, name: string, why: string): CheckResult
 
 function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+}
+
+/** Finds the texts of a DNS name's TXT records; rejects as node:dns does. */
+export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
+
+/** The records under a name; `unknown`: the DNS could not be asked. */
+export type TxtAnswer =
+  | { readonly is: 'found'; readonly records: readonly string[] }
+  | { readonly is: 'none' }
+  | { readonly is: 'unknown'; readonly why: string }
+
+/**
+ * Asks name servers and gives up soon.
+ * @param withinMs for one question.
+ * @param resolver the system's name servers, unless given.
+ */
+export function createResolveTxt(
+  withinMs = 3000,
+  resolver = new Resolver({ timeout: 1500, tries: 1 }),
+): ResolveTxt {
+  return async name => {
+    const timer = setTimeout(() => resolver.cancel(), withinMs)
+    try {
+      return await resolver.resolveTxt(name)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** The TXT records of a name, each put together from its pieces. */
+export async function readTxt(resolveTxt: ResolveTxt, name: string): Promise<TxtAnswer> {
+  try {
+    const records = (await resolveTxt(name)).map(pieces => pieces.join(''))
+    return records.length === 0 ? { is: 'none' } : { is: 'found', records }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
+    return code === 'ENOTFOUND' || code === 'ENODATA' ? { is: 'none' } : { is: 'unknown', why: code }
+  }
+}
+
+/** Checks that the DKIM key can be read and that the DNS has its public half. */
+export async function checkDkim(
+  config: Config,
+  readFile: (path: string) => string,
+  resolveTxt: ResolveTxt,
+): Promise<readonly CheckResult[]> {
+  const { DKIM_KEY_FILE: path, DKIM_DOMAIN: domain, DKIM_SELECTOR: selector } = config
+  if (path === undefined || domain === undefined || selector === undefined) return []
+  let pem: string
+  try {
+    pem = readFile(path)
+  } catch (error) {
+    const [what = '', next = ''] = describeUnreadable(error).split(/: (.*)/)
+    return [checkFailure('DKIM', `${path} ${what}`, next)]
+  }
+  let published: string
+  try {
+    const key = createPublicKey(createPrivateKey(pem))
+    if (key.asymmetricKeyType !== 'rsa')
+      return [
+        checkFailure(
+          'DKIM',
+          `${path} is no RSA key`,
+          'give an RSA key of 2048 bits: receivers check nothing else reliably',
+        ),
+      ]
+    published = key.export({ type: 'spki', format: 'der' }).toString('base64')
+  } catch {
+    // Without the cause: nobody knows what an OpenSSL message quotes.
+    return [
+      checkFailure('DKIM', `${path} cannot be read as a private key`, 'give a PEM file without a passphrase'),
+    ]
+  }
+  const name = `${selector}._domainkey.${domain}`
+  const looked = await readTxt(resolveTxt, name)
+  if (looked.is === 'unknown')
+    return [
+      checkWarning(
+        'DKIM',
+        `the key under ${name} could not be looked up from here (${looked.why})`,
+        `look from elsewhere: dig +short TXT ${name}`,
+      ),
+    ]
+  const records = looked.is === 'none' ? [] : looked.records
+  const found = records.map(text => text.replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
+  if (found === undefined)
+    return [
+      checkWarning('DKIM', `there is no key under ${name}`, `publish there: v=DKIM1; k=rsa; p=${published}`),
+    ]
+  if (!found.includes(published))
+    return [
+      checkFailure(
+        'DKIM',
+        `the key under ${name} is another one`,
+        'publish the public half of DKIM_KEY_FILE, or change DKIM_SELECTOR',
+      ),
+    ]
+  return [checkOk('DKIM', `signs for ${domain}; the DNS has the same key`)]
 }

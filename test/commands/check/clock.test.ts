@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { checkClock, readServerDate } from '../../../src/commands/check/clock.ts'
+import { checkClock, readServerDate } from '../../../src/commands/check/machine.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import t from 'tap'
-import { createResolveTxt, readTxt } from '../../../src/commands/check/dns.ts'
+import { createResolveTxt, readTxt } from '../../../src/commands/check/sender.ts'
 
 t.test('a name server that never answers is given up soon', async t => {
   const silent = createSocket('udp4')

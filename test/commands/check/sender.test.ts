@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { ResolveTxt } from '../../../src/commands/check/dns.ts'
-import { checkSender } from '../../../src/commands/check/sender.ts'
+import { checkSender, type ResolveTxt } from '../../../src/commands/check/sender.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import t from 'tap'
-import { checkStore } from '../../../src/commands/check/store.ts'
+import { checkStore } from '../../../src/commands/check/machine.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
 import { openOutbox, openStoreKeys } from '../../../src/service/factories.ts'
