@@ -21,6 +21,8 @@ export interface CountChange {
   readonly by: number
 }
 
+export type CountChanges = ReturnType<typeof createCountChanges>
+
 /** Gathers what a transaction changes in the counts: by minute of arrival, channel, kind and state, and live ones. */
 export function createCountChanges() {
   const changes = new Map<string, CountChange & { by: number }>()

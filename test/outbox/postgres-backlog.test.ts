@@ -1,13 +1,13 @@
 import { PassThrough } from 'node:stream'
 import pg from 'pg'
 import t from 'tap'
+import type { Channel } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import {
-  addToBacklog,
   type BacklogRow,
   createBacklogEstimate,
   createBacklogRow,
-  takeBacklogRow,
+  writeCounts,
 } from '../../src/outbox/postgres/backlog.ts'
 import { type Client, runTogether } from '../../src/outbox/postgres/connect.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
@@ -41,12 +41,9 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
   const row = createBacklogRow(0)
   const other = createBacklogRow(1)
 
-  function add(row: BacklogRow, live: Parameters<typeof addToBacklog>[1]) {
-    const place = takeBacklogRow(row)
-    return Promise.all([
-      ...runTogether(client, [addToBacklog(place, live)]),
-      ...runTogether(client, place.move),
-    ])
+  function add(backlogRow: BacklogRow, live: Readonly<Record<Channel, number>>) {
+    const { writes, after } = writeCounts({ shard: 0, backlogRow }, { changes: () => [], live: () => live })
+    return Promise.all([...runTogether(client, writes), ...runTogether(client, after)])
   }
 
   /** Pages that were looked at for so many writes. */

@@ -1,4 +1,4 @@
-import type { Channel } from '../../messages/message.ts'
+import type { CountChanges } from '../counts.ts'
 import { type Client, runStatement, statement, type Write } from './connect.ts'
 
 /** The writers of a process that may count at the same time. */
@@ -41,12 +41,27 @@ export function takeBacklogRow(row: BacklogRow): BacklogPlace {
   return { number: from, move: from === to ? [] : [{ ...MOVE_BACKLOG, values: [from, to] }] }
 }
 
-/** The write that adds to the backlog what a transaction changes in it. */
-export function addToBacklog(
-  { number }: BacklogPlace,
-  { email, sms }: Readonly<Record<Channel, number>>,
-): Write {
-  return { ...ADD_BACKLOG, values: [email, sms, number] }
+/** A writer's shard of the counts, and its row of the backlog. */
+export interface CountPlaces {
+  /** No other writer has it. */
+  readonly shard: number
+  readonly backlogRow: BacklogRow
+}
+
+/**
+ * The writes of what a transaction changes in the counts, and one that may have to follow them: its last locks, on a shard of its
+ * own, so that nobody waits for them.
+ */
+export function writeCounts(
+  { shard, backlogRow }: CountPlaces,
+  counts: Pick<CountChanges, 'changes' | 'live'>,
+): { readonly writes: readonly Write[]; readonly after: readonly Write[] } {
+  const changed = counts.changes()
+  const { email, sms } = counts.live()
+  const writes = changed.length === 0 ? [] : [{ ...ADD_COUNTS, values: [JSON.stringify(changed), shard] }]
+  if (email === 0 && sms === 0) return { writes, after: [] }
+  const { number, move } = takeBacklogRow(backlogRow)
+  return { writes: [...writes, { ...ADD_BACKLOG, values: [email, sms, number] }], after: move }
 }
 
 export type BacklogEstimate = ReturnType<typeof createBacklogEstimate>
@@ -88,3 +103,18 @@ const MOVE_BACKLOG = statement(
 )`WITH gone AS (DELETE FROM courier_backlog WHERE shard = $1 RETURNING email, sms)
     ${addToBacklogRow('SELECT $2::smallint, email, sms FROM gone')}`
 const COUNT_BACKLOG = statement('count-backlog')`SELECT sum(email + sms)::bigint AS live FROM courier_backlog`
+
+/**
+ * Makes the SQL that adds to counts.
+ * @param changes a query of minute, channel, kind, state, shard, count, in the order of the first four: that of the locks
+ */
+export function addToCountRows(changes: string): string {
+  return `INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count) ${changes}
+    ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count`
+}
+
+const ADD_COUNTS = statement(
+  'add-counts',
+)`${addToCountRows(`SELECT minute, channel, kind, state, $2::smallint, "by"
+    FROM json_to_recordset($1::json) AS r(minute bigint, channel text, kind text, state text, "by" bigint)
+    ORDER BY minute, channel, kind, state`)}`

@@ -1,9 +1,10 @@
 import type { Channel } from '../../messages/message.ts'
 import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
-import { type PayloadKeys, tryDecrypt } from '../encryption.ts'
-import { toClaimedMessage } from '../message-view.ts'
-import { afterSettlement, claimOrder, stateAtEnd, stateAtExpiry, storeRecord } from '../rules.ts'
-import type { UnreportedEnds } from '../unreported-ends.ts'
+import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
+import { tryDecrypt } from '../encryption.ts'
+import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
+import { claimOrder } from '../rules.ts'
+import { takeEnded } from '../unit.ts'
 import {
   awaitStatements,
   beginTransaction,
@@ -13,8 +14,7 @@ import {
   statement,
 } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
-import { createMessageWriter, type MessageWriter, type WriterOptions } from './message-writer.ts'
-import { ROW_COLUMNS, type Row, refundableWindows, rowOf } from './row.ts'
+import { openTransaction, type WriterOptions } from './transaction.ts'
 import type { UncertainCommits } from './uncertain-commits.ts'
 import type { UncertainEnds } from './uncertain-ends.ts'
 
@@ -22,9 +22,9 @@ import type { UncertainEnds } from './uncertain-ends.ts'
 const STEP = 500
 
 export interface ClaimDeps {
-  readonly payloadKeys: PayloadKeys
   readonly writerOptions: WriterOptions
-  readonly unreported: Pick<UnreportedEnds, 'add' | 'take'>
+  /** Ends that no claim has reported yet. */
+  readonly unreported: SettledByStore[]
   readonly uncertainEnds: UncertainEnds
   /** Names the leases of a claim, and knows whose leases need not be waited for. */
   readonly heartbeats: Pick<ReplicaHeartbeats, 'newLeaseToken' | 'deadReplicas' | 'heartbeats'>
@@ -47,15 +47,15 @@ export function createClaim(deps: ClaimDeps) {
     const sent = heartbeats.heartbeats()
     const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
-    const writer = createMessageWriter(client, writerOptions, now)
-    for (const each of await uncertainEnds.take(client)) unreported.add(each)
+    unreported.push(...(await uncertainEnds.take(client)))
     const { ended, takenOver, oldest } = await tidyUp(
-      { writer, findOrphans, dead, uncertainEnds },
+      { writerOptions, findOrphans, dead, uncertainEnds },
       client,
       channel,
+      now,
     )
     // They are kept until the claim is over: a later step may fail, and these messages have ended already.
-    for (const each of ended) unreported.add(each)
+    unreported.push(...ended)
     if (takenOver < STEP) searchedAfter.set(channel, sent)
     if (takenOver > 0) onTakeOver(takenOver)
     const token = heartbeats.newLeaseToken()
@@ -64,7 +64,7 @@ export function createClaim(deps: ClaimDeps) {
       throw error
     })
     uncertain.confirm(token)
-    const settled = [...unreported.take(channel), ...claimed.ended]
+    const settled = [...takeEnded(unreported, channel), ...claimed.ended]
     return { messages: claimed.messages, settled, nextDueAt: claimed.nextDueAt }
   }
 }
@@ -86,46 +86,34 @@ function createOrphanSearch(uncertain: UncertainCommits) {
 
 /** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
 async function claimDue(
-  { payloadKeys, writerOptions, uncertain, uncertainEnds }: ClaimDeps,
+  { writerOptions, uncertain, uncertainEnds }: ClaimDeps,
   client: Client,
   { now, channel, limit, leaseMs }: CallArguments<'claim'>,
   token: string,
   oldest: OldestDue,
 ) {
-  const writer = createMessageWriter(client, writerOptions, now)
-  const due = await lockDue(client, { channel, limit, now }, oldest)
-  const found = due.map(read => {
+  const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
+  const due = (await lockDue(client, { channel, limit, now }, oldest)).map(read => {
     const row = rowOf(read)
-    const payload = row.expiresAt > now ? tryDecrypt(payloadKeys, row.id, read['payload']) : null
+    const payload = tryDecrypt(writerOptions.payloadKeys, row.id, read['payload'])
     return { row, masked: read['masked_recipient'] as string, payload }
   })
-  const unsendable = found.filter(each => each.payload === null).map(each => each.row)
-  await writer.quotas.lock([], refundableWindows(unsendable))
-  for (const row of unsendable) endUnsendable(writer, row)
-  const messages = found.flatMap(({ row, masked, payload }, n) => {
-    if (payload === null) return []
-    const lease = { token: `${token}.${n}`, until: now + leaseMs }
-    writer.claim(row, lease)
-    return [
-      toClaimedMessage(row, row.timeline, {
-        ...payload,
-        purpose: row.purpose,
-        masked,
-        lease,
-        attempts: row.attempts,
-      }),
-    ]
+  let leases = 0
+  const messages = claimMessages(unit, due, () => {
+    leases += 1
+    return { token: `${token}.${leases}`, until: now + leaseMs }
   })
+  await lockRefunds()
   uncertain.begin(token, leaseMs)
-  uncertainEnds.begin(unsendable, now)
+  uncertainEnds.begin(unit.ended, now)
   const [, [anyDue, next]] = await Promise.all([
-    writer.commit(),
+    commit(),
     awaitStatements(runStatement(client, ANY_DUE, channel), runStatement(client, NEXT, channel)),
   ])
-  uncertainEnds.confirm(unsendable)
+  uncertainEnds.confirm(unit.ended)
   const at = next.rows[0]?.['at'] as number | null | undefined
   const later = at === null || at === undefined ? null : Math.max(now, at)
-  return { messages, ended: unsendable.map(toSettled), nextDueAt: anyDue.rows.length > 0 ? now : later }
+  return { messages, ended: unit.ended, nextDueAt: anyDue.rows.length > 0 ? now : later }
 }
 
 /** When the first code (0) and the first other message (1) became due, ms since the epoch; null: none is due. */
@@ -152,14 +140,8 @@ async function lockDue(
   return found
 }
 
-/** Ends a message in front of the queue that cannot be sent: its life is over, or its content was damaged. */
-function endUnsendable(writer: MessageWriter, row: Row): void {
-  if (row.expiresAt <= writer.now) writer.end(row, stateAtExpiry(row.ambiguous))
-  else writer.changeState(row, stateAtEnd(row, 'refused', 'content'), [storeRecord('unreadable', writer.now)])
-}
-
 interface TidyUpDeps {
-  readonly writer: MessageWriter
+  readonly writerOptions: WriterOptions
   /** Null: not looked for. */
   readonly findOrphans: UncertainCommits['findGivenUp'] | null
   readonly dead: readonly DeadReplica[]
@@ -171,11 +153,12 @@ interface TidyUpDeps {
  * puts back what is stored under leases whose commit was given up.
  */
 async function tidyUp(
-  { writer, findOrphans, dead, uncertainEnds }: TidyUpDeps,
+  { writerOptions, findOrphans, dead, uncertainEnds }: TidyUpDeps,
   client: Client,
   channel: Channel,
+  now: number,
 ) {
-  const { now } = writer
+  const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
   const [, ofDead, lost, outlived, orphans] = await awaitStatements(
     beginTransaction(client),
     lockClaimedByDead(client, channel, dead),
@@ -186,26 +169,20 @@ async function tidyUp(
     runStatement(client, PROMOTE, channel, 1, now),
   )
   const taken = distinctRows([...ofDead.rows, ...lost.rows].map(rowOf))
-  const over = outlived.rows.map(rowOf)
   const seen = new Set(taken.map(row => row.seq))
-  const back = orphans.rows.map(rowOf).filter(row => !seen.has(row.seq))
-  const all = [...taken, ...over, ...back]
-  await writer.quotas.lock([], refundableWindows(all))
-  for (const row of taken) writer.takeOver(row)
-  for (const row of over) writer.end(row, stateAtExpiry(row.ambiguous))
-  for (const row of back) {
-    writer.changeState(row, afterSettlement(row, { to: 'queued', dueAt: now, uncounted: true }, row.outdated))
-  }
-  const ended = all.filter(row => row.finalAt !== null)
-  uncertainEnds.begin(ended, now)
+  for (const row of taken) takeOver(unit, row)
+  for (const row of outlived.rows.map(rowOf)) endOutlived(unit, row)
+  for (const row of orphans.rows.map(rowOf)) if (!seen.has(row.seq)) giveBack(unit, row)
+  await lockRefunds()
+  uncertainEnds.begin(unit.ended, now)
   const [, [first]] = await Promise.all([
-    writer.commit(),
+    commit(),
     awaitStatements(runStatement(client, OLDEST_DUE, channel)),
   ])
-  uncertainEnds.confirm(ended)
+  uncertainEnds.confirm(unit.ended)
   const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
   const oldest: OldestDue = [codes ?? null, others ?? null]
-  return { oldest, ended: ended.map(toSettled), takenOver: ofDead.rows.length }
+  return { oldest, ended: unit.ended, takenOver: ofDead.rows.length }
 }
 
 const NOTHING: Promise<Pick<QueryResult, 'rows'>> = Promise.resolve({ rows: [] })
@@ -240,10 +217,6 @@ async function lockClaimedByDead(
 
 function distinctRows(rows: readonly Row[]): readonly Row[] {
   return [...new Map(rows.map(row => [row.seq, row])).values()]
-}
-
-function toSettled({ id, state, channel, kind }: Row): SettledByStore {
-  return { id, state: state as SettledByStore['state'], channel, kind }
 }
 
 const LOST = statement(

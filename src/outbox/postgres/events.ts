@@ -1,17 +1,7 @@
 import type { CallArguments, CallResult } from '../calls.ts'
-import { DROP_STEP, eventOfRow } from '../event-row.ts'
-import { VIEW_COLUMNS } from '../message-view.ts'
-import type { QueuedEvent, QueuedEventType } from '../outbox.ts'
+import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
+import type { NewEvent } from '../unit.ts'
 import { awaitStatements, type Client, runStatement, statement, type Write } from './connect.ts'
-
-/** An event that a transaction adds. */
-export interface NewEvent {
-  readonly type: QueuedEventType
-  readonly at: number
-  /** Id of the message that it is about; absent: about none. */
-  readonly message?: string
-  readonly data?: QueuedEvent['data']
-}
 
 /** The write that adds events, if there are any. */
 export function addEvents(events: readonly NewEvent[]): readonly Write[] {

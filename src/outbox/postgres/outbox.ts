@@ -1,13 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { CallArguments } from '../calls.ts'
+import type { CallArguments, SettledByStore } from '../calls.ts'
 import type { PayloadKeys } from '../encryption.ts'
 import { type Outbox, type StoreOptions, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refused-values.ts'
-import { createUnreportedEnds } from '../unreported-ends.ts'
-import { createAccept } from './accept.ts'
-import { createOperatorActions } from './actions.ts'
 import { createBacklogRow, WRITERS } from './backlog.ts'
-import { type BegunAttempt, markBegun } from './begin.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections, runTogether } from './connect.ts'
@@ -20,14 +16,14 @@ import {
   type ReplicaHeartbeats,
   startHeartbeats,
 } from './heartbeats.ts'
+import { type BegunAttempt, markBegun } from './leases.ts'
 import { prune } from './maintenance.ts'
 import { readMemos, takeLeaderLease } from './memos.ts'
+import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
 import { migrate } from './migrate.ts'
 import { findMessage, listMessages, probeCommit } from './queries.ts'
 import { chargeUse, readUse, refundUse } from './quotas.ts'
-import { createWriteReceipts } from './receipts.ts'
 import { requireOwnSessions } from './sessions.ts'
-import { createSettle } from './settle.ts'
 import { readSummary } from './summary.ts'
 import { createUncertainCommits, type UncertainCommits } from './uncertain-commits.ts'
 import { createUncertainEnds } from './uncertain-ends.ts'
@@ -161,15 +157,15 @@ function createTransactions(
   shard: number,
   uncertain: UncertainCommits,
 ) {
-  const unreported = createUnreportedEnds()
+  const unreported: SettledByStore[] = []
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
   const writerOptions = (n: number) => ({
     shard: shard + n,
     backlogRow: createBacklogRow(shard + n),
+    payloadKeys,
     keepsEvents,
   })
   const claimOne = createClaim({
-    payloadKeys,
     writerOptions: writerOptions(2),
     unreported,
     uncertainEnds: createUncertainEnds(monotonic),
@@ -179,7 +175,7 @@ function createTransactions(
       log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   })
   return {
-    accept: createAccept({ payloadKeys, maxBacklog, writerOptions: writerOptions(0), uncertain, unreported }),
+    accept: createAccept({ maxBacklog, writerOptions: writerOptions(0), uncertain, unreported }),
     settle: createSettle(writerOptions(1)),
     writeReceipts: createWriteReceipts(writerOptions(1), unreported),
     async claim(client: Client, calls: readonly CallArguments<'claim'>[]) {
@@ -265,7 +261,7 @@ function createPruning(
 
 /** The calls that are rare: each has a connection for itself and shares no commit. */
 function createDirectCalls(
-  { clock, keepsEvents }: Pick<Settings, 'clock' | 'keepsEvents'>,
+  { clock, payloadKeys, keepsEvents }: Pick<Settings, 'clock' | 'payloadKeys' | 'keepsEvents'>,
   connections: Connections,
 ): Pick<Outbox, 'quotas' | 'memos' | 'events' | 'queries' | 'actions'> {
   async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
@@ -279,6 +275,7 @@ function createDirectCalls(
   const actions = createOperatorActions({
     shard: SHARDS * WRITERS,
     backlogRow: createBacklogRow(SHARDS * WRITERS),
+    payloadKeys,
     keepsEvents,
   })
   return {

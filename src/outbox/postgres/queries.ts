@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { CallArguments } from '../calls.ts'
-import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
+import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import { type ListFilter, type MessageView, PROBE_BYTES } from '../outbox.ts'
 import { beginTransaction, type Client, commitTransaction, runStatement, statement } from './connect.ts'
 

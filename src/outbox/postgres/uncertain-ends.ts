@@ -1,6 +1,5 @@
 import type { SettledByStore } from '../calls.ts'
 import { type Client, runStatement, statement } from './connect.ts'
-import type { Row } from './row.ts'
 
 /** Ends are kept for so long, ms: a commit that is not seen by then never happened, or another replica has reported its ends. */
 const REMEMBERED_MS = 600_000
@@ -15,12 +14,12 @@ export function createUncertainEnds(monotonic: () => number) {
   const ends = new Map<string, { readonly at: number; readonly until: number }>()
   return {
     /** A commit that ends them is under way. @param at the time that it writes as their end, ms since the epoch. */
-    begin(rows: readonly Row[], at: number): void {
-      for (const { id } of rows) ends.set(id, { at, until: monotonic() + REMEMBERED_MS })
+    begin(ended: readonly Pick<SettledByStore, 'id'>[], at: number): void {
+      for (const { id } of ended) ends.set(id, { at, until: monotonic() + REMEMBERED_MS })
     },
     /** The commit was confirmed. */
-    confirm(rows: readonly Row[]): void {
-      for (const { id } of rows) ends.delete(id)
+    confirm(ended: readonly Pick<SettledByStore, 'id'>[]): void {
+      for (const { id } of ended) ends.delete(id)
     },
     /** Takes those that turn out to have ended. */
     async take(client: Client): Promise<readonly SettledByStore[]> {

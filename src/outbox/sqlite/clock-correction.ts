@@ -32,7 +32,12 @@ export function correctClock(db: DatabaseSync, counts: Counts, now: number): voi
     for (const rank of [0, 1]) late.run(now, channel, rank, now + LONGEST_WAIT_MS)
     for (const state of ['queued', 'sending'] as const) {
       for (const { at, kind, n } of ahead.all(state, channel, now)) {
-        counts.addRedated({ channel, kind: String(kind), arrivedAt: Number(at) }, state, now, Number(n))
+        counts.changes.addRedated(
+          { channel, kind: String(kind), arrivedAt: Number(at) },
+          state,
+          now,
+          Number(n),
+        )
       }
       arrived.run(now, state, channel)
     }

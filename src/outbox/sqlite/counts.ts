@@ -16,22 +16,22 @@ export function createCounts(db: DatabaseSync) {
     "SELECT count(*) AS n FROM messages WHERE state IN ('queued', 'sending') AND channel = ?",
   )
   const committed = { email: Number(countLive.get('email')?.['n']), sms: Number(countLive.get('sms')?.['n']) }
-  const { addChange, addRedated, changes, live, clear } = createCountChanges()
+  const changes = createCountChanges()
   return {
-    addChange,
-    addRedated,
-    /** Live messages, those of the open transaction included. */
-    backlog: () => committed.email + committed.sms + live().email + live().sms,
+    /** The changes of the open transaction. */
+    changes,
     /** Live messages of a channel, committed ones only. */
     live: (channel: Channel) => committed[channel],
     write(): void {
-      for (const { minute, channel, kind, state, by } of changes()) add.run(minute, channel, kind, state, by)
+      for (const { minute, channel, kind, state, by } of changes.changes())
+        add.run(minute, channel, kind, state, by)
     },
     commit(): void {
-      committed.email += live().email
-      committed.sms += live().sms
-      clear()
+      const { email, sms } = changes.live()
+      committed.email += email
+      committed.sms += sms
+      changes.clear()
     },
-    rollBack: clear,
+    rollBack: changes.clear,
   }
 }

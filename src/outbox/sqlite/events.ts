@@ -1,14 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { CallArguments, CallResult } from '../calls.ts'
-import { DROP_STEP, eventOfRow } from '../event-row.ts'
-import { VIEW_COLUMNS } from '../message-view.ts'
-import type { QueuedEventType } from '../outbox.ts'
-
-/** Adds an event about a message in the open transaction. */
-export type AddMessageEvent = (type: QueuedEventType, at: number, message: string, data?: object) => void
+import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
+import type { NewEvent } from '../unit.ts'
 
 export function createEventQueue(db: DatabaseSync): {
-  readonly addMessageEvent: AddMessageEvent
+  /** Adds an event in the open transaction. */
+  readonly addEvent: (event: NewEvent) => void
   readonly handlers: {
     readonly [N in 'addEvent' | 'readEvents' | 'removeEvents' | 'dropEvents']: (
       call: CallArguments<N>,
@@ -22,12 +19,13 @@ export function createEventQueue(db: DatabaseSync): {
   )
   const remove = db.prepare('DELETE FROM events WHERE seq = ?')
   const drop = db.prepare(DROP)
+  const addEvent = ({ at, type, message, data }: NewEvent): void =>
+    void insert.run(at, type, message ?? null, data === undefined ? null : JSON.stringify(data))
   return {
-    addMessageEvent: (type, at, message, data) =>
-      void insert.run(at, type, message, data === undefined ? null : JSON.stringify(data)),
+    addEvent,
     handlers: {
-      addEvent({ at, type, data }) {
-        insert.run(at, type, null, JSON.stringify(data))
+      addEvent(event) {
+        addEvent(event)
         return null
       },
       readEvents: ({ limit }) => ({

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
 import type { CallArguments } from '../calls.ts'
-import { VIEW_COLUMNS, viewOfRow } from '../message-view.ts'
+import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { ListFilter, MessageView } from '../outbox.ts'
 
 /** Finds and lists messages for people. Reads only. */

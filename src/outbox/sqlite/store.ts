@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import type { CallArguments, CallName, CallResult, StoreCall, StoreReply } from '../calls.ts'
+import type { CallArguments, CallName, CallResult, SettledByStore, StoreCall, StoreReply } from '../calls.ts'
 import {
   isSecretMissing,
   joinSecretChecks,
@@ -10,26 +10,21 @@ import {
   splitSecretChecks,
   tryDecrypt,
 } from '../encryption.ts'
-import { PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
+import { BacklogFull, PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { describeUse } from '../quota.ts'
-import { createUnreportedEnds } from '../unreported-ends.ts'
-import { createAccept } from './accept.ts'
-import { createOperatorActions } from './actions.ts'
+import { beginUnit, type UnitOfWork } from '../unit.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
-import { createClaim } from './claim.ts'
 import { correctClock } from './clock-correction.ts'
 import { type Counts, createCounts } from './counts.ts'
 import { createEventQueue } from './events.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMemos } from './memos.ts'
-import { createMessageWriter } from './message-writer.ts'
+import { createMessages } from './messages.ts'
 import { readMeta, writeMeta } from './open.ts'
 import { createProgressCount, type ProgressCount, recordLoss } from './progress.ts'
 import { createAdminQueries } from './queries.ts'
 import { createQuotas, type Quotas } from './quotas.ts'
-import { createWriteReceipt } from './receipts.ts'
-import { createSettle } from './settle.ts'
 import { createReadSummary } from './summary.ts'
 import { watermarkPath } from './watermark.ts'
 
@@ -62,7 +57,9 @@ export interface Store {
   close(): void
 }
 
-type Handlers = { readonly [N in CallName]: (call: CallArguments<N>) => CallResult<N> }
+type Handlers = {
+  readonly [N in CallName]: (call: CallArguments<N>, unit: UnitOfWork) => CallResult<N> | BacklogFull
+}
 
 const READS: ReadonlySet<CallName> = new Set<CallName>([
   'readSummary',
@@ -80,9 +77,8 @@ const READS: ReadonlySet<CallName> = new Set<CallName>([
  */
 export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const counts = createCounts(db)
-  const unreported = createUnreportedEnds()
   const maintenance = createMaintenance(db, deps.retentionMs)
-  inTransaction(db, () => keepSecretChecks(db, deps, counts.backlog()))
+  inTransaction(db, () => keepSecretChecks(db, deps, counts.live('email') + counts.live('sms')))
   const loss = inTransaction(db, () => {
     const noted = recordLoss(db, deps.path, deps.now)
     // Only one process can hold the file, so the one that was sending is dead, and its leases are over. After a loss the journal
@@ -96,11 +92,26 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const checkFiles = createFileCheck(deps.path)
   const progress = openProgress(db, deps.path, counts)
   const quotas = createQuotas(db)
-  const handlers = createHandlers(db, deps, counts, quotas, unreported, checkFiles, progress)
+  const { apply, handlers } = createHandlers(db, deps, counts, quotas, checkFiles)
   let { now } = deps
+  /** Ends that no claim has reported yet: as they are committed, and as the open transaction leaves them. */
+  let unreported: readonly SettledByStore[] = []
+  let ended: SettledByStore[] = []
   function handle<N extends CallName>(name: N, call: CallArguments<N>): CallResult<N> {
+    const at = 'now' in call ? call.now : 'at' in call ? call.at : now
     if ('now' in call) now = call.now
-    return handlers[name](call)
+    const unit = beginUnit(at, {
+      keepsEvents: deps.keepsEvents,
+      marksAttempts: false,
+      ended,
+      counts: counts.changes,
+      quotas,
+    })
+    const value = handlers[name](call, unit)
+    if (value instanceof BacklogFull) throw value
+    progress.addStored(unit.stored.length)
+    apply(unit)
+    return value
   }
   return {
     runCalls: createGroupCommit({
@@ -115,13 +126,13 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
       afterCommit() {
         counts.commit()
         progress.commit()
-        unreported.commit()
+        unreported = [...ended]
       },
       afterRollback() {
         quotas.rollBack()
         counts.rollBack()
         progress.rollBack()
-        unreported.rollBack()
+        ended = [...unreported]
       },
       damaged: deps.damaged,
     }),
@@ -183,26 +194,19 @@ function createHandlers(
   deps: StoreDeps,
   counts: Counts,
   quotas: Quotas,
-  unreported: ReturnType<typeof createUnreportedEnds>,
   checkFiles: () => void,
-  progress: ProgressCount,
-): Handlers {
+): { readonly apply: (unit: UnitOfWork) => void; readonly handlers: Handlers } {
   const memos = createMemos(db)
   const events = createEventQueue(db)
-  const addMessageEvent = deps.keepsEvents ? events.addMessageEvent : null
-  const writer = createMessageWriter({ db, payloadKeys: deps.payloadKeys, quotas, counts, addMessageEvent })
-  const shared = { ...deps, db, counts, unreported, quotas, writer, memos }
-  const accept = createAccept(shared)
-  return {
-    accept(call) {
-      const accepted = accept(call)
-      progress.addStored(accepted.filter(({ is }) => is === 'stored').length)
-      return accepted
-    },
-    claim: createClaim(shared),
-    settle: createSettle(db, writer),
-    writeReceipt: createWriteReceipt(db, writer, unreported, addMessageEvent),
-    ...createOperatorActions(db, writer),
+  const { apply, operations } = createMessages({
+    ...deps,
+    db,
+    backlog: () => counts.live('email') + counts.live('sms'),
+    writeMemo: memos.write,
+    addEvent: events.addEvent,
+  })
+  const handlers: Handlers = {
+    ...operations,
     ...createAdminQueries(db),
     ...events.handlers,
     readSummary: createReadSummary(db, counts.live, deps.path),
@@ -227,6 +231,7 @@ function createHandlers(
     // The thread prunes after every batch of calls; this call does nothing, but makes sure that there is a batch.
     prune: () => null,
   }
+  return { apply, handlers }
 }
 
 function inTransaction<T>(db: DatabaseSync, work: () => T): T {

@@ -111,6 +111,87 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     },
   )
 
+  await t.test('of two earlier duplicates the newer one answers, whatever the older one says', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    /** Ends a copy of the same message, stored by a call of its own. */
+    const endOne = async (state: 'sent' | 'refused') => {
+      const held = lease(clock)
+      const given = sample(clock, { lease: held })
+      t.same(kinds(await outbox.accept([given])), ['stored'])
+      const answer = state === 'sent' ? null : 'recipient'
+      await outbox.settle(given.message.id, held, { to: 'final', state, answer })
+      return { is: 'finished', id: given.message.id, state, answer }
+    }
+    await endOne('sent')
+    clock.advance(46_000)
+    const newer = await endOne('refused')
+    t.same(await outbox.accept([sample(clock)]), [newer], 'the older one is past, the newer one recent')
+    clock.advance(46_000)
+    const held = lease(clock)
+    const live = sample(clock, { lease: held })
+    t.same(kinds(await outbox.accept([live])), ['stored'])
+    t.same(await outbox.accept([sample(clock)]), [{ is: 'in-progress', id: live.message.id }])
+  })
+
+  await t.test('the same message in calls that share a commit, or in one call, is stored once', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const other = sample(clock, { code: '2', purpose: 'link' })
+    const [first, ...again] = Array.from({ length: 5 }, () => sample(clock, { purpose: 'link' }))
+    if (first === undefined) throw new Error('none')
+    const answers = await Promise.all([
+      outbox.accept([first]),
+      ...again.map(each => outbox.accept([each])),
+      outbox.accept([other, sample(clock, { code: '2', purpose: 'link' })]),
+    ])
+    const inProgress = ({ message: { id } }: typeof first) => ({ is: 'in-progress', id })
+    const stored = { is: 'stored', superseded: [] }
+    t.same(answers, [[stored], ...again.map(() => [inProgress(first)]), [stored, inProgress(other)]])
+    t.equal((await outbox.queries.listMessages({ limit: 10 })).length, 2)
+  })
+
+  await t.test(
+    'of a group the one that waits is superseded, and the one that is being sent goes on',
+    async t => {
+      const { outbox, clock, view } = await fresh(t, create)
+      const held = lease(clock)
+      const sending = sample(clock, { code: '1', lease: held })
+      const settled = sample(clock, { code: '0', lease: held })
+      const other = sample(clock, { code: '2', kind: 'login-code' })
+      await outbox.accept([settled])
+      await outbox.settle(settled.message.id, held, { to: 'final', state: 'sent', answer: null })
+      await outbox.accept([sending])
+      const waits = sample(clock, { code: '2' })
+      t.same(await outbox.accept([waits, other]), [
+        { is: 'stored', superseded: [] },
+        { is: 'stored', superseded: [] },
+      ])
+      t.same(await outbox.accept([sample(clock, { code: '3' })]), [
+        { is: 'stored', superseded: [waits.message.id] },
+      ])
+      t.match(await view(sending.message.id), { state: 'sending' })
+      t.match(await view(settled.message.id), { state: 'sent' })
+      t.match(await view(other.message.id), { state: 'queued' })
+      const requeued = { to: 'queued', dueAt: clock.now() } as const
+      t.match(
+        await outbox.settle(sending.message.id, held, requeued),
+        { state: 'superseded' },
+        'and no further',
+      )
+    },
+  )
+
+  await t.test('codes of a group in one call: the last one is sent, its duplicates wait for it', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const [first, second] = ['1', '2'].map(code => sample(clock, { code }))
+    if (first === undefined || second === undefined) throw new Error('two')
+    t.same(await outbox.accept([first, second]), [
+      { is: 'stored', superseded: [] },
+      { is: 'stored', superseded: [first.message.id] },
+    ])
+    t.match(await view(first.message.id), { state: 'superseded', dueAt: null })
+    t.equal((await claimOne(outbox)).id, second.message.id)
+  })
+
   await t.test('the duplicate of a message whose life ended unnoticed is new', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const first = sample(clock, { lifeMs: 1000 })

@@ -90,6 +90,28 @@ export async function events(t: Test, create: Create): Promise<void> {
     t.same(read[1]?.data, { status: 'undelivered', errorCode: '30003', at: clock.now() })
   })
 
+  await t.test('a report that ends a message comes before its end', async t => {
+    const { outbox, clock } = await fresh(t, create, { keepsEvents: true })
+    const [waits, sent] = ['waits', 'sent'].map(name => {
+      const held = lease(clock)
+      return { held, given: sample(clock, { recipient: `${name}@example.com`, lease: held }) }
+    })
+    if (waits === undefined || sent === undefined) throw new Error('two')
+    await outbox.accept([waits.given, sent.given])
+    const [id, other] = [waits.given.message.id, sent.given.message.id]
+    await outbox.settle(id, waits.held, { to: 'queued', dueAt: clock.now() + 5000, ambiguous: 1 })
+    await outbox.settle(other, sent.held, { to: 'final', state: 'sent', answer: null, providerId: 'Q2' })
+    const report = { channel: 'email', status: 'delivered', errorCode: null, at: clock.now() } as const
+    await outbox.writeReceipt({ ...report, providerId: 'Q1', id })
+    await outbox.writeReceipt({ ...report, providerId: 'Q2' })
+    t.same(await waiting(outbox), [
+      `message.ended ${other}`,
+      `message.reported ${id}`,
+      `message.ended ${id}`,
+      `message.reported ${other}`,
+    ])
+  })
+
   await t.test('events stay until they are removed, in their order, through a restart', async t => {
     const { outbox, clock, reopen } = await fresh(t, create, { keepsEvents: true })
     const queue = queueOf(outbox)

@@ -1,0 +1,271 @@
+import type { Payload } from './encryption.ts'
+import { type Row, timelineOf } from './message-row.ts'
+import type {
+  Acceptance,
+  Accepted,
+  BacklogFull,
+  ClaimedMessage,
+  DeliveryReport,
+  Lease,
+  Settled,
+  Settlement,
+} from './outbox.ts'
+import { isLaterReceipt } from './receipt-order.ts'
+import {
+  afterLostLease,
+  afterNewerCode,
+  afterReport,
+  afterSettlement,
+  answerForDuplicate,
+  checkBacklog,
+  judgeDuplicate,
+  lostLeaseRecord,
+  providerOfCopy,
+  stateAtClaim,
+  stateAtExpiry,
+  storeRecord,
+} from './rules.ts'
+import { changeState, endMessage, noteEnd, storeMessage, type UnitOfWork } from './unit.ts'
+
+/**
+ * What each operation makes of the messages that it concerns, once for both stores. A store loads the rows, calls one of these
+ * functions, and writes what the unit of work then holds. Nothing here waits, reads a clock or knows a database.
+ */
+
+/** The stored messages that new ones may be duplicates of, or supersede. The new ones of the unit of work are added. */
+export interface KnownMessages {
+  /** The newest message of each recipient and dedupe key, under its `duplicateKey`. */
+  readonly duplicates: Map<string, Row>
+  /** The live codes of each group. A message that is a duplicate, too, is one row. */
+  readonly groups: Map<string, readonly Row[]>
+  /** Says whether this transaction may change a duplicate: on a shared store, whether it has its lock. */
+  readonly mayEnd: (row: Row) => boolean
+  /** Live messages without those of the unit of work. */
+  readonly backlog: number
+  /** Whether the same calls were tried before, and the answer to their commit was lost. */
+  readonly again: boolean
+}
+
+/** Joins both hashes by a blank, which neither can hold. */
+export function duplicateKey(of: Pick<Acceptance, 'recipientHash' | 'dedupeKey'>): string {
+  return `${of.recipientHash} ${of.dedupeKey}`
+}
+
+/** Says whether a message is to be stored, as far as its duplicates go. */
+export function isNew(known: KnownMessages, acceptance: Acceptance, now: number): boolean {
+  const duplicate = known.duplicates.get(duplicateKey(acceptance))
+  if (duplicate === undefined) return true
+  return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance.dedupeWindowMs)) === null
+}
+
+/** Accepts the messages of one callback, each judged by itself (duplicate, quota, group), or none of them. */
+export function acceptMessages(
+  unit: UnitOfWork,
+  known: KnownMessages,
+  messages: readonly Acceptance[],
+  maxBacklog: number,
+): readonly Accepted[] | BacklogFull {
+  const { email, sms } = unit.counts.live()
+  const live = known.backlog + email + sms
+  // As long as all would fit, nobody need know how many are new.
+  if (checkBacklog(live, messages.length, maxBacklog) !== null) {
+    const added = messages.filter(each => isNew(known, each, unit.now)).length
+    const full = checkBacklog(live, added, maxBacklog)
+    if (full !== null) return full
+  }
+  return messages.map(each => acceptMessage(unit, known, each))
+}
+
+function acceptMessage(unit: UnitOfWork, known: KnownMessages, acceptance: Acceptance): Accepted {
+  const key = duplicateKey(acceptance)
+  const duplicate = known.duplicates.get(key)
+  const answered = duplicate === undefined ? null : answerOfDuplicate(unit, known, acceptance, duplicate)
+  if (answered !== null) return answered
+  const charged = unit.quotas.charge(acceptance.charges, unit.now)
+  if (charged.is === 'over-quota') return charged
+  const { groupKey } = acceptance
+  const group = groupKey === undefined ? [] : (known.groups.get(groupKey) ?? [])
+  const superseded = supersedeOlder(unit, group)
+  const row = storeMessage(unit, acceptance, charged.windows)
+  known.duplicates.set(key, row)
+  if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
+  const { nearing } = charged
+  return nearing.length === 0 ? { is: 'stored', superseded } : { is: 'stored', superseded, nearing }
+}
+
+function answerOfDuplicate(
+  unit: UnitOfWork,
+  known: KnownMessages,
+  acceptance: Acceptance,
+  duplicate: Row,
+): Accepted | null {
+  // An earlier try of this very call has stored it, and the answer to its commit was lost.
+  if (known.again && duplicate.id === acceptance.message.id) return { is: 'stored', superseded: [] }
+  const verdict = judgeDuplicate(duplicate, unit.now, acceptance.dedupeWindowMs)
+  if (verdict === 'outlived') {
+    // Another process put it back into the queue after we had read it, and will end it.
+    if (!known.mayEnd(duplicate)) return { is: 'in-progress', id: duplicate.id }
+    endOutlived(unit, duplicate)
+  }
+  return answerForDuplicate(duplicate, verdict)
+}
+
+/** Ends the older codes of a group, and marks the one that is being sent. @returns the ids of those that end now. */
+function supersedeOlder(unit: UnitOfWork, group: readonly Row[]): readonly string[] {
+  const superseded: string[] = []
+  for (const older of group) {
+    const effect = afterNewerCode(older.state)
+    if (effect === null) continue
+    if (effect === 'outdated') {
+      older.outdated = true
+      unit.changed.add(older)
+    } else {
+      endMessage(unit, older, 'superseded')
+      superseded.push(older.id)
+    }
+  }
+  return superseded
+}
+
+/** Ends a message whose life is over. */
+export function endOutlived(unit: UnitOfWork, row: Row): void {
+  endMessage(unit, row, stateAtExpiry(row.ambiguous))
+  noteEnd(unit, row)
+}
+
+/** Takes over a message whose lease ran out, or whose process died. */
+export function takeOver(unit: UnitOfWork, row: Row): void {
+  const { now } = unit
+  changeState(unit, row, afterLostLease(row, now, row.outdated), [
+    lostLeaseRecord(row.begun, row.attemptedBy, now),
+  ])
+  noteEnd(unit, row)
+}
+
+/** Gives back a message that was claimed and that nobody sends: as if it had not been claimed. */
+export function giveBack(unit: UnitOfWork, row: Row): void {
+  const settlement = { to: 'queued', dueAt: unit.now, uncounted: true } as const
+  changeState(unit, row, afterSettlement(row, settlement, row.outdated))
+  noteEnd(unit, row)
+}
+
+/** A due message with what an attempt needs. */
+export interface DueMessage {
+  readonly row: Row
+  readonly masked: string
+  /** Null: it cannot be read. */
+  readonly payload: Payload | null
+}
+
+/** Claims the due messages, each under a lease of its own; those that nobody can send end instead. */
+export function claimMessages(
+  unit: UnitOfWork,
+  due: readonly DueMessage[],
+  newLease: () => Lease,
+): readonly ClaimedMessage[] {
+  const claimed: ClaimedMessage[] = []
+  for (const { row, masked, payload } of due) {
+    if (row.expiresAt <= unit.now) {
+      // More messages are past their life than one step ends: those at the front of the queue are ended here.
+      endOutlived(unit, row)
+    } else if (payload === null) {
+      // Its content was damaged on disk. If it stayed in the queue, it would be claimed again for ever.
+      endMessage(unit, row, 'refused', 'content', [storeRecord('unreadable', unit.now)])
+      noteEnd(unit, row)
+    } else {
+      const lease = newLease()
+      takeLease(unit, row, lease)
+      claimed.push(claimedMessage(row, masked, payload, lease))
+    }
+  }
+  return claimed
+}
+
+function takeLease(unit: UnitOfWork, row: Row, lease: Lease): void {
+  changeState(unit, row, stateAtClaim(row))
+  row.leaseToken = lease.token
+  row.leaseUntil = lease.until
+  row.begun = !unit.marksAttempts
+  row.attemptedBy = null
+}
+
+function claimedMessage(row: Row, masked: string, payload: Payload, lease: Lease): ClaimedMessage {
+  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, groupKey } = row
+  const { recipient, content } = payload
+  const claimed: ClaimedMessage = {
+    id,
+    channel,
+    kind,
+    purpose,
+    recipient,
+    masked,
+    content,
+    arrivedAt,
+    expiresAt,
+    lease,
+    attempts,
+    ambiguous,
+    groupKey: groupKey ?? undefined,
+  }
+  return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(timelineOf(row)) }
+}
+
+/**
+ * Writes the end of an attempt.
+ * @param row that the lease is on; undefined: it is on none any more.
+ * @param mayBeWritten whether an earlier try of the same call may have settled it, so that the answer is what was written then.
+ */
+export function settleMessage(
+  unit: UnitOfWork,
+  row: Row | undefined,
+  settlement: Settlement,
+  mayBeWritten = false,
+): Settled {
+  if (row === undefined) return { state: 'lost' }
+  if (row.state !== 'sending') {
+    // What this unit of work has changed was settled by an earlier call of it.
+    if (!mayBeWritten || unit.changed.has(row)) return { state: 'lost' }
+    return { state: row.state, answer: row.answer }
+  }
+  const providerId = settlement.to === 'final' ? settlement.providerId : undefined
+  const next = afterSettlement(row, settlement, row.outdated)
+  changeState(unit, row, next, settlement.records, providerId)
+  return { state: next.state, answer: next.answer }
+}
+
+/** Keeps a delivery report with its message, unless it is an older one that came late. @param row undefined: it is on none of ours. */
+export function keepReport(
+  unit: UnitOfWork,
+  row: Row | undefined,
+  { status, errorCode, at, providerId }: DeliveryReport,
+): 'recorded' | 'stale' | 'unknown' {
+  if (row === undefined) return 'unknown'
+  if (!isLaterReceipt(row.receiptStatus, status)) return 'stale'
+  const receipt = { status, errorCode, at }
+  row.receiptStatus = status
+  row.reported = true
+  unit.receipts.set(row, { receipt, providerId })
+  // The report comes first: it is what ends the message.
+  if (unit.keepsEvents) unit.events.push({ type: 'message.reported', at, message: row.id, data: receipt })
+  const next = afterReport(row.state, row)
+  if (next !== null) {
+    changeState(unit, row, next, [storeRecord('reported', at)], providerId)
+    noteEnd(unit, row)
+  }
+  return 'recorded'
+}
+
+/** Makes a message that waits due now. @param row undefined: none waits. */
+export function retryMessage(unit: UnitOfWork, row: Row | undefined): boolean {
+  if (row === undefined) return false
+  const { attempts, ambiguous } = row
+  changeState(unit, row, { state: 'queued', answer: null, attempts, ambiguous, dueAt: unit.now })
+  return true
+}
+
+/** Ends a message that waits, as an operator asked. @param row undefined: none waits. */
+export function cancelMessage(unit: UnitOfWork, row: Row | undefined): boolean {
+  if (row === undefined) return false
+  endMessage(unit, row, 'superseded', null, [storeRecord('cancelled', unit.now)])
+  return true
+}

@@ -1,0 +1,152 @@
+import type { CallArguments } from '../calls.ts'
+import { type Settlement, StoreUnavailable } from '../outbox.ts'
+import { TIMELINE_LINES } from '../rules.ts'
+import { addToBacklogRow, addToCountRows, type CountPlaces, takeBacklogRow } from './backlog.ts'
+import {
+  awaitStatements,
+  type Client,
+  type QueryResult,
+  runStatement,
+  runTogether,
+  statement,
+} from './connect.ts'
+
+/**
+ * The two writes of which there is one a message: the mark that its attempt begins, and the end of one that was sent. Nothing of
+ * the row decides about them but its lease, so each is one statement that neither reads nor locks the rows first.
+ */
+
+/**
+ * Makes the SQL that finds the messages which leases are on, for an UPDATE of them by `ctid` that names `lease_token` again,
+ * and whatever else it needs of the row: another transaction may change it meanwhile. In the order of locks.
+ *
+ * Each message is looked up by itself: with a join, statistics of a time when nothing was sent make a walk through all messages
+ * look cheaper.
+ *
+ * @param asked what is asked about, as a row source called `asked` with the columns id and token
+ */
+function findLeased(asked: string): string {
+  return `SELECT m.ctid, asked.* FROM ${asked}
+    CROSS JOIN LATERAL (SELECT ctid, seq, lease_token FROM courier_messages WHERE id = asked.id LIMIT 1) AS m
+    WHERE m.lease_token = asked.token ORDER BY m.seq`
+}
+
+/**
+ * Makes the SQL that says which leases' messages a statement has changed: one row, that names them only if some are missing.
+ *
+ * @param changed the rows that were changed, with their lease_token
+ * @param asked the parameter that says how many should have been
+ */
+function reportChanged(changed: string, asked: string): string {
+  return `SELECT CASE WHEN count(*) < ${asked}::integer THEN coalesce(array_agg(lease_token), '{}') END AS changed FROM ${changed}`
+}
+
+/** Reads that report. @param asked the tokens of all */
+function whichChanged({ rows }: QueryResult, asked: ReadonlySet<string>): ReadonlySet<string> {
+  const changed = rows[0]?.['changed'] as readonly string[] | null | undefined
+  return changed === null ? asked : new Set(changed)
+}
+
+/** An attempt that begins, under the lease of this token. `provider`: see Outbox.beginAttempt. */
+export interface BegunAttempt {
+  readonly id: string
+  readonly token: string
+  readonly provider?: string | undefined
+}
+
+/**
+ * Marks claimed messages whose attempts begin. The server must have the mark before the first byte leaves, but need not sync it:
+ * a mark that a crash of the server loses is lost together with whatever the attempt wrote after it.
+ * @returns for each call an error when its claim is no longer this process's: then the attempt must not begin.
+ */
+export async function markBegun(
+  client: Client,
+  calls: readonly BegunAttempt[],
+): Promise<(undefined | StoreUnavailable)[]> {
+  const tokens = new Set(calls.map(call => call.token))
+  const result = await runStatement(
+    client,
+    MARK,
+    calls.map(call => call.id),
+    calls.map(call => call.token),
+    calls.map(call => call.provider ?? null),
+    tokens.size,
+  )
+  const marked = whichChanged(result, tokens)
+  return calls.map(({ token }) =>
+    marked.has(token) ? undefined : new StoreUnavailable('the claim on the message is no longer ours'),
+  )
+}
+
+/** Sets the marks in a transaction of its own, for which the statement itself switches off the wait for the disk. */
+const MARK = statement(
+  'mark-begun',
+)`WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), marked AS (
+    UPDATE courier_messages m SET begun = true, attempted_by = found.provider
+    FROM unsynced, (${findLeased('unnest($1::text[], $2::text[], $3::text[]) AS asked(id, token, provider)')}) AS found
+    WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending' RETURNING m.lease_token
+  )
+  ${reportChanged('marked', '$4')}`
+
+/** A call whose message was sent. */
+export interface SentCall extends CallArguments<'settle'> {
+  readonly settlement: Settlement & { readonly to: 'final'; readonly state: 'sent' }
+}
+
+export function isSent(call: CallArguments<'settle'>): call is SentCall {
+  return call.settlement.to === 'final' && call.settlement.state === 'sent'
+}
+
+/**
+ * Writes the end of messages that were sent, in one statement that is its own transaction: nothing of their rows decides
+ * about it, so they are neither read nor locked first. Most settlements are of this kind.
+ *
+ * A batch that holds a lease twice is left to `createSettle`; so is a message that is not under its lease any more, or
+ * whose timeline would grow too long.
+ *
+ * @returns the tokens of the leases that were ended.
+ */
+export async function writeSent(
+  client: Client,
+  { shard, backlogRow }: CountPlaces,
+  calls: readonly SentCall[],
+): Promise<ReadonlySet<string>> {
+  const ends = calls.map(({ id, token, settlement: { answer, providerId, records = [] } }) => ({
+    id,
+    token,
+    answer,
+    provider_id: providerId,
+    records,
+  }))
+  const tokens = new Set(ends.map(({ token }) => token))
+  if (tokens.size < calls.length) return new Set()
+  const now = Math.max(...calls.map(call => call.now))
+  const place = takeBacklogRow(backlogRow)
+  const [result] = await awaitStatements(
+    runStatement(client, SENT, JSON.stringify(ends), now, shard, place.number, calls.length),
+    ...runTogether(client, place.move),
+  )
+  return whichChanged(result, tokens)
+}
+
+/** The counts change in the order of locks that counts.ts has: the counts by minute and state first, then the backlog. */
+const SENT = statement('settle-sent')`WITH sent AS (
+    UPDATE courier_messages m SET state = 'sent', ready = NULL, due_at = NULL, lease_until = NULL, final_at = $2::bigint,
+      answer = found.answer, provider_id = coalesce(found.provider_id, m.provider_id), charges = NULL, payload = NULL,
+      timeline = CASE found.records WHEN '[]' THEN m.timeline ELSE coalesce(m.timeline, '[]') || found.records END
+    FROM (${findLeased(`json_to_recordset($1::json)
+      AS asked(id text, token text, answer text, provider_id text, records jsonb)`)}) AS found
+    WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending'
+      AND coalesce(jsonb_array_length(m.timeline), 0) + jsonb_array_length(found.records) <= ${TIMELINE_LINES}
+    RETURNING m.lease_token, m.channel, m.kind, m.arrived_at / 60000 AS minute
+  ), counted AS (
+    ${addToCountRows(`SELECT minute, channel, kind, change.state, $3::smallint, sum(change.by)
+    FROM sent CROSS JOIN (VALUES ('sending', -1), ('sent', 1)) AS change(state, by)
+    GROUP BY minute, channel, kind, change.state ORDER BY minute, channel, kind, change.state`)}
+    RETURNING 1
+  ), live AS (
+    ${addToBacklogRow(`SELECT $4::smallint,
+      -count(*) FILTER (WHERE channel = 'email'), -count(*) FILTER (WHERE channel = 'sms')
+    FROM sent CROSS JOIN (SELECT count(*) FROM counted) AS before HAVING count(*) > 0`)}
+  )
+  ${reportChanged('sent', '$5')}`

@@ -1,0 +1,278 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { Channel } from '../../messages/message.ts'
+import type { CallArguments, CallResult } from '../calls.ts'
+import {
+  acceptMessages,
+  cancelMessage,
+  claimMessages,
+  type DueMessage,
+  duplicateKey,
+  endOutlived,
+  type KnownMessages,
+  keepReport,
+  retryMessage,
+  settleMessage,
+  takeOver,
+} from '../decide.ts'
+import { encryptPayload, type PayloadKeys, tryDecrypt } from '../encryption.ts'
+import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
+import type { Acceptance, BacklogFull, DeliveryReport, Memo } from '../outbox.ts'
+import { claimOrder, isLive, rankOfPurpose, readinessOf } from '../rules.ts'
+import { type NewEvent, takeEnded, type UnitOfWork } from '../unit.ts'
+
+/** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
+const STEP = 500
+
+export interface MessageDeps {
+  readonly db: DatabaseSync
+  readonly payloadKeys: PayloadKeys
+  readonly maxBacklog: number
+  readonly newLeaseToken: () => string
+  /** Live messages, committed ones only. */
+  readonly backlog: () => number
+  readonly writeMemo: (memo: Memo) => void
+  readonly addEvent: (event: NewEvent) => void
+}
+
+type Operation = 'accept' | 'claim' | 'settle' | 'writeReceipt' | 'retryMessage' | 'cancelMessage'
+
+/**
+ * The operations on messages in the open transaction: each loads the rows that it concerns, has decide.ts change them, and
+ * leaves the changes in the unit of work, which `apply` writes.
+ */
+export function createMessages(deps: MessageDeps): {
+  readonly apply: (unit: UnitOfWork) => void
+  readonly operations: {
+    readonly [N in Operation]: (
+      call: CallArguments<N>,
+      unit: UnitOfWork,
+    ) => CallResult<N> | (N extends 'accept' ? BacklogFull : never)
+  }
+} {
+  const { db, maxBacklog } = deps
+  const apply = createApply(deps)
+  const loadKnown = createLoadKnown(deps)
+  const claimed = db.prepare(`${BY_ID} AND m.state = 'sending' AND m.lease_token = ?2`)
+  const waiting = db.prepare(`${BY_ID} AND m.state = 'queued' AND m.expires_at > ?2`)
+  const findReported = createFindReported(db)
+  return {
+    apply,
+    operations: {
+      accept: ({ messages }, unit) => acceptMessages(unit, loadKnown(messages), messages, maxBacklog),
+      claim: createClaim(deps, apply),
+      settle: ({ id, token, settlement }, unit) =>
+        settleMessage(unit, rowFrom(claimed.get(id, token)), settlement),
+      writeReceipt: (report, unit) => keepReport(unit, findReported(report), report),
+      retryMessage: ({ id, now }, unit) => retryMessage(unit, rowFrom(waiting.get(id, now))),
+      cancelMessage: ({ id, now }, unit) => cancelMessage(unit, rowFrom(waiting.get(id, now))),
+    },
+  }
+}
+
+function rowFrom(read: Record<string, SQLOutputValue> | undefined): Row | undefined {
+  return read === undefined ? undefined : rowOf(read)
+}
+
+/** Makes the function that reads the newest duplicates of new messages, and the live codes of their groups. */
+function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acceptance[]) => KnownMessages {
+  const newestDuplicate = db.prepare(NEWEST_DUPLICATE)
+  const liveOfGroup = db.prepare(LIVE_OF_GROUP)
+  return messages => {
+    const duplicates = new Map<string, Row>()
+    const groups = new Map<string, readonly Row[]>()
+    const bySeq = new Map<number, Row>()
+    for (const acceptance of messages) {
+      const found = newestDuplicate.get(acceptance.recipientHash, acceptance.dedupeKey)
+      if (found === undefined) continue
+      const row = rowOf(found)
+      duplicates.set(duplicateKey(acceptance), row)
+      bySeq.set(row.seq, row)
+    }
+    for (const { groupKey } of messages) {
+      if (groupKey === undefined || groups.has(groupKey)) continue
+      const found = liveOfGroup.all(groupKey)
+      groups.set(
+        groupKey,
+        found.map(each => bySeq.get(each['seq'] as number) ?? rowOf(each)),
+      )
+    }
+    return { duplicates, groups, mayEnd: () => true, backlog: backlog(), again: false }
+  }
+}
+
+/** Makes the function that finds the message of a delivery report: by the provider's id, or else by ours. */
+function createFindReported(db: DatabaseSync): (report: DeliveryReport) => Row | undefined {
+  const byProviderId = db.prepare(
+    `SELECT ${ROW_COLUMNS} FROM messages m WHERE m.provider_id = ? AND m.channel = ? ORDER BY m.seq DESC LIMIT 1`,
+  )
+  const byId = db.prepare(`${BY_ID} AND m.channel = ?2`)
+  return ({ channel, providerId, id }) =>
+    rowFrom(byProviderId.get(providerId, channel) ?? (id === undefined ? undefined : byId.get(id, channel)))
+}
+
+/** Makes the function that claims due messages, and settles on the way what needs no attempt. */
+function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (unit: UnitOfWork) => void) {
+  const lost = db.prepare(LOST)
+  const outlived = db.prepare(OUTLIVED)
+  const promote = db.prepare(PROMOTE)
+  const readDue = createReadDue(db, payloadKeys)
+  const nextDueAt = createNextDueAt(db)
+  return ({ channel, limit, leaseMs, now }: CallArguments<'claim'>, unit: UnitOfWork) => {
+    for (const row of lost.all(channel, now).map(rowOf)) takeOver(unit, row)
+    apply(unit)
+    for (const row of outlived.all(channel, now).map(rowOf)) endOutlived(unit, row)
+    apply(unit)
+    for (const rank of [0, 1]) promote.run(channel, rank, now)
+    const newLease = () => ({ token: newLeaseToken(), until: now + leaseMs })
+    const messages = claimMessages(unit, readDue(channel, limit, now), newLease)
+    apply(unit)
+    return { messages, settled: takeEnded(unit.ended, channel), nextDueAt: nextDueAt(channel, now) }
+  }
+}
+
+/** Makes the function that reads the first messages of the queue, codes first. */
+function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
+  const oldest = db.prepare(OLDEST_DUE)
+  const due = {
+    'oldest-first': db.prepare(`${DUE} ORDER BY m.seq LIMIT ?`),
+    'newest-first': db.prepare(`${DUE} ORDER BY m.seq DESC LIMIT ?`),
+  }
+  return (channel: Channel, limit: number, now: number): readonly DueMessage[] => {
+    const found: Record<string, SQLOutputValue>[] = []
+    for (const rank of [0, 1]) {
+      if (found.length >= limit) break
+      const first = oldest.get(channel, rank)
+      if (first === undefined) continue
+      const order = claimOrder(Number(first['due_at']), now)
+      found.push(...due[order].all(channel, rank, limit - found.length))
+    }
+    return found.map(read => {
+      const row = rowOf(read)
+      const payload = tryDecrypt(payloadKeys, row.id, read['payload'])
+      return { row, masked: read['masked_recipient'] as string, payload }
+    })
+  }
+}
+
+/** Makes the function that says when a channel is to be claimed again at the latest; null: nothing waits. */
+function createNextDueAt(db: DatabaseSync) {
+  const anyDue = db.prepare('SELECT 1 FROM messages WHERE ready = 1 AND channel = ? LIMIT 1')
+  const nextWaiting = db.prepare(
+    'SELECT min(due_at) AS at FROM messages WHERE ready = 0 AND channel = ? AND rank = ?',
+  )
+  const nextLease = db.prepare(
+    'SELECT min(lease_until) AS at FROM messages WHERE channel = ? AND lease_until IS NOT NULL',
+  )
+  return (channel: Channel, now: number): number | null => {
+    if (anyDue.get(channel) !== undefined) return now
+    const times = [nextWaiting.get(channel, 0), nextWaiting.get(channel, 1), nextLease.get(channel)]
+      .map(row => row?.['at'])
+      .filter(at => typeof at === 'number')
+    return times.length === 0 ? null : Math.max(now, Math.min(...times))
+  }
+}
+
+/** Makes the function that writes a unit of work in the open transaction, and empties it of what is written. */
+function createApply({ db, payloadKeys, writeMemo, addEvent }: MessageDeps): (unit: UnitOfWork) => void {
+  const insert = db.prepare(INSERT)
+  const requeue = db.prepare(REQUEUE)
+  const hold = db.prepare(HOLD)
+  const finish = db.prepare(FINISH)
+  const keepReceipt = db.prepare(
+    'UPDATE messages SET receipt = ?, provider_id = coalesce(provider_id, ?) WHERE seq = ?',
+  )
+
+  function insertRow(row: Row, { message, dedupeKey, recipientHash }: Acceptance, now: number): void {
+    const { recipient, content } = message
+    const { lastInsertRowid } = insert.run(
+      row.id,
+      row.channel,
+      row.kind,
+      row.purpose,
+      rankOfPurpose(row.purpose),
+      row.state,
+      readinessOf(row, now),
+      row.attempts,
+      row.arrivedAt,
+      row.expiresAt,
+      row.dueAt,
+      row.leaseUntil,
+      row.leaseToken,
+      dedupeKey,
+      recipientHash,
+      row.groupKey,
+      message.masked,
+      row.charges === null ? null : asJson(row.charges),
+      encryptPayload(payloadKeys, row.id, { recipient, content }),
+    )
+    row.seq = Number(lastInsertRowid)
+  }
+
+  function updateRow(row: Row, now: number): void {
+    const { state, attempts, ambiguous } = row
+    const seq = row.seq ?? null
+    if (!isLive(state)) {
+      const timeline = asJson(row.timeline)
+      finish.run(state, row.answer, row.finalAt, attempts, ambiguous, timeline, row.providerId, seq)
+    } else if (state === 'queued') {
+      const timeline = asJson(row.timeline)
+      requeue.run(readinessOf(row, now), row.dueAt, attempts, ambiguous, timeline, seq)
+    } else {
+      const [begun, outdated] = [Number(row.begun), Number(row.outdated)]
+      hold.run(attempts, row.leaseToken, row.leaseUntil, begun, row.attemptedBy, outdated, seq)
+    }
+  }
+
+  return ({ now, stored, changed, receipts, memos, events }) => {
+    for (const { row, acceptance } of stored) insertRow(row, acceptance, now)
+    for (const row of changed) updateRow(row, now)
+    for (const [{ seq = null }, { receipt, providerId }] of receipts)
+      keepReceipt.run(JSON.stringify(receipt), providerId, seq)
+    for (const memo of memos) writeMemo(memo)
+    for (const event of events) addEvent(event)
+    for (const list of [stored, memos, events]) list.length = 0
+    changed.clear()
+    receipts.clear()
+  }
+}
+
+/** @param value JSON as text that nobody has changed, or what it says. */
+function asJson(value: Row['timeline'] | Row['charges']): string | null {
+  return value === null || typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const BY_ID = `
+  SELECT ${ROW_COLUMNS} FROM messages m WHERE substr(m.id, 1, 16) = substr(?1, 1, 16) AND m.id = ?1`
+const NEWEST_DUPLICATE = `
+  SELECT ${ROW_COLUMNS} FROM messages m
+  WHERE substr(m.recipient_hash, 1, 8) = substr(?1, 1, 8) AND substr(m.dedupe_key, 1, 8) = substr(?2, 1, 8)
+    AND m.recipient_hash = ?1 AND m.dedupe_key = ?2 ORDER BY m.seq DESC LIMIT 1`
+const LIVE_OF_GROUP = `
+  SELECT ${ROW_COLUMNS} FROM messages m
+  WHERE substr(m.group_key, 1, 8) = substr(?1, 1, 8) AND m.group_key = ?1 AND m.final_at IS NULL`
+const LOST = `
+  SELECT ${ROW_COLUMNS} FROM messages m WHERE m.channel = ? AND m.lease_until <= ? ORDER BY m.lease_until LIMIT ${STEP}`
+const OUTLIVED = `
+  SELECT ${ROW_COLUMNS} FROM messages m WHERE m.ready IS NOT NULL AND m.channel = ? AND m.expires_at <= ?
+  ORDER BY m.expires_at LIMIT ${STEP}`
+const PROMOTE = `
+  UPDATE messages SET ready = 1 WHERE seq IN
+    (SELECT seq FROM messages WHERE ready = 0 AND channel = ? AND rank = ? AND due_at <= ? ORDER BY due_at LIMIT ${STEP})`
+const DUE = `
+  SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM messages m WHERE m.ready = 1 AND m.channel = ? AND m.rank = ?`
+const OLDEST_DUE =
+  'SELECT due_at FROM messages WHERE ready = 1 AND channel = ? AND rank = ? ORDER BY seq LIMIT 1'
+/** Values are bound by position: by name the store takes 5 µs more a message. */
+const INSERT = `
+  INSERT INTO messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
+    lease_until, lease_token, dedupe_key, recipient_hash, group_key, masked_recipient, charges, payload)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const HOLD = `
+  UPDATE messages SET state = 'sending', ready = NULL, due_at = NULL, attempts = ?, lease_token = ?, lease_until = ?,
+    begun = ?, attempted_by = ?, outdated = ? WHERE seq = ?`
+const REQUEUE = `
+  UPDATE messages SET state = 'queued', ready = ?, due_at = ?, attempts = ?, ambiguous = ?, timeline = ?,
+    lease_until = NULL, lease_token = NULL WHERE seq = ?`
+const FINISH = `
+  UPDATE messages SET state = ?, answer = ?, final_at = ?, attempts = ?, ambiguous = ?, timeline = ?, provider_id = ?,
+    ready = NULL, due_at = NULL, lease_until = NULL, lease_token = NULL, charges = NULL, payload = NULL WHERE seq = ?`

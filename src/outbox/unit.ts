@@ -1,0 +1,180 @@
+import type { Channel } from '../messages/message.ts'
+import type { SettledByStore } from './calls.ts'
+import type { CountChanges } from './counts.ts'
+import { chargesOf, type Row, timelineOf } from './message-row.ts'
+import type {
+  Acceptance,
+  AttemptRecord,
+  Charge,
+  ChargedWindows,
+  DeliveryReport,
+  FinalAnswer,
+  FinalState,
+  Memo,
+  QueuedEvent,
+  QueuedEventType,
+} from './outbox.ts'
+import type { chargeQuotas } from './quota.ts'
+import {
+  appendToTimeline,
+  isLive,
+  type MessageState,
+  refundsQuota,
+  stateAtAcceptance,
+  stateAtEnd,
+} from './rules.ts'
+
+/** An event that a unit of work queues. */
+export interface NewEvent {
+  readonly type: QueuedEventType
+  readonly at: number
+  /** Id of the message that it is about; absent: it is about none. */
+  readonly message?: string
+  readonly data?: QueuedEvent['data']
+}
+
+/** A delivery report as it is kept with its message. */
+export type Receipt = Pick<DeliveryReport, 'status' | 'errorCode' | 'at'>
+
+/** The counters of quotas within a transaction. */
+export interface QuotaLedger {
+  /** Counts one message in every counter, or in none when one is full. */
+  charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas>
+  /** Takes a message that was not sent out of the windows that it was counted in. */
+  refund(windows: ChargedWindows): void
+}
+
+/**
+ * What a transaction changes, kept in memory until its store writes it. The store reads and locks the rows, the functions of
+ * decide.ts change them here, and the store writes all of it before the commit.
+ */
+export interface UnitOfWork {
+  /** ms since the epoch. */
+  readonly now: number
+  /** Whether the store queues events for webhooks. */
+  readonly keepsEvents: boolean
+  /** Whether the store marks in the row that an attempt begins; otherwise each message that is being sent counts as begun. */
+  readonly marksAttempts: boolean
+  /** Messages to be inserted. */
+  readonly stored: { readonly row: Row; readonly acceptance: Acceptance }[]
+  /** Messages that have changed, new ones among them. */
+  readonly changed: Set<Row>
+  /** Receipts to be written, each with the provider's id for a row that has none. */
+  readonly receipts: Map<Row, { readonly receipt: Receipt; readonly providerId: string }>
+  readonly memos: Memo[]
+  /** Events to be queued, in the order in which things happened. */
+  readonly events: NewEvent[]
+  /** Messages that ended, until a claim of their channel reports them to the delivery. */
+  readonly ended: SettledByStore[]
+  readonly counts: Pick<CountChanges, 'addChange' | 'live'>
+  readonly quotas: QuotaLedger
+}
+
+/** Begins a unit of work with nothing in it. */
+export function beginUnit(
+  now: number,
+  given: Pick<UnitOfWork, 'keepsEvents' | 'marksAttempts' | 'ended' | 'counts' | 'quotas'>,
+): UnitOfWork {
+  const { keepsEvents, marksAttempts, ended, counts, quotas } = given
+  return {
+    now,
+    keepsEvents,
+    marksAttempts,
+    stored: [],
+    changed: new Set(),
+    receipts: new Map(),
+    memos: [],
+    events: [],
+    ended,
+    counts,
+    quotas,
+  }
+}
+
+const NO_RECORDS: readonly AttemptRecord[] = []
+
+/** Stores a new message and its memo. @param windows in which it was counted. */
+export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: ChargedWindows): Row {
+  const { message, groupKey, lease } = acceptance
+  const first = stateAtAcceptance(lease, unit.now)
+  const row: Row = {
+    id: message.id,
+    channel: message.channel,
+    kind: message.kind,
+    purpose: message.purpose,
+    arrivedAt: message.arrivedAt,
+    expiresAt: message.expiresAt,
+    groupKey: groupKey ?? null,
+    state: first.state,
+    outdated: false,
+    begun: !unit.marksAttempts || lease?.begins === true,
+    attemptedBy: null,
+    attempts: first.attempts,
+    ambiguous: 0,
+    dueAt: first.dueAt,
+    finalAt: null,
+    leaseUntil: lease?.until ?? null,
+    leaseToken: lease?.token ?? null,
+    answer: null,
+    providerId: null,
+    receiptStatus: null,
+    reported: false,
+    charges: windows.length === 0 ? null : windows,
+    timeline: null,
+  }
+  unit.counts.addChange(row, 'new', row.state)
+  unit.stored.push({ row, acceptance })
+  if (acceptance.memo !== undefined) unit.memos.push(acceptance.memo)
+  return row
+}
+
+/**
+ * Changes the state of a message, and adds lines to its timeline. Its lease is over. With a final state its charges go, given back
+ * when it was not sent, and its event is queued.
+ */
+export function changeState(
+  unit: UnitOfWork,
+  row: Row,
+  next: MessageState,
+  records: readonly AttemptRecord[] = NO_RECORDS,
+  providerId?: string,
+): void {
+  unit.counts.addChange(row, row.state, next.state)
+  row.state = next.state
+  row.answer = next.answer
+  row.attempts = next.attempts
+  row.ambiguous = next.ambiguous
+  row.dueAt = next.dueAt
+  row.leaseUntil = null
+  if (records.length > 0) row.timeline = appendToTimeline(timelineOf(row), records)
+  unit.changed.add(row)
+  if (isLive(next.state)) return
+  if (row.charges !== null && refundsQuota(next.state)) unit.quotas.refund(chargesOf(row))
+  row.charges = null
+  row.finalAt = unit.now
+  row.providerId = providerId ?? row.providerId
+  if (unit.keepsEvents) unit.events.push({ type: 'message.ended', at: unit.now, message: row.id })
+}
+
+/** Ends a message outside an attempt. */
+export function endMessage(
+  unit: UnitOfWork,
+  row: Row,
+  state: FinalState,
+  answer: FinalAnswer = null,
+  records: readonly AttemptRecord[] = NO_RECORDS,
+): void {
+  changeState(unit, row, stateAtEnd(row, state, answer), records)
+}
+
+/** Notes that a message has ended, for the next claim of its channel; does nothing while it lives. */
+export function noteEnd({ ended }: UnitOfWork, { id, state, channel, kind }: Row): void {
+  if (!isLive(state)) ended.push({ id, state, channel, kind })
+}
+
+/** Takes the messages of a channel that have ended. */
+export function takeEnded(ended: SettledByStore[], channel: Channel): readonly SettledByStore[] {
+  const taken = ended.filter(each => each.channel === channel)
+  if (taken.length > 0) ended.splice(0, ended.length, ...ended.filter(each => each.channel !== channel))
+  return taken
+}
