@@ -20,7 +20,7 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
   if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
   // This code stands both for a right that was taken away and for a read-only file system of the server.
   if (code === '42501') return 'unavailable'
-  // Two transactions were the first to write a counter (quotas.ts).
+  // Two transactions were the first to write a counter (postgres/quotas.ts).
   if (code === '23505' && (error as { table?: unknown }).table === QUOTA_COUNTERS) return 'again'
   // A key that is there already, or bad SQL, is a bug of ours.
   if (code === '23505' || code.startsWith('42')) return null

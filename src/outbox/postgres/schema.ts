@@ -124,7 +124,7 @@ CREATE TABLE courier_events (
   data jsonb
 );
 `,
-  // Six of ten messages are marked while a page is still full of new rows (begin.ts): the copies find room on it, and then no index
+  // Six of ten messages are marked while a page is still full of new rows (leases.ts): the copies find room on it, and then no index
   // has a new entry for them.
   'ALTER TABLE courier_messages SET (fillfactor = 60)',
 ]
