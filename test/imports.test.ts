@@ -39,13 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   ddq: ['platform'],
   alerts: ['ddq', 'events', 'messages', 'outbox/outbox.ts'],
-  webhooks: [
-    'events',
-    'messages/message.ts',
-    'outbox/outbox.ts',
-    'providers/http-client.ts',
-    'providers/http-exchange.ts',
-  ],
+  webhooks: ['events', 'messages/message.ts', 'outbox/outbox.ts', 'providers/http-client.ts'],
   admin: [
     'callback',
     'config',
@@ -55,7 +49,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'outbox/outbox.ts',
     'outbox/receipt-order.ts',
     'providers/http-client.ts',
-    'providers/http-exchange.ts',
     'providers/provider.ts',
     'tls',
     'webhooks/webhooks.ts',

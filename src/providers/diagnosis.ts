@@ -1,4 +1,4 @@
-import type { FailedExchange } from './http-exchange.ts'
+import type { FailedExchange } from './http-client.ts'
 import type { Verification } from './provider.ts'
 
 /** The reason why a provider does not work, in our words, and the remedy. */

@@ -1,4 +1,5 @@
 import { isObject } from '../runtime/json-object.ts'
+import type { HttpAnswer } from './http-client.ts'
 
 /** A JSON object as somebody else sent it. */
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -8,6 +9,11 @@ export interface JsonAnswer {
   readonly status: number
   readonly retryAfter: string | undefined
   readonly body: JsonObject | null
+}
+
+/** Reads an API's answer. */
+export function readJsonAnswer({ statusCode, retryAfter, body }: HttpAnswer): JsonAnswer {
+  return { status: statusCode, retryAfter, body: parseJsonObject(body) }
 }
 
 /** Reads an answer's body. @returns null when it is no JSON object. */
@@ -31,13 +37,4 @@ export function objectsOf(value: unknown): readonly JsonObject[] {
 /** Text, or a number as text, as vendors write either; empty for anything else. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-}
-
-/** A vendor's code of a report as it may be stored: printable, without the blanks that some are published with. */
-export function reportCodeOf(value: unknown): string | null {
-  return (
-    textOf(value)
-      .replace(/[^\x21-\x7e]/g, '')
-      .slice(0, 64) || null
-  )
 }

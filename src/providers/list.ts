@@ -1,16 +1,16 @@
 import type { Channel } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Settings, Values } from '../settings/setting.ts'
-import { aliyun } from './aliyun/module.ts'
-import { httpGateway } from './http-gateway/module.ts'
+import { aliyun } from './aliyun.ts'
+import { httpGateway } from './http-gateway/gateway.ts'
 import type { ChannelSettings, ProviderFamily, ProviderModule } from './module.ts'
 import type { Provider } from './provider.ts'
 import type { SmsTemplates } from './sms-templates.ts'
 import { smtp } from './smtp/module.ts'
-import { tencent } from './tencent/module.ts'
-import { twilio } from './twilio/module.ts'
+import { tencent } from './tencent.ts'
+import { twilio } from './twilio.ts'
 
-/** Every provider there is. A new one is a folder beside these, and its name here. */
+/** Every provider there is. A new one is a file beside this one, and its name here. */
 const modules = [smtp, twilio, aliyun, tencent, httpGateway] as const
 
 type Module = (typeof modules)[number]

@@ -1,22 +1,18 @@
-import { createHmac } from 'node:crypto'
 import type { Channel } from '../messages/message.ts'
-import type { CheckResult } from '../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Mailbox } from '../settings/mailbox.ts'
 import type { SmsRoutes } from '../settings/routes.ts'
 import type { SettingFault, Settings, Values } from '../settings/setting.ts'
 import type { HttpProxy } from './http-client.ts'
 import type { Provider } from './provider.ts'
-import type { ReceiptSource } from './receipts.ts'
+import type { ReceiptSettings, ReceiptSource } from './receipts.ts'
 import type { SmsTemplates } from './sms-templates.ts'
 
 /** The settings that a provider may read beside its own. */
-export interface ChannelSettings {
+export interface ChannelSettings extends ReceiptSettings {
   readonly EMAIL_TOKEN: string | undefined
-  readonly SMS_TOKEN: string | undefined
-  readonly SMS_TOKEN_PREVIOUS: string | undefined
   readonly SMS_ROUTES: SmsRoutes | undefined
-  readonly PUBLIC_URL: string | undefined
   readonly MAIL_FROM: Mailbox | undefined
   readonly MAIL_BOUNCE_TO: string | undefined
   readonly DKIM_DOMAIN: string | undefined
@@ -39,7 +35,7 @@ export interface ProviderModule<
   S extends Settings = Settings,
   L extends object = object,
 > {
-  /** The name of its folder, and the one in logs, metrics and the console. */
+  /** The name of its file or folder, and the one in logs, metrics and the console. */
   readonly name: N
   readonly channel: C
   /** They stand at the head of their channel's settings in .env.example. */
@@ -102,31 +98,8 @@ export function proxyOf({
   return url === undefined ? undefined : { url, except }
 }
 
-/** Says where a provider reports what became of a message, below PUBLIC_URL. @param name the provider's. */
-export function receiptPath(name: string): string {
-  return `/receipt/${name}`
-}
-
-/**
- * The keys of a carrier that does not sign its reports: `/receipt/{name}/{key}` is where it posts them, which nobody
- * guesses who does not know SMS_TOKEN. The first stands in the URL to enter in the carrier's console; the others open
- * it as well, so that the console may be changed after the Token. None while SMS is off.
- * @param name the provider's.
- */
-export function receiptKeys(
-  name: string,
-  { SMS_TOKEN, SMS_TOKEN_PREVIOUS }: Pick<ChannelSettings, 'SMS_TOKEN' | 'SMS_TOKEN_PREVIOUS'>,
-): readonly string[] {
-  if (SMS_TOKEN === undefined) return []
-  return [SMS_TOKEN, SMS_TOKEN_PREVIOUS]
-    .filter(token => token !== undefined)
-    .map(token => deriveReceiptKey(name, token))
-}
-
-/** The secret part of the URL where a carrier reports that does not sign its reports: made as a callback's key is (src/callback/authenticate.ts). */
-export function deriveReceiptKey(carrier: string, token: string): string {
-  return createHmac('sha256', token)
-    .update(`callback-courier/receipt/${carrier}`, 'utf8')
-    .digest('hex')
-    .slice(0, 32)
+/** Logs in at a provider, without sending anything. @param next what to look at when that fails for a reason that the provider has no advice for. */
+export async function checkLogin(provider: Provider, next: string): Promise<CheckResult> {
+  const { ok: works, detail, next: remedy = next } = await provider.verify()
+  return works ? checkOk(provider.name, detail) : checkFailure(provider.name, detail, remedy)
 }

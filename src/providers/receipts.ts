@@ -1,5 +1,8 @@
+import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { DeliveryReport } from '../outbox/outbox.ts'
+import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
+import { textOf } from './json-answer.ts'
 
 /**
  * A provider's delivery report on a message, which it names by its own id, and by ours where we could give it one.
@@ -32,4 +35,71 @@ export interface ReceiptSource {
   parseReports(request: ReceiptRequest): readonly Receipt[] | 'forged'
   /** The JSON that the provider wants to read when its reports were taken; absent: 204 without a body. */
   readonly taken?: Readonly<Record<string, string | number>>
+}
+
+/** The settings that say where reports come, and which keys open the way. */
+export interface ReceiptSettings {
+  readonly SMS_TOKEN: string | undefined
+  readonly SMS_TOKEN_PREVIOUS: string | undefined
+  readonly PUBLIC_URL: string | undefined
+}
+
+/** Says where a provider reports what became of a message, below PUBLIC_URL. @param name the provider's. */
+export function receiptPath(name: string): string {
+  return `/receipt/${name}`
+}
+
+/**
+ * The keys of a carrier that does not sign its reports: `/receipt/{name}/{key}` is where it posts them, which nobody
+ * guesses who does not know SMS_TOKEN. The first stands in the URL to enter in the carrier's console; the others open
+ * it as well, so that the console may be changed after the Token. None while SMS is off.
+ * @param name the provider's.
+ */
+export function receiptKeys(
+  name: string,
+  { SMS_TOKEN, SMS_TOKEN_PREVIOUS }: Pick<ReceiptSettings, 'SMS_TOKEN' | 'SMS_TOKEN_PREVIOUS'>,
+): readonly string[] {
+  if (SMS_TOKEN === undefined) return []
+  return [SMS_TOKEN, SMS_TOKEN_PREVIOUS]
+    .filter(token => token !== undefined)
+    .map(token => deriveReceiptKey(name, token))
+}
+
+/** The secret part of the URL where a carrier reports that does not sign its reports: made as a callback's key is (src/callback/authenticate.ts). */
+export function deriveReceiptKey(carrier: string, token: string): string {
+  return createHmac('sha256', token)
+    .update(`callback-courier/receipt/${carrier}`, 'utf8')
+    .digest('hex')
+    .slice(0, 32)
+}
+
+/** Our id of a message, when a report names it; undefined: it is none of ours. */
+export function readOurId(value: string): string | undefined {
+  return /^[0-9a-f]{32}$/.test(value) ? value : undefined
+}
+
+/** A vendor's code of a report as it may be stored: printable, without the blanks that some are published with. */
+export function reportCodeOf(value: unknown): string | null {
+  return (
+    textOf(value)
+      .replace(/[^\x21-\x7e]/g, '')
+      .slice(0, 64) || null
+  )
+}
+
+/** Says whether a carrier that does not sign can report what becomes of an SMS. @param carrier its name for people. */
+export function checkUnsignedReceipts(
+  carrier: string,
+  { PUBLIC_URL }: Pick<ReceiptSettings, 'PUBLIC_URL'>,
+): CheckResult {
+  if (PUBLIC_URL === undefined)
+    return checkWarning(
+      'receipts',
+      `off: nobody will know whether an SMS by ${carrier} reached its phone`,
+      `set PUBLIC_URL, and enter the URL that \`callback-courier urls\` prints in ${carrier}'s console`,
+    )
+  return checkOk(
+    'receipts',
+    `${carrier} reports what becomes of each SMS once its console has the URL that \`callback-courier urls\` prints`,
+  )
 }

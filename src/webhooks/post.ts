@@ -1,5 +1,10 @@
-import { createHttpApi, type HttpProxy } from '../providers/http-client.ts'
-import { type FailedExchange, type HttpLimits, readRetryAfter } from '../providers/http-exchange.ts'
+import {
+  createHttpApi,
+  type FailedExchange,
+  type HttpLimits,
+  type HttpProxy,
+  readRetryAfter,
+} from '../providers/http-client.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export type PostResult =

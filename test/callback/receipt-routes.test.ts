@@ -3,8 +3,8 @@ import t, { type Test } from 'tap'
 import { receiptRoutes } from '../../src/callback/receipt-routes.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import { type DeliveryReport, StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { receiptKeys } from '../../src/providers/module.ts'
 import type { ReceiptSource } from '../../src/providers/receipts.ts'
+import { receiptKeys } from '../../src/providers/receipts.ts'
 
 const TOKENS = { SMS_TOKEN: 'token-of-the-channel', SMS_TOKEN_PREVIOUS: 'the-token-before-it' }
 const KEYS = receiptKeys('made-up', TOKENS)

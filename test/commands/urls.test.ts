@@ -1,6 +1,6 @@
 import t from 'tap'
 import { deriveCallbackKey } from '../../src/callback/authenticate.ts'
-import { deriveReceiptKey } from '../../src/providers/module.ts'
+import { deriveReceiptKey } from '../../src/providers/receipts.ts'
 import { enough } from '../config/settings.ts'
 import { command } from './rig.ts'
 

@@ -8,7 +8,7 @@ await Promise.all([
   import('../../src/commands/run.ts'),
   import('../../src/service/service.ts'),
   import('../../src/outbox/sqlite/outbox.ts'),
-  import('../../src/providers/twilio/http-client.ts'),
+  import('../../src/providers/twilio-sdk.ts'),
   import('twilio'),
 ])
 // Node writes it at the end of a process; these are killed.

@@ -4,7 +4,7 @@ import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { listeners } from '../../src/config/settings/listeners.ts'
 import { settingNames } from '../../src/config/settings.ts'
-import { receiptPath } from '../../src/providers/module.ts'
+import { receiptPath } from '../../src/providers/receipts.ts'
 import { enough, load } from '../config/settings.ts'
 import { startRig } from '../rigs/service.ts'
 

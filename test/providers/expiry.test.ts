@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
-import { createTwilioProvider } from '../../src/providers/twilio/provider.ts'
+import { createTwilioProvider } from '../../src/providers/twilio.ts'
 import { createSmtpServer, type SmtpStep } from '../rigs/smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../rigs/twilio-server.ts'
 import { SHORT_SMTP } from './short.ts'

@@ -2,8 +2,7 @@ import https from 'node:https'
 import net, { type AddressInfo } from 'node:net'
 import t from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
-import { createHttpClient } from '../../src/providers/http-client.ts'
-import { createExchanges, outcomeWithoutAnswer } from '../../src/providers/http-exchange.ts'
+import { createExchanges, createHttpClient, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
 
 const LIMITS = { connectMs: 2_000, answerMs: 2_000, bodyMs: 2_000 }
 const REQUEST = { method: 'POST', path: '/?secret', headers: {}, body: null }

@@ -2,14 +2,18 @@ import { once } from 'node:events'
 import { createServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import t, { type Test } from 'tap'
-import { aliyun } from '../../src/providers/aliyun/module.ts'
-import { createHttpClient, type HttpProxy } from '../../src/providers/http-client.ts'
-import { type Exchange, outcomeWithoutAnswer } from '../../src/providers/http-exchange.ts'
+import { aliyun } from '../../src/providers/aliyun.ts'
+import {
+  createHttpClient,
+  type Exchange,
+  type HttpProxy,
+  outcomeWithoutAnswer,
+} from '../../src/providers/http-client.ts'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
 import { smtp } from '../../src/providers/smtp/module.ts'
 import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
-import { tencent } from '../../src/providers/tencent/module.ts'
-import { twilio } from '../../src/providers/twilio/module.ts'
+import { tencent } from '../../src/providers/tencent.ts'
+import { twilio } from '../../src/providers/twilio.ts'
 import { trustAuthorities } from '../../src/tls/authorities.ts'
 import { enough, load } from '../config/settings.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'

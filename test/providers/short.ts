@@ -1,4 +1,4 @@
-import type { HttpLimits } from '../../src/providers/http-exchange.ts'
+import type { HttpLimits } from '../../src/providers/http-client.ts'
 import type { SmtpLimits } from '../../src/providers/smtp/settings.ts'
 
 // Limits for tests. What stalls reaches its limit within a test, and what does not stall must not: on a busy machine a

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type http from 'node:http'
-import { signRequest } from '../../../src/providers/aliyun/sign.ts'
+import { signAliyunRequest } from '../../../src/providers/aliyun.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,
@@ -156,7 +156,7 @@ function signatureFault(
   const needed = Object.keys(headers).filter(name => name === 'host' || name.startsWith('x-acs-'))
   const signed = Object.fromEntries(names.split(';').map(name => [name, String(headers[name] ?? '')]))
   if (!needed.every(name => name in signed)) return 'IncompleteSignature'
-  if (signRequest(query, signed, login) !== authorization) return 'SignatureDoesNotMatch'
+  if (signAliyunRequest(query, signed, login) !== authorization) return 'SignatureDoesNotMatch'
   const date = Date.parse(signed['x-acs-date'] ?? '')
   if (Number.isNaN(date)) return 'InvalidTimeStamp.Format'
   if (Math.abs(at - date) > 15 * MINUTE) return 'InvalidTimeStamp.Expired'

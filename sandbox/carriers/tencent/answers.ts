@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import published from '../../../src/providers/tencent/error-codes.json' with { type: 'json' }
+import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import type { CarrierAnswer, CarrierFault } from '../api-server.ts'
 import type { NamedFaults } from '../stand-in.ts'
 

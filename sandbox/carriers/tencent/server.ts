@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type http from 'node:http'
 import { textOf } from '../../../src/providers/json-answer.ts'
-import { signRequest } from '../../../src/providers/tencent/sign.ts'
+import { signTencentRequest } from '../../../src/providers/tencent.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,
@@ -187,7 +187,8 @@ function signatureFault(
   )
   if (!('host' in signed) || !('content-type' in signed)) return 'AuthFailure.InvalidAuthorization'
   const timestamp = Number(headers['x-tc-timestamp'])
-  if (signRequest(body, signed, timestamp, login) !== authorization) return 'AuthFailure.SignatureFailure'
+  if (signTencentRequest(body, signed, timestamp, login) !== authorization)
+    return 'AuthFailure.SignatureFailure'
   if (Math.abs(at / 1000 - timestamp) > 300) return 'AuthFailure.SignatureExpire'
   if (headers['x-tc-version'] !== '2021-01-11') return 'NoSuchVersion'
   return headers['x-tc-region'] === undefined ? 'MissingParameter' : null

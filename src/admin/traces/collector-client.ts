@@ -1,5 +1,5 @@
+import type { HttpLimits } from '../../providers/http-client.ts'
 import { createHttpApi } from '../../providers/http-client.ts'
-import type { HttpLimits } from '../../providers/http-exchange.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { encodeSpans, type Origin, type Span } from './span.ts'
 

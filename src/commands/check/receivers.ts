@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
 import { type Diagnosis, diagnoseExchange } from '../../providers/diagnosis.ts'
-import type { HttpLimits } from '../../providers/http-exchange.ts'
+import type { HttpLimits } from '../../providers/http-client.ts'
 import { proxyOf } from '../../providers/module.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { Clock } from '../../runtime/clock.ts'

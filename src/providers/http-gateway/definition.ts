@@ -1,43 +1,9 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
-import type { CodeVerdict } from '../code-verdict.ts'
 import { parseYaml } from '../yaml-text.ts'
-import { type Finder, findFinderFault, type Pointer } from './finder.ts'
+import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answers.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
-
-/** The meaning of a gateway's code; of a limit also whose it is, and how long it lasts. */
-export type CodeMeaning =
-  | Exclude<CodeVerdict, 'limit'>
-  | { readonly limit: 'number' | 'account'; readonly minutes: number }
-
-/** The rules by which an answer to a request is read. */
-export interface GatewayAnswer {
-  /** Where the gateway's id of the message is. */
-  readonly id?: Finder
-  /** Where the code is; without one the HTTP status is it, as `http-402`. */
-  readonly code?: Finder
-  /** Where its words for people are. */
-  readonly words?: Finder
-  /** The meanings of the codes; `REJECTED_*` is all that begin so. */
-  readonly codes?: Readonly<Record<string, CodeMeaning>>
-  /** The meaning of any other code of an answer with HTTP 2xx. */
-  readonly otherwise?: CodeMeaning
-}
-
-/** The rules by which its delivery reports are read. */
-export interface GatewayReports {
-  readonly format?: 'json' | 'form' | 'query'
-  /** Where the list of reports is; a JSON pointer; absent: the body is one report, or a list of them. */
-  readonly list?: string
-  readonly id: Pointer
-  /** Where our id is, when the request told it. */
-  readonly ref?: Pointer
-  readonly state: Pointer
-  /** The gateway's words for states, to ours. */
-  readonly states: Readonly<Record<string, 'sent' | 'delivered' | 'undelivered'>>
-  readonly code?: Pointer
-}
 
 /** An HTTP gateway as the operator wrote it down, checked. */
 export interface Gateway {

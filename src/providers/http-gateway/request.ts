@@ -112,14 +112,14 @@ function checkSteps(url: string, at: readonly string[]): void {
     throw new RequestFault([...at, 'url'], 'has . or .. for a part of its path')
 }
 
-interface Body {
+interface RequestBody {
   readonly type: string
   readonly parts: readonly Compiled[]
   render(scope: Scope): string
 }
 
 /** The body by the type that it is declared to be; null: there is none. */
-function compileBody({ form, json, xml }: WrittenRequest, path: readonly string[]): Body | null {
+function compileBody({ form, json, xml }: WrittenRequest, path: readonly string[]): RequestBody | null {
   if (form !== undefined) {
     const fields = Object.entries(form).map(
       ([name, value]) => [name, compile(value, 'none', [...path, 'form', name])] as const,

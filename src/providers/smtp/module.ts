@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Values } from '../../settings/setting.ts'
-import { checkLogin } from '../check-login.ts'
 import { withFallback } from '../fallback.ts'
-import { type ChannelSettings, defineProvider, proxyOf } from '../module.ts'
+import { type ChannelSettings, checkLogin, defineProvider, proxyOf } from '../module.ts'
 import type { AccessTokens, AccessTokensOptions } from './oauth2.ts'
 import { findSmtpFaults, longestSmtpAttemptMs, SMTP_LIMITS, smtpSettings, tokenLimits } from './settings.ts'
 

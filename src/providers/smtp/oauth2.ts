@@ -1,7 +1,12 @@
 import type { SMTPConnectionCustomAuthHandlers } from 'nodemailer/lib/smtp-connection'
 import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
-import { createHttpApi, type HttpAnswer, type HttpApiSettings } from '../http-client.ts'
-import { type FailedExchange, readRetryAfter } from '../http-exchange.ts'
+import {
+  createHttpApi,
+  type FailedExchange,
+  type HttpAnswer,
+  type HttpApiSettings,
+  readRetryAfter,
+} from '../http-client.ts'
 import { type JsonObject, parseJsonObject, textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'

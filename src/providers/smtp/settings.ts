@@ -10,7 +10,7 @@ import {
   type Values,
 } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
-import type { HttpLimits } from '../http-exchange.ts'
+import type { HttpLimits } from '../http-client.ts'
 
 /** Checks an SMTP URL and keeps it as text: it is parsed where it is used, so that nothing else holds the password by itself. */
 function readSmtpUrlText(text: string): ParsedSetting<string> {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
-import { twilio } from '../../../src/providers/twilio/module.ts'
+import { twilio } from '../../../src/providers/twilio.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun/server.ts'
-import { aliyun } from '../../../src/providers/aliyun/module.ts'
+import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
 import { LOGIN, SIGN_NAME, sms, startAliyunServer, templatesOf } from './rig.ts'

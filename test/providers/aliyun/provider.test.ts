@@ -2,9 +2,8 @@ import t, { type Test } from 'tap'
 import { REFUSALS } from '../../../sandbox/carriers/aliyun/answers.ts'
 import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun/server.ts'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
-import published from '../../../src/providers/aliyun/error-codes.json' with { type: 'json' }
-import { verdictOnCode } from '../../../src/providers/aliyun/outcome.ts'
-import type { AliyunSettings } from '../../../src/providers/aliyun/provider.ts'
+import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
+import type { AliyunSettings } from '../../../src/providers/aliyun.ts'
 import { NUMBER, openAliyun, refuse, SIGN_NAME, sms, startAliyunServer, templatesOf } from './rig.ts'
 
 const never = new AbortController().signal
@@ -119,7 +118,6 @@ t.test('every published code has an outcome, the one that its verdict says', asy
     const said = outcome.is === 'rejected' ? outcome.why : outcome.is === 'retry' ? outcome.whose : outcome.is
     t.equal(said, verdict, code)
   }
-  for (const { code, verdict } of published.send) t.equal(verdictOnCode(200, code), verdict, code)
 })
 
 t.test('what does not fit is not sent', async t => {
@@ -170,6 +168,48 @@ t.test('after a lost answer the details tell that it was accepted, and never tha
   server.fault = () => ({ is: 'answer', status: 502, body: '<html>' })
   t.match(await provider.lookUp?.(lost, since, never), { is: 'unreachable' })
   t.equal(server.standIn.requests.filter(({ action }) => action === 'QuerySendDetails').length > 3, true)
+})
+
+t.test('both days around midnight are asked for, of China’s clock and of UTC', async t => {
+  let now = 0
+  const { server, provider } = await start(t, { clock: { now: () => now } })
+  const daysAsked = async (since: number, at: number) => {
+    now = at
+    const before = server.standIn.requests.length
+    t.match(await provider.lookUp?.(sms(), since, never), { is: 'not-known' })
+    return server.standIn.requests.slice(before).map(({ query }) => query['SendDate'])
+  }
+  const noon = Date.UTC(2026, 0, 15, 4)
+  t.same(await daysAsked(noon, noon + 30_000), ['20260115'])
+  const midnightInChina = Date.UTC(2026, 0, 15, 16)
+  const both = ['20260116', '20260115']
+  t.same(await daysAsked(midnightInChina - 60_000, midnightInChina - 30_000), both)
+  t.same(await daysAsked(midnightInChina + 60_000, midnightInChina + 90_000), both)
+  const midnight = Date.UTC(2026, 0, 16)
+  t.same(await daysAsked(midnight - 1000, midnight + 1000), both)
+  const night = Date.UTC(2026, 0, 15, 20)
+  t.same(await daysAsked(night, night), both, 'whichever zone it counts in')
+  t.same(await daysAsked(noon - 2 * 86_400_000, noon), ['20260115', '20260114', '20260113'])
+})
+
+t.test('a row with our OutId is ours, whatever became of it; no row proves nothing', async t => {
+  const { server, provider } = await start(t)
+  const message = sms()
+  const asked = (fields: object) => {
+    const body = JSON.stringify({ Code: 'OK', ...fields })
+    server.fault = () => ({ is: 'answer', status: 200, body })
+    return provider.lookUp?.(message, Date.now() - 1000, never)
+  }
+  const listing = (...rows: unknown[]) => asked({ SmsSendDetailDTOs: { SmsSendDetailDTO: rows } })
+  for (const SendStatus of [1, '2', 3, 9])
+    t.match(await listing({ OutId: 'other' }, { OutId: message.id, SendStatus, Content: '【x】123456' }), {
+      is: 'accepted',
+      reply: /^found [\w ,]+$/,
+    })
+  t.match(await listing({ OutId: 'other' }, {}), { is: 'not-known' })
+  t.match(await listing(1, null, { OutId: message.id }), { is: 'accepted' })
+  t.match(await asked({ TotalCount: 2, SmsSendDetailDTOs: null }), { is: 'not-known' })
+  t.match(await asked({ TotalCount: 'x' }), { is: 'not-known' })
 })
 
 t.test('the limits of a number, and a signature of each kind of wrong', async t => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { reportOf } from '../../../sandbox/carriers/aliyun/server.ts'
-import published from '../../../src/providers/aliyun/error-codes.json' with { type: 'json' }
-import { createAliyunReceipts } from '../../../src/providers/aliyun/receipts.ts'
+import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
+import { createAliyunReceipts } from '../../../src/providers/aliyun.ts'
 
 const ID = 'b'.repeat(32)
 const source = createAliyunReceipts(['key'])

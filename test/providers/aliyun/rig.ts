@@ -7,7 +7,7 @@ import {
 } from '../../../sandbox/carriers/aliyun/server.ts'
 import { type CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
-import { type AliyunSettings, createAliyunProvider } from '../../../src/providers/aliyun/provider.ts'
+import { type AliyunSettings, createAliyunProvider } from '../../../src/providers/aliyun.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { TemplateUse } from '../../../src/providers/sms-templates.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'

@@ -4,11 +4,13 @@ import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { readExample } from '../../../sandbox/carriers/http-gateway/example.ts'
+import {
+  createGatewayReceipts,
+  findText,
+  gatewayOutcome,
+} from '../../../src/providers/http-gateway/answers.ts'
 import { GATEWAY_FILE, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
-import { findText } from '../../../src/providers/http-gateway/finder.ts'
-import { httpGateway } from '../../../src/providers/http-gateway/module.ts'
-import { gatewayOutcome } from '../../../src/providers/http-gateway/outcome.ts'
-import { createGatewayReceipts } from '../../../src/providers/http-gateway/receipts.ts'
+import { httpGateway } from '../../../src/providers/http-gateway/gateway.ts'
 import { modulesOf } from '../../../src/providers/list.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'

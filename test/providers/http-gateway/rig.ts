@@ -8,7 +8,7 @@ import {
 } from '../../../sandbox/carriers/http-gateway/server.ts'
 import { createVonage } from '../../../sandbox/carriers/http-gateway/vonage.ts'
 import { type Gateway, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
-import { createGatewayProvider, type GatewaySettings } from '../../../src/providers/http-gateway/provider.ts'
+import { createGatewayProvider, type GatewaySettings } from '../../../src/providers/http-gateway/gateway.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent/server.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
-import { tencent } from '../../../src/providers/tencent/module.ts'
+import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
 import { APP_ID, LOGIN, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { reportOf } from '../../../sandbox/carriers/tencent/server.ts'
-import published from '../../../src/providers/tencent/error-codes.json' with { type: 'json' }
-import { createTencentReceipts } from '../../../src/providers/tencent/receipts.ts'
+import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
+import { createTencentReceipts } from '../../../src/providers/tencent.ts'
 
 const ID = 'b'.repeat(32)
 const source = createTencentReceipts(['key'])

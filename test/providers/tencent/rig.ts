@@ -9,7 +9,7 @@ import {
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { TemplateUse } from '../../../src/providers/sms-templates.ts'
-import { createTencentProvider, type TencentSettings } from '../../../src/providers/tencent/provider.ts'
+import { createTencentProvider, type TencentSettings } from '../../../src/providers/tencent.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
 import { SHORT_HTTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { TWILIO_CODES, verdictOnTwilioError } from '../../../src/providers/twilio/codes.ts'
+import listed from '../../../src/providers/twilio.codes.json' with { type: 'json' }
+import { startTwilioServer } from '../../rigs/twilio-server.ts'
+import { openTwilio, sms, twilioError } from './rig.ts'
 
 const published = JSON.parse(
   readFileSync(new URL('../../fixtures/twilio/error-codes.json', import.meta.url), 'utf8'),
@@ -21,28 +23,53 @@ const expected = new Map(
   ),
 )
 
-await t.test('every published code means something, and the listed ones exactly that', async t => {
+t.test('every published code means something, and the listed ones exactly that', async t => {
+  const server = await startTwilioServer()
+  const provider = openTwilio(server.url, { concurrency: 20 })
+  t.teardown(async () => Promise.all([provider.close(), server.close()]))
+  const verdictOn = async (status: number, code: number) => {
+    const outcome = await provider.send(
+      sms(undefined, { text: () => `${status} ${code}` }),
+      new AbortController().signal,
+    )
+    return outcome.is === 'rejected' ? outcome.why : outcome.is === 'retry' ? outcome.whose : outcome.is
+  }
+  server.fault = ({ form }) => {
+    const [status, code] = (form['Body'] ?? '').split(' ').map(Number)
+    return twilioError(status ?? 0, code ?? 0)
+  }
   t.ok(published.length > 1_900)
-  const wrong = published.filter(
-    ({ code }) =>
-      verdictOnTwilioError(400, code) !== (expected.get(code) ?? 'ours') ||
-      verdictOnTwilioError(500, code) !== (expected.get(code) ?? 'ambiguous') ||
-      verdictOnTwilioError(429, code) !== 'later',
+  const codes = new Set([...published.map(({ code }) => code), ...expected.keys()])
+  const wrong = await Promise.all(
+    [...codes].map(async code => {
+      const meant = expected.get(code)
+      const said = [await verdictOn(400, code)]
+      if (meant !== undefined || code % 10 === 0)
+        said.push(await verdictOn(500, code), await verdictOn(429, code))
+      const right = [meant ?? 'ours', meant ?? 'ambiguous', 'later']
+      return said.every((each, n) => each === right[n]) ? [] : [[code, said]]
+    }),
   )
-  t.strictSame(wrong, [])
-  for (const [code, verdict] of expected) t.equal(verdictOnTwilioError(400, code), verdict, String(code))
+  t.same(wrong.flat(), [])
 })
 
-await t.test('no code is listed twice, none is missing', async t => {
-  const listed = Object.values(TWILIO_CODES).flat()
-  t.equal(listed.length, expected.size)
-  t.strictSame(new Set<number>(listed), new Set(expected.keys()))
+t.test('no code is listed twice, none is missing, and each has words', async t => {
+  t.equal(listed.send.length, expected.size)
+  t.same(new Set(listed.send.map(({ code }) => Number(code))), new Set(expected.keys()))
+  for (const { code, en, verdict } of listed.send) t.ok(en && Object.hasOwn(listed.verdicts, verdict), code)
 })
 
-await t.test('without a code the status decides', async t => {
+t.test('without a code the status decides', async t => {
+  const server = await startTwilioServer()
+  const provider = openTwilio(server.url)
+  t.teardown(async () => Promise.all([provider.close(), server.close()]))
+  const outcomeOf = (status: number) => {
+    server.fault = () => ({ is: 'answer', status, body: '{}' })
+    return provider.send(sms(), new AbortController().signal)
+  }
   for (const status of [301, 307, 400, 401, 403, 404, 405, 413, 422])
-    t.equal(verdictOnTwilioError(status, undefined), 'ours', String(status))
-  t.equal(verdictOnTwilioError(429, undefined), 'later')
+    t.match(await outcomeOf(status), { is: 'retry', whose: 'ours' }, String(status))
+  t.match(await outcomeOf(429), { is: 'retry', whose: 'later' })
   for (const status of [500, 502, 503, 504, 599])
-    t.equal(verdictOnTwilioError(status, undefined), 'ambiguous', String(status))
+    t.match(await outcomeOf(status), { is: 'ambiguous' }, String(status))
 })

@@ -1,4 +1,4 @@
-import type { TwilioSettings } from '../../../src/providers/twilio/provider.ts'
+import type { TwilioSettings } from '../../../src/providers/twilio.ts'
 import { AUTH_TOKEN, KEY_SECRET, KEY_SID, startTwilioServer } from '../../rigs/twilio-server.ts'
 import type { ContractRig } from '../contract.ts'
 import { openTwilio, twilioSide } from './rig.ts'

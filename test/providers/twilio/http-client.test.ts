@@ -1,10 +1,8 @@
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import twilio from 'twilio'
-import type { HttpResponse } from '../../../src/providers/http-client.ts'
-import type { Exchange } from '../../../src/providers/http-exchange.ts'
-import { createSdkClient, type SdkClient } from '../../../src/providers/twilio/http-client.ts'
-import { createSdk } from '../../../src/providers/twilio/sdk.ts'
+import type { Exchange, HttpResponse } from '../../../src/providers/http-client.ts'
+import { createSdk, createSdkClient, type SdkClient } from '../../../src/providers/twilio-sdk.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { NUMBER, SENDER, twilioError } from './rig.ts'
 

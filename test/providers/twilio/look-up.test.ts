@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findInList, type ListedMessage, LOOK_UP_PAGE } from '../../../src/providers/twilio/look-up.ts'
+import { findInList, type ListedMessage, LOOK_UP_PAGE } from '../../../src/providers/twilio.ts'
 
 const SINCE = Date.UTC(2026, 0, 5, 12)
 const BODY = 'Your code is 482913. It is valid for 10 minutes.'

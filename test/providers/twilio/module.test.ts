@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
-import { twilio } from '../../../src/providers/twilio/module.ts'
+import { twilio } from '../../../src/providers/twilio.ts'
 import { enough, load } from '../../config/settings.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, KEY_SECRET, KEY_SID, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { sms } from './rig.ts'

@@ -4,9 +4,9 @@ import addFormats from 'ajv-formats'
 import t, { type Test } from 'tap'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
-import { longestExchangeMs } from '../../../src/providers/http-exchange.ts'
+import { longestExchangeMs } from '../../../src/providers/http-client.ts'
 import type { Outcome } from '../../../src/providers/provider.ts'
-import type { TwilioSettings } from '../../../src/providers/twilio/provider.ts'
+import type { TwilioSettings } from '../../../src/providers/twilio.ts'
 import {
   ACCOUNT_SID,
   KEY_SECRET,

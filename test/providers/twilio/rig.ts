@@ -1,7 +1,7 @@
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
-import { createTwilioProvider, type TwilioSettings } from '../../../src/providers/twilio/provider.ts'
+import { createTwilioProvider, type TwilioSettings } from '../../../src/providers/twilio.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, KEY_SECRET, type TwilioServer } from '../../rigs/twilio-server.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
 import { SHORT_HTTP } from '../short.ts'

@@ -1,15 +1,76 @@
 import type { OutgoingSms } from '../../messages/message.ts'
 import { countSegments } from '../../messages/sms-segments.ts'
+import { isObject } from '../../runtime/json-object.ts'
+import type { ParsedSetting } from '../../settings/parsed-setting.ts'
+import { missingSetting, type SettingFault, settingWithReader, type Values } from '../../settings/setting.ts'
 import { templateFaultOf } from '../../words/template-engine.ts'
 import { unverified } from '../diagnosis.ts'
-import { createHttpApi, type HttpApiSettings, type HttpRequest } from '../http-client.ts'
-import { type FailedExchange, outcomeWithoutAnswer } from '../http-exchange.ts'
+import {
+  createHttpApi,
+  type FailedExchange,
+  type HttpApiSettings,
+  type HttpLimits,
+  type HttpRequest,
+  longestExchangeMs,
+  outcomeWithoutAnswer,
+} from '../http-client.ts'
+import { checkLogin, defineFamily, type ProviderModule, proxyOf } from '../module.ts'
 import type { Outcome, Provider, Verification } from '../provider.ts'
+import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'
+import { createSmsProvider } from '../sms-provider.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
-import { createTemplateProvider } from '../template-provider.ts'
-import type { Gateway } from './definition.ts'
-import { type GatewayReply, gatewayOutcome } from './outcome.ts'
+import { createGatewayReceipts, type GatewayReply, gatewayOutcome } from './answers.ts'
+import { type Gateway, parseGateways } from './definition.ts'
 import { RequestFault } from './request.ts'
+
+// Settings
+
+/** HTTP gateways that the operator describes. */
+const gatewaySettings = {
+  SMS_GATEWAYS: settingWithReader(parseGateways, {
+    secret: true,
+    meaning:
+      'SMS carriers with an HTTP API, by name, as YAML or JSON: see docs/sms-gateways.md. As a rule a file, SMS_GATEWAYS_FILE.',
+    example: '{"my-gateway": {"request": {"url": "https://sms.example.com/send", "json": "{}"}}}',
+  }),
+  SMS_GATEWAY_SECRETS: settingWithReader(readSecrets, {
+    secret: true,
+    meaning: 'The secrets that they name as secrets.NAME, as JSON on one line or in a file.',
+    example: '{"my_gateway": "the-secret-of-the-gateway"}',
+  }),
+} as const
+
+/** The facts that the file does not state itself. */
+const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
+
+const SECRETS =
+  'must be JSON such as {"my_gateway": "the-secret"}: names of letters, digits and _, each with a text'
+
+function readSecrets(text: string): ParsedSetting<ReadonlyMap<string, string>> {
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch {
+    return { fault: SECRETS }
+  }
+  const secrets = isObject(given) ? Object.entries(given) : [['', '']]
+  const isRight = secrets.every(
+    ([name, secret]) => /^\w{1,64}$/.test(name) && typeof secret === 'string' && secret !== '',
+  )
+  return isRight ? { value: new Map(secrets as readonly [string, string][]) } : { fault: SECRETS }
+}
+
+/** Secrets that the file names and nobody gives. */
+function findFaults(s: Partial<Values<typeof gatewaySettings>>): readonly SettingFault[] {
+  const { SMS_GATEWAYS: gateways = [], SMS_GATEWAY_SECRETS: secrets = new Map() } = s
+  return gateways
+    .flatMap(({ name, secrets: needed }) =>
+      needed.filter(each => !secrets.has(each)).map(each => ({ name, each })),
+    )
+    .map(({ name, each }) => missingSetting('SMS_GATEWAY_SECRETS', `${name} needs secrets.${each} in it`))
+}
+
+// Request
 
 export interface GatewaySettings extends HttpApiSettings {
   readonly gateway: Gateway
@@ -45,7 +106,7 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
       signal,
       expiresAt,
     )
-  return createTemplateProvider({
+  return createSmsProvider({
     name,
     concurrency,
     clock,
@@ -142,5 +203,57 @@ function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return undefined
+  }
+}
+
+// The module
+
+/** HTTP gateways, each a carrier by its own name. */
+export const httpGateway = defineFamily({
+  name: 'http-gateway',
+  channel: 'sms',
+  settings: gatewaySettings,
+  findFaults,
+  members: ({ SMS_GATEWAYS: gateways = [] }) => gateways.map(moduleOf),
+})
+
+function moduleOf(gateway: Gateway): ProviderModule<string, 'sms', typeof gatewaySettings, typeof LIMITS> {
+  const { name, reports } = gateway
+  const { seconds } = gateway.limits
+  const limits = { ...LIMITS, ...(seconds !== undefined && { answerMs: seconds * 1000 }) }
+  return {
+    name,
+    channel: 'sms',
+    settings: gatewaySettings,
+    limits,
+    findFaults: () => [],
+    longestAttemptMs: (_config, used) => longestExchangeMs(used),
+    async open(config, { clock, limits: used, templates }) {
+      if (config.SMS_TOKEN === undefined) return undefined
+      const [key] = receiptKeys(name, config)
+      const { PUBLIC_URL: base, SMS_GATEWAY_SECRETS: secrets = new Map() } = config
+      const reportUrl =
+        base === undefined || reports === undefined ? undefined : `${base}${receiptPath(name)}/${key}`
+      return createGatewayProvider({
+        gateway,
+        secrets: new Map(gateway.secrets.map(each => [each, secrets.get(each) ?? ''])),
+        templates,
+        reportUrl,
+        clock,
+        limits: used,
+        proxy: proxyOf(config),
+      })
+    },
+    async check(config, provider) {
+      const login = await checkLogin(
+        provider,
+        `look at ${name} in SMS_GATEWAYS_FILE, and at SMS_GATEWAY_SECRETS`,
+      )
+      return reports === undefined ? [login] : [login, checkUnsignedReceipts(name, config)]
+    },
+    async openReceipts(config) {
+      if (config.SMS_TOKEN === undefined || reports === undefined) return undefined
+      return createGatewayReceipts(name, reports, receiptKeys(name, config))
+    },
   }
 }

@@ -1,4 +1,7 @@
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
+import { type ChannelSettings, checkLogin } from './module.ts'
+import type { Provider } from './provider.ts'
+import { checkUnsignedReceipts } from './receipts.ts'
 import type { MappedTemplate, SmsTemplates } from './sms-templates.ts'
 
 /** The state of a signature or template at its carrier. */
@@ -22,26 +25,54 @@ export interface ListedTemplate {
 /** A carrier's list of its templates or signatures; `cannotKnow`: why there is none. */
 export type Listed<T> = { readonly items: readonly T[] } | { readonly cannotKnow: string }
 
-/** The templates and signatures that the settings would use. */
-export interface InUse {
-  readonly carrier: string
-  readonly templates: readonly MappedTemplate[]
-  readonly signatures: readonly string[]
+/** A carrier with templates, as its check asks it. */
+export interface TemplateAccount {
+  readonly provider: Provider
+  /** The carrier's name for people. */
+  readonly title: string
+  /** What to look at when the login fails for a reason that the carrier has no advice for. */
+  readonly next: string
+  /** The signature of the settings, for what has none of its own. */
+  readonly signature: string | undefined
+  /** Asks for all that the account has; it is not called when the login fails. */
+  list(): Promise<readonly [signatures: Listed<ListedSignature>, templates: Listed<ListedTemplate>]>
+  /** What else the operator should know of the account. */
+  readonly notes?: readonly CheckResult[]
 }
 
-/** @param signature of the settings, for what has none of its own. */
-export function templatesInUse(
-  carrier: string,
-  templates: Pick<SmsTemplates, 'mapped' | 'signatures'>,
-  signature: string | undefined,
-): InUse {
-  const signatures = templates.signatures(carrier)
-  return {
-    carrier,
-    templates: templates.mapped(carrier),
-    signatures: signature === undefined ? signatures : [signature, ...signatures],
-  }
+/** The lines of `check` of a carrier with templates: its login, what it approved of that is in use, and its reports. */
+export async function checkTemplateAccount(
+  { provider, title, next, signature, list, notes = [] }: TemplateAccount,
+  config: Pick<ChannelSettings, 'PUBLIC_URL'>,
+  templates: SmsTemplates,
+): Promise<readonly CheckResult[]> {
+  const login = await checkLogin(provider, next)
+  if (login.is !== 'ok') return [login]
+  const { name } = provider
+  const ofTemplates = templates.signatures(name)
+  const signatures = new Set(signature === undefined ? ofTemplates : [signature, ...ofTemplates])
+  const approvals = checkApprovals(name, [...signatures], templates.mapped(name), ...(await list()))
+  return [login, ...approvals, ...notes, checkUnsignedReceipts(title, config)]
 }
+
+/** Reads a carrier's list page by page. @param readPage `last`: there is no further page. */
+export async function listPages<T>(
+  readPage: (
+    page: number,
+  ) => Promise<{ readonly items: readonly T[]; readonly last: boolean } | { readonly cannotKnow: string }>,
+): Promise<Listed<T>> {
+  const items: T[] = []
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const read = await readPage(page)
+    if ('cannotKnow' in read) return read
+    items.push(...read.items)
+    if (read.last) break
+  }
+  return { items }
+}
+
+/** More pages than an account may have of either. */
+const MOST_PAGES = 20
 
 const STATE: Readonly<Record<Exclude<Approval, 'approved'>, readonly [what: string, next: string]>> = {
   'in-review': ['is under review', 'wait for the review, or ask the carrier'],
@@ -51,8 +82,10 @@ const STATE: Readonly<Record<Exclude<Approval, 'approved'>, readonly [what: stri
 }
 
 /** Compares the templates and signatures in use with what the carrier approved, a line each. */
-export function checkApprovals(
-  { carrier, templates, signatures }: InUse,
+function checkApprovals(
+  carrier: string,
+  signatures: readonly string[],
+  templates: readonly MappedTemplate[],
   listedSignatures: Listed<ListedSignature>,
   listedTemplates: Listed<ListedTemplate>,
 ): readonly CheckResult[] {
@@ -65,7 +98,7 @@ export function checkApprovals(
       ),
     ]
   return [
-    ...checkEach(carrier, 'signatures', [...new Set(signatures)], listedSignatures, checkSignature),
+    ...checkEach(carrier, 'signatures', signatures, listedSignatures, checkSignature),
     ...checkEach(carrier, 'templates', templates, listedTemplates, checkTemplate),
   ]
 }

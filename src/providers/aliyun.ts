@@ -1,0 +1,481 @@
+import { randomBytes } from 'node:crypto'
+import type { OutgoingSms } from '../messages/message.ts'
+import { missingSettings, settingWithReader, textSetting, type Values } from '../settings/setting.ts'
+import { readApiUrl } from '../settings/urls.ts'
+import published from './aliyun.codes.json' with { type: 'json' }
+import { type Approval, checkTemplateAccount, type Listed, listPages } from './approvals.ts'
+import {
+  CHINA_OFFSET_MS,
+  type CodeVerdict,
+  createCodeTable,
+  outcomeOfRefusal,
+  windowOfAccount,
+} from './codes.ts'
+import { unverified } from './diagnosis.ts'
+import {
+  createHttpApi,
+  type HttpLimits,
+  longestExchangeMs,
+  outcomeWithoutAnswer,
+  unreadableAnswer,
+} from './http-client.ts'
+import {
+  type JsonAnswer,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  readJsonAnswer,
+  textOf,
+} from './json-answer.ts'
+import { type ChannelSettings, defineProvider, proxyOf } from './module.ts'
+import type { LimitWindow, LookUp, Outcome, Provider, Verification } from './provider.ts'
+import {
+  type Receipt,
+  type ReceiptSource,
+  readOurId,
+  receiptKeys,
+  receiptPath,
+  reportCodeOf,
+} from './receipts.ts'
+import { presentableCode, presentableReply, readWord } from './reply.ts'
+import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
+import { createSmsProvider, type TemplateCarrierSettings } from './sms-provider.ts'
+import { findValueFault, type ValueRules } from './sms-templates.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+// Settings
+
+/** Settings of the enterprise's Aliyun (Alibaba Cloud) account. */
+const aliyunSettings = {
+  ALIYUN_ACCESS_KEY_ID: textSetting({
+    minLength: 1,
+    meaning: 'Your Aliyun key, of a RAM user that may only send SMS (docs/sms.md).',
+    example: 'LTAI5tExampleExampleExam',
+  }),
+  ALIYUN_ACCESS_KEY_SECRET: textSetting({
+    minLength: 1,
+    secret: true,
+    meaning: "The key's secret.",
+    example: 'the-secret-of-the-access-key',
+  }),
+  ALIYUN_SMS_SIGN_NAME: textSetting({
+    pattern: '^[^【】\\s]{2,64}$',
+    form: 'the approved signature without 【】 and blanks',
+    meaning: 'Your approved signature, unless a template or plugin_id has its own.',
+    example: '示例科技',
+  }),
+  ALIYUN_API_URL: settingWithReader(readApiUrl, {
+    default: 'https://dysmsapi.aliyuncs.com',
+    meaning: "Aliyun's SMS API.",
+    example: 'https://dysmsapi.ap-southeast-1.aliyuncs.com',
+  }),
+} as const
+
+/** Aliyun answers within a second as a rule, and its own SDK waits ten. */
+const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
+
+/** An AccessKey. */
+export interface AliyunLogin {
+  readonly keyId: string
+  readonly secret: string
+}
+
+export interface AliyunSettings extends AliyunLogin, TemplateCarrierSettings {
+  /** 32 characters that were never sent before. */
+  readonly makeNonce?: () => string
+}
+
+// Request and signature
+
+type Query = Readonly<Record<string, string>>
+type AliyunApi = ReturnType<typeof createAliyunApi>
+
+/**
+ * Aliyun's SMS API, version 2017-05-25: one path, the operation in a header, its parameters in the query.
+ * @param connections requests at the same time at most; one connection each.
+ */
+function createAliyunApi(settings: AliyunSettings, connections: number) {
+  const { apiUrl: baseUrl, wall = Date.now } = settings
+  const { makeNonce = () => randomBytes(16).toString('hex') } = settings
+  const { host } = new URL(baseUrl)
+  const api = createHttpApi({ ...settings, baseUrl, connections })
+
+  return {
+    /** @param expiresAt the request is not written from this moment on, ms since the epoch. */
+    call(action: string, query: Query, signal?: AbortSignal, expiresAt?: number) {
+      const signed = {
+        host,
+        'x-acs-action': action,
+        'x-acs-content-sha256': EMPTY_BODY_HASH,
+        'x-acs-date': new Date(wall()).toISOString().replace(/\.\d+Z$/, 'Z'),
+        'x-acs-signature-nonce': makeNonce(),
+        'x-acs-version': '2017-05-25',
+      }
+      const authorization = signAliyunRequest(query, signed, settings)
+      const headers = { ...signed, accept: 'application/json', authorization }
+      // The query holds number and code: nothing may log the path.
+      const path = `/?${encodeQuery(query)}`
+      return api.request({ method: 'POST', path, headers, body: null }, readJsonAnswer, signal, expiresAt)
+    },
+    close: api.close,
+  }
+}
+
+/** All parameters are in the query. */
+const EMPTY_BODY_HASH = sha256('')
+
+/**
+ * The Authorization header of a POST to `/` with an empty body, by ACS3-HMAC-SHA256
+ * (https://help.aliyun.com/zh/sdk/product-overview/v3-request-structure-and-signature).
+ *
+ * @param query the parameters, not encoded.
+ * @param headers all headers to sign, in lower case: host as it is sent, and every x-acs-* there is.
+ */
+export function signAliyunRequest(query: Query, headers: Query, { keyId, secret }: AliyunLogin): string {
+  const { text, signedHeaders } = canonicalPost(encodeQuery(query), headers, '')
+  const signature = hmacSha256(secret, `ACS3-HMAC-SHA256\n${sha256(text)}`).toString('hex')
+  return `ACS3-HMAC-SHA256 Credential=${keyId},SignedHeaders=${signedHeaders},Signature=${signature}`
+}
+
+/** The values that a template on the mainland accepts (https://help.aliyun.com/document_detail/44357.html). */
+const MAINLAND: ValueRules = {
+  longest: 35,
+  code: /^[0-9A-Za-z]{4,6}$/,
+  codeForm: '4 to 6 digits or letters',
+}
+
+/** The parameters of SendSms that depend on the message. */
+interface AliyunParcel {
+  readonly template: string
+  readonly signName: string
+  readonly params: Query
+}
+
+/** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */
+function packMessage(
+  { templates, signName }: AliyunSettings,
+  message: OutgoingSms,
+): AliyunParcel | { readonly why: string } {
+  const use = templates.templateFor('aliyun', message)
+  if ('why' in use) return use
+  const { template, params, signature = signName } = use
+  if (signature === undefined) return { why: 'it has no signature: set ALIYUN_SMS_SIGN_NAME' }
+  if (isList(params) && params.length > 0)
+    return { why: `the parameters of ${template} must be named, as its text names them` }
+  const named = isList(params) ? {} : params
+  const fault = message.country === 'CN' ? findValueFault(named, message.params['code'], MAINLAND) : null
+  return fault === null ? { template, signName: signature, params: named } : { why: fault }
+}
+
+function isList(params: Query | readonly string[]): params is readonly string[] {
+  return Array.isArray(params)
+}
+
+/** A number as Aliyun writes it: 11 digits on the mainland, else country code and number without +. */
+function vendorNumber({ to, country }: OutgoingSms): string {
+  return country === 'CN' ? to.replace(/^\+86/, '') : to.replace(/^\+/, '')
+}
+
+/** Sends SMS by the enterprise's approved templates at Aliyun, one recipient a request. */
+export function createAliyunProvider(settings: AliyunSettings): Provider {
+  const { clock, concurrency = 200, secret } = settings
+  const api = createAliyunApi(settings, concurrency)
+  return createSmsProvider({
+    name: 'aliyun',
+    concurrency,
+    clock,
+    pack: message => packMessage(settings, message),
+    /** @see https://help.aliyun.com/zh/sms/developer-reference/api-dysmsapi-2017-05-25-sendsms */
+    async send(message, { template, signName, params }: AliyunParcel, signal) {
+      const query = {
+        PhoneNumbers: vendorNumber(message),
+        SignName: signName,
+        TemplateCode: template,
+        TemplateParam: JSON.stringify(params),
+        OutId: message.id,
+      }
+      const result = await api.call('SendSms', query, signal, message.expiresAt)
+      if (!('value' in result)) return outcomeWithoutAnswer(result, 'Aliyun')
+      const secrets = [secret, ...Object.values(params)]
+      return judgeAnswer(result.value, query.PhoneNumbers, secrets, clock.now())
+    },
+    lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
+    verify: () => verifyKey(api, settings),
+    close: () => api.close(),
+  })
+}
+
+// What an answer means
+
+const codesOfSend = createCodeTable(published.send, published.gateway.codes)
+const codesOfReceipts = createCodeTable(published.receipt, published.send)
+
+/**
+ * The verdict on a code: that of its entry for a listed one; of others, `isp.` is a fault on Aliyun's side, and nobody
+ * knows how far the message got.
+ *
+ * @param status HTTP status: the service itself refuses with 200, the gateway before it with 4xx.
+ */
+function judgeCode(status: number, code: string): CodeVerdict {
+  if (code === 'OK') return status === 200 ? 'ok' : 'ambiguous'
+  const known = codesOfSend(code)
+  if (known !== undefined) return known.verdict
+  if (status === 429) return 'later'
+  return status >= 500 || code.startsWith('isp.') ? 'ambiguous' : 'ours'
+}
+
+/**
+ * The outcome of an answer to SendSms.
+ *
+ * @param recipient is taken out of the words.
+ * @param secrets must not show up in the reply, such as the code: the gateway repeats a request that was signed wrongly.
+ * @param now ms since the epoch.
+ */
+function judgeAnswer(
+  answer: JsonAnswer,
+  recipient: string,
+  secrets: readonly string[],
+  now: number,
+): Outcome {
+  const { status, body } = answer
+  const code = textOf(body?.['Code'])
+  if (code === '' && (status === 200 || status >= 500)) return unreadableAnswer(status)
+  const message = textOf(body?.['Message'])
+  const verdict = judgeCode(status, code)
+  if (verdict === 'ok')
+    return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(body?.['BizId'])) }
+  const named = presentableCode(code, recipient, secrets) ?? `http-${status}`
+  const reply = presentableReply(withoutRequest(message) || named, recipient, secrets)
+  if (verdict === 'limit') return { is: 'limit', code: named, reply, ...windowOf(code, message, now) }
+  return outcomeOfRefusal(verdict, named, reply, answer, now)
+}
+
+/** Cuts the request off the refusal of a signature, which ends with the request as Aliyun understood it, number and code included. */
+function withoutRequest(message: string): string {
+  return message.replace(/\b(?:server )?(?:string to sign|canonical ?request)\b.*$/is, '').trim()
+}
+
+/**
+ * The owner of the limit, and how long it holds. A number's window stands in the message alone: 分钟级 a minute, 小时级 an hour,
+ * 天级 24 hours from the send.
+ */
+function windowOf(code: string, message: string, now: number): LimitWindow {
+  if (code !== 'isv.BUSINESS_LIMIT_CONTROL') return windowOfAccount(now)
+  const retryAfterMs = message.includes('分钟') ? MINUTE : message.includes('小时') ? HOUR : DAY
+  return { scope: 'number', retryAfterMs }
+}
+
+/** A refusal of anything but a message, in words. */
+function refusalOf({ status, body }: JsonAnswer, recipient: string, secret: string): string {
+  const words = [textOf(body?.['Code']), textOf(body?.['Message'])].filter(Boolean).join(': ')
+  return presentableReply(words || `HTTP ${status}`, recipient, [secret])
+}
+
+// What became of an ambiguous one
+
+/** Rows of one page at most, by Aliyun's limit. */
+const DETAILS_PAGE = 50
+/** Pages of one day that are asked for at most: more messages to one number are beyond every limit. */
+const MOST_DETAILS = 4
+/** How far Aliyun's clock and ours may be apart, ms. */
+const CLOCK_SKEW_MS = 5 * MINUTE
+
+/**
+ * Asks day by day for the messages to the number, and looks for ours among them. A row with our OutId: it was accepted,
+ * whatever became of it later. How soon a row appears is not documented, so that no row proves nothing.
+ */
+async function lookUpMessage(
+  api: AliyunApi,
+  { clock, secret }: AliyunSettings,
+  message: OutgoingSms,
+  since: number,
+  signal: AbortSignal,
+): Promise<LookUp> {
+  const PhoneNumber = vendorNumber(message)
+  for (const SendDate of daysToAsk(since, clock.now())) {
+    for (let page = 1; page <= MOST_DETAILS; page += 1) {
+      const query = { PhoneNumber, SendDate, PageSize: String(DETAILS_PAGE), CurrentPage: String(page) }
+      const result = await api.call('QuerySendDetails', query, signal)
+      if (!('value' in result))
+        return { is: 'unreachable', reply: outcomeWithoutAnswer(result, 'Aliyun').reply }
+      const { body } = result.value
+      if (body?.['Code'] !== 'OK')
+        return { is: 'unreachable', reply: refusalOf(result.value, PhoneNumber, secret) }
+      const rows = objectsOf(objectOf(body['SmsSendDetailDTOs'])?.['SmsSendDetailDTO'])
+      const row = rows.find(each => each['OutId'] === message.id)
+      if (row !== undefined) {
+        const state = STATES[textOf(row['SendStatus'])] ?? 'its state is not known'
+        return { is: 'accepted', reply: `found among the sent ones, ${state}` }
+      }
+      if (page * DETAILS_PAGE >= (Number(textOf(body['TotalCount'])) || 0)) break
+    }
+  }
+  return { is: 'not-known', reply: 'not among the sent ones, which may come late' }
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  '1': 'waiting for the carrier',
+  '2': 'not delivered',
+  '3': 'delivered',
+}
+
+/**
+ * The days to ask for a message that was sent between two moments, newest first, as `yyyyMMdd`. Aliyun does not say
+ * in which zone its days are, so those of China and of UTC are asked for, and around midnight both.
+ */
+function daysToAsk(since: number, now: number): readonly string[] {
+  const days = new Set<string>()
+  for (const offset of [CHINA_OFFSET_MS, 0])
+    for (let at = now + CLOCK_SKEW_MS; at > since - CLOCK_SKEW_MS - DAY; at -= DAY)
+      days.add(dayOf(Math.max(at, since - CLOCK_SKEW_MS) + offset))
+  return [...days].sort().reverse()
+}
+
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10).replaceAll('-', '')
+}
+
+// Delivery reports
+
+/**
+ * Reads Aliyun's delivery reports (SmsReport, https://help.aliyun.com/document_detail/101867.html), and those of
+ * messages abroad, which look different. They are not signed.
+ */
+export function createAliyunReceipts(keys: readonly string[]): ReceiptSource {
+  return {
+    path: receiptPath('aliyun'),
+    keys,
+    format: 'json',
+    // Aliyun only looks whether `code` is a number; the words are those of its examples.
+    taken: { code: 0, msg: '接收成功' },
+    parseReports: ({ body }) => objectsOf(body).flatMap(report => readReport(report) ?? []),
+  }
+}
+
+/** @returns null when the report names no message */
+function readReport(report: JsonObject): Receipt | null {
+  const abroad = 'MessageId' in report
+  const providerId = textOf(report[abroad ? 'MessageId' : 'biz_id'])
+  if (providerId === '') return null
+  const id = readOurId(textOf(report[abroad ? 'TaskId' : 'out_id']))
+  const delivered = abroad ? textOf(report['Status']) === '1' : report['success'] === true
+  if (delivered) return { providerId, id, status: 'delivered', errorCode: null }
+  const errorCode = reportCodeOf(report[abroad ? 'ErrorCode' : 'err_code'])
+  // Handed to the phone's carrier, of which nothing was heard: the phone may be off.
+  const silent = errorCode !== null && codesOfReceipts(errorCode)?.verdict === 'ambiguous'
+  return { providerId, id, status: silent ? 'sent' : 'undelivered', errorCode }
+}
+
+// Check
+
+/** Lists one signature, which a key may do that works; a key that may not has proved itself as well. */
+async function verifyKey(api: AliyunApi, { secret, apiUrl }: AliyunSettings): Promise<Verification> {
+  const result = await api.call('QuerySmsSignList', { PageIndex: '1', PageSize: '1' })
+  if (!('value' in result)) return unverified(result, apiUrl, 'ALIYUN_API_URL')
+  const code = textOf(result.value.body?.['Code'])
+  if (code === 'OK') return { ok: true, detail: 'the key works' }
+  // The key was right, and its RAM policy lacks the operation.
+  if (code === 'isp.RAM_PERMISSION_DENY' || /^(?:Forbidden|NoPermission)/.test(code))
+    return { ok: true, detail: 'the key works, but may not list signatures and templates' }
+  return { ok: false, detail: refusalOf(result.value, '', secret) }
+}
+
+/** Asks for the signatures and templates of the account. */
+async function listAccount(settings: AliyunSettings) {
+  const api = createAliyunApi(settings, 2)
+  const signatures = listAll(api, 'QuerySmsSignList', 'SmsSignList', item => ({
+    name: textOf(item['SignName']),
+    approval: approvalOf(item),
+    codesOnly: textOf(item['BusinessType']).includes('验证码'),
+  }))
+  const templates = listAll(api, 'QuerySmsTemplateList', 'SmsTemplateList', item => ({
+    id: textOf(item['TemplateCode']),
+    approval: approvalOf(item),
+    region: isInternational(item) ? ('abroad' as const) : ('mainland' as const),
+    variables: [...textOf(item['TemplateContent']).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name),
+  }))
+  return Promise.all([signatures, templates]).finally(() => api.close())
+}
+
+/** Aliyun numbers the kinds of templates in two ways, and says one or both. */
+function isInternational(item: JsonObject): boolean {
+  return textOf(item['TemplateType']) === '6' || textOf(item['OuterTemplateType']) === '3'
+}
+
+/** Aliyun writes AUDIT_SATE_CANCEL of templates. */
+function approvalOf(item: JsonObject): Approval {
+  const state = textOf(item['AuditStatus'])
+  if (state === 'AUDIT_STATE_PASS') return 'approved'
+  if (state === 'AUDIT_STATE_INIT') return 'in-review'
+  return state.endsWith('_CANCEL') ? 'cancelled' : 'refused'
+}
+
+function listAll<T>(
+  api: AliyunApi,
+  action: string,
+  list: string,
+  read: (item: JsonObject) => T,
+): Promise<Listed<T>> {
+  const pageSize = 50
+  return listPages(async page => {
+    const result = await api.call(action, { PageIndex: String(page + 1), PageSize: String(pageSize) })
+    if (!('value' in result)) return { cannotKnow: outcomeWithoutAnswer(result, 'Aliyun').reply }
+    const { status, body } = result.value
+    const code = textOf(body?.['Code'])
+    if (code !== 'OK') return { cannotKnow: `it answers ${code || `HTTP ${status}`} to ${action}` }
+    const last = (page + 1) * pageSize >= Number(textOf(body?.['TotalCount']))
+    return { items: objectsOf(body?.[list]).map(read), last }
+  })
+}
+
+// The module
+
+/** The enterprise's Aliyun account. */
+export const aliyun = defineProvider({
+  name: 'aliyun',
+  channel: 'sms',
+  settings: aliyunSettings,
+  limits: LIMITS,
+  findFaults: settings =>
+    missingSettings(settings, {
+      ALIYUN_ACCESS_KEY_ID: 'SMS by Aliyun need the AccessKey of a RAM user',
+      ALIYUN_ACCESS_KEY_SECRET: 'it belongs to ALIYUN_ACCESS_KEY_ID',
+    }),
+  // It may be asked first what became of an earlier copy.
+  longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
+  async open(config, options) {
+    const settings = settingsOf(config, options)
+    return settings && createAliyunProvider(settings)
+  },
+  async check(config, provider, templates) {
+    const settings = settingsOf(config, { clock: { now: Date.now }, limits: LIMITS, templates })
+    if (settings === undefined) return []
+    const account = {
+      provider,
+      title: 'Aliyun',
+      next: 'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
+      signature: config.ALIYUN_SMS_SIGN_NAME,
+      list: () => listAccount(settings),
+    }
+    return checkTemplateAccount(account, config, templates)
+  },
+  clockUrl: config => (config.ALIYUN_ACCESS_KEY_ID === undefined ? undefined : config.ALIYUN_API_URL),
+  async openReceipts(config) {
+    const isOff = config.SMS_TOKEN === undefined || config.ALIYUN_ACCESS_KEY_ID === undefined
+    return isOff ? undefined : createAliyunReceipts(receiptKeys('aliyun', config))
+  },
+})
+
+/** Gives what the provider needs; undefined: SMS is off, or does not go by Aliyun. */
+function settingsOf(
+  config: Values<typeof aliyunSettings> & ChannelSettings,
+  options: Pick<AliyunSettings, 'clock' | 'limits' | 'templates'>,
+): AliyunSettings | undefined {
+  const { SMS_TOKEN, ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret } = config
+  if (SMS_TOKEN === undefined || keyId === undefined || secret === undefined) return undefined
+  const { ALIYUN_API_URL: apiUrl, ALIYUN_SMS_SIGN_NAME: signName } = config
+  return { ...options, keyId, secret, apiUrl, signName, proxy: proxyOf(config) }
+}

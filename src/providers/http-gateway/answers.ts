@@ -1,0 +1,246 @@
+import { type Context, createContext, Script } from 'node:vm'
+import { type CodeVerdict, outcomeOfRefusal } from '../codes.ts'
+import { objectOf, textOf } from '../json-answer.ts'
+import type { Outcome } from '../provider.ts'
+import { type Receipt, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
+import { presentableCode, presentableReply, readWord } from '../reply.ts'
+import { unescapePointer } from '../yaml-text.ts'
+
+// Where something is
+
+/**
+ * Where something is in an answer or a report: a JSON pointer (`/messages/0/id`, RFC 6901), or, for an answer that is no
+ * JSON, a regular expression whose group it is (`<id>(\d+)</id>`). Of several the first that finds something counts.
+ */
+export type Finder = string | readonly string[]
+
+/** Where something is in a report, which is a value: pointers alone. */
+export type Pointer = string | readonly string[]
+
+/** A body that was received: its text, and its value when it is JSON. */
+export interface Received {
+  readonly text: string
+  readonly json: unknown
+}
+
+/** More than any code or id needs. */
+const MOST_SEARCHED = 4096
+/** An expression that takes so long, ms, is not at its end soon: some texts take it hours, and everything waits meanwhile. */
+const LONGEST_SEARCH_MS = 200
+/** In a context of its own, since nothing else can interrupt an expression; it costs some tenths of a millisecond. */
+const SEARCH = new Script("new RegExp(expression).exec(text)?.[1] ?? ''")
+let context: Context | undefined
+
+/** @returns why a finder can find nothing; null: it can. */
+export function findFinderFault(finder: Finder): string | null {
+  for (const each of [finder].flat())
+    if (!each.startsWith('/')) {
+      try {
+        if (new RegExp(`${each}|`).exec('')?.length === 1) return 'needs a group, as in <id>(.+?)</id>'
+      } catch {
+        return 'is neither a JSON pointer, which begins with /, nor a regular expression'
+      }
+    }
+  return null
+}
+
+/** @returns a text or number as text; empty when there is none; null when an expression takes too long to tell. */
+export function findText(finder: Finder | undefined, { json, text }: Received): string | null {
+  for (const each of [finder ?? []].flat()) {
+    const found = each.startsWith('/') ? findPointed(each, json) : search(each, text.slice(0, MOST_SEARCHED))
+    if (found !== '') return found
+  }
+  return ''
+}
+
+/** @returns a text or number as text; empty when there is none. */
+export function findPointed(pointer: Pointer | undefined, json: unknown): string {
+  for (const each of [pointer ?? []].flat()) {
+    const found = textOf(findValue(each, json))
+    if (found !== '') return found
+  }
+  return ''
+}
+
+/** @returns what the group of an expression has found; null: it did not end in time. */
+function search(expression: string, text: string): string | null {
+  if (isTame(expression)) return new RegExp(expression).exec(text)?.[1] ?? ''
+  context ??= createContext({}, { codeGeneration: { strings: false, wasm: false } })
+  Object.assign(context, { expression, text })
+  try {
+    return String(SEARCH.runInContext(context, { timeout: LONGEST_SEARCH_MS }))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return null
+    throw error
+  }
+}
+
+/**
+ * Says whether an expression is surely quick: it has one repetition at most, not of a group, and no back reference, so that it takes
+ * the square of the length at worst, some milliseconds.
+ */
+function isTame(expression: string): boolean {
+  return !/[*+{].*[*+{]|\)[*+{]|\\[1-9k]/s.test(expression)
+}
+
+/** Finds the value that a JSON pointer points at. */
+export function findValue(pointer: string, json: unknown): unknown {
+  let value = json
+  for (const step of pointer.split('/').slice(1).map(unescapePointer)) {
+    if (Array.isArray(value))
+      value = /^\d{1,4}$/.test(step) ? (value as readonly unknown[])[Number(step)] : undefined
+    else {
+      const object = objectOf(value)
+      value = object !== null && Object.hasOwn(object, step) ? object[step] : undefined
+    }
+  }
+  return value
+}
+
+// What an answer means
+
+/** The meaning of a gateway's code; of a limit also whose it is, and how long it lasts. */
+export type CodeMeaning =
+  | Exclude<CodeVerdict, 'limit'>
+  | { readonly limit: 'number' | 'account'; readonly minutes: number }
+
+/** The rules by which an answer to a request is read. */
+export interface GatewayAnswer {
+  /** Where the gateway's id of the message is. */
+  readonly id?: Finder
+  /** Where the code is; without one the HTTP status is it, as `http-402`. */
+  readonly code?: Finder
+  /** Where its words for people are. */
+  readonly words?: Finder
+  /** The meanings of the codes; `REJECTED_*` is all that begin so. */
+  readonly codes?: Readonly<Record<string, CodeMeaning>>
+  /** The meaning of any other code of an answer with HTTP 2xx. */
+  readonly otherwise?: CodeMeaning
+}
+
+export interface GatewayReply extends Received {
+  readonly status: number
+  readonly retryAfter: string | undefined
+}
+
+/**
+ * The outcome of an answer, by the codes of the operator's file. HTTP 2xx without a code is an accepted message when it
+ * has the id that the file names.
+ *
+ * @param to the number, E.164, which is also taken out of the words.
+ * @param secrets must not show up in the reply, such as the code.
+ * @param now ms since the epoch.
+ */
+export function gatewayOutcome(
+  answer: GatewayAnswer,
+  reply: GatewayReply,
+  { to, secrets, now }: { readonly to: string; readonly secrets: readonly string[]; readonly now: number },
+): Outcome {
+  const code = findText(answer.code, reply)
+  if (code === null)
+    return {
+      is: 'ambiguous',
+      code: 'unreadable-answer',
+      reply: 'its answer takes the expressions of the file too long',
+    }
+  const meaning = meaningOf(answer, code, reply.status)
+  const named =
+    code === '' ? `http-${reply.status}` : (presentableCode(code, to, secrets) ?? 'unreadable-code')
+  if (meaning === 'ok') {
+    const providerId = readWord(findText(answer.id, reply))
+    if (answer.id === undefined) return { is: 'sent', reply: `accepted, ${named}` }
+    return providerId !== undefined
+      ? { is: 'sent', reply: `accepted, ${named}`, providerId }
+      : { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
+  }
+  const said = findText(answer.words, reply) ?? ''
+  const words = said === '' ? named : presentableReply(said, to, secrets)
+  if (typeof meaning === 'object')
+    return {
+      is: 'limit',
+      scope: meaning.limit,
+      code: named,
+      reply: words,
+      retryAfterMs: meaning.minutes * 60_000,
+    }
+  return outcomeOfRefusal(meaning, named, words, reply, now)
+}
+
+/** The meaning of a code by the file, else of its status by HTTP. @param code empty: the answer has none. */
+function meaningOf(
+  { codes = {}, otherwise = 'ambiguous' }: GatewayAnswer,
+  code: string,
+  status: number,
+): CodeMeaning {
+  const isTaken = status >= 200 && status < 300
+  const named = code || `http-${status}`
+  const prefix = Object.keys(codes).find(each => each.endsWith('*') && named.startsWith(each.slice(0, -1)))
+  const listed = Object.hasOwn(codes, named) ? codes[named] : codes[prefix ?? '']
+  if (listed !== undefined && (isTaken || listed !== 'ok')) return listed
+  if (isTaken) return code === '' ? 'ok' : otherwise
+  if (status === 429) return 'later'
+  return status >= 500 ? 'ambiguous' : 'ours'
+}
+
+// Delivery reports
+
+/** The rules by which its delivery reports are read. */
+export interface GatewayReports {
+  readonly format?: 'json' | 'form' | 'query'
+  /** Where the list of reports is; a JSON pointer; absent: the body is one report, or a list of them. */
+  readonly list?: string
+  readonly id: Pointer
+  /** Where our id is, when the request told it. */
+  readonly ref?: Pointer
+  readonly state: Pointer
+  /** The gateway's words for states, to ours. */
+  readonly states: Readonly<Record<string, 'sent' | 'delivered' | 'undelivered'>>
+  readonly code?: Pointer
+}
+
+/** Reports of one request: more are not looked at. */
+const MOST_REPORTS = 500
+
+/** Reads a gateway's delivery reports as the operator's file describes them. They are not signed. */
+export function createGatewayReceipts(
+  name: string,
+  reports: GatewayReports,
+  keys: readonly string[],
+): ReceiptSource {
+  const { format = 'json', list } = reports
+  return {
+    path: receiptPath(name),
+    keys,
+    format,
+    parseReports({ body, query }) {
+      const named = /(?:^|&)id=([0-9a-f]{32})(?:&|$)/.exec(query)?.[1]
+      const found = list === undefined ? body : findValue(list, body)
+      return [found]
+        .flat()
+        .slice(0, MOST_REPORTS)
+        .flatMap(each => readReport(reports, each, named) ?? [])
+    },
+  }
+}
+
+/**
+ * @param named our id in the URL that was called.
+ * @returns null when the report names no message, or says nothing that the file knows
+ */
+function readReport(
+  { id, ref, state, states, code }: GatewayReports,
+  json: unknown,
+  named: string | undefined,
+): Receipt | null {
+  const providerId = findPointed(id, json)
+  const word = findPointed(state, json)
+  const status = Object.hasOwn(states, word) ? states[word] : undefined
+  if (providerId === '' || status === undefined) return null
+  const ours = findPointed(ref, json) || (named ?? '')
+  return {
+    providerId,
+    id: readOurId(ours),
+    status,
+    errorCode: status === 'undelivered' ? reportCodeOf(findPointed(code, json)) : null,
+  }
+}

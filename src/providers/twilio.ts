@@ -1,0 +1,553 @@
+import type { OutgoingSms, SmsSender } from '../messages/message.ts'
+import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { readFrom } from '../settings/senders.ts'
+import {
+  integerSetting,
+  missingSetting,
+  missingSettings,
+  type SettingFault,
+  settingWithReader,
+  textSetting,
+  type Values,
+} from '../settings/setting.ts'
+import { readApiUrl } from '../settings/urls.ts'
+import { type CodeVerdict, createCodeTable, outcomeOfVerdict } from './codes.ts'
+import { type Diagnosis, diagnoseExchange } from './diagnosis.ts'
+import {
+  createExchanges,
+  type FailedExchange,
+  type HttpApiSettings,
+  type HttpLimits,
+  longestExchangeMs,
+  outcomeWithoutAnswer,
+  readRetryAfter,
+} from './http-client.ts'
+import { type ChannelSettings, checkLogin, defineProvider, proxyOf } from './module.ts'
+import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
+import { type ReceiptSource, readOurId, receiptPath } from './receipts.ts'
+import { presentableReply, readWord } from './reply.ts'
+import { createSmsProvider } from './sms-provider.ts'
+import published from './twilio.codes.json' with { type: 'json' }
+import type { TwilioSdk } from './twilio-sdk.ts'
+
+// Settings
+
+/** Settings of the enterprise's Twilio account. */
+const twilioSettings = {
+  TWILIO_ACCOUNT_SID: textSetting({
+    fill: true,
+    pattern: '^AC[0-9a-fA-F]{32}$',
+    form: 'AC and 32 hex digits',
+    meaning: "Your Twilio account, as Twilio's console shows it.",
+    example: 'AC00000000000000000000000000000000',
+  }),
+  TWILIO_AUTH_TOKEN: textSetting({
+    fill: true,
+    minLength: 1,
+    secret: true,
+    meaning: "The account's Auth Token. Also proves that a delivery report really comes from Twilio.",
+    example: 'the-auth-token-of-the-account',
+  }),
+  TWILIO_API_KEY_SID: textSetting({
+    pattern: '^SK[0-9a-fA-F]{32}$',
+    form: 'SK and 32 hex digits',
+    meaning: 'Instead of the Auth Token: an API key. Without an Auth Token there are no delivery reports.',
+    example: 'SK00000000000000000000000000000000',
+  }),
+  TWILIO_API_KEY_SECRET: textSetting({
+    minLength: 1,
+    secret: true,
+    meaning: "The API key's secret.",
+    example: 'the-secret-of-the-api-key',
+  }),
+  TWILIO_FROM: settingWithReader(readFrom, {
+    fill: true,
+    meaning: 'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it.',
+    example: '+15005550006',
+  }),
+  TWILIO_MESSAGING_SERVICE_SID: textSetting({
+    pattern: '^MG[0-9a-fA-F]{32}$',
+    form: 'MG and 32 hex digits',
+    meaning: 'Instead of TWILIO_FROM: a messaging service that chooses the sender.',
+    example: 'MG00000000000000000000000000000000',
+  }),
+  TWILIO_API_URL: settingWithReader(readApiUrl, {
+    default: 'https://api.twilio.com',
+    meaning: "Twilio's API.",
+    example: 'https://api.dublin.ie1.twilio.com',
+  }),
+  TWILIO_CONCURRENCY: integerSetting({
+    minimum: 1,
+    maximum: 2000,
+    default: 200,
+    meaning:
+      'Requests to Twilio at the same time, at most. Fewer are used when more do not pay, or when it asks for fewer.',
+    example: '200',
+  }),
+} as const
+
+type TwilioConfig = Values<typeof twilioSettings> & ChannelSettings
+
+/** The faults of these settings together, when SMS is on. */
+function findFaults(s: Partial<Values<typeof twilioSettings>>): readonly SettingFault[] {
+  const because = 'SMS is on (SMS_TOKEN)'
+  const faults = missingSettings(s, {
+    TWILIO_ACCOUNT_SID: `${because}, so name your Twilio account (AC…)`,
+  })
+  if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_AUTH_TOKEN === undefined)
+    faults.push(
+      missingSetting(
+        'TWILIO_AUTH_TOKEN',
+        `${because}: set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET`,
+      ),
+    )
+  if (s.TWILIO_API_KEY_SID !== undefined && s.TWILIO_API_KEY_SECRET === undefined)
+    faults.push(missingSetting('TWILIO_API_KEY_SECRET', 'it belongs to TWILIO_API_KEY_SID'))
+  if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_API_KEY_SECRET !== undefined)
+    faults.push(missingSetting('TWILIO_API_KEY_SID', 'it belongs to TWILIO_API_KEY_SECRET'))
+  if (s.TWILIO_FROM === undefined && s.TWILIO_MESSAGING_SERVICE_SID === undefined)
+    faults.push(
+      missingSetting(
+        'TWILIO_FROM',
+        `${because}: set it to a number of yours, or set TWILIO_MESSAGING_SERVICE_SID`,
+      ),
+    )
+  if (s.TWILIO_FROM !== undefined && s.TWILIO_MESSAGING_SERVICE_SID !== undefined)
+    faults.push({
+      name: 'TWILIO_FROM',
+      problem: 'and TWILIO_MESSAGING_SERVICE_SID are both set: remove one of them',
+    })
+  return faults
+}
+
+/** Twilio answers within a second as a rule; 30 s is the SDK's own limit. */
+const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 30_000, bodyMs: 5_000 }
+
+export interface TwilioSettings extends Pick<HttpApiSettings, 'ca' | 'proxy'> {
+  readonly accountSid: string
+  /** Either the account's token or an API key. */
+  readonly login:
+    | { readonly authToken: string }
+    | { readonly apiKeySid: string; readonly apiKeySecret: string }
+  /** Where the API is, when not at https://api.twilio.com: another region, or a stand-in. */
+  readonly apiUrl?: string
+  /** The sender of a message that names none itself. */
+  readonly sender?: SmsSender | undefined
+  /** Requests in flight at most; one connection each. */
+  readonly concurrency?: number
+  /** Says where Twilio shall report what becomes of a message, by its id; undefined: nowhere. */
+  readonly statusCallback?: (id: string) => string | undefined
+  readonly clock: Clock
+  readonly limits?: Partial<HttpLimits>
+}
+
+// Request
+
+type TwilioApi = ReturnType<typeof createTwilioApi>
+
+/** Twilio's API by its own SDK, which signs in and writes the request; each call is within our limits. */
+function createTwilioApi(settings: TwilioSettings, connections: number) {
+  const { accountSid, login, apiUrl = 'https://api.twilio.com', ca, proxy, clock } = settings
+  const limits = { ...LIMITS, ...settings.limits }
+  const exchanges = createExchanges(limits, clock)
+  const [user, secret] =
+    'authToken' in login ? [accountSid, login.authToken] : [login.apiKeySid, login.apiKeySecret]
+
+  async function open() {
+    const { createSdk, createSdkClient } = await import('./twilio-sdk.ts')
+    const http = createSdkClient({ baseUrl: apiUrl, connections, limits, proxy, ca })
+    return { sdk: createSdk({ accountSid, user, secret, apiUrl, httpClient: http.httpClient }), http }
+  }
+  let opened: ReturnType<typeof open> | undefined
+  const load = () => (opened ??= open())
+
+  return {
+    apiUrl,
+    /** What no reply may show. */
+    secrets: [secret],
+    /** Loads the SDK; otherwise the first call does. */
+    load,
+    /**
+     * @param call makes one request with the SDK.
+     * @param expiresAt the request is not written from this moment on, ms since the epoch.
+     */
+    async call<T>(
+      call: (sdk: TwilioSdk) => Promise<T>,
+      signal = new AbortController().signal,
+      expiresAt = Number.POSITIVE_INFINITY,
+    ) {
+      const { sdk, http } = await load()
+      return exchanges.run(exchange => http.during(exchange, () => call(sdk)), signal, expiresAt)
+    },
+    /** Aborts what is under way and ends all connections. */
+    async close() {
+      exchanges.abort()
+      if (opened) await (await opened).http.close()
+    },
+  }
+}
+
+/** Sends SMS through Twilio's API with its own SDK, which is loaded with the first message or by `load`. */
+export function createTwilioProvider(settings: TwilioSettings): Provider & Required<Pick<Provider, 'load'>> {
+  const { clock, concurrency = 200 } = settings
+  const api = createTwilioApi(settings, concurrency)
+  const provider = createSmsProvider({
+    name: 'twilio',
+    concurrency,
+    clock,
+    // A text that cannot be made throws here, before anything is sent.
+    pack: message => ({ body: message.text() }),
+    async send(message, { body }, signal) {
+      const { to, id, expiresAt, sender = settings.sender } = message
+      const validityPeriod = validitySeconds(expiresAt - clock.now())
+      const statusCallback = settings.statusCallback?.(id)
+      const create = ({ messages }: TwilioSdk) =>
+        messages.create({ to, body, ...sender, validityPeriod, statusCallback })
+      const result = await api.call(create, signal, expiresAt)
+      return 'value' in result
+        ? judgeCreated(result.value, to, api.secrets)
+        : judgeFailure(result, to, clock.now(), api.secrets)
+    },
+    lookUp: (message, since, signal) => lookUpMessage(api, message, since, clock, signal),
+    verify: () => verifyAccount(api, settings),
+    close: () => api.close(),
+  })
+  return {
+    ...provider,
+    async load() {
+      await api.load()
+    },
+  }
+}
+
+/** Twilio's bounds of ValidityPeriod, s: https://www.twilio.com/docs/messaging/api/message-resource */
+const VALIDITY_SECONDS = { least: 1, most: 36_000 }
+
+/** The rest of a message's validity, ms, as Twilio counts it: never longer, but for the last second of it. */
+function validitySeconds(left: number): number {
+  return Math.min(Math.max(Math.floor(left / 1000), VALIDITY_SECONDS.least), VALIDITY_SECONDS.most)
+}
+
+// What an answer means
+
+const codes = createCodeTable(published.send)
+
+/**
+ * The meaning of an answer other than 2xx.
+ *
+ * @param status HTTP status. 429 is never processed and always safe to try again
+ *   (https://www.twilio.com/docs/usage/rest-api-best-practices); neither is any other 4xx, nor a redirect, which is
+ *   not followed; a 5xx may have been.
+ */
+function judgeRefusal(status: number, listed: CodeVerdict | undefined) {
+  if (status === 429) return 'later'
+  return (
+    (listed as Parameters<typeof outcomeOfVerdict>[0] | undefined) ?? (status >= 500 ? 'ambiguous' : 'ours')
+  )
+}
+
+/** Makes the outcome of an answer with an error. @param code Twilio's code, if the body had one. */
+function refused(status: number, code: unknown, reply: string): Outcome {
+  const isCode = (typeof code === 'number' || typeof code === 'string') && code !== ''
+  const known = isCode && Number.isInteger(Number(code)) ? String(Number(code)) : undefined
+  const listed = known === undefined ? undefined : codes(known)
+  const outcome = outcomeOfVerdict(judgeRefusal(status, listed?.verdict), known ?? `http-${status}`, reply)
+  return outcome.is === 'retry' && listed?.perhapsRecipient === true
+    ? { ...outcome, perhapsRecipient: true }
+    : outcome
+}
+
+/**
+ * The outcome of a failed request, by status, code and words of its error alone.
+ *
+ * @param recipient is taken out of the words.
+ * @param now ms since the epoch: what a Retry-After date counts from.
+ * @param secrets must not show up in the reply, wherever Twilio has them from.
+ */
+function judgeFailure(
+  failed: FailedExchange,
+  recipient: string,
+  now: number,
+  secrets: readonly string[],
+): Outcome {
+  const { status, code, message } = (failed.error ?? {}) as Readonly<Record<string, unknown>>
+  const { answer } = failed.exchange
+  if (!answer || typeof status !== 'number') return outcomeWithoutAnswer(failed, 'Twilio')
+  const words = (typeof message === 'string' && message) || `HTTP ${status}`
+  const refusal = refused(status, code, presentableReply(words, recipient, secrets))
+  if (refusal.is !== 'retry') return refusal
+  const retryAfterMs = readRetryAfter(answer.retryAfter, now)
+  return { ...refusal, retryAfterMs, ...(status === 429 && { overload: 'requests' as const }) }
+}
+
+/** The part of an answer about the message that it made. */
+interface CreatedMessage {
+  readonly sid: string
+  readonly status: string
+  readonly errorCode: number | null
+  readonly errorMessage: string | null
+}
+
+/** Statuses of a message that goes nowhere: https://www.twilio.com/docs/messaging/api/message-resource */
+const NOT_SENT: ReadonlySet<string> = new Set(['failed', 'undelivered', 'canceled'])
+
+/** The outcome of an answer with a message. Twilio may take it back in the same answer: then nothing was sent. */
+function judgeCreated(
+  { sid, status, errorCode, errorMessage }: CreatedMessage,
+  recipient: string,
+  secrets: readonly string[],
+): Outcome {
+  if (NOT_SENT.has(status)) {
+    const reply = presentableReply(`${status}: ${errorMessage || 'no reason was given'}`, recipient, secrets)
+    return errorCode ? refused(400, errorCode, reply) : { is: 'retry', whose: 'later', code: status, reply }
+  }
+  const providerId = readWord(sid)
+  return providerId !== undefined
+    ? { is: 'sent', reply: `accepted, ${readWord(status) ?? 'of no known status'}`, providerId }
+    : { is: 'ambiguous', code: 'no-sid', reply: 'accepted, but the answer names no message' }
+}
+
+// What became of an ambiguous one
+
+/** The fields of a message resource that a look-up reads (https://www.twilio.com/docs/messaging/api/message-resource). */
+export interface ListedMessage {
+  readonly sid: string
+  /** Null for a message without text; what else may stand there is no text either. */
+  readonly body: string | null
+  readonly status: string
+  readonly dateCreated: Date | null
+}
+
+/**
+ * The messages that are asked for, newest first; some 160 KB. The list is filtered by recipient alone: DateSent is of no use,
+ * since a message that Twilio has taken and not sent yet has none.
+ */
+export const LOOK_UP_PAGE = 200
+
+/** Twilio's clock and ours may differ by so much, ms; the dates that it gives are in whole seconds. */
+const CLOCK_SKEW_MS = 30_000
+
+/** Asks for the messages to the number, and looks for ours among them. */
+async function lookUpMessage(
+  api: TwilioApi,
+  { to, text }: OutgoingSms,
+  since: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<LookUp> {
+  const list = async ({ messages }: TwilioSdk) =>
+    (await messages.page({ to, pageSize: LOOK_UP_PAGE })).instances
+  const result = await api.call(list, signal)
+  if ('value' in result) return findInList(result.value, text(), since)
+  return { is: 'unreachable', reply: judgeFailure(result, to, clock.now(), api.secrets).reply }
+}
+
+/**
+ * Finds out from the messages to one number whether one of ours is among them. Twilio knows both ways: a message that
+ * it has is in its list, and one that is not there was never taken.
+ *
+ * @param listed the answer to a list by recipient, at most LOOK_UP_PAGE of them.
+ * @param body our text. A trial account puts its own words in front of it.
+ * @param since ours was not sent before, ms since the epoch.
+ */
+export function findInList(listed: readonly ListedMessage[], body: string, since: number): LookUp {
+  const ours = comparable(body)
+  // A message without a date may be as recent as any.
+  const recent = listed.filter(({ dateCreated }) => !(Number(dateCreated ?? since) < since - CLOCK_SKEW_MS))
+  const found = recent.find(each => comparable(textOf(each)).endsWith(ours))
+  if (found !== undefined)
+    return {
+      is: 'accepted',
+      reply: `found in the list of messages, ${readWord(found.status) ?? 'of no known status'}`,
+      providerId: readWord(found.sid),
+    }
+  // An account may redact what its messages say: then one of them may be ours.
+  if (recent.some(each => textOf(each).trim() === '' || /redacted/i.test(textOf(each))))
+    return { is: 'not-known', reply: 'the account redacts its messages, so the list does not tell' }
+  if (listed.length >= LOOK_UP_PAGE) return { is: 'not-known', reply: 'too many messages to this number' }
+  return { is: 'absent', reply: 'not in the list of messages: it was never taken' }
+}
+
+function textOf({ body }: ListedMessage): string {
+  return typeof body === 'string' ? body : ''
+}
+
+/** Twilio may replace characters beyond GSM-7 by their plain forms ("smart encoding"), and spaces with them. */
+function comparable(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
+    .replace(/[‘’‚‛′]/g, "'")
+    .replace(/[“”„‟″]/g, '"')
+    .replace(/[‐‑‒–—―]/g, '-')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+// Delivery reports
+
+/**
+ * Says where Twilio shall report what becomes of an SMS; undefined when it cannot: without PUBLIC_URL there is no address
+ * to give, and without the Auth Token its signature cannot be checked (an API key does not sign).
+ */
+function receiptUrl({ SMS_TOKEN, PUBLIC_URL, TWILIO_AUTH_TOKEN }: TwilioConfig): string | undefined {
+  if (SMS_TOKEN === undefined || PUBLIC_URL === undefined || TWILIO_AUTH_TOKEN === undefined) return undefined
+  return `${PUBLIC_URL}${receiptPath('twilio')}`
+}
+
+/**
+ * Reads Twilio's status callbacks (https://www.twilio.com/docs/usage/webhooks/messaging-webhooks#status-callback),
+ * which count only with a right X-Twilio-Signature over the configured URL, its query as it came, and the form's fields.
+ * The query names our message (`?id=…`).
+ *
+ * @param url what Twilio was told to call; never what a request says of itself.
+ * @param authToken the account's Auth Token, which signs (an API key does not).
+ */
+async function createTwilioReceipts(url: string, authToken: string): Promise<ReceiptSource> {
+  const { validateRequest } = await import('twilio/lib/webhooks/webhooks.js')
+  return {
+    path: receiptPath('twilio'),
+    format: 'form',
+    parseReports({ headers, body, query }) {
+      const fields = (body ?? {}) as Record<string, unknown>
+      const signature = headers['x-twilio-signature']
+      const called = query === '' ? url : `${url}?${query}`
+      if (typeof signature !== 'string' || !validateRequest(authToken, signature, called, fields))
+        return 'forged'
+      const providerId = readWord(fields['MessageSid'])
+      const status = readWord(fields['MessageStatus'])
+      if (providerId === undefined || status === undefined || !/^[a-z_]{1,32}$/.test(status)) return []
+      const code = readWord(fields['ErrorCode'])
+      const errorCode = code !== undefined && /^\d{1,6}$/.test(code) ? code : null
+      const id = query.startsWith('id=') ? readOurId(query.slice('id='.length)) : undefined
+      return [{ providerId, id, status, errorCode }]
+    },
+  }
+}
+
+// Check
+
+async function verifyAccount(api: TwilioApi, settings: TwilioSettings): Promise<Verification> {
+  // Loads all of an account's resources, which nothing else needs.
+  const { AccountContextImpl } = await import('twilio/lib/rest/api/v2010/account.js')
+  const readStatus = async ({ version, messages }: TwilioSdk): Promise<string> => {
+    if ('authToken' in settings.login)
+      return (await new AccountContextImpl(version, settings.accountSid).fetch()).status
+    // An API key may send but not read the account, so it is asked for something that it may read.
+    await messages.page({ pageSize: 1 })
+    return 'active'
+  }
+  const result = await api.call(readStatus)
+  if ('value' in result)
+    return result.value === 'active'
+      ? { ok: true, detail: 'the account is active' }
+      : { ok: false, detail: `the account is ${result.value}`, next: INACTIVE.next }
+  const { reply } = judgeFailure(result, '', settings.clock.now(), api.secrets)
+  const { what, next } = diagnoseFailure(result, api.apiUrl)
+  return { ok: false, detail: `${what} (${reply})`, next }
+}
+
+/** Twilio's code for an account that is suspended or closed: https://www.twilio.com/docs/api/errors/20005 */
+const NOT_ACTIVE = 20005
+const INACTIVE: Diagnosis = {
+  what: 'the account is suspended or closed',
+  next: 'look at https://console.twilio.com: a bill that is open, or a question of Twilio that waits for an answer',
+}
+
+/** Finds the cause of a failed login. @param apiUrl where Twilio was asked. */
+function diagnoseFailure(failed: FailedExchange, apiUrl: string): Diagnosis {
+  const { status, code } = (failed.error ?? {}) as { readonly status?: unknown; readonly code?: unknown }
+  if (failed.exchange.answer === undefined || typeof status !== 'number')
+    return diagnoseExchange(failed, apiUrl, 'TWILIO_API_URL')
+  if (Number(code) === NOT_ACTIVE) return INACTIVE
+  if (status === 401)
+    return {
+      what: 'Twilio refuses the login',
+      next: 'look at TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN, or at the API key and its secret: a token that was rotated has ended',
+    }
+  if (status === 403)
+    return {
+      what: 'Twilio knows the login, and does not allow it this',
+      next: 'look at the rights of the API key, at the allowed networks of the account, and that TWILIO_API_URL is of its region',
+    }
+  if (status === 404)
+    return {
+      what: 'Twilio does not know the account',
+      next: 'look at TWILIO_ACCOUNT_SID, and that TWILIO_API_URL is of its region',
+    }
+  if (status === 429)
+    return {
+      what: 'Twilio is asked too often',
+      next: 'wait a minute; then look at what else uses the account',
+    }
+  if (status >= 500)
+    return {
+      what: 'Twilio has a fault of its own',
+      next: 'nothing is to be mended here: look at https://status.twilio.com, and check again later',
+    }
+  return { what: `Twilio refuses the request (HTTP ${status})`, next: 'look at https://console.twilio.com' }
+}
+
+/** Says whether Twilio can report what becomes of an SMS. */
+function checkReceipts(config: TwilioConfig): CheckResult {
+  const url = receiptUrl(config)
+  if (url !== undefined) return checkOk('receipts', `Twilio reports what becomes of each SMS to ${url}`)
+  const off = 'off: nobody will know whether an SMS reached its phone'
+  if (config.TWILIO_AUTH_TOKEN === undefined)
+    return checkWarning(
+      'receipts',
+      `${off}. Only an API key is set, and Twilio signs its reports with the Auth Token`,
+      'set TWILIO_AUTH_TOKEN beside the API key; SMS are sent with the key all the same',
+    )
+  return checkWarning('receipts', `${off}. Twilio is not told where to report`, 'set PUBLIC_URL')
+}
+
+// The module
+
+/** The enterprise's Twilio account. */
+export const twilio = defineProvider({
+  name: 'twilio',
+  channel: 'sms',
+  settings: twilioSettings,
+  limits: LIMITS,
+  findFaults,
+  // It may be asked first what became of an earlier copy.
+  longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
+  async open(config, { clock, limits }) {
+    if (config.SMS_TOKEN === undefined || config.TWILIO_ACCOUNT_SID === undefined) return undefined
+    const { TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = config
+    const receipts = receiptUrl(config)
+    return createTwilioProvider({
+      accountSid: config.TWILIO_ACCOUNT_SID,
+      login:
+        apiKeySid === undefined || apiKeySecret === undefined
+          ? { authToken: config.TWILIO_AUTH_TOKEN ?? '' }
+          : { apiKeySid, apiKeySecret },
+      sender: senderOf(config),
+      apiUrl: config.TWILIO_API_URL,
+      proxy: proxyOf(config),
+      concurrency: config.TWILIO_CONCURRENCY,
+      // The URL has our id, since a report may be here before Twilio's answer has told its own.
+      statusCallback: id => receipts && `${receipts}?id=${id}`,
+      clock,
+      limits,
+    })
+  },
+  async check(config, provider) {
+    const next =
+      'look at TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN or the API key, and at https://console.twilio.com'
+    return [await checkLogin(provider, next), checkReceipts(config)]
+  },
+  clockUrl: config => (config.TWILIO_ACCOUNT_SID === undefined ? undefined : config.TWILIO_API_URL),
+  async openReceipts(config) {
+    const url = receiptUrl(config)
+    return url === undefined ? undefined : createTwilioReceipts(url, config.TWILIO_AUTH_TOKEN ?? '')
+  },
+})
+
+function senderOf(config: TwilioConfig): SmsSender | undefined {
+  const { TWILIO_FROM: from, TWILIO_MESSAGING_SERVICE_SID: messagingServiceSid } = config
+  if (from !== undefined) return { from }
+  return messagingServiceSid === undefined ? undefined : { messagingServiceSid }
+}
