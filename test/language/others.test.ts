@@ -15,7 +15,7 @@ const FILES = [
   'src/providers/{aliyun,tencent,twilio,approvals,diagnosis,http-client,module,receipts,sms-*}.ts',
   'src/callback/authenticate.ts',
   'src/delivery/{route,ask-route,attempt}.ts',
-  'src/providers/smtp/{settings,module,diagnosis,log-in,url,outcome,provider,connection,xoauth2,oauth2}.ts',
+  'src/providers/smtp/{connection,module,oauth2,outcome,provider,settings,verify}.ts',
   'src/providers/http-gateway/*.ts',
   'src/config/{advice,rules,schema,sources}.ts',
   'src/config/settings/*.ts',
