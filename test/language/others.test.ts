@@ -170,7 +170,7 @@ const isSentence = (text: string) =>
 
 t.test('every sentence of others that readers see is known', async t => {
   const files = globSync(FILES, { cwd: ROOT })
-  t.ok(files.length > 90, `${files.length} files`)
+  for (const pattern of FILES) t.ok(globSync(pattern, { cwd: ROOT }).length > 0, pattern)
   const unused = new Set(PIECES)
   for (const file of files.sort()) {
     for (const { text, before } of literalsOf(readFileSync(join(ROOT, file), 'utf8'))) {
