@@ -15,8 +15,9 @@ export interface SmtpConnectionOptions {
   readonly address: SmtpAddress
   readonly limits: SmtpLimits
   readonly clock: Clock
+  /** The name in EHLO, which must resolve: some servers look up one that does not for seconds. */
   readonly ehloName: string
-  /** Envelope sender; empty for the null reverse-path. */
+  /** Envelope sender, where bounces go; empty for the null reverse-path. */
   readonly bounceTo: string
   /** Signs a message before it is sent. */
   readonly signMessage?: SignMessage | undefined
@@ -24,6 +25,7 @@ export interface SmtpConnectionOptions {
   readonly tokenLogin?: TokenLogin | undefined
   /** Password or token may cross the network in the clear; see `SMTP_LOGIN_WITHOUT_TLS`. */
   readonly loginWithoutTls?: boolean | undefined
+  /** Additional TLS options, such as `ca`. */
   readonly tls?: ConnectionOptions | undefined
 }
 

@@ -32,7 +32,7 @@ export interface TokenFailure extends Diagnosis {
   readonly retryAfterMs?: number
 }
 
-export interface TokenAnswer {
+interface TokenAnswer {
   readonly token: string
   readonly livesMs: number
   /** The refresh token that takes the place of ours, when there is one. */
@@ -66,7 +66,8 @@ export type AccessTokens = ReturnType<typeof createAccessTokens>
  */
 export function createAccessTokens(endpoint: TokenEndpoint, options: AccessTokensOptions) {
   const { clock, random } = options
-  const client = createGrantClient(endpoint, options)
+  const { origin, pathname, search } = new URL(endpoint.url)
+  const api = createHttpApi({ ...options, baseUrl: origin, connections: 1 })
   // A server that replaces the refresh token may refuse the earlier one from then on (RFC 6749, 6).
   let refreshToken = endpoint.refreshToken
   let current: AccessToken | undefined
@@ -77,7 +78,15 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
 
   async function requestToken(): Promise<AccessToken | TokenFailure> {
     const askedAt = clock.now()
-    const answer = await client.ask(refreshToken, secrets)
+    const request = {
+      method: 'POST',
+      path: `${pathname}${search}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: grantForm(endpoint, refreshToken),
+    }
+    const result = await api.request(request, each => each)
+    if (!('value' in result)) return failureWithoutAnswer(result, endpoint.url)
+    const answer = readTokenAnswer(result.value, { endpoint, secrets, now: clock.now() })
     if ('whose' in answer) return answer
     refreshToken = answer.refreshToken ?? refreshToken
     current = { token: answer.token, expiresAt: askedAt + answer.livesMs }
@@ -115,24 +124,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
     secrets: (): readonly string[] => secrets,
     /** Says whether the endpoint has replaced the refresh token of the settings by another one. */
     hasRotated: (): boolean => refreshToken !== endpoint.refreshToken,
-    close: (): Promise<void> => client.close(),
-  }
-}
-
-/** Asks the endpoint, and reads what it answers. */
-function createGrantClient(endpoint: TokenEndpoint, options: AccessTokensOptions) {
-  const { origin, pathname, search } = new URL(endpoint.url)
-  const api = createHttpApi({ ...options, baseUrl: origin, connections: 1 })
-  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
-  return {
-    async ask(refreshToken: string | undefined, secrets: readonly string[]) {
-      const body = grantForm(endpoint, refreshToken)
-      const request = { method: 'POST', path: `${pathname}${search}`, headers, body }
-      const result = await api.request(request, answer => answer)
-      if (!('value' in result)) return failureWithoutAnswer(result, endpoint.url)
-      return readTokenAnswer(result.value, { endpoint, secrets, now: options.clock.now() })
-    },
-    close: api.close,
+    close: (): Promise<void> => api.close(),
   }
 }
 

@@ -1,32 +1,24 @@
-import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
 import { notBegun, type Outcome, type Provider } from '../provider.ts'
-import { createSmtpConnection, type SmtpConnection } from './connection.ts'
+import { createSmtpConnection, type SmtpConnection, type SmtpConnectionOptions } from './connection.ts'
 import { createDkimSigner, type DkimSettings } from './dkim.ts'
 import type { AccessTokens } from './oauth2.ts'
 import { readSmtpUrl, SMTP_LIMITS, type SmtpLimits } from './settings.ts'
 import { verifyAccount } from './verify.ts'
 
-export interface SmtpSettings {
+export interface SmtpSettings
+  extends Pick<SmtpConnectionOptions, 'ehloName' | 'bounceTo' | 'loginWithoutTls' | 'tls'> {
   readonly name: 'smtp' | 'smtp-fallback'
   /** See readSmtpUrl. */
   readonly url: string
   /** How many connections at most; one message at a time each. */
   readonly connections?: number
-  /** The name in EHLO, which must resolve: some servers look up one that does not for seconds. */
-  readonly ehloName: string
-  /** Envelope sender: where bounces go. */
-  readonly bounceTo: string
-  readonly dkim?: DkimSettings
+  readonly dkim?: DkimSettings | undefined
   /** The access tokens for a URL with a user and no password. They are closed with the provider. */
   readonly accessTokens?: AccessTokens | undefined
-  /** Password or token may cross the network in the clear. */
-  readonly loginWithoutTls?: boolean
   readonly limits?: Partial<SmtpLimits>
   /** The clock that a message's `expiresAt` is measured by; the machine's unless given. */
   readonly clock?: Clock
-  /** Additional TLS options, such as `ca`. */
-  readonly tls?: ConnectionOptions
 }
 
 /**
@@ -35,25 +27,20 @@ export interface SmtpSettings {
  * @throws TypeError when the URL is not one of readSmtpUrl's, or the DKIM key is no RSA key.
  */
 export function createSmtpProvider(settings: SmtpSettings): Provider {
-  const { name, connections = 50, ehloName, bounceTo, dkim, tls, clock = { now: Date.now } } = settings
-  const { accessTokens: tokens } = settings
+  const { name, connections = 50, dkim, accessTokens: tokens } = settings
   const address = readSmtpUrl(settings.url)
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
-  const signMessage = dkim && createDkimSigner(dkim)
-  const limits = { ...SMTP_LIMITS, ...settings.limits }
   const { user, pass } = address.auth ?? { user: '', pass: '' }
-  const tokenLogin = tokens !== undefined && user !== '' && pass === '' ? { user, tokens } : undefined
-  const { loginWithoutTls } = settings
-  const options = {
+  const options: SmtpConnectionOptions = {
+    ehloName: settings.ehloName,
+    bounceTo: settings.bounceTo,
+    loginWithoutTls: settings.loginWithoutTls,
+    tls: settings.tls,
     address,
-    limits,
-    ehloName,
-    bounceTo,
-    clock,
-    signMessage,
-    tokenLogin,
-    loginWithoutTls,
-    tls,
+    limits: { ...SMTP_LIMITS, ...settings.limits },
+    clock: settings.clock ?? { now: Date.now },
+    signMessage: dkim && createDkimSigner(dkim),
+    tokenLogin: tokens !== undefined && user !== '' && pass === '' ? { user, tokens } : undefined,
   }
   const pool = createConnectionPool(() => createSmtpConnection(options), connections)
 

@@ -210,6 +210,11 @@ await t.test(
       t.equal(server.mails.length, 2)
       t.equal(server.connections.length, 2)
     }
+    const { server, send } = await start(t, {})
+    await send()
+    server.act = ({ step }) => (step === 'dot' ? { is: 'drop', accept: true } : undefined)
+    t.match(await send(), { is: 'ambiguous' }, 'but not when it has the whole message')
+    t.same([server.mails.length, server.connections.length], [2, 1])
   },
 )
 
@@ -223,6 +228,18 @@ void t.test('a connection that died quietly costs one command limit', { buffered
   t.ok(took >= SHORT_SMTP.commandMs - 20 && took < SHORT_SMTP.commandMs * 2, `${Math.round(took)} ms`)
   t.match(await send(), { is: 'sent' }, 'over a new connection')
   t.equal(server.connections.length, 2)
+})
+
+await t.test('a connection that nobody needs for a while says goodbye and is closed', async t => {
+  for (const options of [{}, { certificate }]) {
+    const { server, send } = await start(t, options, { limits: { ...SHORT_SMTP, idleMs: 100 } })
+    t.match(await send(), { is: 'sent' })
+    t.equal(server.openConnections(), 1)
+    while (server.openConnections() > 0) await new Promise(resolve => setTimeout(resolve, 10))
+    t.equal(server.connections[0]?.commands.at(-1), 'QUIT')
+    t.match(await send(), { is: 'sent' })
+    t.equal(server.connections.length, 2)
+  }
 })
 
 /** Half of a command's limit is not reached by itself on a busy machine. */
