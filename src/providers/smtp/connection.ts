@@ -52,8 +52,7 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
   /** Opens a session that is kept from then on, until it ends. */
   async function renewSession(current: Attempt): Promise<Session> {
     const opened = await openSession(options, current)
-    if (current.stopped !== undefined) opened.close()
-    else session = opened
+    session = opened
     opened.once('end', () => {
       if (session === opened) session = undefined
     })
@@ -350,9 +349,9 @@ export class Session extends SMTPConnection {
     try {
       return await this.#step<Sent>(done => this.send(envelope, body, done))
     } catch (error) {
-      const { code, responseCode } = error as SmtpError
-      const isRefused = (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode !== 421
-      if (isRefused && !this.destroyed)
+      const { code } = error as SmtpError
+      // After a 421 nodemailer has closed it.
+      if ((code === 'EENVELOPE' || code === 'EMESSAGE') && !this.destroyed)
         this.restarted = this.#step(done => this.reset(done)).catch(() => this.close())
       else this.close()
       throw error

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Outcome, Provider } from '../../../src/providers/provider.ts'
+import { Attempt } from '../../../src/providers/smtp/connection.ts'
 import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import type { SmtpLimits } from '../../../src/providers/smtp/settings.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
@@ -202,10 +203,15 @@ await t.test('a connection that the server closed while idle is replaced silentl
 await t.test(
   'a connection that closes just as a message begins is replaced, and nothing is sent twice',
   async t => {
-    for (const step of ['MAIL', 'RCPT', 'DATA'] as const) {
+    for (const [step, act] of [
+      ['MAIL', drop],
+      ['RCPT', drop],
+      ['DATA', drop],
+      ['MAIL', say('421 4.4.2 idle for too long', true)],
+    ] as const) {
       const { server, send } = await start(t, {})
       await send()
-      server.act = moment => (moment.connection === 1 && moment.step === step ? { is: 'drop' } : undefined)
+      server.act = moment => (moment.connection === 1 && moment.step === step ? act : undefined)
       t.match(await send(), { is: 'sent' })
       t.equal(server.mails.length, 2)
       t.equal(server.connections.length, 2)
@@ -295,6 +301,38 @@ await t.test('aborted in the dialogue: to be tried again, and nothing arrives', 
     t.notOk('untouched' in outcome)
     t.equal(server.mails.length, 0)
   }
+})
+
+await t.test(
+  'aborted while a connection is opened: it is gone at once, and the next is another one',
+  async t => {
+    for (const step of ['greeting', 'EHLO', 'STARTTLS', 'AUTH'] as const) {
+      const limits = { ...SHORT_SMTP, greetingMs: 60_000, commandMs: 60_000 }
+      const { server, provider, send } = await start(t, { certificate, login: LOGIN }, { limits })
+      const controller = new AbortController()
+      const reached = Promise.withResolvers<void>()
+      server.act = moment => {
+        if (moment.step !== step) return
+        reached.resolve()
+        return stall
+      }
+      const outcome = provider.send(mail(), controller.signal)
+      await reached.promise
+      controller.abort()
+      t.match(await outcome, { is: 'retry', code: 'aborted', untouched: true })
+      while (server.openConnections() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+      server.act = undefined
+      t.match(await send(), { is: 'sent' })
+      t.equal(server.connections.length, 2)
+    }
+  },
+)
+
+await t.test('whatever takes its time before the dot, the longest attempt is bounded', async t => {
+  const attempt = new Attempt({ ...SHORT_SMTP, connectMs: 10, greetingMs: 10, commandMs: 20 })
+  attempt.setTimeLimit('dialogue-limit', 60_000)
+  await t.rejects(attempt.unlessStopped(new Promise(() => {})))
+  t.equal(attempt.stopped, 'dialogue-limit')
 })
 
 await t.test('a server that takes few connections at once gets its messages one after another', async t => {
