@@ -57,6 +57,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
         health,
         channelStatus: () => delivery.status(),
         renewalRefused: () => options.renewalRefused() !== null,
+        isBrakeGone: config.removed.some(({ isBrake }) => isBrake),
         storeLoss,
         monotonic: () => performance.now(),
       }),

@@ -8,11 +8,11 @@ import type { ServiceHealth } from './service-health.ts'
 export type Readiness =
   /**
    * `degraded`: channels whose messages are accepted, but wait for a provider that is down; `certificate` when a renewed
-   * one is refused. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
+   * one is refused, `quotas` when a quota is set that this version does not have. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
    */
   | {
       readonly ready: true
-      readonly degraded: readonly (Channel | 'certificate')[]
+      readonly degraded: readonly (Channel | 'certificate' | 'quotas')[]
       readonly lost?: Pick<StoreLoss, 'messages' | 'unsent'>
     }
   | { readonly ready: false; readonly reason: string }
@@ -24,6 +24,8 @@ export interface ReadinessSources {
   readonly health: Pick<ServiceHealth, 'providers'>
   readonly channelStatus: () => readonly ChannelStatus[]
   readonly renewalRefused: () => boolean
+  /** Whether the operator counts on a quota that is not there any more. */
+  readonly isBrakeGone: boolean
   readonly storeLoss: () => StoreLoss | null
   /** ms, never set. */
   readonly monotonic: () => number
@@ -103,11 +105,20 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
   }
 }
 
-function degraded({ health, channelStatus, renewalRefused }: ReadinessSources): (Channel | 'certificate')[] {
+function degraded({
+  health,
+  channelStatus,
+  renewalRefused,
+  isBrakeGone,
+}: ReadinessSources): (Channel | 'certificate' | 'quotas')[] {
   const down = [
     ...health.providers().filter(({ up }) => !up),
     ...channelStatus().filter(({ breaker }) => breaker !== 'closed'),
   ]
   const channels = [...new Set(down.map(({ channel }) => channel))].sort()
-  return renewalRefused() ? [...channels, 'certificate'] : channels
+  return [
+    ...channels,
+    ...(renewalRefused() ? (['certificate'] as const) : []),
+    ...(isBrakeGone ? (['quotas'] as const) : []),
+  ]
 }

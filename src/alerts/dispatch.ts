@@ -133,9 +133,8 @@ function prepare(
     arrivedAt: now,
     expiresAt: now + LIFETIME_MS,
   }
-  let outgoing: Outgoing
   try {
-    outgoing = render(message)
+    render(message)
   } catch (error) {
     emit({
       type: 'alert-unrenderable',
@@ -150,7 +149,7 @@ function prepare(
     message,
     dedupeKey: keys.dedupeKey(['ddq', channel, to, ...identity]),
     recipientHash: keys.recipientHash(channel, to),
-    charges: charges(message, country, outgoing),
+    charges: charges(message, country),
     dedupeWindowMs: DEDUPE_WINDOW_MS,
     memo: { name: memoName, value: serializeMemory(updated.memory), expiresAt: updated.expiresAt },
   }

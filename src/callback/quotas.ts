@@ -1,6 +1,6 @@
 import type { NewMessage } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
-import type { Charge } from '../outbox/outbox.ts'
+import type { Charge, ChargesOf } from '../outbox/outbox.ts'
 import { mailboxOf } from './recipients.ts'
 
 const MINUTE = 60_000
@@ -13,15 +13,7 @@ const PER_RECIPIENT = ['recipient-10m', 'recipient-day', 'alarm-recipient-hour']
 /** The quotas of each channel, by the names in answers, metrics and the log. */
 export const QUOTA_NAMES = {
   email: [...PER_RECIPIENT, 'email-minute', 'email-day'],
-  sms: [
-    ...PER_RECIPIENT,
-    'sms-prefix-10m',
-    'sms-country-day',
-    'sms-minute',
-    'sms-day',
-    'sms-carrier-day',
-    'sms-cost-day',
-  ],
+  sms: [...PER_RECIPIENT, 'sms-prefix-10m', 'sms-country-day', 'sms-minute', 'sms-day'],
 } as const
 type QuotaName = (typeof QUOTA_NAMES)[keyof typeof QUOTA_NAMES][number]
 
@@ -32,10 +24,6 @@ export interface QuotaLimits {
   readonly alarmRecipientPerHour: number
   readonly smsPrefixPer10Minutes: number
   readonly smsCountryPerDay: number
-  /** By carrier. */
-  readonly smsCarrierPerDay?: ReadonlyMap<string, number> | undefined
-  /** A limit in the units of `cost`. */
-  readonly smsCostPerDay?: number
   readonly channel: Readonly<Record<'email' | 'sms', { readonly perMinute: number; readonly perDay: number }>>
 }
 
@@ -46,36 +34,22 @@ export interface QuotaLimits {
  *   for any device but one that has gone mad. An address counts by its mailbox, however it is written.
  * - Per number prefix (the number without its last four digits): against ranges of numbers that earn money by being sent to.
  * - Per country and per channel: limits for the whole account; a channel's warns from half of it on, while there is time to act.
- * - By cost: the probable cost of the message.
- * - A carrier's own quota counts what the carrier is handed. At acceptance it refuses only what no carrier has room for.
  *
  * @param keys make a counter's name, so that no number or address stands in it.
  */
-export function createChargesOf(
-  limits: QuotaLimits,
-  keys: Pick<KeyedHashes, 'bucketHash'>,
-): (message: NewMessage, country: string | undefined, use?: ExpectedUse) => readonly Charge[] {
-  return (message, country, use) => {
+export function createChargesOf(limits: QuotaLimits, keys: Pick<KeyedHashes, 'bucketHash'>): ChargesOf {
+  return (message, country) => {
     const charges = [
       ...chargesOfRecipient(limits, keys, message),
       ...(message.channel === 'sms' ? chargesOfNumber(limits, keys, message, country) : []),
       ...chargesOfChannel(limits, message),
-      ...(use === undefined ? [] : chargesOfUse(limits, use)),
     ]
-    return charges.filter(({ limit, amount = 1 }) => limit > 0 && amount > 0)
+    return charges.filter(({ limit }) => limit > 0)
   }
 }
 
 interface NamedCharge extends Charge {
   readonly quota: QuotaName
-}
-
-/** The use that an SMS will probably make of quotas, by the first carrier of its route that it fits. */
-export interface ExpectedUse {
-  /** That carrier, when it and all others that the message fits are full; otherwise it is counted where it is sent. */
-  readonly fullCarrier: string | undefined
-  /** In units of SMS_COSTS. */
-  readonly cost: number
 }
 
 function chargesOfRecipient(
@@ -121,24 +95,4 @@ function chargesOfChannel(limits: QuotaLimits, { channel }: NewMessage): readonl
     { quota: `${channel}-minute`, bucket, windowMs: MINUTE, limit: perMinute, warnAt: warnAt(perMinute) },
     { quota: `${channel}-day`, bucket, windowMs: DAY, limit: perDay, warnAt: warnAt(perDay) },
   ]
-}
-
-function chargesOfUse(limits: QuotaLimits, { fullCarrier, cost }: ExpectedUse): readonly NamedCharge[] {
-  const ofCost = chargeOfCost(cost, limits.smsCostPerDay ?? 0)
-  if (fullCarrier === undefined) return [ofCost]
-  return [chargeOfCarrier(fullCarrier, limits.smsCarrierPerDay?.get(fullCarrier) ?? 0), ofCost]
-}
-
-/** Makes the charge for one SMS by a carrier. @param limit in a day. */
-export function chargeOfCarrier(carrier: string, limit: number): NamedCharge {
-  const warnAt = Math.ceil(limit / 2)
-  return { quota: 'sms-carrier-day', bucket: `carrier:${carrier}`, windowMs: DAY, limit, warnAt }
-}
-
-/** Makes the charge for what an SMS costs, in whole units. @param limit in a day; 0: none, but the cost is counted for people to see. */
-export function chargeOfCost(amount: number, limit: number): NamedCharge {
-  const charge = { quota: 'sms-cost-day', bucket: 'cost', windowMs: DAY, amount } as const
-  return limit > 0
-    ? { ...charge, limit, warnAt: Math.ceil(limit / 2) }
-    : { ...charge, limit: Number.POSITIVE_INFINITY }
 }

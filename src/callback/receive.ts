@@ -262,7 +262,7 @@ export function prepareMessages(
       groupKey:
         purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
       recipientHash: keys.recipientHash(channel, recipient),
-      charges: charges(message, country, outgoing),
+      charges: charges(message, country),
       lease: delivery.reservePlace(channel, purpose),
     }
     return { acceptance, outgoing }

@@ -3,6 +3,7 @@ import type { EnvSchemaOpt } from 'env-schema'
 import type { SettingFault } from '../settings/setting.ts'
 import { listAdvice } from './advice.ts'
 import { envSchema } from './env-schema.ts'
+import type { RemovedSetting } from './removed.ts'
 import { faultsTogether, type Partly } from './rules.ts'
 import { faultsOf, jsonSchema, withReaders } from './schema.ts'
 import { type SettingName, type SettingValues, settingNames } from './settings.ts'
@@ -15,7 +16,11 @@ export type { Database } from '../settings/urls.ts'
 export type { SettingSources } from './sources.ts'
 
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
-export type Config = SettingValues & { readonly warnings: readonly string[] }
+export type Config = SettingValues & {
+  readonly warnings: readonly string[]
+  /** Settings of earlier versions that are still set. */
+  readonly removed: readonly RemovedSetting[]
+}
 
 /** The settings cannot be used. Its message lists every fault, in an operator's words, without secrets. */
 export class ConfigError extends Error {
@@ -61,7 +66,12 @@ export function loadConfig(
 
   const values = second.values as SettingValues
   const strays = merged.strayLines.map(({ name, problem }) => `${name} ${problem}`)
-  const config: Config = { ...values, warnings: [...strays, ...merged.warnings, ...listAdvice(values)] }
+  const { removed } = merged
+  const config: Config = {
+    ...values,
+    warnings: [...strays, ...merged.warnings, ...listAdvice(values)],
+    removed,
+  }
   texts.set(config, merged.given)
   return config
 }

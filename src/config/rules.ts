@@ -63,12 +63,7 @@ function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
 }
 
 function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const faults = [
-    ...providerFaults('sms', s, wrong),
-    ...nameFaults(s),
-    ...routeFaults(s, wrong),
-    ...costFaults(s),
-  ]
+  const faults = [...providerFaults('sms', s, wrong), ...nameFaults(s), ...routeFaults(s, wrong)]
   if (s.DEFAULT_AREA_CODE === undefined && s.SMS_COUNTRIES === undefined)
     faults.push(
       missingSetting(
@@ -109,20 +104,6 @@ function nameFaults(s: Partly): SettingFault[] {
         problem: `calls a carrier ${name}, as another one is called: choose a name of its own`,
       })),
   )
-}
-
-/** Prices and quotas of carriers that there are not, and a brake on costs that nobody knows. */
-function costFaults(s: Partly): SettingFault[] {
-  const known = carrierNames(s)
-  const named = { SMS_COSTS: s.SMS_COSTS, QUOTA_SMS_CARRIER_PER_DAY: s.QUOTA_SMS_CARRIER_PER_DAY }
-  const faults = Object.entries(named).flatMap(([name, map]) =>
-    [...(map?.keys() ?? [])].some(carrier => !known.includes(carrier))
-      ? [{ name, problem: `names a carrier that there is not: choose from ${known.join(', ')}` }]
-      : [],
-  )
-  if ((s.QUOTA_SMS_COST_PER_DAY ?? 0) > 0 && s.SMS_COSTS === undefined)
-    faults.push(missingSetting('SMS_COSTS', 'QUOTA_SMS_COST_PER_DAY counts by these prices'))
-  return faults
 }
 
 function carrierNames(s: Partly): readonly string[] {

@@ -2,6 +2,7 @@ import { parseEnv } from 'node:util'
 import { describeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { nearestName } from './names.ts'
+import { findRemovedSettings, type RemovedSetting, wasSetting } from './removed.ts'
 import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
 
 /** The places that settings come from. */
@@ -21,6 +22,7 @@ export interface MergedSettings {
   /** Lines of the dotenv file that set nothing. */
   readonly strayLines: readonly SettingFault[]
   readonly warnings: readonly string[]
+  readonly removed: readonly RemovedSetting[]
 }
 
 /** Names that are meant for somebody else: compose, Caddy, Node, OpenSSL. */
@@ -44,7 +46,8 @@ export function mergeSources(sources: SettingSources): MergedSettings {
     const fallback = settingOf(name)?.defaultFrom?.(given)
     if (given[name] === undefined && fallback !== undefined) given[name] = fallback
   }
-  return { given, faults, strayLines, warnings: [...cut, ...findUnknownSettings(all, dotenv)] }
+  const warnings = [...cut, ...findUnknownSettings(all, dotenv)]
+  return { given, faults, strayLines, warnings, removed: findRemovedSettings(all) }
 }
 
 interface Dotenv {
@@ -121,7 +124,7 @@ function findUnknownSettings(
   for (const name of settingNames) if ('secret' in settings[name]) known.add(`${name}_FILE`)
   const warnings: string[] = []
   for (const name of Object.keys(all)) {
-    if (known.has(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) continue
+    if (known.has(name) || wasSetting(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) continue
     const near = nearestName(name, known)
     if (near !== null) warnings.push(`${name} is not a setting and is ignored: did you mean ${near}?`)
     else if (Object.hasOwn(dotenv, name))

@@ -8,10 +8,10 @@ import {
   type Carrier,
   combineOutcomes,
   findMisfit,
-  findPause,
   LEFT_ALONE,
   mayAskNext,
   NO_CARRIER_FITS,
+  pausedUntil,
   type Route,
 } from './route.ts'
 
@@ -74,11 +74,11 @@ export async function askRoute(
     }
     // A carrier that may have taken it is asked what became of it, even when nothing fits any more.
     const why = carrier === holder ? null : findMisfit(provider, outgoing)
-    const pause = findPause(carrier, now(), carrier === holder)
+    const until = pausedUntil(carrier, now())
     if (why !== null) records.push(skippedRecord(provider, why, now()))
-    else if (pause !== null || !carrier.breaker.allows(now())) {
-      askableAt.push(pause?.until ?? now())
-      records.push(skippedRecord(provider, pause ?? LEFT_ALONE, now()))
+    else if (until !== null || !carrier.breaker.allows(now())) {
+      askableAt.push(until ?? now())
+      records.push(skippedRecord(provider, LEFT_ALONE, now()))
       if (carrier === holder) break
     } else {
       const ended = await ask(carrier, { ambiguous, isHere: carrier === holder })

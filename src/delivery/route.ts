@@ -62,21 +62,6 @@ export function pausedUntil({ breaker, limiter }: Carrier, now: number): number 
   return limiter.pausedUntil(now)
 }
 
-/** The reason why a carrier is not asked now, and the end of that, ms since the epoch. */
-export interface Pause {
-  readonly until: number
-  readonly code: 'circuit-open' | 'quota'
-  readonly reply: string
-}
-
-/** Finds what keeps a carrier from being asked now; null: nothing. @param mayHaveIt the carrier is first asked what became of a copy. */
-export function findPause(carrier: Carrier, now: number, mayHaveIt = false): Pause | null {
-  const until = pausedUntil(carrier, now)
-  if (until !== null) return { until, ...LEFT_ALONE }
-  const fullUntil = mayHaveIt ? null : (carrier.provider.fullUntil?.() ?? null)
-  return fullUntil === null ? null : { until: fullUntil, code: 'quota', reply: 'its quota is used up' }
-}
-
 export const LEFT_ALONE = {
   code: 'circuit-open',
   reply: 'left alone for a while: it keeps failing, or asked for a pause',
@@ -84,7 +69,7 @@ export const LEFT_ALONE = {
 
 /** Says whether a message has a place with the first carrier of its route that may be asked. */
 export function hasPlaceAtCarrier(route: readonly Carrier[], now: number): boolean {
-  const first = route.find(carrier => findPause(carrier, now) === null)
+  const first = route.find(carrier => pausedUntil(carrier, now) === null)
   return first === undefined || first.limiter.inFlight < first.limiter.limit(now)
 }
 

@@ -104,8 +104,6 @@ type DeliveryEvent =
       readonly reason: string
     }
 
-  /** The cost by SMS_COSTS of an SMS that a carrier took, or may have taken. */
-  | { readonly type: 'sms-cost'; readonly provider: string; readonly country: string; readonly cost: number }
   /** The delivery reports of an SMS carrier turned late or bad, or stopped, so that it is asked second; or they are good again. */
   | {
       readonly type: 'carrier-order'

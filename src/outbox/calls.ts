@@ -2,15 +2,12 @@ import type { Channel } from '../messages/message.ts'
 import type {
   Acceptance,
   Accepted,
-  Charge,
-  ChargedWindows,
   DeliveryReport,
   EventQueue,
   ListFilter,
   MessageView,
   Outbox,
   QueuedEvent,
-  QuotaUse,
   Settled,
   Settlement,
   StoreLoss,
@@ -39,12 +36,6 @@ export interface StoreCalls {
   readSummary: { takes: { since: number; stepMs: number }; gives: Summary }
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
   findMessage: { takes: { id: string }; gives: MessageView | null }
-  chargeUse: {
-    takes: { now: number; charges: readonly Charge[] }
-    gives: Awaited<ReturnType<QuotaUse['chargeUse']>>
-  }
-  refundUse: { takes: { now: number; windows: ChargedWindows }; gives: null }
-  readUse: { takes: { now: number; charges: readonly Charge[] }; gives: readonly number[] }
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
   addEvent: { takes: Pick<QueuedEvent, 'type' | 'at' | 'data'>; gives: null }
   readEvents: { takes: { limit: number }; gives: Awaited<ReturnType<EventQueue['readEvents']>> }

@@ -1,4 +1,4 @@
-import type { Channel, Content, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
+import type { Channel, Content, NewMessage, Purpose } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { StoreKeys } from './encryption.ts'
 
@@ -54,24 +54,15 @@ export interface Charge {
   readonly windowMs: number
   /** The use from which on the caller is told that the limit is near. */
   readonly warnAt?: number
-  /** The most in any window of `windowMs` (a sliding estimate over two fixed windows); Infinity: it is counted alone. */
+  /** The most in any window of `windowMs` (a sliding estimate over two fixed windows) */
   readonly limit: number
-  /** How much of it is used, a whole number; 1 unless given. */
-  readonly amount?: number
 }
 
 /** Lists what a message uses of each quota. @param country ISO 3166, SMS only. */
-export type ChargesOf = (
-  message: NewMessage,
-  country: string | undefined,
-  outgoing: Outgoing,
-) => readonly Charge[]
+export type ChargesOf = (message: NewMessage, country: string | undefined) => readonly Charge[]
 
-/**
- * Where a message was counted: the counter's name, the start of the window and, when it is not 1, how much. Kept in its
- * row, for the refund.
- */
-export type ChargedWindows = readonly (readonly [counter: string, windowStart: number, amount?: number])[]
+/** Where a message was counted. It is kept in the message's row, for the refund. */
+export type ChargedWindows = readonly (readonly [counter: string, windowStart: number])[]
 
 export interface Acceptance {
   readonly message: NewMessage
@@ -262,8 +253,6 @@ export interface Outbox {
   writeReceipt(report: DeliveryReport): Promise<'recorded' | 'stale' | 'unknown'>
   /** Leases on a store that several processes share; absent in one that a process has for itself. */
   readonly sharedLeases?: SharedLeases
-  /** Charges of what is known only after acceptance, such as the carrier that an SMS goes by. */
-  readonly quotas: QuotaUse
   /** Values kept beside the messages. */
   readonly memos: MemoStore
   /** The queue of events for other machines; absent when there are no webhooks. */
@@ -285,28 +274,6 @@ export interface Outbox {
   backUp?(file: string): Promise<void>
   /** Commits what is queued and lets go of the store. */
   close(): Promise<void>
-}
-
-export interface QuotaUse {
-  /**
-   * Counts one use in every counter, or in none when one is full.
-   * @throws StoreUnavailable, as all of these
-   */
-  chargeUse(charges: readonly Charge[]): Promise<ChargedUse | Extract<Accepted, { is: 'over-quota' }>>
-  /** Takes back a use whose message was not sent. */
-  refundUse(windows: ChargedWindows): Promise<void>
-  /** Says how much of each is used in the window that ends now. */
-  readUse(charges: readonly Charge[]): Promise<readonly number[]>
-}
-
-export interface ChargedUse {
-  readonly is: 'charged'
-  /** Where it was counted, for a refund. */
-  readonly windows: ChargedWindows
-  /** Quotas of which it used up their `warnAt` or more. */
-  readonly nearing: readonly string[]
-  /** Quotas that have no room for one more like it, and for how long. */
-  readonly full: readonly { readonly quota: string; readonly seconds: number }[]
 }
 
 export interface SharedLeases {

@@ -1,4 +1,4 @@
-import type { Accepted, Charge, ChargedUse, ChargedWindows } from './outbox.ts'
+import type { Accepted, Charge, ChargedWindows } from './outbox.ts'
 
 /**
  * A sliding estimate over two fixed windows: the count of the current window, plus the share of the previous one that
@@ -26,9 +26,6 @@ export function toCounter(row: Readonly<Record<string, unknown>>): QuotaCounter 
     expiresAt: row['expires_at'] as number,
   }
 }
-
-/** The highest value that a column of the shared store can hold. A counter whose quota has no limit stays there. */
-const MOST_COUNTED = 2 ** 31 - 1
 
 /** A message that fits into all of its quotas, counted. */
 export interface Charged {
@@ -62,14 +59,7 @@ export function chargeQuotas(
   })
   let longest = { quota: '', waitMs: 0 }
   for (const { charge, counter } of used) {
-    const waitMs = msUntilRoom(
-      counter.previous,
-      counter.current,
-      charge.limit,
-      charge.windowMs,
-      now,
-      charge.amount,
-    )
+    const waitMs = msUntilRoom(counter.previous, counter.current, charge.limit, charge.windowMs, now)
     if (waitMs > longest.waitMs) longest = { quota: charge.quota, waitMs }
   }
   if (longest.waitMs > 0) {
@@ -80,51 +70,17 @@ export function chargeQuotas(
       retryAfterSeconds: Math.ceil(longest.waitMs / 1000),
     }
   }
-  const nearing = used.flatMap(({ charge: { quota, warnAt, windowMs, amount = 1 }, counter }) =>
-    warnAt !== undefined && estimateUse(counter.previous, counter.current + amount, windowMs, now) >= warnAt
+  const nearing = used.flatMap(({ charge: { quota, warnAt, windowMs }, counter }) =>
+    warnAt !== undefined && estimateUse(counter.previous, counter.current + 1, windowMs, now) >= warnAt
       ? [quota]
       : [],
   )
   return {
     is: 'charged',
-    counters: new Map(
-      used.map(({ charge: { amount = 1 }, name, counter }) => [
-        name,
-        { ...counter, current: Math.min(counter.current + amount, MOST_COUNTED) },
-      ]),
-    ),
-    windows: used.map(({ charge: { amount = 1 }, name, counter }) =>
-      amount === 1 ? [name, counter.windowStart] : [name, counter.windowStart, amount],
-    ),
+    counters: new Map(used.map(({ name, counter }) => [name, { ...counter, current: counter.current + 1 }])),
+    windows: used.map(({ name, counter }) => [name, counter.windowStart]),
     nearing,
   }
-}
-
-/** Describes the use after it was counted apart from a message. @param charges those that were counted. */
-export function describeUse(
-  charged: ReturnType<typeof chargeQuotas>,
-  charges: readonly Charge[],
-  now: number,
-): ChargedUse | Extract<Accepted, { is: 'over-quota' }> {
-  if (charged.is === 'over-quota') return charged
-  const { is, windows, nearing, counters } = charged
-  const full = charges.flatMap(charge => {
-    const next = chargeQuotas([charge], name => counters.get(name), now)
-    return next.is === 'over-quota' ? [{ quota: next.quota, seconds: next.retryAfterSeconds }] : []
-  })
-  return { is, windows, nearing, full }
-}
-
-/** Reads how much of each quota is used in the window that ends now. @param readCounter gives what is stored under a name. */
-export function readUse(
-  charges: readonly Charge[],
-  readCounter: (name: string) => QuotaCounter | undefined,
-  now: number,
-): readonly number[] {
-  return charges.map(charge => {
-    const { previous, current } = rotateCounter(readCounter(counterName(charge)), charge.windowMs, now)
-    return estimateUse(previous, current, charge.windowMs, now)
-  })
 }
 
 /**
@@ -145,14 +101,13 @@ export function rotateCounter(stored: QuotaCounter | undefined, windowMs: number
 /**
  * Takes a message out of the window that it was counted in, if that window still counts.
  * @param windowStart of that window, ms since the epoch.
- * @param amount that was counted.
  */
-export function refundCounter(counter: QuotaCounter, windowStart: number, amount = 1): QuotaCounter {
+export function refundCounter(counter: QuotaCounter, windowStart: number): QuotaCounter {
   const { current, previous } = counter
   const windowMs = (counter.expiresAt - counter.windowStart) / 2
-  if (counter.windowStart === windowStart) return { ...counter, current: Math.max(0, current - amount) }
+  if (counter.windowStart === windowStart) return { ...counter, current: Math.max(0, current - 1) }
   if (counter.windowStart === windowStart + windowMs)
-    return { ...counter, previous: Math.max(0, previous - amount) }
+    return { ...counter, previous: Math.max(0, previous - 1) }
   return counter
 }
 
@@ -167,7 +122,7 @@ function estimateUse(previous: number, current: number, windowMs: number, now: n
 }
 
 /**
- * Computes how long it takes until a charge fits.
+ * Computes how long it takes until one more fits.
  *
  * @param previous counted in the window before the current one.
  * @param current counted in the current window.
@@ -179,14 +134,13 @@ export function msUntilRoom(
   limit: number,
   windowMs: number,
   now: number,
-  amount = 1,
 ): number {
   const elapsed = now - startOfWindow(now, windowMs)
   // The unit is counts times milliseconds, so that no rounding makes room where there is none.
-  const room = (limit - amount - current) * windowMs
+  const room = (limit - 1 - current) * windowMs
   if (previous * (windowMs - elapsed) <= room) return 0
-  if (limit < amount) return windowMs
+  if (limit < 1) return windowMs
   // Either enough of the previous window slides out within this one, or the current one must do so as the previous.
   if (room >= 0) return windowMs - Math.floor(room / previous) - elapsed
-  return windowMs - elapsed + windowMs - Math.floor(((limit - amount) * windowMs) / current)
+  return windowMs - elapsed + windowMs - Math.floor(((limit - 1) * windowMs) / current)
 }

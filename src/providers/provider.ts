@@ -98,11 +98,6 @@ export interface Provider {
    */
   fits?(message: Outgoing): string | null
   /**
-   * Says until when it may take nothing by a quota of the operator's, ms since the epoch; null: it may, as far as is known. Asked
-   * before any byte leaves.
-   */
-  fullUntil?(): number | null
-  /**
    * Tries once, within the provider's own time limits, which are shorter than a lease.
    * When `signal` aborts: `retry` with `untouched` when nothing was written yet, `ambiguous` once the dot or the POST
    * may have been.

@@ -25,10 +25,8 @@ import { modulesOf } from '../providers/list.ts'
 import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { NO_TEMPLATES, type SmsTemplates } from '../providers/sms-templates.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { COST_UNITS } from '../settings/costs.ts'
 import type { SmsRoutes } from '../settings/routes.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
-import type { CarrierUseOptions } from './carrier-use.ts'
 
 /** Makes parts and their options from the settings: only this file knows the names of both. */
 
@@ -128,21 +126,10 @@ export function quotaLimits(config: Config): QuotaLimits {
     alarmRecipientPerHour: config.QUOTA_ALARM_RECIPIENT_PER_HOUR,
     smsPrefixPer10Minutes: config.QUOTA_SMS_PREFIX_PER_10_MINUTES,
     smsCountryPerDay: config.QUOTA_SMS_COUNTRY_PER_DAY,
-    smsCarrierPerDay: config.QUOTA_SMS_CARRIER_PER_DAY,
-    smsCostPerDay: config.QUOTA_SMS_COST_PER_DAY * COST_UNITS,
     channel: {
       email: { perMinute: config.QUOTA_EMAIL_PER_MINUTE, perDay: config.QUOTA_EMAIL_PER_DAY },
       sms: { perMinute: config.QUOTA_SMS_PER_MINUTE, perDay: config.QUOTA_SMS_PER_DAY },
     },
-  }
-}
-
-/** Gives the prices of SMS, and the quotas of carriers. */
-export function carrierLimits(config: Config): Pick<CarrierUseOptions, 'costs' | 'perDay' | 'costPerDay'> {
-  return {
-    costs: config.SMS_COSTS ?? new Map(),
-    perDay: config.QUOTA_SMS_CARRIER_PER_DAY ?? new Map(),
-    costPerDay: config.QUOTA_SMS_COST_PER_DAY * COST_UNITS,
   }
 }
 

@@ -46,7 +46,8 @@ export async function startService(
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
   trustAuthorities(config.TLS_CA_FILE, readFile)
   const log = createLog(config.LOG_LEVEL, options.log)
-  for (const warning of config.warnings) log.warn({ event: 'setting' }, warning)
+  const removed = config.removed.map(({ name, problem }) => `${name} ${problem}`)
+  for (const warning of [...config.warnings, ...removed]) log.warn({ event: 'setting' }, warning)
 
   const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
   let watch: CertificateWatch | undefined

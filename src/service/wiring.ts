@@ -41,11 +41,9 @@ import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Renderer } from '../words/render.ts'
-import { createCarrierUse, readCostOfDay } from './carrier-use.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
-  carrierLimits,
   collectorUrl,
   openOutbox,
   openRecipientReader,
@@ -214,7 +212,6 @@ async function wireObservers(options: WiringOptions, late: LateParts, resources:
     storeLoss: () => late.outbox?.loss?.() ?? null,
     backlog: async () => late.outbox?.queries.readSummary(clock.now(), 60_000).catch(() => null) ?? null,
     webhooks: () => late.webhooks?.status() ?? null,
-    smsCost: async () => (late.outbox ? readCostOfDay(carrierLimits(config), late.outbox.quotas) : null),
   }
   const metrics = createMetrics(sources, {
     deviceAlerts: config.DDQ_HOST !== undefined,
@@ -250,23 +247,14 @@ function wireChannels(
 ): Common {
   const { config } = options
   const { renderer, storeKeys } = parts
-  const carrierUse = createCarrierUse({
-    ...carrierLimits(config),
-    providers: parts.providers,
-    routes: config.SMS_ROUTES,
-    quotas: parts.outbox.quotas,
-    clock: options.clock,
-    emit,
-  })
   const channels = createChannels({
-    providers: parts.providers.map(carrierUse.wrapProvider),
+    providers: parts.providers,
     routes: config.SMS_ROUTES,
     render: renderer.render,
     random: options.random,
     createLimiter: options.createLimiter ?? createLimiter,
     reports,
   })
-  const charge = createChargesOf(quotaLimits(config), storeKeys)
   return {
     ...options,
     ...parts,
@@ -274,7 +262,7 @@ function wireChannels(
     channels,
     render: renderForRoute(channels, renderer.render),
     verdicts: createVerdicts(),
-    charges: (message, country, outgoing) => charge(message, country, carrierUse.expectUse(outgoing)),
+    charges: createChargesOf(quotaLimits(config), storeKeys),
     headers: answerHeaders(options.tls !== undefined),
     isDraining: () => late.isDraining === true,
   }

@@ -79,7 +79,7 @@ t.test('every line about what is wrong is in Chinese', async t => {
         { ...down, provider: 'twilio', lastError: null },
       ],
       validation: () => ({ at: now, ok: false, reason: '4031001' }),
-      heldBack: () => [{ quota: 'sms-cost-day', count: 3, lastAt: now }],
+      heldBack: () => [{ quota: 'sms-day', count: 3, lastAt: now }],
       storeFailure: () => ({ at: now, doing: 'accept', message: '28' }),
     },
     storeLoss: { messages: 3, unsent: 1, from: now - 1000, until: now, noticedAt: now },
@@ -146,7 +146,7 @@ t.test('every line about what is wrong is in Chinese', async t => {
   ].flatMap(sources => causesOf(sources).map(({ text }) => text.in('zh-CN')))
   t.ok(lines.length > 25, `${lines.length} lines`)
   for (const line of lines)
-    t.same(englishIn(line, ['accept', 'layout.html', 'sms-cost-day', 'env.example']), [], line)
+    t.same(englishIn(line, ['accept', 'layout.html', 'sms-day', 'env.example']), [], line)
   for (const subscribed of [true, false])
     t.same(englishIn(readableText(devicesCard({ ...base.deviceAlerts, subscribed }).in('zh-CN'))), [])
 })

@@ -92,7 +92,6 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { ...final, state: 'unknown' },
   ],
   breaker: [{ type: 'breaker', channel: 'sms', provider: 'twilio', state: 'open', reason: 'ECONNREFUSED' }],
-  'sms-cost': [{ type: 'sms-cost', provider: 'twilio', country: 'US', cost: 0.0158 }],
   'carrier-order': [
     { type: 'carrier-order', provider: 'twilio', isSecond: true, share: 0.4 },
     { type: 'carrier-order', provider: 'twilio', isSecond: false, share: 0.95 },
@@ -152,7 +151,6 @@ export const everyEvent: readonly ServiceEvent[] = Object.values(EVERY_EVENT).fl
 export const sources: MetricsSources = {
   backlog: () =>
     Promise.resolve({ backlog: { email: 1, sms: 0 }, oldest: { email: 1000, sms: null }, bytes: 4096 }),
-  smsCost: () => Promise.resolve({ used: 12.5, limit: 200 }),
   channelStatus: () => [
     {
       channel: 'email',

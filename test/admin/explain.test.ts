@@ -177,13 +177,13 @@ t.test('where there is no message, the platform’s own calls are what is known'
     explainAbsence({
       newestAt: NOW,
       refusals,
-      heldBack: [{ quota: 'sms-cost-day', count: 2, lastAt: NOW }],
+      heldBack: [{ quota: 'sms-day', count: 2, lastAt: NOW }],
       validation: { at: NOW, ok: false, reason: 'key' },
     }).map(String),
     [
       'The newest message to anybody came at 2026-11-21 02:04:00.',
       'Callers refused since the start: 3, the last at 2026-11-21 02:04:00: signature invalid.',
-      'Held back by the quota sms-cost-day since the start: 2, the last at 2026-11-21 02:04:00.',
+      'Held back by the quota sms-day since the start: 2, the last at 2026-11-21 02:04:00.',
       'The last validation of the URL failed at 2026-11-21 02:04:00: key.',
     ],
   )

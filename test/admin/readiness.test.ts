@@ -9,6 +9,7 @@ const well: ReadinessSources = {
   health: { providers: () => [] },
   channelStatus: () => [],
   renewalRefused: () => false,
+  isBrakeGone: false,
   storeLoss: () => null,
   monotonic: () => 0,
 }

@@ -22,12 +22,10 @@ export interface FakeCarrier {
   send: (message: { readonly id: string }) => Outcome | Promise<Outcome>
   lookUp: ((message: { readonly id: string }) => LookUp) | undefined
   fits: (() => string | null) | undefined
-  /** Until when it is full, ms since the epoch. */
-  fullUntil: number | null
 }
 
 export function fakeCarrier(outcome: Outcome): FakeCarrier {
-  return { asked: [], lookedUp: [], send: () => outcome, lookUp: undefined, fits: undefined, fullUntil: null }
+  return { asked: [], lookedUp: [], send: () => outcome, lookUp: undefined, fits: undefined }
 }
 
 function providerOf(name: string, carrier: FakeCarrier): Provider {
@@ -36,7 +34,6 @@ function providerOf(name: string, carrier: FakeCarrier): Provider {
     channel: 'sms',
     concurrency: 10,
     fits: () => carrier.fits?.() ?? null,
-    fullUntil: () => carrier.fullUntil,
     async send(message) {
       carrier.asked.push(message.id)
       return carrier.send(message)

@@ -153,32 +153,6 @@ const PLAYS: readonly Play[] = [
     silent: [8, 30],
   },
   {
-    alert: 'SmsCostHalf',
-    is: 'a day that comes to half of its money, and goes down again',
-    series: { sms_cost_day: '0+10x12 90x10', sms_cost_day_limit: '200x30' },
-    fires: [10, 12],
-    silent: [9, 14],
-  },
-  {
-    alert: 'SmsCostHalf',
-    is: 'no limit',
-    series: { sms_cost_day: '0+100x30' },
-    fires: [],
-    silent: [10, 29],
-  },
-  {
-    alert: 'SmsCostFull',
-    is: 'two instances that look at the same money, all of which is used, until the limit is raised',
-    series: {
-      'sms_cost_day{instance="a"}': '100x9 198x30',
-      'sms_cost_day{instance="b"}': '100x9 198x30',
-      'sms_cost_day_limit{instance="a"}': '200x30 400x9',
-      'sms_cost_day_limit{instance="b"}': '200x30 400x9',
-    },
-    fires: [10, 20],
-    silent: [5, 33],
-  },
-  {
     alert: 'Strangers',
     is: 'two a second, for forty minutes',
     series: { 'gate_refusals_total{channel="sms",method="POST",reason="key"}': '0x5 0+120x40 4800x20' },

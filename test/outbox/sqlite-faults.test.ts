@@ -377,7 +377,7 @@ async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
     import { createReadiness } from '${from('../../src/admin/readiness.ts')}'
     const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock: { now: Date.now }, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
     const ready = createReadiness({ draining: () => false, probe: () => outbox.queries.probeCommit(), health: { providers: () => [] },
-      channelStatus: () => [], renewalRefused: () => false, storeLoss: () => null, monotonic: () => performance.now() })
+      channelStatus: () => [], renewalRefused: () => false, isBrakeGone: false, storeLoss: () => null, monotonic: () => performance.now() })
     let failures = 0
     for (let n = 0; n < 100 && failures < 3; n += 1) {
       const at = await ready()

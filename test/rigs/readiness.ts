@@ -9,6 +9,7 @@ export function readinessOf({ queries }: Outbox): () => Promise<boolean> {
     health: { providers: () => [] },
     channelStatus: () => [],
     renewalRefused: () => false,
+    isBrakeGone: false,
     storeLoss: () => null,
     monotonic: () => performance.now(),
   })

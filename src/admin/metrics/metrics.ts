@@ -65,8 +65,7 @@ export function createMetrics(
     sinks: [...counters, ...gauges, ...histograms],
     /** The text of a scrape, and its content type. */
     async scrape(): Promise<string> {
-      const [store, smsCost] = await Promise.all([sources.backlog(), sources.smsCost()])
-      const seen = { ...sources, store, smsCost }
+      const seen = { ...sources, store: await sources.backlog() }
       for (const { gauge, read } of scraped) {
         for (const [labels, value] of read(seen)) {
           if (value === null) gauge.remove(labels)

@@ -18,16 +18,13 @@ export interface MetricsSources {
   storeLoss(): StoreLoss | null
   /** Says how the telling of other machines does; null when it is off. */
   webhooks(): Pick<WebhooksStatus, 'leads' | 'waiting' | 'oldestAt'> | null
-  /** The cost of a day's SMS, and its limit, null without one. Null without prices, and while the store does not answer. */
-  smsCost(): Promise<{ readonly used: number; readonly limit: number | null } | null>
   /** ms since the epoch. */
   now(): number
 }
 
 /** The values of one scrape. */
-interface Seen extends Omit<MetricsSources, 'backlog' | 'smsCost'> {
+interface Seen extends Omit<MetricsSources, 'backlog'> {
   readonly store: Awaited<ReturnType<MetricsSources['backlog']>>
-  readonly smsCost: Awaited<ReturnType<MetricsSources['smsCost']>>
 }
 
 /** A gauge without labels whose value is null has no sample: 0 would be an expired certificate. */
@@ -85,12 +82,6 @@ export const SCRAPED: readonly ScrapedRow[] = [
     'Messages that the store was found to lack at a start within the last day.',
     ({ storeLoss }) => storeLoss()?.messages ?? 0,
   ),
-  figure(
-    'sms_cost_day',
-    'What SMS cost within the last 24 hours, those under way included, by the prices of SMS_COSTS.',
-    ({ smsCost }) => smsCost?.used ?? null,
-  ),
-  figure('sms_cost_day_limit', 'QUOTA_SMS_COST_PER_DAY.', ({ smsCost }) => smsCost?.limit ?? null),
   ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
     Number(breaker !== 'closed'),
   ),

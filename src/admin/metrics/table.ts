@@ -141,12 +141,6 @@ export const COUNTERS: readonly CounterRow[] = [
     count: { duplicate: ({ channel, is }) => ({ channel, is: DUPLICATE_LABELS[is] }) },
   },
   {
-    name: 'sms_cost_total',
-    help: 'What SMS cost, by the prices of SMS_COSTS.',
-    labels: ['provider', 'country'],
-    count: { 'sms-cost': ({ provider, country, cost }) => [{ provider, country }, cost] },
-  },
-  {
     name: 'over_quota_total',
     help: 'Messages that a quota held back.',
     labels: ['channel', 'quota'],
@@ -157,12 +151,9 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'near_quota_total',
     help: 'Messages beyond half of a brake for a whole channel.',
     labels: ['channel', 'quota'],
-    initial: [
-      ...CHANNELS.flatMap(channel =>
-        combine({ channel: [channel], quota: [`${channel}-minute`, `${channel}-day`] }),
-      ),
-      ...combine({ channel: ['sms'], quota: ['sms-carrier-day', 'sms-cost-day'] }),
-    ],
+    initial: CHANNELS.flatMap(channel =>
+      combine({ channel: [channel], quota: [`${channel}-minute`, `${channel}-day`] }),
+    ),
     count: { 'near-quota': ({ channel, quota }) => ({ channel, quota }) },
   },
   {

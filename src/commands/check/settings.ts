@@ -16,6 +16,7 @@ export function checkSettings(config: Config): readonly CheckResult[] {
       `read; ${CHANNELS.map(([name, token]) => `${name} is ${config[token] ? 'on' : 'off'}`).join(', ')}`,
     ),
     ...config.warnings.map(warning => resultOfWarning(warning)),
+    ...config.removed.map(resultOfRemoved),
     ...CHANNELS.flatMap(([, name]) => {
       const token = config[name]
       return token === undefined ? [] : [checkOk(name, fingerprint(token))]
@@ -32,6 +33,11 @@ function resultOfWarning(warning: string): CheckResult {
   const colon = warning.lastIndexOf(': ')
   if (colon < 0) return checkWarning(name, warning, 'see .env.example')
   return checkWarning(name, warning.slice(0, colon), warning.slice(colon + 2))
+}
+
+function resultOfRemoved({ name, problem, isBrake }: Config['removed'][number]): CheckResult {
+  const [what = problem, next = ''] = problem.split(/: (.*)/)
+  return isBrake ? checkFailure(name, what, next) : checkWarning(name, what, next)
 }
 
 function checkCallers(config: Config): readonly CheckResult[] {

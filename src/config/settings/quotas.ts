@@ -1,6 +1,5 @@
-import { readCarrierQuotas } from '../../settings/costs.ts'
 import { readQuota } from '../../settings/readers.ts'
-import { type Group, integerSetting, settingWithReader } from '../../settings/setting.ts'
+import { type Group, settingWithReader } from '../../settings/setting.ts'
 
 const settings = {
   QUOTA_RECIPIENT_PER_10_MINUTES: settingWithReader(readQuota, {
@@ -37,18 +36,6 @@ const settings = {
     default: '20000',
     meaning: 'All SMS in a day. Name a figure that you are willing to pay.',
     example: '10000',
-  }),
-  QUOTA_SMS_CARRIER_PER_DAY: settingWithReader(readCarrierQuotas, {
-    meaning:
-      'SMS that a carrier may be handed in a day; then the next one of the route is asked. Left out: no limit.',
-    example: 'aliyun=5000, twilio=500',
-  }),
-  QUOTA_SMS_COST_PER_DAY: integerSetting({
-    minimum: 0,
-    maximum: 100_000,
-    default: 0,
-    meaning: 'What all SMS of a day may cost, by the prices of SMS_COSTS and in their currency. 0: no limit.',
-    example: '200',
   }),
   QUOTA_EMAIL_PER_MINUTE: settingWithReader(readQuota, {
     default: '6000',

@@ -1,5 +1,4 @@
 import { providerSettings } from '../../providers/list.ts'
-import { readCosts } from '../../settings/costs.ts'
 import { readAreaCode, readDomain } from '../../settings/readers.ts'
 import { readRoutes } from '../../settings/routes.ts'
 import {
@@ -21,11 +20,6 @@ const settings = {
     meaning:
       'Which carriers an SMS takes, by the country of its number, * for all others: the second one is asked when the first surely has not sent it. Needed with several carriers only. To a country without a route nothing is sent.',
     example: 'CN=aliyun,tencent; US,CA=twilio; *=twilio',
-  }),
-  SMS_COSTS: settingWithReader(readCosts, {
-    meaning:
-      'What a segment costs by each carrier, by country, * for all others, in your currency: for the metric of costs and QUOTA_SMS_COST_PER_DAY.',
-    example: 'aliyun:CN=0.045,*=0.5; twilio:*=0.08',
   }),
   SMS_TEMPLATES_FILE: textSetting({
     meaning:

@@ -22,7 +22,6 @@ import { readMemos, takeLeaderLease } from './memos.ts'
 import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
 import { migrate } from './migrate.ts'
 import { findMessage, listMessages, probeCommit } from './queries.ts'
-import { chargeUse, readUse, refundUse } from './quotas.ts'
 import { requireOwnSessions } from './sessions.ts'
 import { readSummary } from './summary.ts'
 import { createUncertainCommits, type UncertainCommits } from './uncertain-commits.ts'
@@ -263,7 +262,7 @@ function createPruning(
 function createDirectCalls(
   { clock, payloadKeys, keepsEvents }: Pick<Settings, 'clock' | 'payloadKeys' | 'keepsEvents'>,
   connections: Connections,
-): Pick<Outbox, 'quotas' | 'memos' | 'events' | 'queries' | 'actions'> {
+): Pick<Outbox, 'memos' | 'events' | 'queries' | 'actions'> {
   async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
       return await connections.use(work)
@@ -279,11 +278,6 @@ function createDirectCalls(
     keepsEvents,
   })
   return {
-    quotas: {
-      chargeUse: charges => direct(client => chargeUse(client, charges, clock.now())),
-      refundUse: windows => direct(client => refundUse(client, windows, clock.now())),
-      readUse: charges => direct(client => readUse(client, charges, clock.now())),
-    },
     memos: {
       readMemos: names => direct(client => readMemos(client, names)),
       takeLeaderLease: (name, owner, ttlMs) => direct(client => takeLeaderLease(client, name, owner, ttlMs)),

@@ -2,20 +2,15 @@ import type { Charge, ChargedWindows } from '../outbox.ts'
 import {
   chargeQuotas,
   counterName,
-  describeUse,
   type QuotaCounter,
-  readUse as readUseOf,
   refundCounter,
   rotateCounter,
   toCounter,
 } from '../quota.ts'
 import {
   awaitStatements,
-  beginTransaction,
   type Client,
-  commitTransaction,
   runStatement,
-  runTogether,
   type Statement,
   statement,
   type Write,
@@ -61,9 +56,9 @@ export function createQuotas(client: Client, now: number) {
     },
     /** Takes a message that was not sent out of the windows that it was counted in. */
     refund(windows: ChargedWindows): void {
-      for (const [name, windowStart, amount] of windows) {
+      for (const [name, windowStart] of windows) {
         const counter = readCounter(name)
-        if (counter !== undefined) changed.set(name, refundCounter(counter, windowStart, amount))
+        if (counter !== undefined) changed.set(name, refundCounter(counter, windowStart))
       }
     },
     /** The writes of what has changed. The first one may wait for another transaction that writes the same new counter. */
@@ -75,36 +70,6 @@ export function createQuotas(client: Client, now: number) {
       return [...write(INSERT, false), ...write(UPDATE, true)]
     },
   }
-}
-
-/** Counts one use beside any message, in a transaction of its own. @param now ms since the epoch. */
-export async function chargeUse(client: Client, charges: readonly Charge[], now: number) {
-  const quotas = createQuotas(client, now)
-  await beginTransaction(client)
-  await quotas.lock(charges, [], true)
-  const charged = quotas.charge(charges)
-  await commitTransaction(client, ...runTogether(client, quotas.write()))
-  return describeUse(charged, charges, now)
-}
-
-/** Takes such a use back. @param now ms since the epoch. */
-export async function refundUse(client: Client, windows: ChargedWindows, now: number): Promise<void> {
-  const quotas = createQuotas(client, now)
-  await beginTransaction(client)
-  await quotas.lock([], [windows])
-  quotas.refund(windows)
-  await commitTransaction(client, ...runTogether(client, quotas.write()))
-}
-
-/** Reads how much of each quota is used. @param now ms since the epoch. */
-export async function readUse(
-  client: Client,
-  charges: readonly Charge[],
-  now: number,
-): Promise<readonly number[]> {
-  const { rows } = await runStatement(client, READ, charges.map(counterName))
-  const counters = new Map(rows.map(row => [row['name'] as string, toCounter(row)]))
-  return readUseOf(charges, name => counters.get(name), now)
 }
 
 function countersAsJson(counters: Iterable<readonly [string, QuotaCounter]>): string {
@@ -123,7 +88,6 @@ const CREATE = statement(
 const LOCK = statement(
   'lock-quota-counters',
 )`SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
-const READ = statement('read-quota-counters')`SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[])`
 const INSERT = statement('insert-quota-counters')`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS}`
 const UPDATE = statement(
   'update-quota-counters',

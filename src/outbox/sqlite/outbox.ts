@@ -91,13 +91,8 @@ function createDirectCalls(
   call: ThreadCalls['call'],
   clock: Clock,
   keepsEvents: boolean,
-): Pick<Outbox, 'quotas' | 'memos' | 'events' | 'queries' | 'actions'> {
+): Pick<Outbox, 'memos' | 'events' | 'queries' | 'actions'> {
   return {
-    quotas: {
-      chargeUse: charges => call('chargeUse', { now: clock.now(), charges }),
-      refundUse: async windows => void (await call('refundUse', { now: clock.now(), windows })),
-      readUse: charges => call('readUse', { now: clock.now(), charges }),
-    },
     memos: { readMemos: names => call('readMemos', { names }) },
     ...(keepsEvents && {
       events: {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Charge, ChargedWindows } from '../outbox.ts'
-import { chargeQuotas, type QuotaCounter, readUse, refundCounter, toCounter } from '../quota.ts'
+import { chargeQuotas, type QuotaCounter, refundCounter, toCounter } from '../quota.ts'
 
 export type Quotas = ReturnType<typeof createQuotas>
 
@@ -37,13 +37,11 @@ export function createQuotas(db: DatabaseSync) {
     },
     /** Takes a message that was not sent out of the windows that it was counted in. */
     refund(windows: ChargedWindows): void {
-      for (const [name, windowStart, amount] of windows) {
+      for (const [name, windowStart] of windows) {
         const counter = readCounter(name)
-        if (counter !== undefined) counted.set(name, refundCounter(counter, windowStart, amount))
+        if (counter !== undefined) counted.set(name, refundCounter(counter, windowStart))
       }
     },
-    /** Says how much of each is used in the window that ends now. */
-    readUse: (charges: readonly Charge[], now: number) => readUse(charges, readCounter, now),
     write(): void {
       for (const [name, { windowStart, current, previous, expiresAt }] of counted)
         write.run(name, windowStart, current, previous, expiresAt)

@@ -11,7 +11,6 @@ import {
   tryDecrypt,
 } from '../encryption.ts'
 import { BacklogFull, PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
-import { describeUse } from '../quota.ts'
 import { beginUnit, type UnitOfWork } from '../unit.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { correctClock } from './clock-correction.ts'
@@ -24,7 +23,7 @@ import { createMessages } from './messages.ts'
 import { readMeta, writeMeta } from './open.ts'
 import { createProgressCount, type ProgressCount, recordLoss } from './progress.ts'
 import { createAdminQueries } from './queries.ts'
-import { createQuotas, type Quotas } from './quotas.ts'
+import { createQuotas } from './quotas.ts'
 import { createReadSummary } from './summary.ts'
 import { watermarkPath } from './watermark.ts'
 
@@ -65,7 +64,6 @@ const READS: ReadonlySet<CallName> = new Set<CallName>([
   'readSummary',
   'listMessages',
   'findMessage',
-  'readUse',
   'readMemos',
   'readEvents',
   'prune',
@@ -92,7 +90,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   const checkFiles = createFileCheck(deps.path)
   const progress = openProgress(db, deps.path, counts)
   const quotas = createQuotas(db)
-  const { apply, handlers } = createHandlers(db, deps, counts, quotas, checkFiles)
+  const { apply, handlers } = createHandlers(db, deps, counts, checkFiles)
   let { now } = deps
   /** Ends that no claim has reported yet: as they are committed, and as the open transaction leaves them. */
   let unreported: readonly SettledByStore[] = []
@@ -193,7 +191,6 @@ function createHandlers(
   db: DatabaseSync,
   deps: StoreDeps,
   counts: Counts,
-  quotas: Quotas,
   checkFiles: () => void,
 ): { readonly apply: (unit: UnitOfWork) => void; readonly handlers: Handlers } {
   const memos = createMemos(db)
@@ -210,12 +207,6 @@ function createHandlers(
     ...createAdminQueries(db),
     ...events.handlers,
     readSummary: createReadSummary(db, counts.live, deps.path),
-    chargeUse: ({ charges, now }) => describeUse(quotas.charge(charges, now), charges, now),
-    refundUse({ windows }) {
-      quotas.refund(windows)
-      return null
-    },
-    readUse: ({ charges, now }) => quotas.readUse(charges, now),
     readMemos: ({ names }) => memos.read(names),
     probeCommit() {
       // Random, since SQLite does not write a page that stays the same.

@@ -33,15 +33,6 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     t.same(kinds(await outbox.accept([ask('3')])), ['stored'], 'then there is')
   })
 
-  await t.test('what has no limit is counted as far as a counter goes, and refused never', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const cost = charge(Number.POSITIVE_INFINITY, { quota: 'sms-cost-day', amount: 2 ** 30 })
-    for (const code of ['1', '2', '3'])
-      t.same(kinds(await outbox.accept([sample(clock, { code, charges: [cost] })])), ['stored'])
-    t.match(await outbox.quotas.chargeUse([cost]), { is: 'charged', full: [] })
-    t.same(await outbox.quotas.readUse([cost]), [2 ** 31 - 1])
-  })
-
   await t.test('buckets, quotas and windows count apart', async t => {
     const { outbox, clock } = await fresh(t, create)
     const ask = (code: string, it: Charge) =>
@@ -99,7 +90,6 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       )
       const answers = (await Promise.all(calls)).flatMap(each => kinds(each))
       t.equal(answers.filter(each => each === 'stored').length, 7)
-      t.same(await outbox.quotas.readUse([charge(7)]), [7])
     },
   )
 
@@ -138,20 +128,6 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       ['stored'],
       'after a cancelled one',
     )
-  })
-
-  await t.test('a charge of several is counted, and given back whole', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const ask = (code: string, lifeMs = 60_000) =>
-      outbox.accept([
-        sample(clock, { code, purpose: 'link', charges: [{ ...charge(5), amount: 3 }], lifeMs }),
-      ])
-    t.same(kinds(await ask('1', 1000)), ['stored'])
-    t.same(kinds(await ask('2')), ['over-quota'])
-    clock.advance(1000)
-    await outbox.claim('email', 1, 1000)
-    t.same(kinds(await ask('3')), ['stored'], 'after one that expired')
-    t.same(kinds(await ask('4')), ['over-quota'])
   })
 
   await t.test('a superseded code gives back what it took', async t => {
@@ -206,40 +182,5 @@ export async function quotas(t: Test, create: Create): Promise<void> {
   await t.test('a limit of nothing lets nothing through', async t => {
     const { outbox, clock } = await fresh(t, create)
     t.same(kinds(await outbox.accept([sample(clock, { charges: [charge(0)] })])), ['over-quota'])
-  })
-
-  await t.test('a use beside any message counts in the same counters, and can be taken back', async t => {
-    const { outbox, clock, reopen } = await fresh(t, create)
-    const two = [charge(3, { warnAt: 2 }), charge(20, { quota: 'cost', amount: 7 })]
-    const first = await outbox.quotas.chargeUse(two)
-    t.match(first, { is: 'charged', nearing: [], full: [] })
-    t.same(
-      kinds(await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: [charge(3)] })])),
-      ['stored'],
-    )
-    const third = await outbox.quotas.chargeUse(two)
-    t.match(third, { is: 'charged', nearing: ['recipient-10m'] })
-    t.match(
-      third,
-      { full: [{ quota: 'recipient-10m', seconds: Number }] },
-      'and says when there is room again',
-    )
-    t.same(await outbox.quotas.readUse([...two, charge(1, { quota: 'none' })]), [3, 14, 0])
-    t.match(await outbox.quotas.chargeUse(two), { is: 'over-quota', quota: 'recipient-10m' })
-    t.same(await outbox.quotas.readUse(two), [3, 14], 'nothing of it was counted')
-    const again = await reopen()
-    if (first.is === 'charged') await again.quotas.refundUse(first.windows)
-    t.same(await again.quotas.readUse(two), [2, 7])
-    clock.advance(3 * TEN_MINUTES)
-    t.same(await again.quotas.readUse(two), [0, 0])
-  })
-
-  await t.test('the uses of several processes at once stay within the limit', async t => {
-    const { outbox, peer } = await fresh(t, create)
-    const stores = [outbox, await peer()]
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => (stores[n % 2] ?? outbox).quotas.chargeUse([charge(7)])),
-    )
-    t.equal(answers.filter(({ is }) => is === 'charged').length, 7)
   })
 }

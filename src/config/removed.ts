@@ -1,0 +1,39 @@
+/** A setting of an earlier version that is still set. */
+export interface RemovedSetting {
+  readonly name: string
+  /** Says that it does nothing any more, and after a colon what to do instead. */
+  readonly problem: string
+  /** Whether it held messages back, so that more goes out without it. */
+  readonly isBrake: boolean
+}
+
+const BRAKE = 'is not read any more and holds nothing back'
+
+/** What each of them is answered. A brake counts only when it was on. */
+const REMOVED: Readonly<Record<string, Omit<RemovedSetting, 'name'>>> = {
+  QUOTA_SMS_COST_PER_DAY: {
+    problem: `${BRAKE}: set QUOTA_SMS_PER_DAY to the number of SMS that you are willing to pay for, and take it out`,
+    isBrake: true,
+  },
+  QUOTA_SMS_CARRIER_PER_DAY: {
+    problem: `${BRAKE}: set QUOTA_SMS_PER_DAY or QUOTA_SMS_COUNTRY_PER_DAY, and take it out`,
+    isBrake: true,
+  },
+  SMS_COSTS: {
+    problem: 'is not read any more: take it out; QUOTA_SMS_PER_DAY limits SMS, your carrier knows the prices',
+    isBrake: false,
+  },
+}
+
+/** Lists the settings that are set and that this version does not have any more. @param given texts by name; none is empty */
+export function findRemovedSettings(given: Readonly<Record<string, string>>): readonly RemovedSetting[] {
+  return Object.entries(REMOVED).flatMap(([name, removed]) => {
+    const text = given[name]
+    return text === undefined ? [] : [{ name, ...removed, isBrake: removed.isBrake && Number(text) !== 0 }]
+  })
+}
+
+/** Says whether a name was one of a setting once. */
+export function wasSetting(name: string): boolean {
+  return Object.hasOwn(REMOVED, name)
+}
