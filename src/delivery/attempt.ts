@@ -1,28 +1,82 @@
 import type { Emit } from '../events/events.ts'
 import type { NewMessage, Outgoing } from '../messages/message.ts'
-import type { AttemptRecord } from '../outbox/outbox.ts'
-import type { LookUp, Outcome, Provider } from '../providers/provider.ts'
+import {
+  type AttemptRecord,
+  type Lease,
+  type Outbox,
+  type Settlement,
+  StoreUnavailable,
+} from '../outbox/outbox.ts'
+import type { LookUp, Outcome } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
-import type { Job } from './channel-state.ts'
+import {
+  type Carrier,
+  type CarrierEnd,
+  describeRenderFault,
+  findMisfit,
+  LEFT_ALONE,
+  NO_CARRIER_FITS,
+  NOT_KNOWN_YET,
+} from './carrier.ts'
 import { redactReply, type SentMessage } from './redact.ts'
-import { MAX_COPIES } from './retry.ts'
-import { findMisfit } from './route.ts'
+import { combineOutcomes, decideSettlement, MAX_COPIES, mayAskNext } from './retry.ts'
 
-/** The end of one attempt: its outcome, the lines for the timeline, and how many copies may have been sent. */
-export interface EndedAttempt {
-  readonly outcome: Outcome
-  /** How many copies may have been sent before this attempt; a look-up can have made it 0. */
+/** A claimed message in memory, before or during its attempt. */
+export interface Job {
+  readonly message: NewMessage
+  readonly lease: Lease
+  /** Attempts so far, this one included. */
+  readonly attempts: number
+  /** How many copies of it may have been sent. */
   readonly ambiguous: number
-  /** Lines for the timeline. */
-  readonly records: readonly AttemptRecord[]
+  /** See ClaimedMessage. */
+  readonly ambiguousAt?: string
+  readonly groupKey?: string
+  /** The finished bytes, while the message is fresh; a claimed one is rendered again. */
+  readonly outgoing?: Outgoing
 }
 
-/** See Provider.send. */
-export type AwaitingReply = NonNullable<Parameters<Provider['send']>[2]>
+/** A job that waits or is under way. */
+export interface RoutedJob extends Job {
+  /** The carriers that an attempt may ask, in order; after an ambiguous one, that carrier is the first. */
+  readonly carriers: readonly Carrier[]
+}
 
-/** How long an aborted provider has to say how far it came, ms. */
-const LAST_WORD_MS = 500
+/** The carriers that a message may go to, in the order in which they are asked; often there is one. */
+export type Route = (message: NewMessage) => readonly Carrier[]
+
+/** What an attempt came to. */
+export interface AttemptResult {
+  readonly settlement: Settlement
+  /** Whether an attempt was made; otherwise the message only waited. */
+  readonly begun: boolean
+}
+
+export interface AttemptsOptions {
+  readonly outbox: Pick<Outbox, 'beginAttempt'>
+  readonly clock: Clock
+  readonly random: () => number
+  readonly emit: Emit
+  /** All carriers of the channel, at least one. */
+  readonly carriers: readonly Carrier[]
+  readonly route: Route
+  readonly render: (message: NewMessage) => Outgoing
+  /**
+   * The longest that a call to a provider may take, ms. Providers have limits of their own, which are shorter: this one is for
+   * a provider that has lost one of its calls, which must not outlive its lease unnoticed.
+   */
+  readonly attemptLimitMs: number
+  /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones; see retry.ts. */
+  readonly repeatPausesMs?: readonly number[] | undefined
+  /** Says whether the process was told to end: then no further carrier is asked. */
+  readonly stopping: () => boolean
+  /** Called when a carrier's part of an attempt has ended; the attempt may go on with another one. */
+  readonly onCarrierEnd: (end: CarrierEnd) => void
+}
+
+/** Messages that are given back because their carrier is left alone come due again at different moments, within so long, ms. */
+const RETURN_SPREAD_MS = 1000
 const OVERDUE: Outcome = {
   is: 'ambiguous',
   code: 'attempt-limit',
@@ -30,12 +84,151 @@ const OVERDUE: Outcome = {
 }
 const NOT_ASKED: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
 const FAULT = 'an unexpected fault in the provider'
-export const NOT_KNOWN_YET: Outcome & { is: 'retry' } = {
-  is: 'retry',
-  whose: 'later',
-  code: 'not-known-yet',
-  reply: 'the provider does not know yet what became of it',
+
+/** Makes the attempts of one channel. */
+export function createAttempts(options: AttemptsOptions) {
+  const { clock, random, emit, carriers, route, stopping, attemptLimitMs } = options
+  const calls = createBoundedCalls(attemptLimitMs, emit)
+
+  const giveBack = (dueAt: number): AttemptResult => ({
+    settlement: { to: 'queued', dueAt, uncounted: true },
+    begun: false,
+  })
+
+  /** Ends an attempt in which no carrier was asked, because none can send the message. */
+  function endUnasked(job: RoutedJob, outcome: Outcome, records: readonly AttemptRecord[]): AttemptResult {
+    const provider = (job.carriers[0] ?? carriers[0])?.provider.name ?? ''
+    emit({ type: 'attempt', message: job.message, provider, outcome, attempts: job.attempts, tookMs: 0 })
+    return settle(job, outcome, records)
+  }
+
+  function settle(
+    { message, attempts, ambiguous }: RoutedJob,
+    outcome: Outcome,
+    records: readonly AttemptRecord[],
+    asked?: Carrier,
+  ): AttemptResult {
+    const now = clock.now()
+    // We stopped the attempt before anything was written, so it never began.
+    if (stopping() && outcome.is === 'retry' && outcome.untouched === true)
+      return { settlement: { to: 'queued', dueAt: now, uncounted: true }, begun: true }
+    const { channel, purpose, expiresAt } = message
+    const canBeLookedUp = asked?.provider.lookUp !== undefined
+    const attempted = { channel, purpose, expiresAt, attempts, ambiguous, canBeLookedUp }
+    const settlement = decideSettlement(outcome, attempted, now, random, records, options.repeatPausesMs)
+    return { settlement, begun: true }
+  }
+
+  /** Asks a provider what became of the latest copy of a message. */
+  function lookUp({ provider }: Carrier, outgoing: Outgoing, { arrivedAt }: NewMessage): Promise<LookUp> {
+    const ask = async (signal: AbortSignal) =>
+      (await provider.lookUp?.(outgoing, arrivedAt, signal)) ?? NOT_ASKED
+    return calls.run(ask, NOT_ASKED, { is: 'unreachable', reply: FAULT })
+  }
+
+  return {
+    /**
+     * Makes one attempt of a message: its carriers are asked one after the other, until one took it, may have taken it, or refused
+     * it for good. A carrier that may have taken it in an earlier attempt is asked first what became of that copy, and no other
+     * one is asked until it says that it surely has not.
+     */
+    async run(job: RoutedJob): Promise<AttemptResult> {
+      const { message, attempts } = job
+      const { channel } = message
+      let outgoing: Outgoing
+      try {
+        outgoing = job.outgoing ?? options.render(message)
+      } catch (error) {
+        const fault = describeRenderFault(error)
+        const provider = carriers[0]?.provider.name ?? ''
+        const record = { at: clock.now(), tookMs: 0, provider, outcome: 'retry', ...fault }
+        return endUnasked(job, { is: 'retry', whose: 'ours', ...fault }, [record])
+      }
+      let holder = findHolder(job, outgoing, route)
+      if (job.ambiguous >= MAX_COPIES[channel] && holder?.provider.lookUp === undefined)
+        return { settlement: { to: 'final', state: 'unknown', answer: null }, begun: false }
+      let { ambiguous } = job
+      let asked: Carrier | undefined
+      const outcomes: Outcome[] = []
+      const timeline = createTimeline(message, outgoing, clock)
+      /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
+      const askableAt: number[] = []
+
+      for (const carrier of putFirst(job.carriers, holder)) {
+        const { provider } = carrier
+        const now = clock.now()
+        if (asked !== undefined && stopping()) {
+          askableAt.push(now)
+          break
+        }
+        // A carrier that may have taken it is asked what became of it, even when nothing fits any more.
+        const isHolder = carrier === holder
+        const obstacle = carrier.mayAsk(isHolder ? undefined : outgoing, now)
+        if (obstacle !== null) {
+          timeline.addSkipped(provider.name, obstacle)
+          if (obstacle.until === null) continue
+          askableAt.push(obstacle.until)
+          if (isHolder) break
+          continue
+        }
+
+        const attempt = carrier.begin(now)
+        // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
+        if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
+          attempt.forget()
+          if (asked === undefined) return giveBack(clock.now())
+          askableAt.push(clock.now())
+          break
+        }
+        asked = carrier
+
+        let said: Outcome | null = null
+        if (isHolder && provider.lookUp !== undefined) {
+          const askedAt = clock.now()
+          const found = await lookUp(carrier, outgoing, message)
+          timeline.addReply(provider.name, { is: 'looked-up', code: found.is, reply: found.reply }, askedAt)
+          said = outcomeOfLookUp(found, ambiguous >= MAX_COPIES[channel])
+          if (said === null && found.is === 'absent') ambiguous = 0
+          const misfit = said === null ? findMisfit(provider, outgoing) : null
+          if (misfit !== null) said = { is: 'retry', whose: 'ours', ...misfit, untouched: true }
+        }
+        const sendingAt = clock.now()
+        if (said === null) {
+          const send = (signal: AbortSignal) => provider.send(outgoing, signal, attempt.awaitReply)
+          said = await calls.run(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
+        }
+
+        const end = attempt.end(timeline.addOutcome(provider.name, said, sendingAt), message.recipient)
+        const { outcome, tookMs, circuit } = end
+        if (circuit !== null)
+          emit({ type: 'breaker', channel, provider: provider.name, state: circuit, reason: outcome.reply })
+        emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
+        options.onCarrierEnd(end)
+        outcomes.push(outcome)
+        // A second SMS is paid for; a mail that arrives twice harms nobody.
+        if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome)) break
+        holder = undefined
+      }
+
+      const last = outcomes.at(-1)
+      if (last !== undefined) {
+        const now = clock.now()
+        const outcome = mayAskNext(last)
+          ? combineOutcomes([...outcomes, ...askableAt.map(at => outcomeOfPause(at - now))])
+          : last
+        return settle({ ...job, ambiguous }, outcome, timeline.records, asked)
+      }
+      if (askableAt.length > 0)
+        return giveBack(Math.min(...askableAt) + Math.round(random() * RETURN_SPREAD_MS))
+      return endUnasked(job, outcomeWhenNobodyFits(timeline.records), timeline.records)
+    },
+    /** Aborts those that run. */
+    abort: calls.abort,
+  }
 }
+
+/** How long an aborted provider has to say how far it came, ms. */
+const LAST_WORD_MS = 500
 
 /** Calls to providers, none of which runs for ever or throws. */
 function createBoundedCalls(limitMs: number, emit: Emit) {
@@ -73,71 +266,47 @@ function createBoundedCalls(limitMs: number, emit: Emit) {
   }
 }
 
-export type Attempts = ReturnType<typeof createAttempts>
-
 /**
- * Hands messages to providers.
- * @param options.limitMs the longest that an attempt may take, ms. Providers have limits of their own, which are
- *   shorter: this one is for a provider that has lost one of its calls, which must not outlive its lease unnoticed.
+ * Notes in the store that the attempt begins, so that after a crash it is known which messages may have been sent.
+ * @param provider whom it goes to, when there are several.
+ * @returns false when that could not be noted: then nothing may be sent.
  */
-export function createAttempts(options: {
-  readonly limitMs: number
-  readonly clock: Clock
-  readonly emit: Emit
-}) {
-  const { clock } = options
-  const { run, abort } = createBoundedCalls(options.limitMs, options.emit)
-  return {
-    /**
-     * Tries one provider once; whatever goes wrong becomes an outcome. When a copy may have been sent before, and the provider
-     * can be asked what became of it, it is asked first.
-     * @param copy `ambiguous`: how many copies may have been sent; `isHere`: the latest of them by this provider.
-     * @param onAwaitingReply called once the message is with the provider and only its final reply is missing.
-     */
-    async send(
-      provider: Provider,
-      outgoing: Outgoing,
-      {
-        message,
-        isHere,
-        ambiguous: copies,
-      }: Pick<Job, 'message' | 'ambiguous'> & { readonly isHere: boolean },
-      onAwaitingReply: AwaitingReply,
-    ): Promise<EndedAttempt> {
-      const timeline = createTimeline(provider.name, () => toSentMessage(message, outgoing), clock)
-      let ambiguous = copies
-      if (isHere && provider.lookUp !== undefined) {
-        const askedAt = clock.now()
-        const ask = async (signal: AbortSignal) =>
-          (await provider.lookUp?.(outgoing, message.arrivedAt, signal)) ?? NOT_ASKED
-        const found = await run(ask, NOT_ASKED, { is: 'unreachable', reply: FAULT })
-        timeline.add('looked-up', found.is, found.reply, askedAt)
-        const outcome = outcomeOfLookUp(found, ambiguous >= MAX_COPIES[message.channel])
-        if (outcome !== null) return timeline.end(outcome, clock.now(), ambiguous)
-        if (found.is === 'absent') ambiguous = 0
-        const why = findMisfit(provider, outgoing)
-        if (why !== null)
-          return timeline.end({ is: 'retry', whose: 'ours', ...why, untouched: true }, clock.now(), ambiguous)
-      }
-      const sendingAt = clock.now()
-      const send = (signal: AbortSignal) => provider.send(outgoing, signal, onAwaitingReply)
-      const outcome = await run(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
-      return timeline.end(outcome, sendingAt, ambiguous)
-    },
-    /** Aborts those that run. */
-    abort,
+async function markBegun(
+  { outbox, emit }: AttemptsOptions,
+  { message, lease }: Job,
+  provider: string | undefined,
+): Promise<boolean> {
+  try {
+    const marked = outbox.beginAttempt(message.id, lease, provider)
+    if (marked !== undefined) await marked
+    return true
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    emit({ type: 'store-failed', doing: 'begin', error })
+    return false
   }
 }
 
-/** Lists the texts of a message that its provider may repeat. A mail's finished text adds only words of ours, which are no secret. */
-function toSentMessage({ content, recipient }: NewMessage, outgoing: Outgoing): SentMessage {
-  if (outgoing.channel !== 'sms') return { ...content, recipient }
-  try {
-    return { ...content, recipient, text: outgoing.text() }
-  } catch {
-    // There is no text: it was sent as a template, and was never put into words.
-    return { ...content, recipient }
-  }
+/**
+ * Finds the carrier that is asked first what became of the latest copy, and that sends the next one. An SMS that may have been
+ * sent is sent again by the same carrier and by no other; a mail goes to any server that takes it, unless its server can be
+ * asked. A carrier that is not configured any more cannot be asked. A process that died without a note is taken to have asked the
+ * first one of the route that the message fits.
+ */
+function findHolder(
+  { message, ambiguous, ambiguousAt, carriers }: RoutedJob,
+  outgoing: Outgoing,
+  route: Route,
+): Carrier | undefined {
+  if (ambiguous === 0) return undefined
+  const carrier = ambiguousAt
+    ? carriers.find(({ provider }) => provider.name === ambiguousAt)
+    : route(message).find(({ provider }) => findMisfit(provider, outgoing) === null)
+  return message.channel === 'sms' || carrier?.provider.lookUp !== undefined ? carrier : undefined
+}
+
+function putFirst(carriers: readonly Carrier[], holder: Carrier | undefined): readonly Carrier[] {
+  return holder === undefined ? carriers : [holder, ...carriers.filter(each => each !== holder)]
 }
 
 /** Makes the outcome of a look-up; null: the message is to be sent. @param isLastCopy no further copy may go out. */
@@ -155,28 +324,64 @@ function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome
   }
 }
 
+/** Makes the outcome of a carrier that could not be asked now: it may take the message later, whatever the others said. */
+function outcomeOfPause(retryAfterMs: number): Outcome {
+  return { is: 'retry', whose: 'later', ...LEFT_ALONE, untouched: true, retryAfterMs }
+}
+
+/** Makes the outcome when no carrier can send the message before the operator has mended something. */
+function outcomeWhenNobodyFits(records: readonly AttemptRecord[]): Outcome {
+  const code =
+    records.length > 0 && records.every(each => each.code === 'RENDER') ? 'RENDER' : NO_CARRIER_FITS
+  const reply =
+    records.map(each => `${each.provider}: ${each.reply}`).join('; ') || 'no route leads to its country'
+  return { is: 'retry', whose: 'ours', code, reply: reply.slice(0, 200), untouched: true }
+}
+
 /**
  * Collects one attempt's lines for the timeline. Nothing that the message says gets into them, and nothing that a store
  * cannot hold: all that a provider says comes through here.
  */
-function createTimeline(provider: string, sent: () => SentMessage, clock: Clock) {
+function createTimeline(message: NewMessage, outgoing: Outgoing, clock: Clock) {
   const records: AttemptRecord[] = []
+
   /** @param startedAt ms since the epoch. @returns the redacted reply. */
-  function add(outcome: string, code: string, reply: string, startedAt: number): string {
-    const redacted = makeStorable(redactReply(reply, sent()))
+  function addReply(
+    provider: string,
+    { is, code, reply }: { readonly is: string; readonly code: string; readonly reply: string },
+    startedAt: number,
+  ): string {
+    const redacted = makeStorable(redactReply(reply, toSentMessage(message, outgoing)))
     const tookMs = clock.now() - startedAt
-    records.push({ at: startedAt, tookMs, provider, outcome, code: makeStorable(code), reply: redacted })
+    records.push({ at: startedAt, tookMs, provider, outcome: is, code: makeStorable(code), reply: redacted })
     return redacted
   }
+
   return {
-    add,
-    end(outcome: Outcome, startedAt: number, ambiguous: number): EndedAttempt {
-      const reply = add(outcome.is, outcome.is === 'sent' ? '' : outcome.code, outcome.reply, startedAt)
-      if (outcome.is !== 'sent' || outcome.providerId === undefined)
-        return { outcome: { ...outcome, reply }, ambiguous, records }
-      const providerId = makeStorable(outcome.providerId)
-      return { outcome: { ...outcome, reply, providerId }, ambiguous, records }
+    records,
+    addReply,
+    /** @returns the outcome as it may be kept and shown. */
+    addOutcome(provider: string, outcome: Outcome, startedAt: number): Outcome {
+      const code = outcome.is === 'sent' ? '' : outcome.code
+      const reply = addReply(provider, { is: outcome.is, code, reply: outcome.reply }, startedAt)
+      if (outcome.is !== 'sent' || outcome.providerId === undefined) return { ...outcome, reply }
+      return { ...outcome, reply, providerId: makeStorable(outcome.providerId) }
     },
+    /** Adds the line about a carrier that was not asked, which is why the next one was. */
+    addSkipped(provider: string, { code, reply }: { readonly code: string; readonly reply: string }): void {
+      records.push({ at: clock.now(), tookMs: 0, provider, outcome: 'skipped', code, reply })
+    },
+  }
+}
+
+/** Lists the texts of a message that its provider may repeat. A mail's finished text adds only words of ours, which are no secret. */
+function toSentMessage({ content, recipient }: NewMessage, outgoing: Outgoing): SentMessage {
+  if (outgoing.channel !== 'sms') return { ...content, recipient }
+  try {
+    return { ...content, recipient, text: outgoing.text() }
+  } catch {
+    // There is no text: it was sent as a template, and was never put into words.
+    return { ...content, recipient }
   }
 }
 

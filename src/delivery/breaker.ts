@@ -23,11 +23,15 @@ const OURS: ReadonlySet<string> = new Set([...STOPPED, 'RENDER', 'no-carrier-fit
  */
 const OVERTAKEN_MS = 20_000
 
+/** How long the other messages wait while one message tries a provider whose circuit was open, ms. */
+const TRIAL_MS = 1000
+
 /** Says whether an attempt was stopped by this side before the provider had its say: the message's life ended, or this process does. */
 export function wasStopped(outcome: Outcome): boolean {
   return (outcome.is === 'retry' || outcome.is === 'ambiguous') && STOPPED.has(outcome.code)
 }
 
+/** Says whether an outcome says nothing of the provider, because this service caused it. */
 export function isOwnDoing(outcome: Outcome): boolean {
   return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)
 }
@@ -45,6 +49,7 @@ export function createBreaker(options: BreakerOptions = {}) {
   let answeredAt = Number.NEGATIVE_INFINITY
 
   const isTrial = (begunAt: number): boolean => trial && begunAt >= triedAt
+  const isTrying = (now: number): boolean => trial && now - triedAt < trialMs
 
   function forgetAttempt(begunAt: number): void {
     if (isTrial(begunAt)) trial = false
@@ -52,15 +57,19 @@ export function createBreaker(options: BreakerOptions = {}) {
 
   return {
     /**
-     * Says whether an attempt may begin now. Half open, it says yes once, and no until that attempt, the trial, has ended or has
-     * taken longer than `trialMs`: a server that never sends its last reply to the trial must not hold up all other messages.
+     * Says until when nothing may begin; null: an attempt may begin now. Half open, that is so while the trial is under way, until
+     * it has ended or has taken longer than `trialMs`: a server that never sends its last reply to the trial must not hold up all
+     * other messages. ms since the epoch.
      */
-    allows(now: number): boolean {
-      if (until === null) return true
-      if (now < until || (trial && now - triedAt < trialMs)) return false
+    restsUntil(now: number): number | null {
+      if (until === null || (now >= until && !isTrying(now))) return null
+      return now < until ? until : now + TRIAL_MS
+    },
+    /** An attempt begins; while the circuit is open, it is the trial. */
+    beginAttempt(now: number): void {
+      if (until === null) return
       trial = true
       triedAt = now
-      return true
     },
     /**
      * Takes the outcome of an attempt that it allowed.
@@ -95,6 +104,6 @@ export function createBreaker(options: BreakerOptions = {}) {
     openUntil: (): number | null => until,
     /** @param now ms since the epoch: with it, the circuit of a trial that has taken too long counts as open. */
     state: (now: number = triedAt): 'closed' | 'open' | 'half-open' =>
-      until === null ? 'closed' : trial && now - triedAt < trialMs ? 'half-open' : 'open',
+      until === null ? 'closed' : isTrying(now) ? 'half-open' : 'open',
   }
 }

@@ -1,231 +1,128 @@
-import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
-import type { Outbox } from '../outbox/outbox.ts'
-import type { Clock } from '../runtime/clock.ts'
-import { createAttempts } from './attempt.ts'
-import { type ChannelSpec, type ChannelState, createChannelState, type Job } from './channel-state.ts'
-import { createClaims } from './claim.ts'
-import { createDisabledChannels } from './disabled-channels.ts'
-import { createInFlight } from './in-flight.ts'
-import type { ChannelStatus, Delivery, Verdicts } from './port.ts'
-import { createScheduler } from './scheduler.ts'
-import { createSettler } from './settle.ts'
+import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import { type ChannelOptions, type ChannelSpec, createChannel, type DeliveryChannel } from './channel.ts'
+import type { Delivery } from './port.ts'
+import { createSettler, type Settler } from './settle.ts'
 
-export interface DeliveryOptions {
+export interface DeliveryOptions extends Omit<ChannelOptions, 'settler' | 'stopping' | 'work'> {
   readonly outbox: Outbox
-  readonly clock: Clock
-  readonly random: () => number
-  readonly verdicts: Verdicts
-  readonly emit: Emit
   readonly channels: readonly ChannelSpec[]
-  /** How long a claim holds, ms; longer than `attemptLimitMs`. */
-  readonly leaseMs: number
-  /** The longest that a provider's attempt can take, ms; nothing begins that its lease would not outlive. */
-  readonly attemptLimitMs: number
-  /** How often a shared store is asked without a reason, ms (another replica may have put something there). */
-  readonly pollMs: number
-  /** How long a final reply may take before its attempt counts against no limit, ms; 20 s unless given. */
-  readonly replyPatienceMs?: number
-  /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones; see retry.ts. */
-  readonly repeatPausesMs?: readonly number[] | undefined
-  /** Names a claim, unique for every claim ever made. A shared store names them itself. */
-  readonly leaseToken: () => string
 }
 
 /** How often the messages that wait in memory are searched for those that have waited too long, ms. */
 const SWEEP_MS = 5000
+/** How often the store ends what is over in a channel that is switched off, ms. */
+const DISABLED_MS = 60_000
 
-/** The state that the parts of the delivery share. */
-interface Parts extends ReturnType<typeof wireParts> {}
-
-/** Wires queue, limiter, breaker, claims and settling of every channel, in the order in which a message passes them. */
+/** Makes the delivery: each channel on its own (channel.ts), and what they share: the store's settlements, start and end. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const parts = wireParts(options)
-  const { clock, channels, stateOf, claims, scheduler } = parts
-  const wake: Delivery['wake'] = (channel, code) => {
-    const state = stateOf(channel)
-    if (code !== undefined) {
-      scheduler.supersede(state, state.queue.removeByGroup(code.groupKey, code.arrivedAt))
-      state.codesInStore += 1
-    }
-    state.dueAt = clock.now()
-    claims.schedule(state)
-  }
-  return {
-    ...createHandover(parts),
-    isVerdictFar(channel) {
-      const state = stateOf(channel)
-      return state.pool.breakerState() !== 'closed' || state.freePlaces('alarm', clock.now()) < 1
-    },
-    wake,
-    tryNow(channel) {
-      for (const { breaker } of stateOf(channel).carriers) breaker.allowTrialNow(clock.now())
-      wake(channel)
-    },
-    status: () => [...channels.values()].flatMap(state => statusOf(state, clock.now())),
-    ...createLifecycle(parts),
-  }
-}
-
-function wireParts(options: DeliveryOptions) {
-  const { clock, emit } = options
-  const channels = new Map<Channel, ChannelState>()
-  for (const spec of options.channels) channels.set(spec.channel, createChannelState(spec))
-  const run = { stopping: false }
-  const inFlight = createInFlight(() => [...channels.values()].every(channel => channel.reserved === 0))
-  const attempts = createAttempts({ limitMs: options.attemptLimitMs, clock, emit })
+  const { clock, verdicts } = options
+  let isStopping = false
+  let sweeper: NodeJS.Timeout | undefined
+  const work = createWork()
+  const channels = new Map<Channel, DeliveryChannel>()
   const settler = createSettler({
     ...options,
-    onCaughtUp: () => {
-      for (const channel of channels.values()) scheduler.beginAttempts(channel)
+    onCaughtUp() {
+      for (const channel of channels.values()) channel.fill()
     },
   })
-  const paused = () => run.stopping || settler.isBehind()
-  const claims = createClaims({
-    ...options,
-    paused,
-    trackTask: (channel, task) => inFlight.add(task, () => scheduler.beginAttempts(channel)),
-    onClaimed(channel, jobs) {
-      for (const job of inOrderOfArrival(jobs)) scheduler.add(channel, job)
-      // The limit may have changed while they were being claimed: there are fewer places now.
-      scheduler.giveBackSurplus(channel)
-      // They were claimed while the process was told to end.
-      if (run.stopping) scheduler.giveBackAll(channel)
-    },
-  })
-  const stopping = () => run.stopping
-  const parts = { ...options, attempts, settler, inFlight, stopping }
-  const scheduler = createScheduler({ ...parts, claim: claims.schedule })
-  const withoutProvider = (['email', 'sms'] as const).filter(channel => !channels.has(channel))
-  const disabled = createDisabledChannels({
-    ...options,
-    channels: withoutProvider,
-    paused,
-    trackTask: inFlight.add,
-  })
-  function stateOf(channel: Channel): ChannelState {
-    const state = channels.get(channel)
-    if (state === undefined) throw new Error(`no provider for ${channel}`)
-    return state
-  }
-  return { ...parts, run, paused, channels, stateOf, claims, scheduler, disabled }
-}
+  const stopping = (): boolean => isStopping
+  const shared = { ...options, settler, stopping, work }
+  for (const spec of options.channels) channels.set(spec.channel, createChannel(spec, shared))
+  const disabled = (['email', 'sms'] as const).filter(channel => !channels.has(channel))
+  let disabledAt = Number.NEGATIVE_INFINITY
 
-/** A message's way from a callback into memory. */
-function createHandover(parts: Parts): Pick<Delivery, 'reservePlace' | 'releasePlace' | 'submit'> {
-  const { clock, channels, stateOf, run, paused, claims, scheduler, inFlight } = parts
-  return {
-    reservePlace(channel, purpose) {
-      const state = channels.get(channel)
-      if (state === undefined || paused() || state.pool.breakerState() !== 'closed') return undefined
-      const now = clock.now()
-      // During a pause that the provider asked for, a message is better left to the store, where people can see and cancel it.
-      if (state.pool.pausedUntil(now) !== null) return undefined
-      if (!hasPlaceInMemory(state, purpose === 'code', now)) return undefined
-      const begins = state.beginsAtOnce(now)
-      const lease = { token: parts.leaseToken(), until: now + parts.leaseMs, begins }
-      if (!scheduler.isHeld(lease)) return undefined
-      state.reserved += 1
-      return lease
-    },
-    releasePlace(channel) {
-      const state = stateOf(channel)
-      state.reserved -= 1
-      claims.schedule(state)
-      inFlight.checkIdle()
-    },
-    submit({ message, lease, groupKey, outgoing }) {
-      const state = stateOf(message.channel)
-      state.reserved -= 1
-      scheduler.add(state, { message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
-      if (run.stopping) scheduler.giveBackAll(state)
-      else scheduler.beginAttempts(state)
-      // A code may have taken the place of something else.
-      scheduler.giveBackSurplus(state)
-      inFlight.checkIdle()
-    },
+  function channelOf(name: Channel): DeliveryChannel {
+    const channel = channels.get(name)
+    if (channel === undefined) throw new Error(`no provider for ${name}`)
+    return channel
   }
-}
 
-function createLifecycle(parts: Parts): Pick<Delivery, 'start' | 'stop'> {
-  const { clock, channels, run, claims, scheduler, settler, disabled, inFlight, attempts } = parts
-  let sweeper: NodeJS.Timeout | undefined
+  /** Lets the store end what is over in channels that are switched off, unless that was done a short while ago. */
+  function tidyDisabled(): void {
+    const now = clock.now()
+    if (isStopping || settler.isBehind() || now - disabledAt < DISABLED_MS) return
+    disabledAt = now
+    for (const channel of disabled) {
+      work.begin()
+      void endExpired(channel, shared).finally(work.end)
+    }
+  }
 
   /** A message that waits for long goes back before its lease runs out unnoticed. */
   function sweep(): void {
     if (settler.isBehind()) return
-    for (const channel of channels.values()) {
-      scheduler.sweep(channel)
-      claims.settleExpired(channel)
-    }
-    disabled.settleExpired()
+    for (const channel of channels.values()) channel.sweep()
+    tidyDisabled()
   }
 
   return {
+    reservePlace: (name, purpose) => channels.get(name)?.reservePlace(purpose),
+    releasePlace: name => channelOf(name).releasePlace(),
+    isVerdictFar: name => channelOf(name).isVerdictFar(),
+    submit: handover => channelOf(handover.message.channel).submit(handover),
+    wake: (name, code) => channelOf(name).wake(code),
+    tryNow: name => channelOf(name).tryNow(),
+    status: () => [...channels.values()].flatMap(channel => channel.status()),
     start() {
-      sweeper = setInterval(sweep, Math.min(SWEEP_MS, parts.leaseMs - parts.attemptLimitMs)).unref()
-      for (const channel of channels.values()) {
-        channel.dueAt = clock.now()
-        claims.schedule(channel)
-      }
-      disabled.settleExpired()
+      sweeper = setInterval(sweep, Math.min(SWEEP_MS, options.leaseMs - options.attemptLimitMs)).unref()
+      for (const channel of channels.values()) channel.wake()
+      tidyDisabled()
     },
     async stop(graceMs, abortMs) {
-      run.stopping = true
+      isStopping = true
       clearInterval(sweeper)
-      for (const channel of channels.values()) {
-        clearTimeout(channel.claimTimer)
-        clearTimeout(channel.riseTimer)
-        scheduler.giveBackAll(channel)
-      }
-      await inFlight.idleWithin(graceMs)
-      attempts.abort()
-      await inFlight.idleWithin(abortMs)
+      for (const channel of channels.values()) channel.stop()
+      await work.endsWithin(graceMs)
+      for (const channel of channels.values()) channel.abort()
+      await work.endsWithin(abortMs)
       settler.abandon()
       // Callbacks that came meanwhile are stored: they are answered before their connections are closed.
-      parts.verdicts.end()
+      verdicts.end()
     },
   }
 }
 
-/** Says whether memory has room for a message that is about to be accepted. */
-function hasPlaceInMemory(state: ChannelState, isCode: boolean, now: number): boolean {
-  if (isCode) return state.freePlaces('code', now) >= 1
-  // Codes in the store come before it, and so may what else is due there.
-  if (state.codesInStore > 0 || (state.dueAt !== null && state.dueAt <= now)) return false
-  return state.freePlaces('alarm', now) > state.reservedForCodes(now)
-}
-
-/** Reports the state of each carrier. What waits, and what is not counted any more, belongs to the channel: it is reported with the first carrier. */
-function statusOf(state: ChannelState, now: number): ChannelStatus[] {
-  const { channel, carriers, queue, awaitingReply, reports } = state
-  return carriers.map(({ provider, limiter, breaker }, at) => {
-    const { limit, reason, why } = limiter.status(now)
-    const late = at === 0 ? awaitingReply : 0
-    return {
-      channel,
-      provider: provider.name,
-      inFlight: limiter.inFlight + late,
-      awaitingReply: late,
-      waiting: at === 0 ? queue.length : 0,
-      limit,
-      limitReason: reason,
-      limitWhy: why,
-      breaker: breaker.state(),
-      breakerUntil: breaker.openUntil(),
-      isSecond: reports?.isSecond(provider.name) ?? false,
+/** Ends what is over in a channel that is switched off: what waits there since before is not sent, but it ends with its life. */
+async function endExpired(
+  channel: Channel,
+  { outbox, leaseMs, emit, settler, stopping }: ChannelOptions & { readonly settler: Settler },
+): Promise<void> {
+  try {
+    // The store ends some of it at a time.
+    for (let more = true; more && !stopping() && !settler.isBehind(); ) {
+      const { settled } = await outbox.claim(channel, 0, leaseMs)
+      settler.reportEnded(settled)
+      more = settled.length > 0
     }
-  })
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    emit({ type: 'store-failed', doing: 'claim', error })
+  }
 }
 
-/**
- * Sorts claimed messages by arrival, an order that the queue keeps among those of the same millisecond. In a
- * backlog a claim gives codes, and then everything else, newest first.
- */
-function inOrderOfArrival(jobs: readonly Job[]): readonly Job[] {
-  const isCode = ({ message }: Job): boolean => message.purpose === 'code'
-  return [jobs.filter(isCode), jobs.filter(job => !isCode(job))].flatMap(each => {
-    const isNewestFirst = (each[0]?.message.arrivedAt ?? 0) > (each.at(-1)?.message.arrivedAt ?? 0)
-    return isNewestFirst ? each.toReversed() : each
-  })
+/** Counts attempts, settlements, claims and kept places that have begun and not ended: a drain waits for them. */
+function createWork() {
+  let underWay = 0
+  let onIdle: (() => void) | undefined
+  return {
+    begin(): void {
+      underWay += 1
+    },
+    end(): void {
+      underWay -= 1
+      if (underWay === 0) onIdle?.()
+    },
+    /** Resolves when nothing is under way, or after `ms`. */
+    endsWithin: (ms: number): Promise<void> =>
+      new Promise(resolve => {
+        const timer = setTimeout(resolve, ms)
+        onIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+        if (underWay === 0) onIdle()
+      }),
+  }
 }

@@ -1,6 +1,3 @@
-import { createLimitSearch, type LimitSearch, type LimitStep } from './limit-search.ts'
-import { createRefusals, type Refusal, type Refusals } from './refusals.ts'
-
 /** How an attempt ended, as far as that tells how many may be under way. */
 export type AttemptEnd =
   /** The provider dealt with the message: took it, refused it, or asked to come again with it. */
@@ -26,6 +23,13 @@ export interface Place {
   readonly round: number
   /** It is the first time that so many are under way: its duration includes opening a connection. */
   readonly isNew: boolean
+}
+
+interface LimitStep {
+  readonly is: 'start' | 'trying' | 'raised' | 'lowered' | 'kept' | 'failing'
+  /** The number before, and the one that was tried. */
+  readonly from: number
+  readonly to: number
 }
 
 /** Why a limit is what it is; a closed list, for metrics. */
@@ -70,8 +74,8 @@ export type Limiter = ReturnType<typeof createLimiter>
 /**
  * Limits how many attempts may be under way at once with one provider. Three things decide, each with a memory of its own:
  *
- * - a search by trial for the number that carries most (limit-search.ts, which says why it is not one of Netflix's or Envoy's limiters);
- * - the provider's refusals: refusals.ts remembers how many attempts it took, and when one more is to be tried;
+ * - a search by trial for the number that carries most (see `createLimitSearch`, which says why it is not one of Netflix's or Envoy's limiters);
+ * - the provider's refusals: `createRefusals` remembers how many attempts it took, and when one more is to be tried;
  * - attempts that fail while at least half of the places are in use: once a quarter of them do, a third of the places go
  *   (TCP's multiplicative decrease, once for all that were under way together).
  *
@@ -83,17 +87,41 @@ export type Limiter = ReturnType<typeof createLimiter>
 export function createLimiter({ most, start = START }: { most: number; start?: number }) {
   const search = createLimitSearch({ start, most })
   const refusals = createRefusals()
-  const { bound, ceiling, boundingRefusal, limitAt } = createBounds(search, refusals, most)
   let inFlight = 0
   /** The most that ever were under way: so many connections have been opened. */
   let peak = 0
-  const failures = createFailureShare()
+  /** The share of attempts that fail, among the latest; those that began before it last lowered the limit are in it already. */
+  let failing = 0
+  let loweredAt = Number.NEGATIVE_INFINITY
+  /** The limit as it was computed last, the moment from which on time alone may have changed it, and the one at which it rises. */
+  let current = 0
+  let holdsUntil = Number.NEGATIVE_INFINITY
+  let rises: number | null = null
 
-  function recordAnswer(place: Place, allInUse: boolean, now: number): void {
-    failures.recordAnswer()
-    refusals.noteAnswer(place, search.limit, now)
-    if (allInUse && place.round === search.round)
-      search.measureAttempt({ tookMs: now - place.beganAt, isNew: place.isNew }, now, ceiling())
+  /** The number that is known to be accepted. */
+  const bound = (): number => Math.min(search.limit, refusals.latest?.accepted ?? most)
+  /** The most that the search may try. */
+  const ceiling = (): number => Math.max(1, refusals.latest?.accepted ?? most)
+
+  /** Finds the refusal that bounds the limit, unless the search's own limit is lower. */
+  function findBoundingRefusal(): Refusal | undefined {
+    const { latest } = refusals
+    return latest !== undefined && search.limit >= latest.accepted ? latest : undefined
+  }
+
+  /** Computes the limit anew, when an attempt has ended since or time may have changed it. */
+  function update(now: number): void {
+    if (now < holdsUntil) return
+    const trialEndsAt = endIdleTrial(search, now)
+    const refused = findBoundingRefusal()
+    if (now < refusals.pausedUntil) {
+      rises = refusals.pausedUntil
+      current = 0
+    } else {
+      rises = refused !== undefined && now < refused.until ? refused.until : null
+      current = bound() + (refused !== undefined && rises === null ? 1 : 0)
+    }
+    holdsUntil = Math.min(rises ?? Number.POSITIVE_INFINITY, trialEndsAt)
   }
 
   function recordRefusal(place: Place, end: RefusedEnd, allInUse: boolean, now: number): void {
@@ -103,20 +131,24 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     if (end.is === 'refused-connection' && accepted === 0) return recordFailure(place, now)
     const retryAfterMs = end.is === 'throttled' ? (end.retryAfterMs ?? 0) : 0
     refusals.add(end.is === 'throttled' ? 'throttled' : 'refused', place, accepted, retryAfterMs, now)
-    search.abandonTrial(ceiling())
+    abandonTrial(search, ceiling())
   }
 
-  function recordFailure(place: Place, now: number): void {
+  function recordFailure({ nth, beganAt }: Place, now: number): void {
     // Few under way are not why it fails.
-    if (place.nth * 2 >= bound() && failures.recordFailure(place.beganAt, now))
-      search.lowerTo(Math.max(1, Math.floor(bound() * WHEN_FAILING)))
+    if (nth * 2 < bound() || beganAt < loweredAt) return
+    failing += (1 - failing) * LATEST
+    if (failing <= FAILING_SHARE) return
+    failing = 0
+    loweredAt = now
+    lowerTo(search, Math.max(1, Math.floor(bound() * WHEN_FAILING)))
   }
 
   return {
     /** Says how many may be under way now; 0 while the provider asked for a pause. */
     limit(now: number): number {
-      search.endIdleTrial(now)
-      return limitAt(now)
+      update(now)
+      return current
     },
     /** Says when a pause ends that the provider asked for; null without one. */
     pausedUntil: (now: number): number | null => (now < refusals.pausedUntil ? refusals.pausedUntil : null),
@@ -125,16 +157,14 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
      * does not. There may be no attempt under way then whose end would begin the next one, so a timer has to begin it.
      */
     risesAt(now: number): number | null {
-      const { pausedUntil } = refusals
-      if (now < pausedUntil) return pausedUntil
-      const until = boundingRefusal()?.until
-      return until !== undefined && now < until ? until : null
+      update(now)
+      return rises
     },
     /** How many attempts are under way. */
     get inFlight() {
       return inFlight
     },
-    /** An attempt begins. @returns its place, to be given back to `end`, once. */
+    /** An attempt begins. @returns its place, to be given back to `releasePlace`, once. */
     takePlace(now: number): Place {
       inFlight += 1
       const place = { beganAt: now, nth: inFlight, round: search.round, isNew: inFlight > peak }
@@ -145,61 +175,20 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     releasePlace(place: Place, end: AttemptEnd, now: number): void {
       const allInUse = inFlight >= bound()
       inFlight -= 1
-      if (end.is === 'answered') recordAnswer(place, allInUse, now)
-      else if (end.is === 'throttled' || end.is === 'refused-connection')
-        recordRefusal(place, end, allInUse, now)
-      else if (end.is === 'failed') recordFailure(place, now)
+      holdsUntil = Number.NEGATIVE_INFINITY
+      if (end.is === 'answered') {
+        failing *= 1 - LATEST
+        refusals.noteAnswer(place, search.limit, now)
+        if (allInUse && place.round === search.round)
+          measureAttempt(search, { tookMs: now - place.beganAt, isNew: place.isNew }, now, ceiling())
+      } else if (end.is === 'failed') recordFailure(place, now)
+      else if (end.is !== 'void') recordRefusal(place, end, allInUse, now)
     },
     status(now: number): LimiterStatus {
-      const refused = boundingRefusal()
-      const base = { limit: limitAt(now), inFlight, most, until: refused?.until ?? null }
+      update(now)
+      const refused = findBoundingRefusal()
+      const base = { limit: current, inFlight, most, until: refused?.until ?? null }
       return { ...base, ...explainLimit(base, refusals.pausedUntil - now, refused, search.step, now) }
-    },
-  }
-}
-
-/** The bounds that the search and the refusals come to. */
-function createBounds(search: Pick<LimitSearch, 'limit'>, refusals: Refusals, most: number) {
-  /** The number that is known to be accepted. */
-  function bound(): number {
-    return Math.min(search.limit, refusals.latest?.accepted ?? most)
-  }
-
-  /** The refusal that bounds the limit, unless the search's own limit is lower. */
-  function boundingRefusal(): Refusal | undefined {
-    const { latest } = refusals
-    return latest !== undefined && search.limit >= latest.accepted ? latest : undefined
-  }
-
-  return {
-    bound,
-    boundingRefusal,
-    /** The most that the search may try. */
-    ceiling: (): number => Math.max(1, refusals.latest?.accepted ?? most),
-    limitAt(now: number): number {
-      if (now < refusals.pausedUntil) return 0
-      const refused = boundingRefusal()
-      return bound() + (refused !== undefined && now >= refused.until ? 1 : 0)
-    },
-  }
-}
-
-/** Measures the share of attempts that fail, among the latest. */
-function createFailureShare() {
-  let share = 0
-  let loweredAt = Number.NEGATIVE_INFINITY
-  return {
-    recordAnswer(): void {
-      share *= 1 - LATEST
-    },
-    /** @returns whether so many fail that fewer are to be under way; those that began before it said so have been counted. */
-    recordFailure(beganAt: number, now: number): boolean {
-      if (beganAt < loweredAt) return false
-      share += (1 - share) * LATEST
-      if (share <= FAILING_SHARE) return false
-      share = 0
-      loweredAt = now
-      return true
     },
   }
 }
@@ -242,4 +231,344 @@ function describePause(left: number): string {
 
 function formatSeconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`
+}
+
+/** A refusal of one attempt too many: how many the provider took, and when one more may be tried. */
+interface Refusal {
+  readonly by: 'refused' | 'throttled'
+  readonly accepted: number
+  /** The time from which one more may be tried. */
+  readonly until: number
+  readonly holdMs: number
+}
+
+/** An attempt: when it began, and how many were under way then, itself included. */
+interface Begun {
+  readonly beganAt: number
+  readonly nth: number
+}
+
+const HOLD_MS = 60_000
+/** The same of a provider that allows so many a second: the next second is another one. */
+const RATE_HOLD_MS = 1500
+const LONGEST_HOLD_MS = 30 * 60_000
+/** The pause after a provider refused the only request and asked for none, ms. */
+const REFUSED_PAUSE_MS = 1000
+/**
+ * The longest pause of all messages, ms: then one asks again. What the provider asked for beyond it holds for the message
+ * that it answered. A provider that goes on refusing is left alone by the breaker.
+ */
+const LONGEST_REFUSED_PAUSE_MS = 2000
+
+/**
+ * Refusals for too much at once ("421 too many connections", 429). The number that the provider took is remembered, as in KumoMTA's
+ * traffic shaping, and after a minute one more is tried, then after two, four … 30 minutes; once one is taken, one more
+ * at a time, TCP's additive increase. A provider that throttles as many as it took before allows so many a second: it
+ * is given one more after 1.5 s, and then after three, six …, unless that one is taken.
+ */
+function createRefusals() {
+  let refusedAt = Number.NEGATIVE_INFINITY
+  /** The most at once that were answered, of those that began after a refusal. */
+  let taken = 0
+  /** The provider throttled as many at once as it had taken before, so it counts requests in a second. */
+  let isRateLimited = false
+
+  const firstHoldMs = (): number => (isRateLimited ? RATE_HOLD_MS : HOLD_MS)
+
+  const refusals = {
+    /** The refusal that holds; undefined when there was none, or the provider has taken more since. */
+    latest: undefined as Refusal | undefined,
+    /** When the pause ends that the provider asked for; in the past without one. */
+    pausedUntil: Number.NEGATIVE_INFINITY,
+    /** An attempt was answered. @param useful beyond so many at once nothing is left to remember. */
+    noteAnswer({ beganAt, nth }: Begun, useful: number, now: number): void {
+      const { latest } = refusals
+      if (beganAt >= refusedAt) taken = Math.max(taken, nth)
+      if (latest === undefined || beganAt < latest.until || nth <= latest.accepted) return
+      // The provider takes one more now than before.
+      const until = isRateLimited ? now + firstHoldMs() : latest.until
+      refusals.latest = nth > useful ? undefined : { ...latest, accepted: nth, until, holdMs: firstHoldMs() }
+    },
+    /** One more was refused. @param accepted how many it took; 0: it takes nothing now. */
+    add(by: Refusal['by'], { nth }: Begun, accepted: number, retryAfterMs: number, now: number): void {
+      if (by === 'throttled' && !isRateLimited && nth <= taken) {
+        isRateLimited = true
+        refusals.latest = undefined
+      }
+      const { latest } = refusals
+      const again = latest !== undefined && now >= latest.until
+      const holdMs = Math.min((latest?.holdMs ?? firstHoldMs()) * (again ? 2 : 1), LONGEST_HOLD_MS)
+      refusedAt = now
+      if (accepted > 0) {
+        const least = Math.min(latest?.accepted ?? accepted, accepted)
+        refusals.latest = { by, accepted: least, until: now + Math.max(holdMs, retryAfterMs), holdMs }
+      } else {
+        // It takes nothing at all, which says nothing about how many it takes at other times.
+        refusals.pausedUntil = now + Math.min(retryAfterMs || REFUSED_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS)
+        refusals.latest = { by, accepted: 0, until: refusals.pausedUntil, holdMs: firstHoldMs() }
+      }
+    },
+  }
+  return refusals
+}
+
+/** The part of a change of the limit by which the rate must change (1: all of it) for a higher limit to be kept, or a lower one to be given up. */
+const WORTH_MORE = 0.1
+const WORTH_KEEPING = 0.05
+/**
+ * At first the number doubles at the first sign that it pays, because a burst is over before there are better signs. That ends
+ * when so many such trials in a row have failed: a single one may have met a hiccup of a process that has just started.
+ */
+const OPENING = { factor: 2, worth: 0.5, batch: 8, trials: 3 }
+const MORE = 1.5
+const FEWER = 0.75
+/** Batches of attempts that are measured before a trial, and in it. */
+const BATCHES = 5
+const SMALLEST_BATCH = 16
+/**
+ * Trials pause after two have failed, 1 s, doubling to 30 s, unless the duration has changed by this factor since. Fewer
+ * places, which cost rate, are not tried again for ten times as long as that took.
+ */
+const FIRST_PAUSE_MS = 1000
+const LONGEST_PAUSE_MS = 30_000
+const PAUSE_PER_TRIAL = 10
+const SHIFT = Math.log(1.5)
+/** A load is over when not all places were needed for so long. Bursts add up to a measurement; fewer are not tried in them. */
+const LULL_MS = 1000
+
+interface Trial {
+  readonly beganAt: number
+  /** Places in use before, and the limit to go back to, which is higher when a refusal bounded their use. */
+  readonly from: number
+  readonly limitBefore: number
+  readonly more: boolean
+  readonly durations: Durations
+}
+
+export type LimitSearch = ReturnType<typeof createLimitSearch>
+
+/**
+ * The search for the number of attempts at once that a provider answers most of.
+ *
+ * It climbs by trial, as BBR probes for bandwidth and .NET's thread pool for threads: it measures how long attempts take
+ * while all places are in use, tries more places or fewer, measures again, and keeps what was tried if that paid. By
+ * Little's law the rate is places ÷ duration, so the two durations tell how much of the change arrived as rate.
+ *
+ * The better known limiters compare with a remembered duration instead, and that did not do here. In a simulation (50
+ * callers, 20 ms a mail with a coefficient of variation of 0.5) Vegas and Envoy's gradient, which remember the shortest,
+ * take jitter for a queue: 7 places, 0.15 of the best rate. Gradient2 of Netflix's concurrency-limits remembers a mean,
+ * which is sound, but opens by one place a second (0.81 over a minute), and under lasting load its memory drifts to what
+ * the overloaded server does. AIMD opens at once and never notices that a server is busy. A trial needs no memory, so
+ * nothing goes stale in it, neither overnight nor when the provider becomes slower for reasons of its own.
+ * @param most the highest limit; @param start the first one.
+ */
+export function createLimitSearch({ start, most }: { start: number; most: number }) {
+  const limit = Math.min(start, most)
+  const step: LimitStep = { is: 'start', from: limit, to: limit }
+  return {
+    most,
+    /** How many places there are, proven or on trial. */
+    limit,
+    /** Changes whenever the limit does: what began in another round says nothing about this one. */
+    round: 0,
+    opening: true,
+    /** Measured at the present limit, or at the one before the trial. */
+    before: durationsOf(Math.max(limit, OPENING.batch)),
+    trial: undefined as Trial | undefined,
+    nextMore: true,
+    failedTrials: 0,
+    nextTrialAt: Number.NEGATIVE_INFINITY,
+    nextFewerAt: Number.NEGATIVE_INFINITY,
+    durationAtLastTrial: undefined as number | undefined,
+    measuredAt: Number.NEGATIVE_INFINITY,
+    measuredSinceLull: 0,
+    /** How the limit came about. */
+    step,
+  }
+}
+
+function setLimit(search: LimitSearch, to: number): void {
+  search.limit = to
+  search.round += 1
+}
+
+function newDurations({ opening }: LimitSearch, places: number): Durations {
+  return durationsOf(Math.max(places, opening ? OPENING.batch : SMALLEST_BATCH))
+}
+
+function stopOpening(search: LimitSearch): void {
+  if (!search.opening) return
+  search.opening = false
+  search.failedTrials = 0
+  search.before = newDurations(search, search.limit)
+}
+
+/** Says until when a load goes on of which nothing more is measured. */
+function loadEndsAt({ measuredAt, before }: LimitSearch): number {
+  return measuredAt + Math.max(LULL_MS, 3 * Math.exp(shortestMean(before)))
+}
+
+/**
+ * Ends a trial of fewer places when not all were needed for a while: the next burst shall find them all.
+ * @returns when the trial that goes on would end so; Infinity without one.
+ */
+export function endIdleTrial(search: LimitSearch, now: number): number {
+  const { trial } = search
+  if (trial === undefined || trial.more) return Number.POSITIVE_INFINITY
+  const endsAt = loadEndsAt(search)
+  if (now <= endsAt) return endsAt
+  endTrial(search, trial, false, now)
+  return Number.POSITIVE_INFINITY
+}
+
+/**
+ * Takes how long an attempt took that began in this round and ended while all places were in use.
+ * @param attempt.isNew its place had never been in use before, so that it had to open a connection.
+ * @param ceiling the most that may be tried now.
+ */
+export function measureAttempt(
+  search: LimitSearch,
+  { tookMs, isNew }: { readonly tookMs: number; readonly isNew: boolean },
+  now: number,
+  ceiling: number,
+): void {
+  // While the search opens, every place is new, before and after a trial.
+  if (isNew && !search.opening) return
+  if (now > loadEndsAt(search)) search.measuredSinceLull = 0
+  search.measuredAt = now
+  search.measuredSinceLull += 1
+  const { trial, before } = search
+  // Half a millisecond is what a clock of whole ones cannot tell from nothing.
+  addDuration(trial?.durations ?? before, Math.log(Math.max(tookMs, 0.5)))
+  if (trial === undefined) return beginTrial(search, now, ceiling)
+  const paid = judgeTrial(search, trial)
+  if (paid !== undefined) endTrial(search, trial, paid, now)
+}
+
+function beginTrial(search: LimitSearch, now: number, ceiling: number): void {
+  const { limit, durationAtLastTrial } = search
+  const from = Math.min(limit, ceiling)
+  const highest = Math.min(search.most, ceiling)
+  if (from >= highest) stopOpening(search)
+  const { opening, before } = search
+  if (before.batches.length < (opening ? 1 : BATCHES)) return
+  const shifted =
+    durationAtLastTrial !== undefined && Math.abs(shortestMean(before) - durationAtLastTrial) > SHIFT
+  if (now < search.nextTrialAt && !shifted) return
+  if (shifted) search.failedTrials = 0
+  const higher = Math.min(highest, Math.ceil(from * (opening ? OPENING.factor : MORE)))
+  // When refusals bound the number, and not the search, the first trial of fewer is as rare as those after it.
+  const isRefused = from === ceiling && ceiling < search.most
+  const enough = BATCHES * (isRefused ? PAUSE_PER_TRIAL * before.batchSize : from)
+  const mayTryFewer = now >= search.nextFewerAt && search.measuredSinceLull >= enough
+  const lower = mayTryFewer ? Math.ceil(from * FEWER) : from
+  const more = higher > from && (search.nextMore || lower === from)
+  const to = more ? higher : lower
+  if (to === from) return
+  search.durationAtLastTrial = shortestMean(before)
+  const durations = newDurations(search, opening ? from : to)
+  search.trial = { beganAt: now, from, limitBefore: limit, more, durations }
+  search.step = { is: 'trying', from, to }
+  setLimit(search, to)
+}
+
+/** Says whether the trial has paid; undefined: not known yet. */
+function judgeTrial(
+  { limit, opening, before }: LimitSearch,
+  { from, more, durations }: Trial,
+): boolean | undefined {
+  if (durations.batches.length === 0) return undefined
+  const change = Math.log(limit / from)
+  const arrived = 1 - (shortestMean(durations) - shortestMean(before)) / change
+  if (opening && arrived > OPENING.worth) return true
+  if (durations.batches.length < BATCHES) return undefined
+  const error = Math.hypot(measureSpread(before), measureSpread(durations)) / Math.abs(change)
+  // An unsure result does not raise the limit, or it would wander upwards; nor does it lower it when all may be lost.
+  if (more) return !opening && arrived - error > WORTH_MORE
+  return arrived < WORTH_KEEPING && arrived + error < 1
+}
+
+function endTrial(search: LimitSearch, ended: Trial, paid: boolean, now: number): void {
+  const { beganAt, from, limitBefore, more, durations } = ended
+  const to = search.limit
+  search.trial = undefined
+  if (paid) {
+    search.before = durations
+    search.failedTrials = 0
+    search.nextTrialAt = now
+    search.step = { is: more ? 'raised' : 'lowered', from, to }
+    return
+  }
+  setLimit(search, limitBefore)
+  search.step = { is: 'kept', from, to }
+  search.failedTrials += 1
+  const { opening, failedTrials } = search
+  if (opening) {
+    if (failedTrials >= OPENING.trials) stopOpening(search)
+    return
+  }
+  search.nextMore = !more
+  const pause = failedTrials < 2 ? 0 : FIRST_PAUSE_MS * 2 ** (failedTrials - 2)
+  search.nextTrialAt = now + Math.min(pause, LONGEST_PAUSE_MS)
+  if (!more) search.nextFewerAt = now + PAUSE_PER_TRIAL * (now - beganAt)
+}
+
+/** There is another ceiling: ends the trial without a verdict, and measures anew. */
+function abandonTrial(search: LimitSearch, ceiling: number): void {
+  const { trial, limit } = search
+  if (trial !== undefined) search.step = { is: 'kept', from: trial.from, to: limit }
+  setLimit(search, trial?.limitBefore ?? limit)
+  search.trial = undefined
+  search.before = newDurations(search, Math.min(search.limit, ceiling))
+}
+
+/** Goes down to so many places, because attempts fail, and opens anew from there. */
+export function lowerTo(search: LimitSearch, to: number): void {
+  search.step = { is: 'failing', from: search.limit, to }
+  search.trial = undefined
+  search.opening = true
+  search.nextMore = true
+  search.failedTrials = 0
+  search.nextTrialAt = Number.NEGATIVE_INFINITY
+  setLimit(search, to)
+  search.before = newDurations(search, to)
+}
+
+/**
+ * Logarithms of durations in ms, so that twice and half weigh alike and the change of a rate is a difference. They are
+ * taken in batches as large as the number of places: attempts that are under way together are slow together. Of the
+ * latest batches the one with the shortest mean counts: a hiccup of the provider, or of this process, lengthens some.
+ */
+interface Durations {
+  readonly batchSize: number
+  /** Means of the latest batches, the oldest first. */
+  readonly batches: number[]
+  count: number
+  sum: number
+}
+
+function durationsOf(batchSize: number): Durations {
+  return { batchSize, batches: [], count: 0, sum: 0 }
+}
+
+function addDuration(durations: Durations, logarithm: number): void {
+  const { batches, batchSize } = durations
+  durations.count += 1
+  durations.sum += logarithm
+  if (durations.count < batchSize) return
+  batches.push(durations.sum / durations.count)
+  if (batches.length > BATCHES) batches.shift()
+  durations.count = 0
+  durations.sum = 0
+}
+
+/** The mean of the shortest batch; 0 before there is one. */
+function shortestMean({ batches }: Durations): number {
+  return batches.length === 0 ? 0 : Math.min(...batches)
+}
+
+/** Measures how far the median batch is from the shortest one. */
+function measureSpread({ batches }: Durations): number {
+  const sorted = batches.toSorted((a, b) => a - b)
+  return (sorted[Math.floor(sorted.length / 2)] ?? 0) - (sorted[0] ?? 0)
 }

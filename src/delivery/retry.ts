@@ -1,6 +1,7 @@
 import type { Channel, Purpose } from '../messages/message.ts'
 import type { AttemptRecord, Settlement } from '../outbox/outbox.ts'
-import type { Outcome } from '../providers/provider.ts'
+import { isOperatorFault, type Outcome } from '../providers/provider.ts'
+import { wasStopped } from './breaker.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -23,6 +24,48 @@ const SHORTEST_PAUSE = SECOND
  * most carriers can be asked; a second mail costs nobody anything, and no mail server can be asked.
  */
 export const MAX_COPIES: Readonly<Record<Channel, number>> = { email: 4, sms: 2 }
+
+/**
+ * Says whether the next carrier may be asked in the same attempt: when this one has surely not sent the message, and the end
+ * says nothing of the recipient: what this service stopped would end alike with the next one. That an account may not send to a country says nothing of another account.
+ */
+export function mayAskNext(outcome: Outcome): boolean {
+  if (outcome.is === 'rejected') return outcome.why === 'country'
+  return outcome.is === 'limit' || (outcome.is === 'retry' && !wasStopped(outcome))
+}
+
+/**
+ * Decides the outcome of an attempt in which no carrier took the message. First comes a fault that the operator has to mend,
+ * then one that may pass; the message is refused only when all carriers refused it.
+ * @param outcomes of the carriers that were asked, at least one, none of them sent or ambiguous.
+ */
+export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
+  const decisive =
+    outcomes.find(isOperatorFault) ??
+    outcomes.findLast(({ is }) => is === 'retry') ??
+    outcomes.find(({ is }) => is === 'limit') ??
+    outcomes.at(-1)
+  if (decisive === undefined) throw new TypeError('no carrier was asked')
+  if (outcomes.length === 1 || (decisive.is !== 'retry' && decisive.is !== 'limit')) return decisive
+  // The first of them that may be asked again decides when.
+  const waits = outcomes.flatMap(each =>
+    each.is === 'retry' || each.is === 'limit' ? [each.retryAfterMs ?? null] : [],
+  )
+  const retryAfterMs = waits.reduce((first, each) =>
+    first === null || each === null ? null : Math.min(first, each),
+  )
+  if (decisive.is === 'limit' && retryAfterMs !== null) return { ...decisive, retryAfterMs }
+  const { code, reply } = decisive
+  const untouched = outcomes.every(each => each.is === 'retry' && each.untouched === true)
+  return {
+    is: 'retry',
+    whose: isOperatorFault(decisive) ? 'ours' : 'later',
+    code,
+    reply,
+    ...(retryAfterMs !== null && { retryAfterMs }),
+    ...(untouched && { untouched }),
+  }
+}
 
 export interface AttemptedMessage {
   readonly channel: Channel

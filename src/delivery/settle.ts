@@ -1,7 +1,7 @@
 import type { Emit } from '../events/events.ts'
 import { type Outbox, type Settled, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Job } from './channel-state.ts'
+import type { Job } from './attempt.ts'
 import type { Verdicts } from './port.ts'
 
 export interface SettlerOptions {
@@ -18,7 +18,7 @@ const LONGEST_WAIT_MS = 1000
 
 export type Settler = ReturnType<typeof createSettler>
 
-/** Writes the ends of attempts. Nothing else does. */
+/** Writes the ends of messages, of all channels. Nothing else does. */
 export function createSettler(options: SettlerOptions) {
   const { outbox, clock, verdicts, emit, onCaughtUp } = options
   let unwritten = 0
@@ -72,6 +72,13 @@ export function createSettler(options: SettlerOptions) {
         ...(providerId !== undefined && { providerId }),
       })
       return settled
+    },
+    /** Announces and reports the messages that the store has ended by itself. */
+    reportEnded(ended: Awaited<ReturnType<Outbox['claim']>>['settled']): void {
+      for (const { id, state, channel, kind } of ended) {
+        verdicts.announce(id, { is: 'final', state, answer: null })
+        emit({ type: 'final', id, channel, kind, state, answer: null })
+      }
     },
     /** Gives up on what the store has not taken: the process ends, and the leases run out. */
     abandon(): void {

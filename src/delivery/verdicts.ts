@@ -1,3 +1,6 @@
+import type { Emit } from '../events/events.ts'
+import { type AdminQueries, StoreUnavailable } from '../outbox/outbox.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { createStringMap } from '../runtime/collections.ts'
 import type { Verdict, Verdicts } from './port.ts'
 
@@ -52,5 +55,68 @@ export function createVerdicts(remember = 2000): Verdicts {
       ended = true
       for (const id of waiting.names()) announce(id, PENDING)
     },
+  }
+}
+
+export interface VerdictPollerOptions {
+  readonly queries: Pick<AdminQueries, 'findMessage'>
+  readonly verdicts: Verdicts
+  readonly clock: Clock
+  readonly emit: Emit
+  /** How long a callback may wait for its verdict, ms. */
+  readonly forMs: number
+}
+
+const FIRST_POLL_MS = 100
+const LONGEST_PAUSE_MS = 400
+/** The most messages that are polled at a time: polling must not become a load of its own. Others are answered at their deadline. */
+const MOST_POLLED = 32
+
+/**
+ * Announces the end of messages that another replica sends. It polls the store until a message has ended, waits for a retry,
+ * or nobody can be waiting for its verdict any more. So two replicas that are given the same body at once answer the same.
+ */
+export function createVerdictPoller({
+  queries,
+  verdicts,
+  clock,
+  emit,
+  forMs,
+}: VerdictPollerOptions): (id: string) => void {
+  const polled = new Set<string>()
+
+  async function pollOnce(id: string): Promise<void> {
+    const message = await queries.findMessage(id)
+    if (message === null) return
+    const { state, answer, dueAt } = message
+    if (state === 'sending') return
+    if (state !== 'queued') verdicts.announce(id, { is: 'final', state, answer })
+    else if (dueAt !== null && dueAt > clock.now()) verdicts.announce(id, { is: 'pending' })
+  }
+
+  async function pollUntilFinal(id: string): Promise<void> {
+    let isAnnounced = false
+    const stop = verdicts.wait(id, () => {
+      isAnnounced = true
+    })
+    const until = performance.now() + forMs
+    for (let pause = FIRST_POLL_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+      await new Promise(resolve => setTimeout(resolve, pause).unref())
+      if (isAnnounced || performance.now() > until) break
+      try {
+        await pollOnce(id)
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+      }
+    }
+    stop()
+  }
+
+  return id => {
+    if (polled.has(id) || polled.size >= MOST_POLLED) return
+    polled.add(id)
+    void pollUntilFinal(id)
+      .catch((error: unknown) => emit({ type: 'fault', error: error as Error }))
+      .finally(() => polled.delete(id))
   }
 }

@@ -1,10 +1,11 @@
-import { createBreaker } from '../delivery/breaker.ts'
+import type { Route } from '../delivery/attempt.ts'
+import { createCarrier, findMisfit } from '../delivery/carrier.ts'
 import type { CarrierReports } from '../delivery/carrier-reports.ts'
-import type { ChannelSpec } from '../delivery/channel-state.ts'
+import type { ChannelSpec } from '../delivery/channel.ts'
 import type { createLimiter } from '../delivery/limiter.ts'
-import { findMisfit, type Route } from '../delivery/route.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { routeOf, type SmsRoutes } from '../settings/routes.ts'
 import { countryOf, type Renderer } from '../words/render.ts'
 
@@ -13,29 +14,27 @@ export interface ChannelsOptions {
   /** Undefined: there is one SMS carrier at most. */
   readonly routes: SmsRoutes | undefined
   readonly render: Renderer['render']
+  readonly clock: Clock
   readonly random: () => number
   readonly createLimiter: typeof createLimiter
+  readonly replyPatienceMs?: number | undefined
   readonly reports: CarrierReports
 }
 
-/** Makes the channels that have providers: each provider with its own breaker and limiter, and the routes that lead messages to them. */
+/** Makes the channels that have providers: each provider as a carrier of its own, and the routes that lead messages to them. */
 export function createChannels(options: ChannelsOptions): readonly ChannelSpec[] {
   return (['email', 'sms'] as const)
     .map(channel => createChannel(channel, options))
     .filter(({ carriers }) => carriers.length > 0)
 }
 
-function createChannel(
-  channel: Channel,
-  { providers, routes, render, random, createLimiter, reports }: ChannelsOptions,
-): ChannelSpec {
+function createChannel(channel: Channel, options: ChannelsOptions): ChannelSpec {
+  const { providers, routes, render, createLimiter, reports } = options
   const carriers = providers
     .filter(provider => provider.channel === channel)
-    .map(provider => ({
-      provider,
-      breaker: createBreaker({ random }),
-      limiter: createLimiter({ most: provider.concurrency }),
-    }))
+    .map(provider =>
+      createCarrier(provider, { ...options, limiter: createLimiter({ most: provider.concurrency }) }),
+    )
   if (channel === 'email' || routes === undefined) return { channel, carriers, route: () => carriers, render }
   const route: Route = ({ recipient }) =>
     (routeOf(routes, countryOf(recipient)) ?? []).flatMap(name =>

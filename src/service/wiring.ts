@@ -18,12 +18,11 @@ import { createReceiver } from '../callback/receive.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, envSchemaOptions } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
-import type { ChannelSpec } from '../delivery/channel-state.ts'
+import type { ChannelSpec } from '../delivery/channel.ts'
 import { createDelivery } from '../delivery/delivery.ts'
 import { createLimiter } from '../delivery/limiter.ts'
-import { createVerdictPoller } from '../delivery/poll-verdict.ts'
 import type { ChannelStatus, Delivery, Verdicts } from '../delivery/port.ts'
-import { createVerdicts } from '../delivery/verdicts.ts'
+import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter, emailBodySchema, smsBodySchema } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
@@ -251,8 +250,10 @@ function wireChannels(
     providers: parts.providers,
     routes: config.SMS_ROUTES,
     render: renderer.render,
+    clock: options.clock,
     random: options.random,
     createLimiter: options.createLimiter ?? createLimiter,
+    replyPatienceMs: options.replyPatienceMs,
     reports,
   })
   return {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { attemptEndOf } from '../../src/delivery/attempt-runner.ts'
+import { limiterEndOf } from '../../src/delivery/carrier.ts'
 import type { LookUp, Outcome } from '../../src/providers/provider.ts'
 import { AMBIGUOUS, GREYLISTED, openRig, pause, SENT, until, verdictOn } from './rig.ts'
 
@@ -327,7 +327,7 @@ t.test('half an emoji and NUL from a provider are replaced before anything is st
 t.test('what each outcome tells of how many attempts may be under way', async t => {
   const retry = { is: 'retry', whose: 'later', code: '450', reply: '' } as const
   const refused = { overload: 'connections', accepted: 5 } as const
-  const outcomes: readonly (readonly [Outcome, ReturnType<typeof attemptEndOf>])[] = [
+  const outcomes: readonly (readonly [Outcome, ReturnType<typeof limiterEndOf>])[] = [
     [SENT, { is: 'answered' }],
     [{ is: 'rejected', why: 'recipient', code: '550', reply: '' }, { is: 'answered' }],
     [retry, { is: 'answered' }],
@@ -355,5 +355,5 @@ t.test('what each outcome tells of how many attempts may be under way', async t 
       { is: 'throttled', retryAfterMs: 700 },
     ],
   ]
-  for (const [outcome, end] of outcomes) t.match(attemptEndOf(outcome), end, JSON.stringify(outcome))
+  for (const [outcome, end] of outcomes) t.match(limiterEndOf(outcome), end, JSON.stringify(outcome))
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createBreaker } from '../../src/delivery/breaker.ts'
+import { type Breaker, createBreaker } from '../../src/delivery/breaker.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
 const refused: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
@@ -7,19 +7,26 @@ const login: Outcome = { is: 'retry', whose: 'ours', code: '535', reply: '' }
 const grey: Outcome = { is: 'retry', whose: 'later', code: '450', reply: '' }
 const sent: Outcome = { is: 'sent', reply: '' }
 const stall: Outcome = { is: 'ambiguous', code: 'T', reply: '' }
+/** Says whether an attempt may begin, and begins it. */
+function allows(breaker: Breaker, now: number): boolean {
+  const may = breaker.restsUntil(now) === null
+  if (may) breaker.beginAttempt(now)
+  return may
+}
+
 const make = () => createBreaker({ threshold: 3, openMs: 1000, maxOpenMs: 4000, random: () => 0.5 })
 
 t.test('opens after failures in a row that speak about the provider', async t => {
   for (const failure of [refused, login]) {
     const breaker = make()
     for (let n = 0; n < 2; n += 1) breaker.record(failure, 0, 0)
-    t.ok(breaker.allows(0))
+    t.ok(allows(breaker, 0))
     breaker.record(sent, 0, 0)
     for (let n = 0; n < 2; n += 1) breaker.record(failure, 0, 0)
     t.equal(breaker.state(), 'closed', 'a success between them starts again')
     breaker.record(failure, 0, 0)
     t.equal(breaker.state(), 'open')
-    t.notOk(breaker.allows(999))
+    t.notOk(allows(breaker, 999))
     t.equal(breaker.openUntil(), 1000)
   }
 })
@@ -46,17 +53,17 @@ t.test(
     for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
     let now = 1000
     for (const rest of [2000, 4000, 4000]) {
-      t.ok(breaker.allows(now))
-      t.notOk(breaker.allows(now), 'one only')
+      t.ok(allows(breaker, now))
+      t.notOk(allows(breaker, now), 'one only')
       t.equal(breaker.state(), 'half-open')
       breaker.record(refused, now, now)
       now += rest
       t.equal(breaker.openUntil(), now)
     }
-    t.ok(breaker.allows(now))
+    t.ok(allows(breaker, now))
     breaker.record(sent, now, now)
     t.equal(breaker.state(), 'closed')
-    t.ok(breaker.allows(now) && breaker.allows(now))
+    t.ok(allows(breaker, now) && allows(breaker, now))
   },
 )
 
@@ -66,11 +73,11 @@ t.test(
     const breaker = make()
     for (let n = 0; n < 3; n += 1) breaker.record(stall, 0, 0)
     t.equal(breaker.state(), 'open')
-    t.ok(breaker.allows(1000))
+    t.ok(allows(breaker, 1000))
     breaker.record(stall, 1000, 1000)
-    t.notOk(breaker.allows(1000), 'a trial that ended ambiguous opens it again')
-    t.notOk(breaker.allows(2999))
-    t.ok(breaker.allows(3000), 'for twice as long')
+    t.notOk(allows(breaker, 1000), 'a trial that ended ambiguous opens it again')
+    t.notOk(allows(breaker, 2999))
+    t.ok(allows(breaker, 3000), 'for twice as long')
     breaker.record(sent, 3000, 3000)
     t.equal(breaker.state(), 'closed')
   },
@@ -99,12 +106,12 @@ t.test('its rest ends at a whole millisecond, as every moment that is stored', a
 t.test('a trial that tells nothing for long makes way for another', async t => {
   const breaker = createBreaker({ threshold: 1, openMs: 1000, trialMs: 5000, random: () => 0.5 })
   breaker.record(refused, 0, 0)
-  t.ok(breaker.allows(1000))
-  t.notOk(breaker.allows(5999))
+  t.ok(allows(breaker, 1000))
+  t.notOk(allows(breaker, 5999))
   t.equal(breaker.state(5999), 'half-open')
   t.equal(breaker.state(6000), 'open')
-  t.ok(breaker.allows(6000))
-  t.notOk(breaker.allows(6001), 'one again')
+  t.ok(allows(breaker, 6000))
+  t.notOk(allows(breaker, 6001), 'one again')
   breaker.record(sent, 7000, 6000)
   t.equal(breaker.state(), 'closed')
 })
@@ -112,12 +119,12 @@ t.test('a trial that tells nothing for long makes way for another', async t => {
 t.test('an attempt from before the trial is not the trial, however late it fails', async t => {
   const breaker = make()
   for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
-  t.ok(breaker.allows(1000))
+  t.ok(allows(breaker, 1000))
   breaker.record(stall, 1100, 0)
   t.equal(breaker.state(), 'half-open', 'the trial goes on')
   t.equal(breaker.openUntil(), 1000, 'and the rest is no longer')
   breaker.record({ is: 'ambiguous', code: 'aborted', reply: '' }, 1150, 0)
-  t.notOk(breaker.allows(1160), 'nor does one that we stopped make room for a second trial')
+  t.notOk(allows(breaker, 1160), 'nor does one that we stopped make room for a second trial')
   breaker.record(stall, 1200, 1000)
   t.equal(breaker.state(), 'open')
   t.equal(breaker.openUntil(), 3200)
@@ -127,14 +134,14 @@ t.test('a trial that we stopped is still to be made', async t => {
   for (const is of ['retry', 'ambiguous'] as const) {
     const breaker = make()
     for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
-    t.ok(breaker.allows(1000))
+    t.ok(allows(breaker, 1000))
     const stopped: Outcome =
       is === 'retry'
         ? { is, whose: 'later', code: 'aborted', reply: '', untouched: true }
         : { is, code: 'aborted', reply: '' }
     breaker.record(stopped, 1500, 1000)
     t.equal(breaker.openUntil(), 1000)
-    t.ok(breaker.allows(1600))
+    t.ok(allows(breaker, 1600))
   }
 })
 
@@ -150,9 +157,21 @@ t.test('replies that were swallowed long ago open nothing when others were answe
 t.test('a trial that never began, or says nothing, is still to be made', async t => {
   const breaker = make()
   for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
-  t.ok(breaker.allows(1000))
+  t.ok(allows(breaker, 1000))
   breaker.forgetAttempt(0)
-  t.notOk(breaker.allows(1010), 'an older attempt is not the trial')
+  t.notOk(allows(breaker, 1010), 'an older attempt is not the trial')
   breaker.forgetAttempt(1000)
-  t.ok(breaker.allows(1010))
+  t.ok(allows(breaker, 1010))
+})
+
+t.test('an answer ends the rests: the next outage begins with the shortest one', async t => {
+  const breaker = make()
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
+  t.ok(allows(breaker, 1000))
+  breaker.record(refused, 1000, 1000)
+  t.equal(breaker.openUntil(), 3000, 'the second rest is twice as long')
+  t.ok(allows(breaker, 3000))
+  breaker.record(sent, 3000, 3000)
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 5000, 5000)
+  t.equal(breaker.openUntil(), 6000)
 })

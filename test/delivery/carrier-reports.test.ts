@@ -1,8 +1,6 @@
 import t from 'tap'
+import type { Carrier } from '../../src/delivery/carrier.ts'
 import { type CarrierReports, createCarrierReports } from '../../src/delivery/carrier-reports.ts'
-import { createChannelState } from '../../src/delivery/channel-state.ts'
-import type { Carrier } from '../../src/delivery/route.ts'
-import { fakeCarrier } from './failover-rig.ts'
 import { seededRandom } from './simulation.ts'
 
 const MINUTE = 60_000
@@ -191,28 +189,11 @@ t.test('a forged report and one of nobody’s message count for nothing', t => {
   t.end()
 })
 
-t.test('an attempt goes by that order, and a message that a carrier may have stays with it', t => {
-  const carriers = [fakeCarrier({ is: 'sent', reply: '' }), fakeCarrier({ is: 'sent', reply: '' })].map(
-    (_carrier, at) => ({ provider: { name: at === 0 ? 'a' : 'b' } }) as Carrier,
-  )
-  const state = createChannelState({
-    channel: 'sms',
-    carriers,
-    route: () => carriers,
-    reports: { orderCarriers: given => given.toReversed(), isSecond: name => name === 'a' },
-    render: () => t.fail('nothing is rendered') as never,
-  })
-  const names = (ambiguousAt?: string) =>
-    state
-      .routeJob({
-        message: {} as never,
-        lease: {} as never,
-        attempts: 1,
-        ambiguous: ambiguousAt === undefined ? 0 : 1,
-        ...(ambiguousAt !== undefined && { ambiguousAt }),
-      })
-      .carriers.map(({ provider }) => provider.name)
-  t.same(names(), ['b', 'a'])
-  t.same(names('a'), ['a', 'b'])
+t.test('a report that comes after an hour is none', t => {
+  const tooLate: Behaviour = () => ({ afterMs: 61 * MINUTE, status: 'delivered' })
+  const { run, changes } = simulate(2000)
+  run(10 * MINUTE, { a: good, b: good })
+  run(180 * MINUTE, { a: tooLate, b: good })
+  t.match(changes, [{ provider: 'a', isSecond: true }], 'what comes after an hour is no report')
   t.end()
 })

@@ -1,4 +1,4 @@
-import { createBreaker } from '../../src/delivery/breaker.ts'
+import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery, Verdict } from '../../src/delivery/port.ts'
@@ -87,11 +87,13 @@ export function openDelivery(
     if (event.type === 'breaker') breakers.push(`${event.provider} ${event.state}`)
     if (event.type === 'fault') throw event.error
   }
-  const all = Object.entries(carriers).map(([name, carrier]) => ({
-    provider: providerOf(name, carrier),
-    breaker: createBreaker({ random }),
-    limiter: createLimiter({ most: 10, start: 10 }),
-  }))
+  const all = Object.entries(carriers).map(([name, carrier]) =>
+    createCarrier(providerOf(name, carrier), {
+      clock,
+      random,
+      limiter: createLimiter({ most: 10, start: 10 }),
+    }),
+  )
   let tokens = 0
   const process = `${Math.random()}`
   const delivery: Delivery = createDelivery({

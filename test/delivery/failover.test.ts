@@ -255,6 +255,31 @@ t.test('while all are left alone a message waits, and costs nobody anything', as
   t.equal(first.asked.length, 5)
 })
 
+t.test(
+  'one that a message fits no more is passed over, but asked what became of a copy that it may have',
+  async t => {
+    const [first, second] = [carrierThat('ambiguous'), carrierThat('sent')]
+    first.lookUp = () => ({ is: 'accepted', reply: 'it has it' })
+    const { accept, settled, clock, delivery, view } = await open(t, { first, second })
+    const { id } = await accept()
+    await settled(id)
+    first.fits = () => 'it has no template for it'
+    const { id: other } = await accept()
+    t.match(await settled(other), {
+      state: 'sent',
+      timeline: [
+        { provider: 'first', outcome: 'skipped', code: 'no-carrier-fits' },
+        { provider: 'second', outcome: 'sent' },
+      ],
+    })
+    delivery.start()
+    clock.advance(10_000)
+    delivery.wake('sms')
+    await until('the look-up', async () => (await view(id)).state === 'sent')
+    t.same([first.asked, first.lookedUp, second.asked], [[id], [id], [other]])
+  },
+)
+
 t.test('one that is busy keeps nobody waiting who goes another way', async t => {
   const [first, second] = [carrierThat('sent'), carrierThat('sent')]
   let release = (): void => {}

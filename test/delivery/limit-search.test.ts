@@ -1,5 +1,11 @@
 import t from 'tap'
-import { createLimitSearch, type LimitSearch } from '../../src/delivery/limit-search.ts'
+import {
+  createLimitSearch,
+  endIdleTrial,
+  type LimitSearch,
+  lowerTo,
+  measureAttempt,
+} from '../../src/delivery/limiter.ts'
 import { jitter, seededRandom } from './simulation.ts'
 
 const CEILING = 200
@@ -20,7 +26,7 @@ function underLoad(tookMs: (places: number) => number, { isNew = false, ceiling 
         const ms = other(search.limit)
         now += ms / search.limit
         const { step } = search
-        search.measureAttempt({ tookMs: ms, isNew }, now, ceiling)
+        measureAttempt(search, { tookMs: ms, isNew }, now, ceiling)
         if (search.step !== step && search.step.is === 'trying') trials.push({ at: now, to: search.step.to })
       }
     },
@@ -181,7 +187,7 @@ t.test('the first use of a place says nothing, except while it opens, when each 
   const { search: known, answer: more } = underLoad(arriving(0.07))
   more(20_000)
   const { step } = known
-  for (let n = 0; n < 5000; n += 1) known.measureAttempt({ tookMs: 500, isNew: true }, 1e9 + n, CEILING)
+  for (let n = 0; n < 5000; n += 1) measureAttempt(known, { tookMs: 500, isNew: true }, 1e9 + n, CEILING)
   t.equal(known.step, step)
 })
 
@@ -194,14 +200,14 @@ t.test('fewer are tried under a lasting load only, and not beyond it', async t =
       least = Math.min(least, search.limit)
     }
     pass(60_000)
-    search.endIdleTrial(now())
+    endIdleTrial(search, now())
   }
   t.equal(least, 10)
   const lasting = settled()
   for (let n = 0; n < 100_000 && lasting.search.limit >= 10; n += 1) lasting.answer(1)
-  lasting.search.endIdleTrial(lasting.now() + 900)
+  endIdleTrial(lasting.search, lasting.now() + 900)
   t.equal(lasting.search.limit, 8, 'it may only have paused')
-  lasting.search.endIdleTrial(lasting.now() + 1100)
+  endIdleTrial(lasting.search, lasting.now() + 1100)
   t.equal(lasting.search.limit, 10)
 })
 
@@ -231,7 +237,7 @@ t.test('each change of the limit is a round of its own', async t => {
   t.ok(limits.size > 10)
   t.ok([...limits.values()].every(({ size }) => size === 1))
   const { round } = search
-  search.lowerTo(5)
+  lowerTo(search, 5)
   t.ok(search.round > round)
   t.match(search.step, { is: 'failing', to: 5 })
 })

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createVerdictPoller } from '../../src/delivery/poll-verdict.ts'
-import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { createVerdictPoller, createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import type { MessageView, State } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type BreakerOptions, createBreaker } from '../../src/delivery/breaker.ts'
+import type { BreakerOptions } from '../../src/delivery/breaker.ts'
+import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery, Verdict, Verdicts } from '../../src/delivery/port.ts'
@@ -144,11 +145,13 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
     const verdicts = createVerdicts()
     const events: string[] = []
     const carriers = [
-      {
-        provider,
-        breaker: createBreaker({ random, ...given.breaker }),
+      createCarrier(provider, {
+        clock,
+        random,
+        breaker: given.breaker ?? {},
         limiter: createLimiter({ most: concurrency, start: concurrency }),
-      },
+        replyPatienceMs: given.replyPatienceMs,
+      }),
     ]
     const delivery = createDelivery({
       outbox: { ...outbox, ...given.between?.(outbox) },
@@ -164,7 +167,6 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
           render: given.render ?? rendered,
         },
       ],
-      replyPatienceMs: given.replyPatienceMs,
       leaseMs: given.leaseMs ?? 520_000,
       attemptLimitMs,
       pollMs: 10,

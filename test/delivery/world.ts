@@ -1,10 +1,9 @@
 import type { Test } from 'tap'
-import { createBreaker } from '../../src/delivery/breaker.ts'
+import { type Carrier, createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery } from '../../src/delivery/port.ts'
 import { MAX_COPIES } from '../../src/delivery/retry.ts'
-import type { Carrier } from '../../src/delivery/route.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import type { Outgoing } from '../../src/messages/message.ts'
@@ -177,16 +176,15 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     // Wall time at the start; a correction of the machine's clock is seen at the next one only.
     if (process !== undefined) wall += pick([0, 0, -600, -5, 5, 60]) * SECOND
     outbox.recover(now())
-    const carriers = worldCarriers.map(({ provider }) => ({
-      provider,
-      breaker: createBreaker({ random }),
-      limiter: createLimiter({ most }),
-    }))
+    const clock = { now: () => Math.round(now()) }
+    const carriers = worldCarriers.map(({ provider }) =>
+      createCarrier(provider, { clock, random, limiter: createLimiter({ most }) }),
+    )
     // Somebody may have changed the routes.
     const first = Math.floor(between(0, 10))
     const delivery = createDelivery({
       outbox: outbox as Partial<Outbox> as Outbox,
-      clock: { now: () => Math.round(now()) },
+      clock,
       random,
       verdicts: createVerdicts(),
       emit: createEmitter([{ fault: ({ error }) => breach(`a fault: ${error.stack}`) }]),
@@ -319,7 +317,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     const { delivery, carriers } = process
     const statuses = delivery.status()
     const waiting = statuses[0]?.waiting ?? 0
-    const isFree = areClosed() && carriers.every(({ limiter }) => limiter.inFlight < limiter.limit(now()))
+    const standings = carriers.map(carrier => carrier.standing(now()))
+    const isFree = areClosed() && standings.every(({ inFlight, limit }) => inFlight < limit)
     const isTrialLost =
       statuses.some(({ breaker }) => breaker === 'half-open') &&
       statuses.every(({ inFlight }) => inFlight === 0)

@@ -14,7 +14,7 @@ const FILES = [
   'src/commands/check/*.ts',
   'src/providers/{aliyun,tencent,twilio,approvals,diagnosis,http-client,module,receipts,sms-*}.ts',
   'src/callback/authenticate.ts',
-  'src/delivery/{route,ask-route,attempt}.ts',
+  'src/delivery/{carrier,attempt}.ts',
   'src/providers/smtp/{connection,module,oauth2,outcome,provider,settings,verify}.ts',
   'src/providers/http-gateway/*.ts',
   'src/config/{advice,removed,rules,schema,sources}.ts',

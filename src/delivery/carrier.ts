@@ -1,0 +1,249 @@
+import type { Outgoing } from '../messages/message.ts'
+import { MOST_AWAITING_REPLY, type Outcome, type Provider } from '../providers/provider.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type BreakerOptions, createBreaker, isOwnDoing } from './breaker.ts'
+import { type AttemptEnd, createLimiter, type Limiter } from './limiter.ts'
+import type { ChannelStatus } from './port.ts'
+
+export interface CarrierOptions {
+  readonly clock: Clock
+  readonly random: () => number
+  readonly limiter?: Limiter
+  readonly breaker?: Omit<BreakerOptions, 'random'>
+  /** How long a final reply may take before its attempt counts against no limit, ms; REPLY_PATIENCE_MS unless given. */
+  readonly replyPatienceMs?: number | undefined
+}
+
+/** Why a carrier is not asked to send a message now. */
+export interface Obstacle {
+  /** The end of it, ms since the epoch; null: it lasts until the operator has mended something. */
+  readonly until: number | null
+  readonly code: string
+  readonly reply: string
+}
+
+/** How a carrier stands at a moment, whatever the message. Moments are ms since the epoch. */
+export interface Standing {
+  /** How many attempts may be under way; 0 during a pause. */
+  readonly limit: number
+  readonly inFlight: number
+  readonly circuit: ChannelStatus['breaker']
+  /** When an open circuit is tried again; null: it is closed. */
+  readonly openUntil: number | null
+  /** When a pause ends that it asked for; null without one. */
+  readonly pausedUntil: number | null
+  /** When the limit rises though no attempt ends; null: it does not. */
+  readonly risesAt: number | null
+}
+
+/** The report on an attempt that has ended. */
+export interface CarrierEnd {
+  /** The outcome, judged by what this carrier has said to other messages. */
+  readonly outcome: Outcome
+  readonly tookMs: number
+  /** The circuit's state when the attempt has opened or closed it. */
+  readonly circuit: 'open' | 'closed' | null
+}
+
+/** An attempt that is under way. */
+export interface CarrierAttempt {
+  /** See Provider.send: called once for each server that the message is with; after the reply of the first there may be a fallback. */
+  awaitReply(stopCountingThere: () => void): void
+  /** The attempt never began. */
+  forget(): void
+  end(outcome: Outcome, recipient: string): CarrierEnd
+}
+
+/**
+ * An attempt that has waited so long for its final reply, ms, no longer counts against the limit: a server that scans
+ * may take minutes for it (RFC 5321 4.5.3.2.6), and ten such replies would stop all other mail.
+ */
+export const REPLY_PATIENCE_MS = 20_000
+
+export const LEFT_ALONE = {
+  code: 'circuit-open',
+  reply: 'left alone for a while: it keeps failing, or asked for a pause',
+} as const
+
+/** The outcome of a look-up that finds nothing yet, which says nothing of its carrier. */
+export const NOT_KNOWN_YET = {
+  is: 'retry',
+  whose: 'later',
+  code: 'not-known-yet',
+  reply: 'the provider does not know yet what became of it',
+} as const satisfies Outcome
+
+export type Carrier = ReturnType<typeof createCarrier>
+
+/** Makes a provider with all that decides whether and when it is asked: its circuit, its limit, and what it said to whom. */
+export function createCarrier(provider: Provider, options: CarrierOptions) {
+  const { clock, random, replyPatienceMs = REPLY_PATIENCE_MS } = options
+  const breaker = createBreaker({ ...options.breaker, random })
+  const limiter = options.limiter ?? createLimiter({ most: provider.concurrency })
+  const judgeRefusal = createRefusalJudge()
+  /** Attempts that have waited for their final reply for so long that they count against no limit any more. */
+  let awaitingReply = 0
+  let onPlaceFree: (() => void) | undefined
+
+  /**
+   * Charges an outcome: decides what it speaks about, and tells the circuit. The limiter has been told already.
+   * @returns whether that opened or closed the circuit
+   */
+  function chargeCircuit(outcome: Outcome, startedAt: number, now: number): CarrierEnd['circuit'] {
+    // A provider that refuses one more, and takes those that are under way, is not down.
+    if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0) {
+      breaker.forgetAttempt(startedAt)
+      return null
+    }
+    const wasClosed = breaker.openUntil() === null
+    breaker.record(outcome, now, startedAt)
+    const isClosed = breaker.openUntil() === null
+    return wasClosed === isClosed ? null : isClosed ? 'closed' : 'open'
+  }
+
+  return {
+    provider,
+    /**
+     * Says why the carrier is not to be asked now; null: it may be.
+     * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
+     */
+    mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
+      const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
+      if (misfit !== null) return { until: null, ...misfit }
+      const until = breaker.restsUntil(now) ?? limiter.pausedUntil(now)
+      return until === null ? null : { until, ...LEFT_ALONE }
+    },
+    /** Has a function called whenever a place is free though its attempt goes on. */
+    onPlaceFree(begin: () => void): void {
+      onPlaceFree = begin
+    },
+    /** Takes a place for an attempt. */
+    begin(startedAt: number): CarrierAttempt {
+      breaker.beginAttempt(startedAt)
+      const place = limiter.takePlace(startedAt)
+      let isCounted = true
+      let isOver = false
+      let timer: NodeJS.Timeout | undefined
+
+      function giveUpWaiting(stopCountingThere: () => void): void {
+        if (isCounted && awaitingReply >= MOST_AWAITING_REPLY) return
+        stopCountingThere()
+        if (isCounted) {
+          isCounted = false
+          awaitingReply += 1
+          limiter.releasePlace(place, { is: 'void' }, clock.now())
+        }
+        onPlaceFree?.()
+      }
+
+      function releasePlace(end: AttemptEnd, now: number): void {
+        clearTimeout(timer)
+        isOver = true
+        if (isCounted) limiter.releasePlace(place, end, now)
+        else awaitingReply -= 1
+      }
+
+      return {
+        awaitReply(stopCountingThere) {
+          clearTimeout(timer)
+          if (!isOver) timer = setTimeout(() => giveUpWaiting(stopCountingThere), replyPatienceMs).unref()
+        },
+        forget() {
+          releasePlace({ is: 'void' }, clock.now())
+          breaker.forgetAttempt(startedAt)
+        },
+        end(said, recipient) {
+          const now = clock.now()
+          const outcome = judgeRefusal(said, recipient)
+          releasePlace(limiterEndOf(outcome), now)
+          return { outcome, tookMs: now - startedAt, circuit: chargeCircuit(outcome, startedAt, now) }
+        },
+      }
+    },
+    /** Ends the circuit's rest: what failed may be repaired, and the next attempt finds out. */
+    allowTrialNow: breaker.allowTrialNow,
+    standing(now: number): Standing {
+      return {
+        limit: limiter.limit(now),
+        inFlight: limiter.inFlight,
+        circuit: breaker.state(now),
+        openUntil: breaker.openUntil(),
+        pausedUntil: limiter.pausedUntil(now),
+        risesAt: limiter.risesAt(now),
+      }
+    },
+    /** Reports how the carrier does, for people and metrics. */
+    status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond'> {
+      const { limit, inFlight, reason, why } = limiter.status(now)
+      return {
+        channel: provider.channel,
+        provider: provider.name,
+        inFlight: inFlight + awaitingReply,
+        awaitingReply,
+        limit,
+        limitReason: reason,
+        limitWhy: why,
+        breaker: breaker.state(),
+        breakerUntil: breaker.openUntil(),
+      }
+    },
+  }
+}
+
+export const NO_CARRIER_FITS = 'no-carrier-fits'
+
+/** Says why a provider cannot send a message at all; null: it can. */
+export function findMisfit(
+  provider: Provider,
+  outgoing: Outgoing,
+): { readonly code: string; readonly reply: string } | null {
+  try {
+    const why = provider.fits?.(outgoing) ?? null
+    return why === null ? null : { code: NO_CARRIER_FITS, reply: why }
+  } catch (error) {
+    return describeRenderFault(error)
+  }
+}
+
+/** Describes why a message could not be rendered. */
+export function describeRenderFault(error: unknown): { readonly code: string; readonly reply: string } {
+  const name = error instanceof Error ? error.name : 'unknown fault'
+  return { code: 'RENDER', reply: `cannot be rendered: ${name}; look at the templates` }
+}
+
+/** Says what an outcome tells the limiter about the number of attempts at once. */
+export function limiterEndOf(outcome: Outcome): AttemptEnd {
+  if (outcome.overload === 'connections') return { is: 'refused-connection', accepted: outcome.accepted }
+  const retryAfterMs = outcome.is === 'retry' ? outcome.retryAfterMs : undefined
+  if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs }
+  if (isOwnDoing(outcome)) return { is: 'void' }
+  if (outcome.is === 'ambiguous') return { is: 'failed' }
+  if (outcome.is === 'limit') return { is: outcome.scope === 'account' ? 'void' : 'answered' }
+  if (outcome.is !== 'retry') return { is: 'answered' }
+  // A wrong password is no sign of too many at once, nor is what a look-up does not find yet.
+  if (outcome.whose === 'ours' || outcome.code === NOT_KNOWN_YET.code) return { is: 'void' }
+  return outcome.untouched === true || outcome.code.endsWith('-limit') ? { is: 'failed' } : { is: 'answered' }
+}
+
+/** So many recipients in a row have to meet a refusal before it counts as one that the operator has to mend. */
+const SEVERAL_RECIPIENTS = 3
+/** Codes of a provider that are kept apart; beyond them it is refusing all kinds of things. */
+const MOST_CODES = 100
+
+/**
+ * Makes the function that tells a refusal that one address met from one that every address meets. One that may be about the recipient
+ * alone is `later` until several recipients in a row, without a message that was sent between them, have met it. Otherwise anybody
+ * who may name a recipient could raise the alarm that the provider refuses us, and open its circuit.
+ */
+function createRefusalJudge(): (outcome: Outcome, recipient: string) => Outcome {
+  const recipientsByCode = new Map<string, Set<string>>()
+  return (outcome, recipient) => {
+    if (outcome.is === 'sent') recipientsByCode.clear()
+    if (outcome.is !== 'retry' || outcome.whose !== 'ours' || outcome.perhapsRecipient !== true)
+      return outcome
+    const recipients = recipientsByCode.get(outcome.code) ?? new Set()
+    if (recipientsByCode.size < MOST_CODES) recipientsByCode.set(outcome.code, recipients)
+    if (recipients.size < SEVERAL_RECIPIENTS) recipients.add(recipient)
+    return recipients.size < SEVERAL_RECIPIENTS ? { ...outcome, whose: 'later' } : outcome
+  }
+}

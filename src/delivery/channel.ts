@@ -1,0 +1,501 @@
+import type { Emit } from '../events/events.ts'
+import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
+import {
+  type ClaimedMessage,
+  type Lease,
+  type Outbox,
+  type Settlement,
+  StoreUnavailable,
+} from '../outbox/outbox.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { createAdaptiveLifo } from './adaptive-lifo.ts'
+import { createAttempts, type Job, type Route, type RoutedJob } from './attempt.ts'
+import { type Carrier, type CarrierEnd, REPLY_PATIENCE_MS, type Standing } from './carrier.ts'
+import type { CarrierReports } from './carrier-reports.ts'
+import type { ChannelStatus, Handover, Verdicts } from './port.ts'
+import type { Settler } from './settle.ts'
+
+/** What serves one channel. */
+export interface ChannelSpec {
+  readonly channel: Channel
+  /** At least one. */
+  readonly carriers: readonly Carrier[]
+  readonly route: Route
+  /** Says who is asked second for their delivery reports; absent: nobody is. */
+  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond'>
+  readonly render: (message: NewMessage) => Outgoing
+}
+
+export interface ChannelOptions {
+  readonly outbox: Pick<Outbox, 'claim' | 'sharedLeases' | 'beginAttempt'>
+  readonly clock: Clock
+  readonly random: () => number
+  readonly verdicts: Verdicts
+  readonly emit: Emit
+  readonly settler: Settler
+  /** How long a claim holds, ms; longer than `attemptLimitMs`. */
+  readonly leaseMs: number
+  /** The longest that an attempt may take, ms: nothing begins that its lease would not outlive. */
+  readonly attemptLimitMs: number
+  /** How often the store is asked without a reason, ms (another replica may have put something there). */
+  readonly pollMs: number
+  readonly repeatPausesMs?: readonly number[] | undefined
+  /** Names a claim, unique for every claim ever made. */
+  readonly leaseToken: () => string
+  /** Says whether the process was told to end. */
+  readonly stopping: () => boolean
+  /** Counts what has begun and not ended: a drain waits for it. */
+  readonly work: { begin(): void; end(): void }
+}
+
+/** How a channel stands at a moment: all its carriers as one, and the places in memory. */
+interface Room extends Standing {
+  /** The most messages in memory: waiting, reserved and in flight. */
+  readonly capacity: number
+  /** Places of them for codes only: a code that comes is next then, without a detour by the store. */
+  readonly forCodes: number
+  /** Places that are free for a code, which takes that of anything else that waits, and for anything else. */
+  readonly freeForCode: number
+  readonly freeForOther: number
+}
+
+/**
+ * Memory holds so much of the provider's work, ms. Messages in memory are served in the order of their arrival, and a newer
+ * code that had to go to the store waits behind them. So this is less than the wait from which on the newest goes first.
+ */
+const AHEAD_MS = 500
+const MOST_WAITING = 256
+/** The weight of the latest attempt in the mean of their durations. */
+const LATEST = 0.2
+const CLAIM_LIMIT = 100
+const STORE_RETRY_MS = 1000
+/** How often one message is claimed though memory is full, ms: it may be a code, which takes the place of another. */
+const PEEK_MS = 500
+/** How often the store is asked to tidy, at least, ms. */
+const TIDY_MS = 5000
+
+export type DeliveryChannel = ReturnType<typeof createChannel>
+
+/**
+ * One channel's messages between the store and the carriers: those that wait in memory, those that are under way, and what is
+ * known of those in the store. Nothing else writes this state. A message comes by `submit` or by a claim, waits in the queue,
+ * is attempted (attempt.ts) when a carrier has a place, and is settled or given back.
+ */
+export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
+  const { channel, carriers, route, reports } = spec
+  const { outbox, clock, verdicts, emit, settler, leaseMs, attemptLimitMs, pollMs, stopping, work } = options
+  const queue = createAdaptiveLifo<RoutedJob>()
+  const attempts = createAttempts({ ...options, ...spec, onCarrierEnd: noteCarrierEnd })
+  for (const carrier of carriers) carrier.onPlaceFree(fill)
+  /** Places kept for messages that are about to be accepted. */
+  let reserved = 0
+  /** The mean duration of an attempt, ms. */
+  let paceMs: number | undefined
+  let isClaiming = false
+  /** When the store was asked last, ms since the epoch. */
+  let claimedAt = 0
+  /** When the store has something for us; null: nothing that we know of. ms since the epoch. */
+  let dueAt: number | null = null
+  /**
+   * Codes that went to the store, as far as we know, and were not claimed since: until there are none, nothing else
+   * begins. At first nobody knows whether a dead process left some.
+   */
+  let codesInStore = 1
+  let claimTimer: NodeJS.Timeout | undefined
+  /** The timer for the moment at which the limit rises by itself. */
+  let riseTimer: NodeJS.Timeout | undefined
+  /** Whether the carriers had asked for a pause when attempts were begun last. */
+  let wasPaused = false
+
+  // ---- What may be done now
+
+  /** Says whether nothing may be claimed or begun: the process ends, or the store has not taken what became of messages. */
+  const isHalted = (): boolean => stopping() || settler.isBehind()
+
+  /** Says whether no other process may have taken over what was claimed under this lease. */
+  const isHeld = (lease: Lease): boolean => outbox.sharedLeases?.isHeld(lease) ?? true
+
+  function look(now: number): Room {
+    const standing = combineStandings(carriers, now)
+    const attemptsAtOnce = Math.max(1, standing.limit)
+    const capacity = attemptsAtOnce + countWaitingPlaces(attemptsAtOnce, paceMs)
+    const free = capacity - standing.inFlight - reserved
+    return {
+      ...standing,
+      capacity,
+      forCodes: Math.ceil(capacity / 4),
+      freeForCode: free - queue.codes,
+      freeForOther: free - queue.length,
+    }
+  }
+
+  // ---- Into memory
+
+  /** Says whether memory has room for a message that is about to be accepted. */
+  function hasPlaceInMemory(purpose: Purpose, room: Room, now: number): boolean {
+    if (purpose === 'code') return room.freeForCode >= 1
+    // Codes in the store come before it, and so may what else is due there.
+    if (codesInStore > 0 || (dueAt !== null && dueAt <= now)) return false
+    return room.freeForOther > room.forCodes
+  }
+
+  /** Finds the carriers for a job. */
+  function routeJob(job: Job): RoutedJob {
+    const inOrder = route(job.message)
+    const usual = reports?.orderCarriers(inOrder) ?? inOrder
+    // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
+    const before =
+      job.ambiguous === 0 || channel === 'email'
+        ? undefined
+        : carriers.find(({ provider }) => provider.name === job.ambiguousAt)
+    if (before === undefined) return { ...job, carriers: usual }
+    return { ...job, carriers: [before, ...usual.filter(each => each !== before)] }
+  }
+
+  /** Takes a message into memory; an older code of its group that waits there is superseded. */
+  function add(job: Job): void {
+    // A retry waits since now: it was not due before.
+    const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
+    supersede(queue.add(routeJob(job), waitingSince))
+  }
+
+  // ---- Out of memory
+
+  /** Begins what may begin, then claims. */
+  function fill(): void {
+    const now = clock.now()
+    let room = look(now)
+    noticePause(room.pausedUntil !== null, now)
+    while (!isHalted() && room.inFlight < room.limit) {
+      const job = takeNext(room, now)
+      if (job === undefined) break
+      if (mayNoLongerBegin(job, now)) endOrGiveBack(job, now)
+      else track(attempt(job))
+      room = look(now)
+    }
+    clearTimeout(riseTimer)
+    // Nothing may be in flight then whose end would begin the next attempt.
+    if (room.risesAt !== null) riseTimer = setTimeout(fill, Math.max(room.risesAt - now, 1)).unref()
+    claimWhenDue()
+  }
+
+  /** Notices the end of a pause. Nothing was claimed during it, and the messages that became due may be codes, which go before all that waits here. */
+  function noticePause(isPaused: boolean, now: number): void {
+    if (wasPaused && !isPaused && (isClaiming || (dueAt !== null && dueAt <= now))) expectCodes(now)
+    wasPaused = isPaused
+  }
+
+  /** The store may have codes that are due, which come before all that waits here. */
+  function expectCodes(now: number): void {
+    dueAt = now
+    codesInStore += 1
+  }
+
+  /**
+   * Takes out the next to be sent that has a place with its carrier; nothing but a code while codes wait in the store and
+   * no circuit is open.
+   */
+  function takeNext({ circuit }: Room, now: number): RoutedJob | undefined {
+    const codesOnly = codesInStore > 0 && circuit === 'closed'
+    return queue.takeNext(now, codesOnly, carriers.length === 1 ? undefined : job => hasPlace(job, now))
+  }
+
+  async function attempt(job: RoutedJob): Promise<void> {
+    const { settlement, begun } = await attempts.run(job)
+    // The callback may be answered before the verdict is written: the message itself is committed already, and after a crash
+    // in between it counts as ambiguous, as it must.
+    const { id } = job.message
+    if (settlement.to === 'queued') verdicts.announce(id, { is: 'pending' })
+    else verdicts.announce(id, { is: 'final', state: settlement.state, answer: settlement.answer })
+    if (begun) fill()
+    await settle(job, settlement, begun)
+  }
+
+  function noteCarrierEnd({ tookMs, circuit }: CarrierEnd): void {
+    const countedMs = Math.min(tookMs, REPLY_PATIENCE_MS)
+    paceMs = paceMs === undefined ? countedMs : paceMs + (countedMs - paceMs) * LATEST
+    giveBackSurplus()
+    // Nothing was claimed while it was open.
+    if (circuit === 'closed') expectCodes(clock.now())
+    // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
+    if (carriers.length > 1) fill()
+  }
+
+  /** Tracks a task, so that a drain waits for it, and goes on with the channel afterwards. */
+  function track(task: Promise<unknown>): void {
+    work.begin()
+    void task.finally(() => {
+      fill()
+      work.end()
+    })
+  }
+
+  // ---- Back to the store
+
+  async function settle(job: Job, settlement: Settlement, begun: boolean): Promise<void> {
+    const settled = await settler.settle(job, settlement, begun)
+    if (settled?.state !== 'queued' || settlement.to !== 'queued') return
+    noteDueAt(settlement.dueAt)
+    if (job.message.purpose === 'code' && settlement.dueAt <= clock.now()) codesInStore += 1
+  }
+
+  function giveBack(job: Job, due: number): void {
+    verdicts.announce(job.message.id, { is: 'pending' })
+    track(settle(job, { to: 'queued', dueAt: due, uncounted: true }, false))
+  }
+
+  /** Ends the claim of a message that waited. */
+  function endWaiting(job: Job, state: 'superseded' | 'expired' | 'unknown'): void {
+    track(settle(job, { to: 'final', state, answer: null }, false))
+  }
+
+  function supersede(older: Job | undefined): void {
+    if (older !== undefined) endWaiting(older, 'superseded')
+  }
+
+  /** Says whether a message's life is over, or its lease too short for an attempt. */
+  function mayNoLongerBegin({ message, lease }: Job, now: number): boolean {
+    return now >= message.expiresAt || lease.until - now < attemptLimitMs || !isHeld(lease)
+  }
+
+  function endOrGiveBack(job: Job, now: number): void {
+    if (now < job.message.expiresAt) return giveBack(job, now)
+    // A message that was ambiguous before and has no time left is unknown, not expired: it may have been sent.
+    endWaiting(job, job.ambiguous > 0 ? 'unknown' : 'expired')
+  }
+
+  /** Gives back what waits beyond the places of the channel: what would be sent last. */
+  function giveBackSurplus(): void {
+    if (queue.length === 0) return
+    const now = clock.now()
+    const { limit } = combineStandings(carriers, now)
+    const surplus = queue.length - countWaitingPlaces(Math.max(1, limit), paceMs)
+    if (surplus > 0) for (const job of queue.removeLast(surplus, now)) giveBack(job, now)
+  }
+
+  function giveBackAll(): void {
+    const now = clock.now()
+    for (const job of queue.removeWhere(() => true)) giveBack(job, now)
+  }
+
+  // ---- Claims: retries, what a dead process left, and what had no place in memory
+
+  /** Notes that the store has something that is due then. */
+  function noteDueAt(due: number): void {
+    dueAt = dueAt === null ? due : Math.min(dueAt, due)
+  }
+
+  /** Claims when memory has room and something is due; otherwise sets the timer for it. */
+  function claimWhenDue(): void {
+    if (isHalted() || isClaiming) return
+    const now = clock.now()
+    const room = look(now)
+    const places = countClaimable(room)
+    // A code that has become due in the store, such as a retry, may wait behind others that fill memory.
+    const mayHideCode = dueAt !== null && queue.length > queue.codes && room.circuit === 'closed'
+    if (places === 0 && !mayHideCode) return
+    clearTimeout(claimTimer)
+    const worthWhileAt = Math.max(
+      places === 0 ? claimedAt + PEEK_MS : 0,
+      room.openUntil ?? 0,
+      room.pausedUntil ?? 0,
+    )
+    const at = dueAt === null ? now + pollMs : Math.max(dueAt, worthWhileAt)
+    if (dueAt !== null && at <= now) {
+      isClaiming = true
+      track(claimBatch(Math.max(places, 1)))
+      return
+    }
+    claimTimer = setTimeout(
+      () => {
+        // Due or not as far as we know: another process may have put something there, or given it back.
+        dueAt = clock.now()
+        claimWhenDue()
+      },
+      Math.min(Math.max(at - now, 1), pollMs),
+    )
+  }
+
+  /** Says how many to claim now. */
+  function countClaimable({ circuit, limit, inFlight, freeForCode, freeForOther, capacity, forCodes }: Room) {
+    const idle = Math.max(0, Math.max(1, limit) - inFlight - reserved - queue.length)
+    // While one message tries the provider nothing else is claimed: it would only be given back.
+    if (circuit === 'half-open') return 0
+    // The provider is tried by one message, not by a hundred.
+    if (circuit === 'open') return Math.min(idle, 1)
+    // Codes may be among the claimed ones. Each takes the place of a waiting message that is no code, and is sent before it.
+    const free = codesInStore > 0 ? freeForCode : freeForOther
+    return free * 2 < capacity ? 0 : Math.min(free - forCodes, CLAIM_LIMIT)
+  }
+
+  /** @param limit 0: the store ends what is over, and nothing is claimed. */
+  async function claimBatch(limit: number): Promise<void> {
+    dueAt = null
+    claimedAt = clock.now()
+    const codes = codesInStore
+    try {
+      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, leaseMs)
+      settler.reportEnded(settled)
+      const now = clock.now()
+      const again = messages.length === limit ? now : nextDueAt
+      if (again !== null) noteDueAt(again)
+      if (limit > 0) {
+        // Codes that came during the claim may be among those it took, or not: they stay counted.
+        codesInStore -= codes
+        // Codes are claimed first, so the last message tells whether there may be more of them.
+        const endsWithCode = messages.length === 0 ? codes > 0 : messages.at(-1)?.purpose === 'code'
+        if (again !== null && again <= now && endsWithCode) codesInStore += 1
+      }
+      for (const job of inOrderOfArrival(messages.map(toJob))) add(job)
+      // The limit may have changed while they were being claimed: there are fewer places now.
+      giveBackSurplus()
+      // They were claimed while the process was told to end.
+      if (stopping()) giveBackAll()
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      emit({ type: 'store-failed', doing: 'claim', error })
+      dueAt = clock.now() + STORE_RETRY_MS
+      // Nobody can tell when the store can be asked again: until then, messages in memory do not wait for codes in the store.
+      codesInStore -= codes
+    } finally {
+      isClaiming = false
+    }
+  }
+
+  function wake(code?: { readonly groupKey: string; readonly arrivedAt: number }): void {
+    if (code !== undefined) {
+      supersede(queue.removeByGroup(code.groupKey, code.arrivedAt))
+      codesInStore += 1
+    }
+    dueAt = clock.now()
+    claimWhenDue()
+  }
+
+  return {
+    /** See Delivery. */
+    reservePlace(purpose: Purpose): Lease | undefined {
+      if (isHalted()) return undefined
+      const now = clock.now()
+      const room = look(now)
+      // During a pause that the provider asked for, a message is better left to the store, where people can see and cancel it.
+      if (room.circuit !== 'closed' || room.pausedUntil !== null) return undefined
+      if (!hasPlaceInMemory(purpose, room, now)) return undefined
+      const begins = queue.length === 0 && room.inFlight + reserved < room.limit
+      const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
+      if (!isHeld(lease)) return undefined
+      reserved += 1
+      work.begin()
+      return lease
+    },
+    releasePlace(): void {
+      reserved -= 1
+      claimWhenDue()
+      work.end()
+    },
+    submit({ message, lease, groupKey, outgoing }: Handover): void {
+      reserved -= 1
+      add({ message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
+      if (stopping()) giveBackAll()
+      else fill()
+      // A code may have taken the place of something else.
+      giveBackSurplus()
+      work.end()
+    },
+    isVerdictFar(): boolean {
+      const { circuit, freeForOther } = look(clock.now())
+      return circuit !== 'closed' || freeForOther < 1
+    },
+    wake,
+    tryNow(): void {
+      for (const carrier of carriers) carrier.allowTrialNow(clock.now())
+      wake()
+    },
+    /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
+    status(): ChannelStatus[] {
+      const now = clock.now()
+      return carriers.map((carrier, at) => ({
+        ...carrier.status(now),
+        waiting: at === 0 ? queue.length : 0,
+        isSecond: reports?.isSecond(carrier.provider.name) ?? false,
+      }))
+    },
+    fill,
+    /**
+     * Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. When
+     * nothing was claimed for a while, lets the store end what has outlived its life there.
+     */
+    sweep(): void {
+      const now = clock.now()
+      for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
+      if (isHalted() || isClaiming || now - claimedAt < TIDY_MS) return
+      isClaiming = true
+      track(claimBatch(0))
+    },
+    /** Begins nothing more, and gives back what has not begun. */
+    stop(): void {
+      clearTimeout(claimTimer)
+      clearTimeout(riseTimer)
+      giveBackAll()
+    },
+    /** Aborts the attempts that are under way. */
+    abort: attempts.abort,
+  }
+}
+
+/** Says how many messages may wait in memory beside so many attempts. A provider is taken for a quick one until its pace is known. */
+function countWaitingPlaces(attempts: number, paceMs: number | undefined): number {
+  const wanted = paceMs === undefined ? MOST_WAITING : Math.ceil((attempts * AHEAD_MS) / Math.max(paceMs, 1))
+  return Math.min(Math.max(wanted, attempts), Math.max(MOST_WAITING, attempts))
+}
+
+/** Looks at all carriers of a channel as one: whether anything may begin at all. */
+function combineStandings(carriers: readonly Carrier[], now: number): Standing {
+  let sum: Standing | undefined
+  for (const carrier of carriers) {
+    const standing = carrier.standing(now)
+    sum = sum === undefined ? standing : combineTwo(sum, standing)
+  }
+  if (sum === undefined) throw new TypeError('a channel has a carrier at least')
+  return sum
+}
+
+function combineTwo(one: Standing, other: Standing): Standing {
+  const states = [one.circuit, other.circuit]
+  return {
+    limit: one.limit + other.limit,
+    inFlight: one.inFlight + other.inFlight,
+    circuit: (['closed', 'open'] as const).find(state => states.includes(state)) ?? 'half-open',
+    openUntil: earliestOfAll(one.openUntil, other.openUntil),
+    pausedUntil: earliestOfAll(one.pausedUntil, other.pausedUntil),
+    risesAt: one.risesAt === null ? other.risesAt : Math.min(one.risesAt, other.risesAt ?? Infinity),
+  }
+}
+
+/** Finds the first moment; null when one of them is null. */
+function earliestOfAll(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : Math.min(one, other)
+}
+
+/** Says whether a message has a place with the first carrier of its route that may be asked. */
+function hasPlace({ carriers }: RoutedJob, now: number): boolean {
+  const first = carriers.find(carrier => carrier.mayAsk(undefined, now) === null)
+  if (first === undefined) return true
+  const { inFlight, limit } = first.standing(now)
+  return inFlight < limit
+}
+
+function toJob({ lease, attempts, ambiguous, ambiguousAt, groupKey, ...message }: ClaimedMessage): Job {
+  return { message, lease, attempts, ambiguous, ambiguousAt, groupKey }
+}
+
+/**
+ * Sorts claimed messages by arrival, an order that the queue keeps among those of the same millisecond. In a
+ * backlog a claim gives codes, and then everything else, newest first.
+ */
+function inOrderOfArrival(jobs: readonly Job[]): readonly Job[] {
+  const isCode = ({ message }: Job): boolean => message.purpose === 'code'
+  return [jobs.filter(isCode), jobs.filter(job => !isCode(job))].flatMap(each => {
+    const isNewestFirst = (each[0]?.message.arrivedAt ?? 0) > (each.at(-1)?.message.arrivedAt ?? 0)
+    return isNewestFirst ? each.toReversed() : each
+  })
+}
