@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { chmod, mkdtemp } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -7,10 +8,11 @@ import t from 'tap'
 import { findMemory } from '../rigs/memory.ts'
 import { unitsOf } from './units.ts'
 
-const USAGE = `node test/run/main.ts [--form short|long|soak] [--jobs N] [path ...]
+const USAGE = `node test/run/main.ts [--form short|long|soak] [--jobs N] [--seed N] [path ...]
 
 Runs the short tests, or those of another form: all of them, or those of these files and folders. Short tests of
-folders share processes, because starting one and loading the service costs more than most of them take. To run
+folders share processes, because starting one and loading the service costs more than most of them take. The files
+of a process run in an order that is drawn from a seed; the seed is printed, and --seed repeats the order. To run
 one file as it is: npx tap --disable-coverage test/callback/callback-key.test.ts`
 
 /** For a whole process, s; a test that hangs ends it. The machine may have other work to do. */
@@ -19,11 +21,14 @@ const TIMEOUT_SECONDS = process.argv.includes('soak') ? 2700 : 600
 /** Most tests wait for each other's sockets and timers most of the time, and leave the processor to others. */
 const JOBS_A_CORE = 4
 
+const MOST_SEED = 100_000
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     form: { type: 'string', default: 'short' },
     jobs: { type: 'string', default: String(JOBS_A_CORE * availableParallelism()) },
+    seed: { type: 'string', default: String(randomInt(MOST_SEED)) },
     help: { type: 'boolean', default: false },
   },
 })
@@ -62,14 +67,16 @@ t.jobs = form === 'short' ? Number(values.jobs) : 1
 t.on('subtestEnd', unit => {
   for (const { name } of unit.results?.failures ?? []) failures.push(`${unit.name}: ${name}`)
 })
-const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, form)
+const seed = Number(values.seed)
+t.comment(`the files of a process are in the order of --seed ${seed}`)
+const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, form, seed)
 for (const { name, files } of units) {
   const script = form === 'short' ? [together, ...files] : files
   const options = { env, buffered: t.jobs > 1, timeout: TIMEOUT_SECONDS * 1000 }
   void t.spawn('env', [nodeOptions, process.execPath, ROOMY, ...script], options, name)
 }
 t.on('complete', () => {
-  for (const failure of failures) t.comment(`FAILED ${failure}`)
+  for (const failure of failures) t.comment(`FAILED ${failure} (--seed ${seed})`)
 })
 process.on('exit', () => {
   if (form === 'short') rmSync(directory, { recursive: true, force: true })

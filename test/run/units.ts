@@ -1,5 +1,6 @@
 import { globSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { seededRandom } from '../delivery/simulation.ts'
 
 /**
  * The long form loads the machine, drives a browser, or repeats in many ways what a short one tries in few. The soak
@@ -15,7 +16,7 @@ function formOf(file: string): Form {
 }
 
 /**
- * Short tests that share a process, one after the other: to start one and load the service in it takes a second of
+ * Short tests that share a process, one after the other in an order that a seed draws: to start one and load the service in it takes a second of
  * processor time, more than most of them. A folder stands for those of its tests that have no place of their own; what
  * has none at all shares the last process. What mostly waits for real time begins first, and files that do stand apart from
  * their folder; what computes all the time comes last, so that no processor is idle at the end.
@@ -32,7 +33,6 @@ const SHARED: readonly (readonly string[])[] = [
   ['test/admin', 'test/alerts', 'test/alerts/service.test.ts'],
   ['test/providers', 'test/providers/aliyun', 'test/providers/tencent', 'test/providers/http-gateway'],
   ['test/service', 'test/service/process.test.ts'],
-  // Its last file runs its tests side by side, and those of a file behind it.
   ['test/providers/twilio', 'test/providers/smtp'],
   ['test/faults'],
   ['test/outbox'],
@@ -68,13 +68,16 @@ export interface Unit {
   readonly files: readonly string[]
 }
 
-/** @param paths files and folders; a file that is named runs, whatever its form. */
-export function unitsOf(paths: readonly string[], form: Form): readonly Unit[] {
+/**
+ * @param paths files and folders; a file that is named runs, whatever its form.
+ * @param seed draws the order of the files that share a process: no file may need another one to come first.
+ */
+export function unitsOf(paths: readonly string[], form: Form, seed: number): readonly Unit[] {
   const [files, folders] = partition(paths.map(normalize), path => statSync(path).isFile())
   const found = folders.flatMap(folder => globSync(join(folder, '**/*.test.ts'))).sort()
   const wanted = found.filter(file => formOf(file) === form)
   const shared = form === 'short' ? shareProcesses(wanted) : wanted.map(ofOneFile)
-  return [...files.map(ofOneFile), ...shared]
+  return [...files.map(ofOneFile), ...shared.map(unit => ({ ...unit, files: shuffle(unit.files, seed) }))]
 }
 
 function ofOneFile(file: string): Unit {
@@ -106,4 +109,11 @@ function shareProcesses(files: readonly string[]): readonly Unit[] {
 
 function partition<T>(all: readonly T[], is: (each: T) => boolean): readonly [readonly T[], readonly T[]] {
   return [all.filter(is), all.filter(each => !is(each))]
+}
+
+/** Puts files into the order that a seed determines; each unit begins the seed anew, so that it can be repeated alone. */
+function shuffle(files: readonly string[], seed: number): readonly string[] {
+  const random = seededRandom(seed)
+  const drawn = files.map(file => ({ file, place: random() }))
+  return drawn.sort((a, b) => a.place - b.place).map(({ file }) => file)
 }

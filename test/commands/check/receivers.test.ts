@@ -5,8 +5,8 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { checkCollector, checkEventReceiver } from '../../../src/commands/check/receivers.ts'
-import { trustAuthorities } from '../../../src/tls/authorities.ts'
 import { enough, load } from '../../config/settings.ts'
+import { trustDuring } from '../../rigs/authorities.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { startHttpProxy } from '../../rigs/http-proxy.ts'
 import { SECRET } from '../../webhooks/receiver.ts'
@@ -112,7 +112,7 @@ t.test('the receiver of events behind a proxy, and of an authority of our own', 
   const secure = createHttpsServer(certificate, answering(204))
   const url = `https://127.0.0.1:${await listen(t, secure)}/hook`
   t.match(await sayOfEvents(url), /of an authority that is not trusted here → set TLS_CA_FILE/)
-  trustAuthorities('/ca.pem', () => certificate.cert)
+  trustDuring(t, certificate.cert)
   t.match(await sayOfEvents(url), /^ok/)
   const proxy = await startHttpProxy(t)
   t.match(await sayOfEvents(url, { HTTPS_PROXY: proxy.url }), /^ok/)
