@@ -13,6 +13,7 @@ import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { type Sample, sample, type TestClock, testClock } from '../outbox/samples.ts'
+import { patient } from '../rigs/patience.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 
 export const SENT: Outcome = { is: 'sent', reply: '250 ok' }
@@ -244,7 +245,7 @@ function emitInto(events: string[]): Emit {
 
 /** Waits until something is so; a test that waits for what never comes fails by saying what. */
 export async function until(what: string, so: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
-  const end = performance.now() + ms
+  const end = performance.now() + patient(ms)
   while (!(await so())) {
     if (performance.now() > end) throw new Error(`waited in vain: ${what}`)
     await pause(5)

@@ -1,7 +1,8 @@
 import t from 'tap'
+import { patient } from '../rigs/patience.ts'
 import { playHiccups, USUAL } from './hiccups.ts'
 
 t.jobs = 5
-t.setTimeout(180_000)
+t.setTimeout(patient(180_000))
 
 playHiccups(t, USUAL)

@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
 import type { TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
 import type { ServiceOptions } from '../../src/service/service.ts'
+import { patient } from '../rigs/patience.ts'
 import type { SmtpAct, SmtpMoment } from '../rigs/smtp-server.ts'
 import { counting, openStage, PATIENT, pause, type Stage } from './stage.ts'
 
@@ -42,7 +43,7 @@ const TWILIO = {
 /** Forty codes under a hiccup of the carrier, each of its flavours against a service of its own. */
 export function playHiccups(t: Test, { lastsMs, options }: HiccupRun): void {
   for (const [name, fault] of Object.entries(TWILIO))
-    t.test(`Twilio: ${name}`, { timeout: 150_000 }, async t => {
+    t.test(`Twilio: ${name}`, { timeout: patient(150_000) }, async t => {
       const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' }, options)
       let posts = 0
       // Every third is taken, but for the error by which Twilio says itself that it was not.
@@ -60,7 +61,7 @@ export function playHiccups(t: Test, { lastsMs, options }: HiccupRun): void {
       t.equal(await allDelivered(t, stage), 0, 'it is asked first, so nobody gets a copy')
     })
 
-  t.test('SMTP: the connection is cut after the dot', { timeout: 150_000 }, async t => {
+  t.test('SMTP: the connection is cut after the dot', { timeout: patient(150_000) }, async t => {
     const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' }, options)
     let dots = 0
     const { asked, met } = counting(({ step }: SmtpMoment): SmtpAct | undefined => {

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { request } from 'undici'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { ServiceOptions } from '../../src/service/service.ts'
+import { patient } from '../rigs/patience.ts'
 import { NO_QUOTAS, type ServiceRig, type Settings, startRig } from '../rigs/service.ts'
 import type { SmtpServer } from '../rigs/smtp-server.ts'
 import type { TwilioServer } from '../rigs/twilio-server.ts'
@@ -102,11 +103,12 @@ export async function backlogOf(adminUrl: string): Promise<number> {
 }
 
 async function atRest(rig: ServiceRig, withinMs: number): Promise<void> {
-  const end = performance.now() + withinMs
+  const end = performance.now() + patient(withinMs)
   for (;;) {
     const live = await backlogOf(rig.service().adminUrl)
     if (live === 0) return
-    if (performance.now() > end) throw new Error(`${live} messages are still live after ${withinMs} ms`)
+    if (performance.now() > end)
+      throw new Error(`${live} messages are still live after ${patient(withinMs)} ms`)
     // To be asked for all its metrics costs the service several milliseconds each time.
     await pause(200)
   }
@@ -128,7 +130,7 @@ export function counting<T, A>(
     },
     async met(times) {
       // A busy machine has begun few attempts when the breaker opens; then the fault is met by one trial after the other.
-      for (const end = performance.now() + 60_000; count < times; await pause(10))
+      for (const end = performance.now() + patient(60_000); count < times; await pause(10))
         if (performance.now() > end) throw new Error(`the fault was met ${count} times, not ${times}`)
     },
   }

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import type { ServiceOptions } from '../../src/service/service.ts'
+import { patient } from '../rigs/patience.ts'
 import type { SmtpMoment } from '../rigs/smtp-server.ts'
 import { counting, openStage, PATIENT, pause } from './stage.ts'
 
@@ -20,7 +21,7 @@ const SLACK_MS = 5000
 export function playSwallowedReplies(t: Test, { replyMs, patienceMs, options }: SwallowedRun): void {
   t.test(
     'new mail flows again once the patience with ten swallowed replies is over',
-    { timeout: 240_000 },
+    { timeout: patient(240_000) },
     async t => {
       // A busy machine may hold up any step but the one that is tried.
       const limits = {
@@ -46,7 +47,7 @@ export function playSwallowedReplies(t: Test, { replyMs, patienceMs, options }: 
       for (const end = swallowedAt + replyMs; arrived().length < BEHIND && Date.now() < end; ) await pause(20)
       const flowing = (arrived()[0]?.at ?? Infinity) - swallowedAt
       t.equal(arrived().length, BEHIND, 'all new mail arrived while the swallowed replies were waited for')
-      t.ok(flowing <= patienceMs + SLACK_MS, `new mail flowed after ${flowing} ms`)
+      t.ok(flowing <= patienceMs + patient(SLACK_MS), `new mail flowed after ${flowing} ms`)
       await stage.atRest(90_000)
       const { breaches, ...found } = await stage.finish()
       const count = SWALLOWED + BEHIND

@@ -7,6 +7,7 @@ import type { Channel } from '../../src/messages/message.ts'
 import { computeSignature } from '../../src/platform/callback-client.ts'
 import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts'
 import { createTestCertificate } from './certificate.ts'
+import { patient } from './patience.ts'
 import { serveHere } from './serve-here.ts'
 import { createSmtpServer, type SmtpServer } from './smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer, type TwilioServer } from './twilio-server.ts'
@@ -220,8 +221,8 @@ export function shown(text: unknown): string {
 
 /** Resolves when `is` holds; rejects after `ms`. */
 export async function until(is: () => boolean | Promise<boolean>, what: string, ms = 5000): Promise<void> {
-  for (const end = performance.now() + ms; !(await is()); ) {
-    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`)
+  for (const end = performance.now() + patient(ms); !(await is()); ) {
+    if (performance.now() > end) throw new Error(`not within ${patient(ms)} ms: ${what}`)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }
