@@ -81,6 +81,7 @@ t.test(
 )
 
 t.test('HTTPS_PROXY makes a tunnel, in which the API is verified as without it', async t => {
+  trustDuring(t, certificate.cert)
   const api = await startApi(t)
   const { url, asked } = await startHttpProxy(t)
   t.equal(await ask(t, api, { url }), '{"well":true}')
