@@ -1,16 +1,19 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, openSync } from 'node:fs'
+import { open, unlink } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { createPhoneParser, parseAddress } from '../callback/recipients.ts'
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
+import type { Emit } from '../events/events.ts'
 import { callbackKinds, messageKinds, PLAIN_KIND } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
 import { samples } from '../messages/samples.ts'
-import type { Outbox } from '../outbox/outbox.ts'
+import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { renderPreview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import type { TemplateProblem } from '../words/template-files.ts'
-import { backupRoute } from './backup.ts'
-import type { ConsoleOptions } from './console/options.ts'
+import type { ConsoleOptions } from './console/page.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
@@ -136,4 +139,38 @@ function hashOf(
   if (address !== null) return hash('email', address)
   const number = createPhoneParser({ countries: '*', defaultAreaCode })(typed, undefined)
   return number.ok ? hash('sms', number.number) : null
+}
+
+/**
+ * `POST /backup`: a copy of the embedded store as it is when the answer begins, while the service works on.
+ * @param backUp copies the store into a file.
+ * @param storePath the store's file: the copy is made beside it, where there is room for one and nobody else reads.
+ */
+export function backupRoute(
+  app: FastifyInstance,
+  backUp: (file: string) => Promise<void>,
+  storePath: string,
+  emit: Emit,
+): void {
+  app.post('/backup', async ({ operator }, reply) => {
+    const copy = `${storePath}-backup-${randomBytes(4).toString('hex')}`
+    // Made before SQLite would, for the service's user only.
+    closeSync(openSync(copy, 'wx', 0o600))
+    try {
+      await backUp(copy)
+      emit({ type: 'operator-backup', operator })
+      const handle = await open(copy)
+      const { size } = await handle.stat()
+      return await reply
+        .type('application/octet-stream')
+        .header('content-length', size)
+        .send(handle.createReadStream())
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      return await reply.code(503).type('text/plain').send(`${error.message}\n`)
+    } finally {
+      // A file that is open already is read to its end all the same.
+      await unlink(copy)
+    }
+  })
 }

@@ -1,6 +1,6 @@
 import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
-import { clockTime, describeReply, formatDuration } from './console/layout.ts'
+import { clockTime, describeReply, formatDuration } from './console/html.ts'
 import type { ChannelCalls, ProviderView } from './status/status.ts'
 
 /** An explanation of what became of a message, and the next step. */

@@ -1,7 +1,6 @@
 import t from 'tap'
-import type { ConsoleOptions } from '../../src/admin/console/options.ts'
 import { overviewPages } from '../../src/admin/console/overview.ts'
-import type { PageRequest } from '../../src/admin/console/page.ts'
+import type { ConsoleOptions, PageRequest } from '../../src/admin/console/page.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
-import { devicesCard } from '../../src/admin/console/devices.ts'
+import { devicesCard } from '../../src/admin/console/overview.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
 import { englishIn, readableText } from '../language/english.ts'

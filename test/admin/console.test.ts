@@ -1,6 +1,6 @@
 import t from 'tap'
-import { messagePages } from '../../src/admin/console/message.ts'
-import type { ConsoleOptions } from '../../src/admin/console/options.ts'
+import { messagePages } from '../../src/admin/console/messages.ts'
+import type { ConsoleOptions } from '../../src/admin/console/page.ts'
 import { EMAIL_TOKEN, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
 
 const code = (to: string, digits: string) =>
@@ -133,7 +133,7 @@ t.test('what servers and browsers say is text on every page, never HTML', async 
 t.test(
   'a message that is tried now has its channel tried, so that it does not wait for the next poll',
   async t => {
-    const page = messagePages.find(({ method }) => method === 'POST')
+    const page = messagePages.find(({ method, path }) => method === 'POST' && path.endsWith(':id'))
     const events: unknown[] = []
     const options = {
       status: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) },

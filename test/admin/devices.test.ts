@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
-import { type DeviceAlertsStatus, devicesCard } from '../../src/admin/console/devices.ts'
+import { devicesCard } from '../../src/admin/console/overview.ts'
+import type { DeviceAlertsStatus } from '../../src/admin/console/page.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 
 const subscribed: DeviceAlertsStatus = {

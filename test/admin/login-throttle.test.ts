@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLoginThrottle } from '../../src/admin/login-throttle.ts'
+import { createLoginThrottle } from '../../src/admin/auth.ts'
 
 const limits = { windowMs: 60_000, perAddress: 3, overall: 10 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { filterOf } from '../../src/admin/console/message-list.ts'
+import { filterOf } from '../../src/admin/console/messages.ts'
 import { createStatus } from '../../src/admin/status/status.ts'
 import type { ListFilter, MessageView } from '../../src/outbox/outbox.ts'
 

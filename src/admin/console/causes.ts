@@ -6,8 +6,8 @@ import type { Certificate } from '../../tls/certificate.ts'
 import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import type { HeldBack, ProviderStatus, ServiceHealth } from '../service-health.ts'
-import { type DeviceAlertsStatus, deviceCauses } from './devices.ts'
-import { clockTime, describeReply, formatDuration } from './layout.ts'
+import { clockTime, describeReply, formatDuration } from './html.ts'
+import type { DeviceAlertsStatus } from './page.ts'
 
 /** One line that says what is wrong, since when, and what to do. */
 export interface Cause {
@@ -292,4 +292,49 @@ function downLine(
       ? say('It is tried by one message at a time.')
       : null,
   )
+}
+
+/** A connection that is lost comes back within seconds; what takes longer needs somebody. */
+const LONG_MS = 60_000
+
+/** Lists the faults of the device subscription, a sentence each. */
+function deviceCauses(
+  devices: DeviceAlertsStatus,
+): readonly { readonly level: 'fail' | 'warn'; readonly text: Sentence }[] {
+  const { leads, subscribed, forMs, lastEnd, refused } = devices
+  if (!leads) return []
+  const away = {
+    level: 'fail',
+    text: say('No device alert has come for {time}: {why}. {next}', {
+      time: formatDuration(forMs),
+      why: lastEnd === null ? say('the platform has not answered yet') : describeEnd(lastEnd),
+      next: whatToDo(lastEnd),
+    }),
+  } as const
+  return [
+    ...(!subscribed && forMs > LONG_MS ? [away] : []),
+    ...refused.map(
+      ({ topic, why }) =>
+        ({
+          level: 'warn',
+          text: say(
+            'The platform refuses the topic {topic} ({why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.',
+            { topic, why: translateText(why) },
+          ),
+        }) as const,
+    ),
+  ]
+}
+
+/** Says how a subscription ended. */
+export function describeEnd({ is, why }: { readonly is: string; readonly why: string }): Sentence {
+  return say('{is}, {why}', { is: translateText(is), why: translateText(why) })
+}
+
+function whatToDo(lastEnd: DeviceAlertsStatus['lastEnd']): Sentence {
+  return lastEnd?.is === 'refused'
+    ? say(
+        'This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET and the topics in ALERTS; “check” tries the login.',
+      )
+    : say('It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.')
 }

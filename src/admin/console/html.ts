@@ -1,4 +1,5 @@
-import { type ReaderLanguage, Sentence } from '../../language/sentence.ts'
+import { type ReaderLanguage, Sentence, say, translateText } from '../../language/sentence.ts'
+import { build, formatBuild } from '../../runtime/build.ts'
 import { escapeHtml } from '../../runtime/html.ts'
 
 /** A piece of HTML that may be put into another one as it is, in whatever language its reader has. */
@@ -34,4 +35,83 @@ export function html(strings: TemplateStringsArray, ...pieces: readonly HtmlPiec
     })
     return text
   })
+}
+
+export interface Page {
+  readonly title: Sentence | string
+  /** Path of the place in the menu that this page belongs to. */
+  readonly place: string
+  readonly content: Html
+  /** ms since the epoch. */
+  readonly now: number
+  readonly menu: readonly { readonly path: string; readonly name: Sentence }[]
+  /** How often a browser with JavaScript loads the page again, ms; absent: never. */
+  readonly liveMs?: number
+}
+
+/** A whole page in a reader's language. */
+export function renderPage(
+  { title, place, content, now, menu, liveMs }: Page,
+  language: ReaderLanguage,
+): string {
+  return `<!doctype html>${html`<html lang="${language}" data-live="${liveMs ?? 0}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · callback-courier</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/console/style.css">
+<script src="/console/live.js" defer></script>
+<script src="/console/copy.js" defer></script>
+</head>
+<body>
+<a class="skip" href="#content">${say('To the content')}</a>
+<header><div class="in"><strong>callback-courier</strong>
+<nav aria-label="${say('Console')}">${menu.map(({ path, name }) => html`<a href="${path}"${path === place ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>
+<time id="clock" data-lost="${say('no answer; trying again')}">${clockTime(now)} UTC</time></div></header>
+<p id="news" class="unseen" role="status"></p>
+<main id="content" tabindex="-1"><h1>${title}</h1>
+${content}
+</main>
+<footer>callback-courier ${formatBuild(build)}</footer>
+</body>
+</html>`.in(language)}`
+}
+
+/** `2026-11-21 02:04:01`, UTC. */
+export function clockTime(at: number): string {
+  return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** A moment, readable and exact. */
+export function timeElement(at: number | null): Html {
+  return at === null ? html`–` : html`<time datetime="${new Date(at).toISOString()}">${clockTime(at)}</time>`
+}
+
+/**
+ * A provider's reply with its code, unless the reply begins with it already; a colon is behind a code that is a word. What
+ * this service itself says of an attempt is in the reader's language, behind a code as well.
+ * @param longest characters of the reply
+ */
+export function describeReply(
+  { code, reply }: { readonly code: string; readonly reply: string },
+  longest = 200,
+): Sentence {
+  const text = translateText(reply.slice(0, longest))
+  if (reply.startsWith(code)) return text
+  if (reply === '') return translateText(code)
+  if (!/\d/.test(code)) return say('{about}: {what}', { about: code, what: text })
+  return say('{code} {what}', { code, what: text })
+}
+
+/** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
+export function formatDuration(ms: number): Sentence {
+  if (ms < 1000) return say('{n} ms', { n: Math.round(ms) })
+  if (ms < 60_000) return say('{n} s', { n: (ms / 1000).toFixed(1) })
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 60) return say('{m} min {s} s', { m: minutes, s: Math.floor((ms % 60_000) / 1000) })
+  const hours = Math.floor(minutes / 60)
+  return hours < 48
+    ? say('{h} h {m} min', { h: hours, m: minutes % 60 })
+    : say('{n} days', { n: Math.floor(hours / 24) })
 }

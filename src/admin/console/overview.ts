@@ -3,13 +3,10 @@ import type { Channel } from '../../messages/message.ts'
 import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { HeldBack, Refusals, ServiceHealth } from '../service-health.ts'
 import type { ProviderView, Status } from '../status/status.ts'
-import { type Cause, type CauseSources, causesOf } from './causes.ts'
-import { devicesCard } from './devices.ts'
+import { type Cause, type CauseSources, causesOf, describeEnd } from './causes.ts'
 import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
-import { type Html, html } from './html.ts'
-import { clockTime, describeReply, formatDuration, timeElement } from './layout.ts'
-import type { ConsoleOptions } from './options.ts'
-import { type ConsolePage, LIVE_MS } from './page.ts'
+import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
+import { type ConsoleOptions, type ConsolePage, type DeviceAlertsStatus, LIVE_MS } from './page.ts'
 
 interface OverviewSources
   extends CauseSources,
@@ -163,4 +160,18 @@ ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.
           chain: translateText(certificate.chain),
         })
   }</dd></dl>`
+}
+
+/** Renders the part of the first page that is about device alerts. */
+export function devicesCard(devices: DeviceAlertsStatus): Html {
+  const { leads, subscribed, forMs, lastEnd, refused, received, malformed } = devices
+  const word = say(subscribed ? 'subscribed' : 'not subscribed')
+  return html`<section class="card"><h2>${say('Device alerts')}</h2>${
+    leads
+      ? html`<p><span class="state ${subscribed ? 's-sent' : 's-unknown'}">${word}</span> <span class="soft">${say('for {time}', { time: formatDuration(forMs) })}</span></p>`
+      : html`<p>${say('Another replica watches the devices.')}</p>`
+  }
+<dl><dt>${say('Last end')}</dt><dd>${lastEnd === null ? say('none') : describeEnd(lastEnd)}</dd>
+<dt>${say('Topics refused')}</dt><dd>${refused.length === 0 ? say('none') : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span> ${translateText(why)}<br>`)}</dd>
+<dt>${say('Since the start')}</dt><dd>${say('{received} messages, {malformed} that cannot be used', { received, malformed })}</dd></dl></section>`
 }

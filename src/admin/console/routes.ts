@@ -1,14 +1,64 @@
+import { readFileSync } from 'node:fs'
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { languageOfBrowser } from '../../language/choose.ts'
 import { say } from '../../language/sentence.ts'
 import { StoreUnavailable } from '../../outbox/outbox.ts'
 import { CONSOLE_POLICY } from '../auth.ts'
-import { html } from './html.ts'
-import { type Page, renderPage } from './layout.ts'
-import type { ConsoleOptions } from './options.ts'
-import type { Fields, PageResponse } from './page.ts'
-import { PAGES } from './pages.ts'
+import { html, type Page, renderPage } from './html.ts'
+import { messagePages } from './messages.ts'
+import { overviewPages } from './overview.ts'
+import { type ConsoleOptions, type ConsolePage, type Fields, notFound, type PageResponse } from './page.ts'
+import { sendPages } from './send.ts'
+import { wordsPages } from './words.ts'
+
+const urlsPages: readonly ConsolePage[] = [
+  {
+    method: 'GET',
+    path: '/console/urls',
+    place: '/console/urls',
+    menu: say('URLs'),
+    handle: (_request, { channels, urls }) => ({
+      is: 'page',
+      title: say('URLs'),
+      content: html`<section class="card"><p>${say('Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.')}</p>
+${channels.map(channel => html`<details><summary>${say(channel === 'email' ? 'Show the e-mail URL' : 'Show the SMS URL')}</summary><p class="copyable"><code>${urls[channel] ?? ''}</code> <button type="button" data-copied="${say('Copied')}" hidden>${say('Copy')}</button></p></details>`)}</section>`,
+    }),
+  },
+]
+
+/** The files that every page of the console loads. */
+const layoutFiles: readonly ConsolePage[] = [
+  layoutFile('style.css', 'text/css'),
+  layoutFile('live.js', 'text/javascript'),
+  layoutFile('copy.js', 'text/javascript'),
+]
+
+const elsewhere: readonly ConsolePage[] = [
+  {
+    method: 'GET',
+    path: '/',
+    place: '/console',
+    handle: () => ({ is: 'redirect', to: '/console', status: 302 }),
+  },
+  {
+    method: 'GET',
+    path: '/console/*',
+    place: '/console',
+    handle: () => notFound(say('There is no such page.'), '/console'),
+  },
+]
+
+/** Every page of the console, those of the menu in its order. */
+const PAGES: readonly ConsolePage[] = [
+  ...overviewPages,
+  ...messagePages,
+  ...wordsPages,
+  ...sendPages,
+  ...urlsPages,
+  ...layoutFiles,
+  ...elsewhere,
+]
 
 /** Octets of a form. */
 const FORM_LIMIT = 8192
@@ -80,4 +130,14 @@ function fieldsOf(parsed: unknown): Fields {
   return Object.fromEntries(
     Object.entries(parsed).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
+}
+
+function layoutFile(name: string, type: string): ConsolePage {
+  const body = readFileSync(new URL(name, import.meta.url), 'utf8')
+  return {
+    method: 'GET',
+    path: `/console/${name}`,
+    place: '',
+    handle: () => ({ is: 'file', type: `${type}; charset=utf-8`, body }),
+  }
 }

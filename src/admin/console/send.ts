@@ -3,8 +3,7 @@ import { type Sentence, say } from '../../language/sentence.ts'
 import type { CallbackKind } from '../../messages/kinds.ts'
 import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
-import type { ConsoleOptions } from './options.ts'
-import type { ConsolePage, PageRequest, PageResponse } from './page.ts'
+import type { ConsoleOptions, ConsolePage, PageRequest, PageResponse } from './page.ts'
 
 type TestResult = Awaited<ReturnType<ConsoleOptions['testSend']>> & { readonly kind: string }
 

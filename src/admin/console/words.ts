@@ -2,8 +2,7 @@ import { say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Preview } from '../../words/gallery-page.ts'
 import { type Html, html } from './html.ts'
-import type { ConsoleOptions } from './options.ts'
-import { type ConsolePage, notFound, type PageRequest } from './page.ts'
+import { type ConsoleOptions, type ConsolePage, notFound, type PageRequest } from './page.ts'
 
 const PLACE = '/console/templates'
 const PATH = `${PLACE}/:channel/:kind/:locale`

@@ -1,5 +1,224 @@
-import { API, OPERATIONS, type Operation } from './operations.ts'
-import { ANSWERS, type JsonSchema } from './schemas.ts'
+import { LIMIT_REASONS } from '../../delivery/limiter.ts'
+import { FINAL_STATES, LIVE_STATES, type ListFilter, type MessageView } from '../../outbox/outbox.ts'
+import type { ChannelCalls, ProviderView } from './status.ts'
+
+/** The answers of the status API as JSON schemas (draft 2020-12, as OpenAPI 3.1 has them). */
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+const STATES = [...LIVE_STATES, ...FINAL_STATES] as const
+
+const text = { type: 'string' }
+const count = { type: 'integer', minimum: 0 }
+const time = { type: 'integer', description: 'ms since the epoch' }
+const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] })
+const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+
+const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+
+/** Makes the schema of an object that has all of these fields and no others. */
+function object(properties: Readonly<Record<string, JsonSchema>>, description?: string): JsonSchema {
+  return {
+    type: 'object',
+    ...(description === undefined ? {} : { description }),
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  }
+}
+
+const channel = { enum: ['email', 'sms'] }
+const state = { enum: STATES }
+const id = { type: 'string', pattern: '^[0-9a-f]{32}$' }
+
+const attempt = object(
+  {
+    at: time,
+    tookMs: { type: 'number' },
+    provider: text,
+    outcome: {
+      type: 'string',
+      description:
+        'sent, rejected, retry, limit, ambiguous, looked-up, and for what never was an attempt: skipped, lease-lost, released, reported, cancelled',
+    },
+    code: { type: 'string', description: "the provider's code, or a reason of ours" },
+    reply: { type: 'string', description: "the provider's words, without recipients and codes" },
+  } satisfies Record<keyof MessageView['timeline'][number], JsonSchema>,
+  'One line of a timeline',
+)
+
+const receipt = object({ status: text, errorCode: orNull(text), at: time }, 'The latest delivery report')
+
+const message = object({
+  id,
+  channel,
+  kind: {
+    type: 'string',
+    description: 'such as login-code; plain for a type that this version does not know',
+  },
+  purpose: { enum: ['code', 'link', 'file', 'alarm', 'plain'] },
+  maskedRecipient: { type: 'string', examples: ['a***@example.com', '+86*******8000'] },
+  state: { ...state, description: 'docs/states.md says what each means' },
+  answer: { enum: ['recipient', 'content', 'country', 'limit', null], description: 'why it was refused' },
+  attempts: count,
+  ambiguous: { ...count, description: 'how many copies of it may have been sent' },
+  arrivedAt: time,
+  expiresAt: time,
+  dueAt: orNull(time),
+  finalAt: orNull(time),
+  providerId: orNull(text),
+  receipt: orNull(receipt),
+  timeline: list(ref('Attempt')),
+} satisfies Record<keyof MessageView, JsonSchema>)
+
+const messagePage = object({
+  messages: list(ref('Message')),
+  cursor: orNull({ type: 'string', description: 'cursor of the next page; null: this is the last one' }),
+})
+
+const perChannel = (value: JsonSchema, description: string) =>
+  object({ email: value, sms: value }, description)
+
+const counts = object({
+  since: time,
+  backlog: perChannel(count, 'Messages that are queued or being sent'),
+  oldest: perChannel(orNull(time), 'Arrival of the oldest of them'),
+  bytes: orNull({ ...count, description: 'size of the store, where it knows' }),
+  outcomes: list(object({ channel, kind: text, state, count }, 'Messages that arrived since then')),
+})
+
+const provider = object({
+  provider: text,
+  channel,
+  up: {
+    type: ['boolean', 'null'],
+    description: 'whether its last attempt got an answer; null: none since the start',
+  },
+  since: orNull(time),
+  lastError: orNull(
+    object({ at: time, code: text, reply: text, whose: { enum: ['ours', 'later', 'nobody'] } }),
+  ),
+  lastSentAt: orNull(time),
+  inFlight: count,
+  waiting: { ...count, description: 'messages of the channel that wait in memory' },
+  awaitingReply: count,
+  limit: { ...count, description: 'how many attempts may be under way now' },
+  limitReason: { enum: LIMIT_REASONS },
+  limitWhy: text,
+  isSecond: {
+    type: 'boolean',
+    description: 'asked after others for now: its delivery reports are late or bad, or have stopped',
+  },
+  breaker: { enum: ['closed', 'open', 'half-open'], description: 'open: it is left alone' },
+  breakerUntil: orNull(time),
+} satisfies Record<keyof ProviderView, JsonSchema>)
+
+const calls = object({
+  channel,
+  newestAt: { ...orNull(time), description: 'arrival of the newest message to anybody' },
+  refusals: object({ count, last: orNull(object({ at: time, reason: text })) }),
+  heldBack: {
+    type: 'array',
+    description:
+      'what quotas have held back since the start: callbacks, which were answered 429, and device alerts',
+    items: object({ quota: text, count, lastAt: time }),
+  },
+  validation: orNull(object({ at: time, ok: { type: 'boolean' }, reason: text })),
+} satisfies Record<keyof ChannelCalls, JsonSchema>)
+
+const failure = object({
+  error: { type: 'string', description: 'for programs', examples: ['not-found', 'invalid', 'wrong-token'] },
+  message: { type: 'string', description: 'for people' },
+})
+
+const search = {
+  type: 'object',
+  properties: {
+    recipient: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 320,
+      description: 'in full: a mail address, or a number such as +8613800138000',
+    },
+    channel,
+    state,
+    kind: { type: 'string', minLength: 1, maxLength: 64 },
+    cursor: { type: 'string', pattern: '^[0-9]{1,15}$', description: 'of the page before' },
+  } satisfies Partial<Record<keyof ListFilter | 'recipient' | 'cursor', JsonSchema>>,
+  additionalProperties: false,
+}
+
+/** The answers by their names in the document. */
+const ANSWERS = {
+  Attempt: attempt,
+  Message: message,
+  MessagePage: messagePage,
+  Counts: counts,
+  Provider: provider,
+  Providers: object({ providers: list(ref('Provider')) }),
+  Calls: object({ channels: list(calls) }),
+  Failure: failure,
+} as const
+
+/** One question that the status API answers. */
+export interface Operation {
+  readonly method: 'GET' | 'POST'
+  /** With `{name}` where a parameter stands. */
+  readonly path: string
+  readonly summary: string
+  readonly params?: Readonly<Record<string, JsonSchema>>
+  readonly query?: Readonly<Record<string, JsonSchema>>
+  readonly body?: JsonSchema
+  readonly answer: keyof typeof ANSWERS
+}
+
+/** The paths of the API and of its document on the private listener. */
+export const API = '/api/v1'
+export const OPENAPI_PATH = `${API}/openapi.json`
+
+const MOST_MINUTES = 30 * 24 * 60
+
+/** The API, once: the routes check requests by it, and the document is made of it. */
+export const OPERATIONS = {
+  findMessage: {
+    method: 'GET',
+    path: '/messages/{id}',
+    summary: 'One message by its id, with every attempt',
+    params: { id },
+    answer: 'Message',
+  },
+  searchMessages: {
+    method: 'POST',
+    path: '/messages/search',
+    summary:
+      'Messages, the newest first. A recipient stands in the body, and so in no address and no log. A page has about 50 messages, and ends between two callbacks',
+    body: search,
+    answer: 'MessagePage',
+  },
+  readCounts: {
+    method: 'GET',
+    path: '/counts',
+    summary: 'What waits, and what became of the messages that arrived in the last minutes',
+    query: { minutes: { type: 'integer', minimum: 1, maximum: MOST_MINUTES, default: 60 } },
+    answer: 'Counts',
+  },
+  listProviders: {
+    method: 'GET',
+    path: '/providers',
+    summary:
+      'Each provider: whether it works, how many attempts it may be given at once, its circuit breaker',
+    answer: 'Providers',
+  },
+  readCalls: {
+    method: 'GET',
+    path: '/calls',
+    summary:
+      'Of each channel: when its newest message came, which callers were refused since the start, and how the last validation of its URL went',
+    answer: 'Calls',
+  },
+} as const satisfies Readonly<Record<string, Operation>>
+
+export type OperationId = keyof typeof OPERATIONS
 
 const FAILURES: Readonly<Record<string, string>> = {
   400: 'The request is not as described here; message says which field',
@@ -15,7 +234,6 @@ const FAILURES: Readonly<Record<string, string>> = {
 }
 
 const json = (schema: JsonSchema) => ({ content: { 'application/json': { schema } } })
-const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
 /** The OpenAPI document of the status API. `npm run openapi` writes it to docs/openapi.yaml; the API serves it, too. */
 export function openApi(): JsonSchema {

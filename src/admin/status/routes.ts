@@ -2,8 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Channel } from '../../messages/message.ts'
 import type { State } from '../../outbox/outbox.ts'
 import { type Failure, RequestRefused } from '../failure.ts'
-import { openApi } from './openapi.ts'
-import { API, OPENAPI_PATH, OPERATIONS, type Operation, type OperationId } from './operations.ts'
+import { API, OPENAPI_PATH, OPERATIONS, type Operation, type OperationId, openApi } from './openapi.ts'
 import type { Status } from './status.ts'
 
 export interface StatusRoutesOptions {

@@ -1,0 +1,333 @@
+import type { Logger } from 'pino'
+import { ERR_CODES } from '../callback/answers.ts'
+import type { EventHandlers, EventOf } from '../events/events.ts'
+import { isOperatorFault } from '../providers/provider.ts'
+import { type PresentableFault, presentableFault } from '../runtime/fault.ts'
+import { createLogThrottle } from '../runtime/log-throttle.ts'
+import { DUPLICATE_LABELS } from './metrics/table.ts'
+
+/**
+ * Writes the log: one line for every callback that was authenticated and one for every final state, tied by the
+ * message's id. Refused strangers, quotas and a store that fails are counted and logged once a minute; authenticated
+ * callbacks that were refused at most sixty times a minute. No line holds a recipient in full, a code, a link, a key
+ * or a URL.
+ * @param now ms; only differences count.
+ */
+export function createEventLog(log: Logger, now: () => number): EventHandlers {
+  const throttles = createLogThrottles(log, now)
+  return {
+    ...logCallbacks(log, throttles),
+    ...logDelivery(log, throttles),
+    ...logAlerts(log, throttles),
+    ...logAdmin(log, throttles),
+    ...logWebhooks(log, throttles),
+  }
+}
+
+/** Logs what becomes of messages, the store's failures, and bugs. */
+function logDelivery(log: Logger, { rarely, often }: LogThrottles): EventHandlers {
+  return {
+    attempt: event => logAttempt(log, rarely, event),
+    final({ id, channel, kind, state, answer, tookMs, providerId }) {
+      const line = {
+        event: 'final',
+        id,
+        channel,
+        kind,
+        state,
+        ...(answer === null ? {} : { why: answer }),
+        ...(tookMs === undefined ? {} : { ms: Math.round(tookMs) }),
+        ...(providerId === undefined ? {} : { provider_id: providerId }),
+      }
+      if (state === 'expired' || state === 'unknown') log.warn(line, state)
+      else log.info(line, state)
+    },
+    breaker({ channel, provider, state, reason }) {
+      if (state === 'open')
+        log.error(
+          { event: 'breaker', channel, provider, state, reason },
+          'left alone for a while: it keeps failing',
+        )
+      else log.info({ event: 'breaker', channel, provider, state }, 'works again')
+    },
+    'carrier-order'({ provider, isSecond, share }) {
+      const line = {
+        event: 'carrier-order',
+        provider,
+        second: isSecond,
+        share: Math.round(share * 100) / 100,
+      }
+      if (isSecond) log.warn(line, 'asked second: its delivery reports are late or bad, or have stopped')
+      else log.info(line, 'asked in its order again')
+    },
+    'store-failed'({ doing, error }) {
+      const line = () => ({ event: 'store', doing, err: describeFault(error) })
+      rarely.error(`store/${doing}`, line, 'the store cannot take it now')
+    },
+    'store-loss'({ messages, unsent, from, until }) {
+      const [after, last] = [from, until].map(at => (at === null ? null : new Date(at).toISOString()))
+      log.error(
+        { event: 'store-loss', messages, unsent, after, until: last },
+        'the store lacks messages, or ends of messages, that it had stored: its WAL was damaged or deleted, or an older file was put in its place',
+      )
+    },
+    fault({ error }) {
+      const err = describeFault(error)
+      often.error(`fault/${err.type}`, { event: 'fault', err }, 'an unexpected fault')
+    },
+  }
+}
+
+function logAttempt(log: Logger, rarely: LogThrottles['rarely'], event: EventOf<'attempt'>): void {
+  const { message, provider, outcome, attempts, tookMs } = event
+  const line = {
+    event: 'attempt',
+    id: message.id,
+    channel: message.channel,
+    kind: message.kind,
+    to: message.masked,
+    provider,
+    outcome: outcome.is,
+    attempts,
+    ms: Math.round(tookMs),
+    reply: outcome.reply,
+    ...(outcome.is === 'sent' ? {} : { code: outcome.code }),
+  }
+  if (outcome.is === 'sent') log.debug(line, 'sent')
+  else if (isOperatorFault(outcome)) {
+    // Loud, and once: what has to be mended is the same for every message.
+    rarely.error(`mend/${provider}/${outcome.code}`, line, 'the provider refuses us: mend this')
+  } else if (outcome.is === 'rejected') log.info(line, 'refused by the provider')
+  else rarely.warn(`later/${provider}/${outcome.is}/${outcome.code}`, line, 'not sent yet')
+}
+
+/** Logs the public listener: callbacks, what they bring, and delivery reports. */
+function logCallbacks(log: Logger, throttles: LogThrottles): EventHandlers {
+  const { rarely } = throttles
+  return {
+    callback: event => logCallback(log, throttles, event),
+    overloaded({ channel, answer: { err_code, err_msg }, times: more }) {
+      const line = { event: 'callback', channel, method: 'POST', kind: 'none', err_code }
+      rarely.warn(`overloaded/${channel}`, line, err_msg, more)
+    },
+    'stray-request'({ answer }) {
+      const { err_code } = answer
+      rarely.info(`stray/${err_code}`, { event: 'stray', err_code }, 'asked for something that is not here')
+    },
+    'signature-news': event => logSignatureNews(log, event),
+    'over-quota'({ channel, kind, quota }) {
+      const line = { event: 'over-quota', channel, kind, quota }
+      rarely.warn(`quota/${channel}/${quota}`, line, 'a quota holds messages back')
+    },
+    'near-quota'({ channel, quota }) {
+      rarely.warn(
+        `near/${quota}`,
+        { event: 'near-quota', channel, quota },
+        'more than half of a brake is used up: look whether these messages are wanted, or raise it',
+      )
+    },
+    duplicate({ channel, kind, is }) {
+      log.debug(
+        { event: 'twin', channel, kind, is: DUPLICATE_LABELS[is] },
+        'the same message again: nothing new is sent',
+      )
+    },
+    superseded({ id, channel, kind }) {
+      log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code')
+    },
+    unrenderable({ channel, kind, error }) {
+      const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
+      rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
+    },
+    receipt: event => logReceipt(log, throttles, event),
+  }
+}
+
+function logCallback(log: Logger, { rarely, often }: LogThrottles, event: EventOf<'callback'>): void {
+  const { channel, method, kind, answer, refusal, signature, outdated, ids, tookMs } = event
+  const line = {
+    event: 'callback',
+    channel,
+    method,
+    kind,
+    err_code: answer.err_code,
+    ms: Math.round(tookMs * 10) / 10,
+    ids,
+    signature,
+    ...(outdated ? { outdated: true } : {}),
+  }
+  if (refusal !== null) {
+    const text = `${method} refused: ${answer.err_msg}`
+    rarely.warn(`refused/${channel}/${method}/${refusal}`, { ...line, reason: refusal }, text)
+  } else if (answer.err_code === 0) log.info(line, answer.err_msg === '' ? 'accepted' : answer.err_msg)
+  else if (answer.err_code === ERR_CODES.unavailable) {
+    rarely.warn(`unavailable/${channel}`, line, answer.err_msg)
+  } else if (answer.err_code !== ERR_CODES.quota) {
+    // A refusal by a quota has a line of its own.
+    often.warn(`${channel}/${answer.err_code}`, line, answer.err_msg)
+  }
+}
+
+function logReceipt(
+  log: Logger,
+  { rarely }: LogThrottles,
+  { providerId, status, errorCode, result }: EventOf<'receipt'>,
+): void {
+  if (result === 'forged') {
+    rarely.warn(
+      'receipt/forged',
+      { event: 'receipt', result },
+      'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
+    )
+    return
+  }
+  const line = { event: 'receipt', provider_id: providerId, status, code: errorCode, result }
+  if (result === 'recorded') log.info(line, status)
+  else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
+}
+
+/** Tells the operator what the POSTs' signatures say about POST_SIGNATURE. */
+function logSignatureNews(log: Logger, { is, channel, came }: EventOf<'signature-news'>): void {
+  if (is === 'required-is-safe') {
+    log.info(
+      { event: 'signatures', advice: 'required' },
+      'every POST came signed and right for a while: POST_SIGNATURE=required would be safe',
+    )
+  } else if (is === 'no-longer-safe') {
+    log.warn(
+      { event: 'signatures', advice: 'observe', channel, signature: came },
+      'a POST came that POST_SIGNATURE=required would have refused: keep observe',
+    )
+  } else {
+    log.info(
+      { event: 'signatures', advice: 'observe', channel },
+      'the platform does not sign its POSTs: keep observe, and name its networks in ALLOWED_SOURCES',
+    )
+  }
+}
+
+/** Logs the data subscription, and the alerts that it brings; never a value of a device. */
+function logAlerts(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
+  return {
+    'ddq-malformed'({ topic, fault, shape }) {
+      const line = { event: 'ddq-malformed', topic, fault, shape }
+      rarely.warn(`ddq/${topic}/${fault}`, line, 'a device message that cannot be used')
+    },
+    'ddq-subscribed'({ topics }) {
+      log.info({ event: 'ddq', topics }, 'subscribed to device messages')
+    },
+    'ddq-topic-refused'({ topic, why }) {
+      const line = { event: 'ddq', is: 'refused', topic, why }
+      rarely.warn(`ddq/refused/${topic}`, line, 'the platform refuses this topic: nothing of it comes')
+    },
+    'ddq-ended'({ is, why, waitMs }) {
+      const line = { event: 'ddq', is, why, wait_ms: waitMs }
+      rarely.warn(`ddq/${is}/${why}`, line, 'no device messages: trying again')
+    },
+    'ddq-leader'({ leads }) {
+      log.info(
+        { event: 'ddq', leads },
+        leads ? 'this process watches the devices' : 'another process watches the devices',
+      )
+    },
+    'alert-sent'({ id, channel, kind, to, device }) {
+      log.info({ event: 'alert', id, channel, kind, to, device }, 'an alert is queued')
+    },
+    'alert-suppressed'({ why, channel, kind }) {
+      log.debug({ event: 'alert', channel, kind, why }, 'an alert is suppressed')
+    },
+    'alert-over-quota'({ channel, kind, quota }) {
+      const line = { event: 'over-quota', channel, kind, quota }
+      rarely.warn(`alert-quota/${channel}/${quota}`, line, 'a quota holds alerts back')
+    },
+    'alert-unrenderable'({ channel, kind, error }) {
+      const line = { event: 'unrenderable', channel, kind, err: error.name }
+      rarely.error(`alert-unrenderable/${channel}/${kind}`, line, 'look at the templates')
+    },
+    'alert-store-failed'({ doing, error }) {
+      const line = { event: 'store', doing, err: error.name, message: error.message }
+      rarely.error(`alert-store/${doing}`, line, 'the store cannot take alerts now: device messages wait')
+    },
+  }
+}
+
+/** Logs how other machines are told; never the URL, which may hold a key. */
+function logWebhooks(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
+  return {
+    'webhooks-posted'({ result, events, reason }) {
+      const line = { event: 'webhooks', result, events, reason }
+      if (result === 'delivered') log.debug(line, 'told')
+      else if (result === 'gone')
+        log.error(line, 'EVENTS_URL answers 410: it is told nothing more before the next start')
+      else rarely.warn(`webhooks/${reason}`, line, 'EVENTS_URL took nothing: told again later')
+    },
+    'webhooks-dropped'({ count }) {
+      rarely.error(
+        'webhooks/dropped',
+        { event: 'webhooks', result: 'dropped', events: count },
+        'events were dropped untold: the oldest of too many, or too old',
+      )
+    },
+    'webhooks-store-failed'({ error }) {
+      const line = { event: 'store', doing: 'webhooks', err: error.name, message: error.message }
+      rarely.error('webhooks/store', line, 'the store cannot be asked for events now')
+    },
+  }
+}
+
+/** Logs who was refused at the private listener, and what operators do in the console. */
+function logAdmin(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
+  return {
+    'admin-refused'({ reason }) {
+      // Every browser comes without a password first.
+      if (reason === 'no-token') return
+      rarely.warn(
+        `admin-refused/${reason}`,
+        { event: 'console-refused', reason },
+        'somebody was not let in to the private listener',
+      )
+    },
+    'operator-backup'({ operator }) {
+      log.info({ event: 'operator', operator, did: 'backup' }, 'a copy of the store was taken')
+    },
+    'operator-action'({ operator, action, channel, kind, ids }) {
+      log.info({ event: 'operator', operator, did: action, channel, kind, ids }, `${action} in the console`)
+    },
+  }
+}
+
+/** Keep what every request could cause from growing the log by a line a request. */
+type LogThrottles = ReturnType<typeof createLogThrottles>
+
+const OFTEN_A_MINUTE = 60
+
+/** @param now ms; only differences count. */
+function createLogThrottles(log: Logger, now: () => number) {
+  return {
+    /** Logs a condition once a minute. */
+    rarely: createThrottledLog(log, now),
+    /** Logs a condition sixty times a minute. */
+    often: createThrottledLog(log, now, OFTEN_A_MINUTE),
+  }
+}
+
+/** Logs lines with how many times their condition happened since it was last logged. */
+function createThrottledLog(log: Logger, now: () => number, burst?: number) {
+  const throttle = createLogThrottle(now, burst)
+  const at =
+    (level: 'info' | 'warn' | 'error') =>
+    /** @param line a function where it takes long to make. @param more how many times it happened, once unless given. */
+    (condition: string, line: object | (() => object), text: string, more?: number): void =>
+      throttle(
+        condition,
+        times => log[level]({ ...(typeof line === 'function' ? line() : line), times }, text),
+        more,
+      )
+  return { info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** A fault as the log may have it; the two that are expected of a store explain themselves in words of ours. */
+function describeFault(error: Error): PresentableFault & { readonly message?: string } {
+  const ours = error.name === 'StoreUnavailable' || error.name === 'BacklogFull'
+  return { ...presentableFault(error), ...(ours ? { message: error.message } : {}) }
+}
