@@ -1,7 +1,7 @@
 import type { CallbackAnswer } from '../src/platform/callback-client.ts'
 import type { SampleCallback } from '../src/platform/sample-callbacks.ts'
-import type { ReceivedMail } from './carriers/smtp/inbox.ts'
-import { SMTP_USER } from './carriers/smtp/stand-in.ts'
+import { SMTP_USER } from './carriers/smtp.ts'
+import type { ReceivedMail } from './carriers/stand-in.ts'
 import { type CarriedSms, ENVELOPE_SENDER } from './stand-ins.ts'
 
 /** How a message arrived. */

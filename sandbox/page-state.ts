@@ -1,7 +1,7 @@
 import type { Channel } from '../src/messages/message.ts'
 import { countSegments } from '../src/messages/sms-segments.ts'
 import type { CallbackSender } from './callback-sender.ts'
-import type { ReceivedMail } from './carriers/smtp/inbox.ts'
+import type { ReceivedMail } from './carriers/stand-in.ts'
 import type { StandIns } from './stand-ins.ts'
 
 /** The addresses that a client or a person may want. */

@@ -4,8 +4,7 @@ import tls from 'node:tls'
 import type { Channel } from '../src/messages/message.ts'
 import { providerModules } from '../src/providers/list.ts'
 import type { Clock } from '../src/runtime/clock.ts'
-import type { ReceivedMail } from './carriers/smtp/inbox.ts'
-import type { ReceivedSms, SandboxRoute, StandIn, StandInModule } from './carriers/stand-in.ts'
+import type { ReceivedMail, ReceivedSms, SandboxRoute, StandIn, StandInModule } from './carriers/stand-in.ts'
 import { createCertificate } from './certificate.ts'
 
 /** Everybody the service depends on, on this machine, and the settings that point it at them. */
@@ -145,7 +144,7 @@ function routesOf(carriers: readonly SmsCarrier[]): string {
 
 /** @param name the provider's, as in src/providers/list.ts. */
 export async function loadStandIn(name: string): Promise<StandInModule> {
-  const { standIn } = (await import(`./carriers/${name}/stand-in.ts`)) as { readonly standIn: StandInModule }
+  const { standIn } = (await import(`./carriers/${name}.ts`)) as { readonly standIn: StandInModule }
   return standIn
 }
 

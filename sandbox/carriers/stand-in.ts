@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { callbackKinds } from '../../src/messages/kinds.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { SelfSigned } from '../certificate.ts'
-import type { ReceivedMail } from './smtp/inbox.ts'
+import type { CarrierFault } from './api-server.ts'
 
 /** A way to misbehave, for trying what the service makes of it. */
 export interface NamedFault<Fault> {
@@ -13,6 +14,27 @@ export interface NamedFault<Fault> {
 
 /** The same names in every stand-in: `none`, and those of its provider's outcomes that it plays. */
 export type NamedFaults<Fault> = Readonly<Record<string, NamedFault<Fault>>>
+
+/** A mail as the inbox took it: what the envelope said, what the bytes say, and the bytes. */
+export interface ReceivedMail {
+  /** Counts from 1 in the order of arrival. */
+  readonly id: number
+  /** ms since the epoch. */
+  readonly at: number
+  readonly envelope: { readonly from: string; readonly to: readonly string[] }
+  /** Whether the connection was encrypted, and who had logged in. */
+  readonly tls: boolean
+  readonly user: string | null
+  readonly subject: string
+  readonly messageId: string
+  /** The addresses of the header, as a reader's program shows them. */
+  readonly from: string
+  readonly to: string
+  readonly headers: readonly { readonly name: string; readonly value: string }[]
+  readonly text: string
+  readonly html: string
+  readonly raw: Buffer
+}
 
 /** An SMS as a stand-in took it. */
 export interface ReceivedSms {
@@ -68,10 +90,58 @@ export interface StandInOptions {
   readonly changed: () => void
 }
 
-/** How a provider's stand-in is started and shown: `standIn` in `carriers/NAME/stand-in.ts`. */
+/** How a provider's stand-in is started and shown: `standIn` in `carriers/NAME.ts`. */
 export interface StandInModule {
   /** For people. */
   readonly title: string
   readonly faults: NamedFaults<unknown>
   start(options: StandInOptions): Promise<StandIn>
+}
+
+const MOST_KEPT = 200
+
+/** The latest SMS that a carrier's stand-in took, and the fault that it was told to show. */
+export interface SmsInbox {
+  add(sms: ReceivedSms): void
+  fault(): CarrierFault | undefined
+  /** The stand-in, once its server listens; closing it closes the server. */
+  serve(
+    server: { listen(): Promise<{ readonly port: number }>; close(): Promise<void> },
+    describe: (url: string) => Pick<Extract<StandIn, { channel: 'sms' }>, 'settings' | 'route'>,
+  ): Promise<StandIn>
+}
+
+/** @param changed is called when something arrived. */
+export function createSmsInbox(faults: NamedFaults<CarrierFault>, changed: () => void): SmsInbox {
+  let received: readonly ReceivedSms[] = []
+  let fault: CarrierFault | null = null
+  return {
+    add(sms) {
+      received = [...received, sms].slice(-MOST_KEPT)
+      changed()
+    },
+    fault: () => fault ?? undefined,
+    async serve(server, describe) {
+      const { port } = await server.listen()
+      const url = `http://127.0.0.1:${port}`
+      return {
+        channel: 'sms',
+        url,
+        ...describe(url),
+        sms: () => received,
+        setFault(name) {
+          fault = faults[name]?.fault ?? null
+        },
+        clear() {
+          received = []
+        },
+        close: () => server.close(),
+      }
+    },
+  }
+}
+
+/** 32 random characters; the last one is no digit, because a Token is followed by a timestamp when it is signed. */
+export function randomSecret(): string {
+  return `${randomBytes(24).toString('base64url').slice(0, 31)}T`
 }

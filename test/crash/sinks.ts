@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net'
-import { createTwilioStandIn } from '../../sandbox/carriers/twilio/server.ts'
+import { createTwilioStandIn } from '../../sandbox/carriers/twilio.ts'
 import { CODE } from '../faults/callbacks.ts'
 import type { Arrival } from '../faults/checker.ts'
 import { ACCOUNT_SID, AUTH_TOKEN } from '../rigs/twilio-server.ts'

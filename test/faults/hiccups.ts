@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
-import type { TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
+import type { TwilioRequest } from '../../sandbox/carriers/twilio.ts'
 import type { ServiceOptions } from '../../src/service/service.ts'
 import { patient } from '../rigs/patience.ts'
 import type { SmtpAct, SmtpMoment } from '../rigs/smtp-server.ts'

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
-import type { TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
+import type { TwilioRequest } from '../../sandbox/carriers/twilio.ts'
 import { counting, openStage, PATIENT, pause, QUICK, type Stage } from './stage.ts'
 
 export interface TwilioRun {
@@ -106,7 +106,7 @@ export function playTwilioFaults(t: Test, { count, lastsMs, only, load, awayMs }
   }
 
   t.test('a Twilio that is gone: everything arrives once when it is back', async t => {
-    const { createTwilioStandIn } = await import('../../sandbox/carriers/twilio/server.ts')
+    const { createTwilioStandIn } = await import('../../sandbox/carriers/twilio.ts')
     const { ACCOUNT_SID, AUTH_TOKEN } = await import('../rigs/twilio-server.ts')
     const standIn = () => createTwilioStandIn({ accountSid: ACCOUNT_SID, authToken: AUTH_TOKEN })
     const first = standIn()

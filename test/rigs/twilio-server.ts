@@ -1,6 +1,5 @@
 import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
-import type { TwilioMessage } from '../../sandbox/carriers/twilio/answers.ts'
-import { createTwilioStandIn, type TwilioRequest } from '../../sandbox/carriers/twilio/server.ts'
+import { createTwilioStandIn, type TwilioMessage, type TwilioRequest } from '../../sandbox/carriers/twilio.ts'
 
 export const ACCOUNT_SID = 'AC0123456789abcdef0123456789abcdef'
 export const AUTH_TOKEN = 'canary-auth-token-5f2d'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun/server.ts'
+import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun.ts'
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'

@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap'
-import { REFUSALS } from '../../../sandbox/carriers/aliyun/answers.ts'
-import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun/server.ts'
+import { type AliyunStandInOptions, REFUSALS } from '../../../sandbox/carriers/aliyun.ts'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import type { AliyunSettings } from '../../../src/providers/aliyun.ts'

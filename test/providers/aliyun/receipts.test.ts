@@ -1,5 +1,5 @@
 import t from 'tap'
-import { reportOf } from '../../../sandbox/carriers/aliyun/server.ts'
+import { reportOf } from '../../../sandbox/carriers/aliyun.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import { createAliyunReceipts } from '../../../src/providers/aliyun.ts'
 

@@ -1,10 +1,10 @@
-import { refusalOf } from '../../../sandbox/carriers/aliyun/answers.ts'
 import {
   type AliyunRequest,
   type AliyunStandIn,
   type AliyunStandInOptions,
   createAliyunStandIn,
-} from '../../../sandbox/carriers/aliyun/server.ts'
+  refusalOf,
+} from '../../../sandbox/carriers/aliyun.ts'
 import { type CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import { type AliyunSettings, createAliyunProvider } from '../../../src/providers/aliyun.ts'

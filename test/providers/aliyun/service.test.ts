@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { reportOf } from '../../../sandbox/carriers/aliyun/server.ts'
+import { reportOf } from '../../../sandbox/carriers/aliyun.ts'
 import { deriveReceiptKey } from '../../../src/providers/receipts.ts'
 import { type ServiceRig, SMS_TOKEN, smsBody, startRig, until } from '../../rigs/service.ts'
 import { type AliyunServer, LOGIN, SIGN_NAME, startAliyunServer } from './rig.ts'

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
-import { readExample } from '../../../sandbox/carriers/http-gateway/example.ts'
+import { readExample } from '../../../sandbox/carriers/http-gateway.ts'
 import {
   createGatewayReceipts,
   findText,

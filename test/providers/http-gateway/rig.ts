@@ -1,12 +1,12 @@
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
-import { readExample } from '../../../sandbox/carriers/http-gateway/example.ts'
-import { createInfobip } from '../../../sandbox/carriers/http-gateway/infobip.ts'
 import {
   createGatewayStandIn,
+  createInfobip,
+  createVonage,
   type GatewayDialect,
   type GatewayStandIn,
-} from '../../../sandbox/carriers/http-gateway/server.ts'
-import { createVonage } from '../../../sandbox/carriers/http-gateway/vonage.ts'
+  readExample,
+} from '../../../sandbox/carriers/http-gateway.ts'
 import { type Gateway, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { createGatewayProvider, type GatewaySettings } from '../../../src/providers/http-gateway/gateway.ts'
 import type { Provider } from '../../../src/providers/provider.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readExample } from '../../../sandbox/carriers/http-gateway/example.ts'
+import { readExample } from '../../../sandbox/carriers/http-gateway.ts'
 import { deriveReceiptKey } from '../../../src/providers/receipts.ts'
 import { SMS_TOKEN, smsBody, startRig, until } from '../../rigs/service.ts'
 import { EXAMPLES, startServer } from './rig.ts'

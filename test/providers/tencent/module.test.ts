@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent/server.ts'
+import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
-import { numberRefusalOf, REFUSALS } from '../../../sandbox/carriers/tencent/answers.ts'
-import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent/server.ts'
+import { numberRefusalOf, REFUSALS, type TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts'
 import type { Outcome } from '../../../src/providers/provider.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import type { TencentSettings } from '../../../src/providers/tencent.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { reportOf } from '../../../sandbox/carriers/tencent/server.ts'
+import { reportOf } from '../../../sandbox/carriers/tencent.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import { createTencentReceipts } from '../../../src/providers/tencent.ts'
 

@@ -1,11 +1,11 @@
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
-import { refusalOf } from '../../../sandbox/carriers/tencent/answers.ts'
 import {
   createTencentStandIn,
+  refusalOf,
   type TencentRequest,
   type TencentStandIn,
   type TencentStandInOptions,
-} from '../../../sandbox/carriers/tencent/server.ts'
+} from '../../../sandbox/carriers/tencent.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { TemplateUse } from '../../../src/providers/sms-templates.ts'

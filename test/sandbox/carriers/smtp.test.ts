@@ -1,6 +1,6 @@
 import nodemailer from 'nodemailer'
 import t, { type Test } from 'tap'
-import { createInbox, type InboxOptions } from '../../../sandbox/carriers/smtp/inbox.ts'
+import { createInbox, type InboxOptions } from '../../../sandbox/carriers/smtp.ts'
 import { createCertificate } from '../../../sandbox/certificate.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import t from 'tap'
-import { createTwilioStandIn, type TwilioStandIn } from '../../../sandbox/carriers/twilio/server.ts'
+import { createTwilioStandIn, type TwilioStandIn } from '../../../sandbox/carriers/twilio.ts'
 
 const SID = 'AC0123456789abcdef0123456789abcdef'
 const description = JSON.parse(

@@ -1,15 +1,16 @@
-import { randomInt } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import type http from 'node:http'
-import { textOf } from '../../../src/providers/json-answer.ts'
-import { signTencentRequest } from '../../../src/providers/tencent.ts'
+import { textOf } from '../../src/providers/json-answer.ts'
+import published from '../../src/providers/tencent.codes.json' with { type: 'json' }
+import { signTencentRequest } from '../../src/providers/tencent.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,
   type CarrierServer,
   createCarrierServer,
   pushBounded,
-} from '../api-server.ts'
-import { answerOf, numberRefusalOf, refusalOf } from './answers.ts'
+} from './api-server.ts'
+import { createSmsInbox, mapCodes, type NamedFaults, randomSecret, type StandInModule } from './stand-in.ts'
 
 /** A message that was accepted. */
 export interface TencentMessage {
@@ -290,4 +291,112 @@ export function reportOf(
     sid: message.serialNo,
     ...(namesContext && { ext: message.sessionContext }),
   }
+}
+
+/** An answer of the service: HTTP 200 whenever it processed the request, refusals included. */
+export function answerOf(fields: Readonly<Record<string, unknown>>): CarrierAnswer {
+  return { status: 200, body: JSON.stringify({ Response: { ...fields, RequestId: randomUUID() } }) }
+}
+
+/** A refusal of the whole request by a published code. */
+export function refusalOf(code: string, message?: string): CarrierAnswer {
+  return answerOf({ Error: { Code: code, Message: message ?? wordsOf(code) } })
+}
+
+/** A refusal of one number by a published code, in an answer that took the request. */
+export function numberRefusalOf(phoneNumber: string, code: string, message?: string): CarrierAnswer {
+  const empty = { SerialNo: '', Fee: 0, SessionContext: '', IsoCode: '' }
+  const row = { ...empty, PhoneNumber: phoneNumber, Code: code, Message: message ?? wordsOf(code) }
+  return answerOf({ SendStatusSet: [row] })
+}
+
+/** Every published code of SendSms and of the API, but for the one that accepts. */
+export const REFUSALS: readonly { readonly code: string; readonly en: string }[] = [
+  ...published.send.filter(({ code }) => code !== 'Ok'),
+  ...published.common.codes,
+]
+
+function wordsOf(code: string): string {
+  return REFUSALS.find(each => each.code === code)?.en ?? code
+}
+
+function refuse(code: string): CarrierFault {
+  return { is: 'answer', ...refusalOf(code) }
+}
+
+/** How Tencent can be made to behave. */
+export const TENCENT_FAULTS: NamedFaults<CarrierFault> = {
+  none: { title: 'takes every SMS', fault: null },
+  recipient: {
+    title: 'finds the number invalid',
+    fault: refuse('InvalidParameterValue.IncorrectPhoneNumber'),
+  },
+  country: {
+    title: 'may not send to the country',
+    fault: refuse('LimitExceeded.AppCountryOrRegionInBlacklist'),
+  },
+  content: { title: 'refuses the content', fault: refuse('FailedOperation.ContainSensitiveWord') },
+  later: { title: 'is asked too often', fault: refuse('RequestLimitExceeded') },
+  limit: { title: 'allows the number no more', fault: refuse('LimitExceeded.PhoneNumberDailyLimit') },
+  down: { title: 'fails (HTTP 503)', fault: { is: 'answer', status: 503, body: '' } },
+  silent: { title: 'takes it and never answers', fault: { is: 'stall', accept: true } },
+  slow: { title: 'answers after 4 seconds', fault: { is: 'delay', ms: 4000 } },
+  ...Object.fromEntries(
+    REFUSALS.map(({ code, en }) => [
+      `tencent ${code}`,
+      { title: `Tencent: ${code}, ${en}`, fault: refuse(code) },
+    ]),
+  ),
+}
+
+const SIGN_NAME = '示例科技'
+
+/** Tencent's SMS API with an account whose signature and templates are approved, but for one of each. */
+export const standIn: StandInModule = {
+  title: 'Tencent',
+  faults: TENCENT_FAULTS,
+  async start({ clock, changed }) {
+    const inbox = createSmsInbox(TENCENT_FAULTS, changed)
+    const login = { secretId: 'AKIDsandbox', secretKey: randomSecret() }
+    const appId = '1400006666'
+    const server = createTencentStandIn({
+      ...login,
+      appId,
+      signatures: [
+        { SignId: 1, SignName: SIGN_NAME, International: 0, StatusCode: 0 },
+        { SignId: 2, SignName: '待审科技', International: 0, StatusCode: 1 },
+      ],
+      templates: [
+        template(1110, '您的验证码为{1}，请于{2}分钟内填写，请勿告诉他人。', 0),
+        template(1111, 'Your verification code is {1}. It is valid for {2} minutes.', 1),
+        { ...template(1112, '您的验证码为{1}。', 0), StatusCode: 1 },
+      ],
+      now: () => clock.now(),
+      fault: ({ action }) => (action === 'SendSms' ? inbox.fault() : undefined),
+      onMessage({ serialNo: id, at, signName, phoneNumber: to, body }) {
+        inbox.add({ id, at, from: signName || 'SMS', to, body })
+      },
+    })
+    return inbox.serve(server, url => ({
+      settings: {
+        TENCENT_SECRET_ID: login.secretId,
+        TENCENT_SECRET_KEY: login.secretKey,
+        TENCENT_SMS_APP_ID: appId,
+        TENCENT_SMS_SIGN_NAME: SIGN_NAME,
+        TENCENT_API_URL: url,
+      },
+      route: {
+        country: 'HK',
+        number: '+85251234500',
+        templates: mapCodes({
+          mainland: { template: '1110', params: ['code', 'minute'] },
+          abroad: { template: '1111', params: ['code', 'minute'] },
+        }),
+      },
+    }))
+  },
+}
+
+function template(TemplateId: number, TemplateContent: string, International: number) {
+  return { TemplateId, TemplateContent, International, StatusCode: 0 }
 }

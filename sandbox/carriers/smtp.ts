@@ -3,29 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callbackify } from 'node:util'
 import PostalMime from 'postal-mime'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
-import type { Clock } from '../../../src/runtime/clock.ts'
-import type { SelfSigned } from '../../certificate.ts'
-
-/** A mail as the inbox took it: what the envelope said, what the bytes say, and the bytes. */
-export interface ReceivedMail {
-  /** Counts from 1 in the order of arrival. */
-  readonly id: number
-  /** ms since the epoch. */
-  readonly at: number
-  readonly envelope: { readonly from: string; readonly to: readonly string[] }
-  /** Whether the connection was encrypted, and who had logged in. */
-  readonly tls: boolean
-  readonly user: string | null
-  readonly subject: string
-  readonly messageId: string
-  /** The addresses of the header, as a reader's program shows them. */
-  readonly from: string
-  readonly to: string
-  readonly headers: readonly { readonly name: string; readonly value: string }[]
-  readonly text: string
-  readonly html: string
-  readonly raw: Buffer
-}
+import type { Clock } from '../../src/runtime/clock.ts'
+import type { SelfSigned } from '../certificate.ts'
+import { type NamedFaults, type ReceivedMail, randomSecret, type StandInModule } from './stand-in.ts'
 
 /** Faults that the server plays instead of taking a mail, to try what the service makes of them. */
 export type SmtpFault =
@@ -166,4 +146,43 @@ async function read(id: number, at: number, raw: Buffer, session: SMTPServerSess
 function shown(who: { name: string; address?: string | undefined }): string {
   if (!who.address) return who.name
   return who.name ? `${who.name} <${who.address}>` : who.address
+}
+
+/** How the mail server can be made to behave. */
+export const MAIL_FAULTS: NamedFaults<SmtpFault> = {
+  none: { title: 'takes every mail', fault: null },
+  recipient: {
+    title: 'knows no such recipient (550 5.1.1)',
+    fault: { is: 'refuse', at: 'rcpt', code: 550, message: '5.1.1 No such user here' },
+  },
+  content: {
+    title: 'refuses the content (554 5.7.1)',
+    fault: { is: 'refuse', at: 'data', code: 554, message: '5.7.1 Message refused by content policy' },
+  },
+  later: {
+    title: 'asks to come back later (451 4.3.2)',
+    fault: { is: 'refuse', at: 'rcpt', code: 451, message: '4.3.2 Please try again later' },
+  },
+  slow: { title: 'answers after 4 seconds', fault: { is: 'delay', ms: 4000 } },
+}
+
+export const SMTP_USER = 'courier'
+
+/** A mail server that takes every mail and keeps it. */
+export const standIn: StandInModule = {
+  title: 'Mail server',
+  faults: MAIL_FAULTS,
+  async start({ certificate, clock, changed }) {
+    const account = { user: SMTP_USER, password: randomSecret() }
+    const inbox = await createInbox({ certificate, clock, account, onMail: changed })
+    return {
+      channel: 'email',
+      url: `smtp://127.0.0.1:${inbox.port}`,
+      settings: { SMTP_URL: `smtp://${account.user}:${account.password}@127.0.0.1:${inbox.port}` },
+      mails: inbox.mails,
+      setFault: name => inbox.setFault(MAIL_FAULTS[name]?.fault ?? null),
+      clear: inbox.clear,
+      close: inbox.close,
+    }
+  },
 }

@@ -1,14 +1,15 @@
-import { randomInt } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import type http from 'node:http'
-import { signAliyunRequest } from '../../../src/providers/aliyun.ts'
+import published from '../../src/providers/aliyun.codes.json' with { type: 'json' }
+import { signAliyunRequest } from '../../src/providers/aliyun.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,
   type CarrierServer,
   createCarrierServer,
   pushBounded,
-} from '../api-server.ts'
-import { answerOf, refusalOf } from './answers.ts'
+} from './api-server.ts'
+import { createSmsInbox, mapCodes, type NamedFaults, randomSecret, type StandInModule } from './stand-in.ts'
 
 /** A message that was accepted. */
 export interface AliyunMessage {
@@ -290,4 +291,104 @@ export function reportOf(message: AliyunMessage, errCode = 'DELIVERED'): Readonl
     biz_id: message.bizId,
     out_id: message.outId,
   }
+}
+
+/** An answer of the SMS service: HTTP 200, whether it accepts or refuses. */
+export function answerOf(fields: Readonly<Record<string, unknown>>): CarrierAnswer {
+  return { status: 200, body: JSON.stringify({ ...fields, RequestId: randomUUID().toUpperCase() }) }
+}
+
+/** A refusal by a published code: of the service by HTTP 200, of the gateway before it by 4xx or 5xx. */
+export function refusalOf(code: string, message?: string): CarrierAnswer {
+  const gateway = published.gateway.codes.find(each => each.code.replace(/\*$/, '') === code)
+  if (gateway === undefined) return answerOf({ Message: message ?? messageOf(code), Code: code })
+  const fields = { Code: code, Message: message ?? gateway.en, HostId: 'dysmsapi.aliyuncs.com' }
+  return { ...answerOf(fields), status: Number(gateway.http.slice(0, 3)) }
+}
+
+function messageOf(code: string): string {
+  if (code === 'isv.BUSINESS_LIMIT_CONTROL') return '触发分钟级流控Permits:1'
+  return published.send.find(each => each.code === code)?.zh || code
+}
+
+/** Every published code of SendSms and of the gateway, but for the one that accepts. */
+export const REFUSALS: readonly { readonly code: string; readonly en: string }[] = [
+  ...published.send.filter(({ code }) => code !== 'OK'),
+  ...published.gateway.codes.map(({ code, en }) => ({ code: code.replace(/\*$/, ''), en })),
+]
+
+function refuse(code: string, message?: string): CarrierFault {
+  return { is: 'answer', ...refusalOf(code, message) }
+}
+
+/** How Aliyun can be made to behave. */
+export const ALIYUN_FAULTS: NamedFaults<CarrierFault> = {
+  none: { title: 'takes every SMS', fault: null },
+  recipient: { title: 'finds the number invalid', fault: refuse('isv.MOBILE_NUMBER_ILLEGAL') },
+  content: { title: 'refuses the content', fault: refuse('isv.SMS_CONTENT_ILLEGAL') },
+  later: {
+    title: 'is asked too often',
+    fault: refuse('Throttling.User', 'Request was denied due to user flow control.'),
+  },
+  limit: { title: 'allows the number no more', fault: refuse('isv.BUSINESS_LIMIT_CONTROL') },
+  down: { title: 'fails (HTTP 503)', fault: refuse('ServiceUnavailable') },
+  silent: { title: 'takes it and never answers', fault: { is: 'stall', accept: true } },
+  slow: { title: 'answers after 4 seconds', fault: { is: 'delay', ms: 4000 } },
+  ...Object.fromEntries(
+    REFUSALS.map(({ code, en }) => [
+      `aliyun ${code}`,
+      { title: `Aliyun: ${code}, ${en}`, fault: refuse(code) },
+    ]),
+  ),
+}
+
+const SIGN_NAME = '示例科技'
+const PASSED = 'AUDIT_STATE_PASS'
+
+/** Aliyun's SMS API with an account whose signature and templates are approved, but for one of each. */
+export const standIn: StandInModule = {
+  title: 'Aliyun',
+  faults: ALIYUN_FAULTS,
+  async start({ clock, changed }) {
+    const inbox = createSmsInbox(ALIYUN_FAULTS, changed)
+    const login = { keyId: 'LTAI5tSandbox', secret: randomSecret() }
+    const server = createAliyunStandIn({
+      ...login,
+      signatures: [
+        { SignName: SIGN_NAME, AuditStatus: PASSED, BusinessType: '通用类型' },
+        { SignName: '待审科技', AuditStatus: 'AUDIT_STATE_INIT', BusinessType: '通用类型' },
+      ],
+      templates: [
+        template('SMS_100000001', '您的验证码为${code}，5分钟内有效，请勿告诉他人。', 2),
+        template('SMS_100000002', 'Your verification code is ${code}. Never tell it to anybody.', 6),
+        { ...template('SMS_100000003', '您的验证码为${code}。', 2), AuditStatus: 'AUDIT_STATE_INIT' },
+      ],
+      now: () => clock.now(),
+      fault: ({ action }) => (action === 'SendSms' ? inbox.fault() : undefined),
+      onMessage({ bizId, at, signName, phoneNumber, body }) {
+        const to = /^1\d{10}$/.test(phoneNumber) ? `+86${phoneNumber}` : `+${phoneNumber}`
+        inbox.add({ id: bizId, at, from: signName, to, body })
+      },
+    })
+    return inbox.serve(server, url => ({
+      settings: {
+        ALIYUN_ACCESS_KEY_ID: login.keyId,
+        ALIYUN_ACCESS_KEY_SECRET: login.secret,
+        ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
+        ALIYUN_API_URL: url,
+      },
+      route: {
+        country: 'CN',
+        number: '+8613800138000',
+        templates: mapCodes({
+          mainland: { template: 'SMS_100000001', params: { code: 'code' } },
+          abroad: { template: 'SMS_100000002', params: { code: 'code' } },
+        }),
+      },
+    }))
+  },
+}
+
+function template(TemplateCode: string, TemplateContent: string, TemplateType: number) {
+  return { TemplateCode, TemplateContent, TemplateType, AuditStatus: PASSED }
 }
