@@ -103,12 +103,20 @@ const PERHAPS = /[.\u3002\uff0e\uff61\u2024][^\s]|\/\//
 const LONGEST = 512
 /** Reserved names (RFC 2606, RFC 6761) that no registry has, but a network may. */
 const RESERVED = ['example', 'test', 'invalid', 'local', 'internal', 'onion']
-/**
- * Links that linkify-it does not know: an app's own scheme, `www.` in front of anything, and a bare name that has a port, or stands
- * behind a sign (`Site:evil.com`) or in front of one (`evil.com|`). Neither half of a person's address is one.
- */
-const OTHERS =
-  /(?<![a-z\d])(?:[a-z][a-z\d+.-]{1,30}:\/\/[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}|www\.[^\s<>"/.]{1,63}\.[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}|(?<![\p{L}\p{N}]|[\w.+%-]@[\p{L}\p{N}.-]{0,253})((?:[\p{L}\p{N}-]{1,63}\.)+[\p{L}\p{N}-]{1,63})(?![\w.+%-]{0,64}@[\p{L}\p{N}])(?::\d{2,5}(?!\d))?(?:\/[^\s<>"]{0,512})?)/giu
+/** A run of what names of hosts are made of. */
+const HOST_CHARACTERS = /[\p{L}\p{N}.-]+/gu
+/** The end of an app's own scheme, in front of its `://`, with the character before it. */
+const SCHEME_AT_END = /(?:^|[^a-z\d])([a-z][a-z\d+.-]{1,30})$/i
+const LONGEST_SCHEME = 31
+const WWW = /www\./gi
+const AFTER_SCHEME = /:\/\/[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}/uy
+const AFTER_WWW = /[^\s<>"/.]{1,63}\.[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}/uy
+/** What follows a name that is the first half of a person's address. */
+const REST_OF_ADDRESS = /[\w.+%-]{0,64}@[\p{L}\p{N}]/uy
+const PORT_AND_PATH = /(?::\d{2,5}(?!\d))?(?:\/[^\s<>"]{0,512})?/uy
+/** Longest label of a host's name, and longest name (RFC 1035). */
+const LONGEST_LABEL = 63
+const LONGEST_NAME = 253
 const IDEOGRAPHIC_DOT = /[\u3002\uff61]/
 /** Scripts that are written without blanks, or whose particles follow a word at once: a name of another script may stand in them. */
 const UNSPACED =
@@ -143,10 +151,13 @@ export function findLinksInText(text: string): readonly FoundLink[] {
   if (mapped.isAscii) return found
   if (!UNSPACED.test(mapped.text)) return found
   const others = mapped.text.replace(ALL_UNSPACED, letter => ' '.repeat(letter.length))
-  const alone = read({ ...mapped, text: others }).filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
+  const alone = read({ ...mapped, text: others })
+    .filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
+    .sort((one, other) => one.from - other.from)
+  const known = new Set(found.map(({ from, to }) => `${from}-${to}`))
   return [
-    ...found.filter(link => !alone.some(other => isWithWordsAround(link, other))),
-    ...alone.filter(other => !found.some(({ from, to }) => from === other.from && to === other.to)),
+    ...found.filter(link => !hasWordsAround(link, alone)),
+    ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`)),
   ]
 }
 
@@ -196,15 +207,28 @@ interface Mapped {
   readonly isAscii: boolean
 }
 
+/** What never stays as it is: what nobody sees, and the dots of other scripts. */
+const NEVER_PLAIN = /[\p{Default_Ignorable_Code_Point}\u3002\uff61]/u
+
 /** The text with each character as UTS 46 maps it, where that is one of a host's name. */
 function mapCharacters(text: string): Mapped {
   if (/^[\x20-\x7e\s]*$/.test(text)) return { text, places: null, isAscii: true }
+  if (!NEVER_PLAIN.test(text) && text.normalize('NFKC') === text)
+    return { text, places: null, isAscii: false }
   let mapped = ''
   const places: number[] = []
   let at = 0
+  const known = new Map<string, string>()
   for (const character of text) {
-    const next = text.codePointAt(at + character.length)
-    const plain = mapCharacter(character, next === undefined ? '' : String.fromCodePoint(next))
+    let plain = character <= '~' ? character : known.get(character)
+    if (plain === undefined && IDEOGRAPHIC_DOT.test(character)) {
+      const next = String.fromCodePoint(text.codePointAt(at + 1) ?? 0x20)
+      // It ends a sentence as well, and then the next one begins.
+      plain = /[\p{L}\p{N}]/u.test(next) && !UNSPACED.test(next) ? '.' : character
+    } else if (plain === undefined) {
+      plain = mapCharacter(character)
+      known.set(character, plain)
+    }
     mapped += plain
     for (let unit = 0; unit < plain.length; unit += 1) places.push(at)
     at += character.length
@@ -213,12 +237,9 @@ function mapCharacters(text: string): Mapped {
   return { text: mapped, places, isAscii: false }
 }
 
-function mapCharacter(character: string, next: string): string {
-  if (character <= '~' || UNSPACED.test(character)) return character
+function mapCharacter(character: string): string {
+  if (UNSPACED.test(character)) return character
   if (/\p{Default_Ignorable_Code_Point}/u.test(character)) return ''
-  // It ends a sentence as well, and then the next one begins.
-  if (IDEOGRAPHIC_DOT.test(character))
-    return /[\p{L}\p{N}]/u.test(next) && !UNSPACED.test(next) ? '.' : character
   const compatible = character.normalize('NFKC')
   return /^[\p{L}\p{N}.-]$/u.test(compatible) ? compatible : character
 }
@@ -229,7 +250,7 @@ function read({ text, places }: Mapped): readonly FoundLink[] {
   const seen: { readonly from: number; readonly to: number }[] = []
   const links: FoundLink[] = []
   // No registry has names with an underscore, but many a network, and clients do not mind it.
-  const readable = text.replaceAll('_', '-')
+  const readable = withFewSigns(text.replaceAll('_', '-'))
   for (const { schema, index, lastIndex, raw } of openLinkify().match(readable) ?? []) {
     seen.push({ from: index, to: lastIndex })
     const bare = raw.replace(/^\/\/|^mailto:/i, '')
@@ -249,15 +270,114 @@ function read({ text, places }: Mapped): readonly FoundLink[] {
     })
   }
   let next = 0
-  for (const { 0: raw, 1: bareName, index } of text.matchAll(OTHERS)) {
-    if (bareName !== undefined && !isHost(bareName)) continue
+  for (const { index, raw, is } of findOthers(text)) {
     while ((seen[next]?.to ?? text.length) <= index) next += 1
     if ((seen[next]?.from ?? text.length) < index + raw.length) continue
-    const hasScheme = raw.includes('://') && bareName === undefined && !/^www\./i.test(raw)
+    const hasScheme = is === 'scheme' && !/^www\./i.test(raw)
     const url = hasScheme ? raw : `http://${raw}`
     links.push({ from: place(index), to: place(index + raw.length), url, hasScheme })
   }
   return links
+}
+
+/** Signs at which linkify-it begins to look for a name, and which it reads over within one. */
+const SIGNS = /[$+<=>^`|\uff5c]/g
+const SIGNS_BEFORE_TEXT = /[$+<=>^`|\uff5c](?![\s$+<=>^`|\uff5c])/g
+const MOST_SIGNS = 1000
+
+/**
+ * A text in which so many signs stand within words that linkify-it, which reads 64 characters behind each, would take a quarter
+ * of a second gets blanks for them. What a sign separates is still found here and by `findOthers`, which reads the text itself.
+ */
+function withFewSigns(text: string): string {
+  let count = 0
+  for (const _ of text.matchAll(SIGNS_BEFORE_TEXT)) {
+    count += 1
+    if (count > MOST_SIGNS) return text.replace(SIGNS, ' ')
+  }
+  return text
+}
+
+/** A place at which a link may begin, and where its first part ends. */
+interface Beginning {
+  readonly is: 'scheme' | 'www' | 'name'
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * Finds the links that linkify-it does not know: an app's own scheme, `www.` in front of anything, and a bare name that has a
+ * port, or stands behind a sign (`Site:evil.com`) or in front of one (`evil.com|`). Neither half of a person's address is one.
+ *
+ * The text is gone through once, forward: strangers choose it, and an expression that looks back at each place took half a second
+ * for 32 KB of dots.
+ */
+function* findOthers(text: string): Iterable<Pick<Beginning, 'is'> & { index: number; raw: string }> {
+  let done = 0
+  for (const { is, from: begins, to } of beginningsOf(text)) {
+    let from = begins
+    if (from < done) {
+      // Of a name whose first label belongs to the link before it, the others may be one.
+      const dot = is === 'name' ? text.slice(done, to).indexOf('.') : -1
+      from = done + dot + 1
+      if (dot < 0 || !text.slice(from, to).includes('.')) continue
+    }
+    const rest = is === 'scheme' ? AFTER_SCHEME : is === 'www' ? AFTER_WWW : PORT_AND_PATH
+    rest.lastIndex = to
+    if (!rest.test(text)) continue
+    done = rest.lastIndex
+    if (is === 'name' && !isHost(text.slice(from, to))) continue
+    yield { is, index: from, raw: text.slice(from, done) }
+  }
+}
+
+function beginningsOf(text: string): readonly Beginning[] {
+  const found: Beginning[] = []
+  for (const { 0: run, index } of text.matchAll(HOST_CHARACTERS)) {
+    if (!run.includes('.')) continue
+    // A run that is too long for a domain makes no address.
+    if (run.length <= LONGEST_NAME && /[\w.+%-]@$/.test(text.slice(Math.max(0, index - 2), index))) continue
+    for (const { from, to } of namesIn(run)) {
+      const end = endOfName(text, index + from, index + to)
+      if (end > index + from) found.push({ is: 'name', from: index + from, to: end })
+    }
+  }
+  for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 1)) {
+    const scheme = SCHEME_AT_END.exec(text.slice(Math.max(0, at - LONGEST_SCHEME - 1), at))?.[1]
+    if (scheme !== undefined) found.push({ is: 'scheme', from: at - scheme.length, to: at })
+  }
+  for (const { index } of text.matchAll(WWW))
+    if (!/[a-z\d]/i.test(text[index - 1] ?? '')) found.push({ is: 'www', from: index, to: index + 4 })
+  const order = { scheme: 0, www: 1, name: 2 }
+  return found.sort((one, other) => one.from - other.from || order[one.is] - order[other.is])
+}
+
+/** Finds the names of two or more labels in a run of characters of hosts: no label is empty, and none too long. */
+function* namesIn(run: string): Iterable<{ from: number; to: number }> {
+  let from = 0
+  let labels = 0
+  let at = 0
+  for (const label of run.split('.')) {
+    const end = at + label.length
+    if (label === '' || label.length > LONGEST_LABEL) {
+      if (labels > 1) yield { from, to: at - 1 }
+      // What stands behind a dash of a label that is too long may be the first one of a name.
+      const dash = label.indexOf('-', label.length - LONGEST_LABEL - 1)
+      labels = label.length > LONGEST_LABEL && dash >= 0 && dash < label.length - 1 ? 1 : 0
+      from = labels === 1 ? at + dash + 1 : end + 1
+    } else labels += 1
+    at = end + 1
+  }
+  if (labels > 1) yield { from, to: run.length }
+}
+
+/** Finds where a name ends that is not the first half of a person's address; `from` when none is left. */
+function endOfName(text: string, from: number, to: number): number {
+  for (let end = to; end > from; end = text.lastIndexOf('.', end - 1)) {
+    REST_OF_ADDRESS.lastIndex = end
+    if (!REST_OF_ADDRESS.test(text)) return text.slice(from, end).includes('.') ? end : from
+  }
+  return from
 }
 
 /**
@@ -271,23 +391,38 @@ function beginsWithHost(address: string): boolean {
 
 /** Says whether a bare name is a host's, without the dashes behind it. */
 function isHost(name: string): boolean {
-  const [topLevel = ''] = /[^.]*$/.exec(name.replace(/-+$/, '')) ?? []
-  return isTopLevel(topLevel) || isIPv4(name)
+  const bare = name.endsWith('-') ? name.replace(/-+$/, '') : name
+  return isTopLevel(bare.slice(bare.lastIndexOf('.') + 1)) || isIPv4(name)
 }
 
 /**
- * Says whether `link` is `other` with words of an unspaced script around it, which nobody would take for a part of it: in front
- * of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
+ * Says whether `link` is one of `others` with words of an unspaced script around it, which nobody would take for a part of it: in
+ * front of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
+ * @param others in the order of the text.
  */
+function hasWordsAround(link: FoundLink, others: readonly FoundLink[]): boolean {
+  let first = 0
+  for (let last = others.length; first < last; ) {
+    const middle = (first + last) >> 1
+    if ((others[middle]?.from ?? 0) < link.from) first = middle + 1
+    else last = middle
+  }
+  for (let at = first; (others[at]?.from ?? Number.POSITIVE_INFINITY) < link.to; at += 1) {
+    const other = others[at]
+    if (other !== undefined && other.to <= link.to && isWithWordsAround(link, other)) return true
+  }
+  return false
+}
+
 function isWithWordsAround(link: FoundLink, other: FoundLink): boolean {
-  if (other.from < link.from || other.to > link.to) return false
   if (other.from > link.from) return /^http:\/\/www\./i.test(other.url)
   const host = URL.parse(link.url)?.hostname ?? ''
   const last = host.slice(host.lastIndexOf('.') + 1)
   return last.startsWith('xn--') && !isTopLevel(domainToUnicode(last))
 }
 
+const TOP_LEVELS = new Set([...tlds, ...RESERVED])
+
 function isTopLevel(label: string): boolean {
-  const lower = label.toLowerCase()
-  return tlds.includes(lower) || RESERVED.includes(lower)
+  return TOP_LEVELS.has(label.toLowerCase())
 }
