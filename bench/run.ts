@@ -9,11 +9,10 @@ import { measureMemory } from './measures/memory.ts'
 import { measureEmail, measureSms } from './measures/rates.ts'
 import { measureReplicas } from './measures/replicas.ts'
 import { measureStart } from './measures/start.ts'
-import { measureTraces } from './measures/traces.ts'
 import { measureValidation } from './measures/validation.ts'
 import { openSession, type Session } from './session.ts'
 
-const USAGE = `npm run bench -- [email limit sms carriers get start memory backlog replicas traces] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
+const USAGE = `npm run bench -- [email limit sms carriers get start memory backlog replicas] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--json FILE]
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds; \`--only email,sms\` is the same as the names alone. Ends with 1 when a message was lost, doubled or wrongly answered.`
@@ -30,7 +29,6 @@ const MEASURES: Readonly<
   memory: measureMemory,
   backlog: measureBacklog,
   replicas: measureReplicas,
-  traces: measureTraces,
 }
 
 const { values, positionals } = parseArgs({

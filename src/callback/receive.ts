@@ -45,8 +45,6 @@ export interface Reception {
   readonly kind: string
   /** Ids of its messages; of a duplicate, the id of the message that it repeats. */
   readonly ids: readonly string[]
-  /** Ids of those that are stored by it, and not by an earlier one. */
-  readonly stored?: readonly string[]
 }
 
 /** A commit takes some ms. A store that takes this long is stuck, and the platform should come again. */
@@ -59,12 +57,12 @@ const STORE_WITHIN_MS = 5000
  */
 export function createReceiver(
   options: ReceiverOptions,
-): (caller: Caller, body: CallbackBody, onStored?: () => number, traceparent?: string) => Promise<Reception> {
+): (caller: Caller, body: CallbackBody, onStored?: () => number) => Promise<Reception> {
   const { clock, emit, storeWithinMs = STORE_WITHIN_MS } = options
   /** Callbacks that were answered because the store took too long, and whose messages it still has. */
   let overdue = 0
 
-  return async (caller, body, onStored = () => Number.POSITIVE_INFINITY, traceparent) => {
+  return async (caller, body, onStored = () => Number.POSITIVE_INFINITY) => {
     const { channel } = caller
     const arrivedAt = clock.now()
     const interpreted = options.interpret(channel, body)
@@ -84,7 +82,7 @@ export function createReceiver(
       return { answer: answerInvalidContent(channel, 'the message cannot be put into words'), kind, ids: [] }
 
     const verdicts = createAwaitedVerdicts(options.verdicts, prepared.length)
-    const storing = storeAndHandOver(options, prepared, verdicts, traceparent)
+    const storing = storeAndHandOver(options, prepared, verdicts)
     const stored = await withTimeout(storeWithinMs, storing)
     const hurriedMs = onStored()
     if (stored === undefined) {
@@ -101,12 +99,13 @@ export function createReceiver(
     const leftMs = options.answerWithinMs - (clock.now() - arrivedAt)
     const known = await verdicts.awaitAll(Math.min(leftMs, hurriedMs))
     const answer = combineAnswers(channel, to, stored.accepted, known)
-    return { answer, kind, ids: stored.ids, stored: stored.stored }
+    return { answer, kind, ids: stored.ids }
   }
 }
 
-interface Stored extends Required<Pick<Reception, 'ids' | 'stored'>> {
+interface Stored {
   readonly accepted: readonly Accepted[]
+  readonly ids: readonly string[]
 }
 
 /**
@@ -117,12 +116,10 @@ async function storeAndHandOver(
   options: ReceiverOptions,
   prepared: readonly PreparedMessage[],
   verdicts: AwaitedVerdicts,
-  traceparent: string | undefined,
 ): Promise<Stored | { readonly refused: string }> {
   const { outbox, delivery, emit } = options
   const acceptances = prepared.map(({ acceptance }) => acceptance)
   for (const [at, { message }] of acceptances.entries()) verdicts.subscribe(at, message.id)
-  const beganAt = performance.now()
   let accepted: readonly Accepted[]
   try {
     accepted = await outbox.accept(acceptances)
@@ -135,12 +132,8 @@ async function storeAndHandOver(
     const full = error instanceof BacklogFull
     return { refused: full ? 'too many messages are waiting' : 'the message cannot be stored now' }
   }
-  const stored = acceptances.filter((_, at) => accepted[at]?.is === 'stored').map(({ message }) => message.id)
-  // Before their attempts begin.
-  if (stored.length > 0)
-    emit({ type: 'stored', ids: stored, tookMs: performance.now() - beganAt, traceparent })
   const ids = prepared.map((each, at) => handOver(options, each, accepted[at], verdicts, at))
-  return { accepted, ids, stored }
+  return { accepted, ids }
 }
 
 /**

@@ -21,12 +21,7 @@ import type { UnauthenticatedConnections } from './unauthenticated-connections.t
 export interface CallbackRoutesOptions {
   readonly authentication: Authentication
   readonly admission: Pick<Admission, 'admit'>
-  readonly receive: (
-    caller: Caller,
-    body: CallbackBody,
-    onStored: () => number,
-    traceparent: string | undefined,
-  ) => Promise<Reception>
+  readonly receive: (caller: Caller, body: CallbackBody, onStored: () => number) => Promise<Reception>
   readonly schemas: Readonly<Record<Channel, object>>
   readonly errorStatus: 'code' | '200'
   /** Headers of every answer. */
@@ -182,7 +177,7 @@ function channelRoutes(
       if (result === null || !result.ok || admitted === null) throw new Error('a callback was not admitted')
       if (!admitted.noteBodyRead()) return refuseNow(request, reply)
       inSlices(() => {
-        receive(result.caller, request.body as CallbackBody, admitted.noteStored, traceparentOf(request))
+        receive(result.caller, request.body as CallbackBody, admitted.noteStored)
           .then(reception => respond(request, reply, result, reception))
           .catch((error: Error) => void reply.send(error))
       })
@@ -244,7 +239,7 @@ function createResponder(
   { errorStatus, emit }: CallbackRoutesOptions,
   send: Send,
 ): Respond {
-  return (request, reply, result, { answer: given, kind = 'none', ids = [], stored = [] }) => {
+  return (request, reply, result, { answer: given, kind = 'none', ids = [] }) => {
     const method = request.method === 'GET' ? 'GET' : 'POST'
     emit({
       type: 'callback',
@@ -256,18 +251,10 @@ function createResponder(
       signature: result.signature,
       outdated: result.ok && result.outdated,
       ids,
-      stored,
       tookMs: performance.now() - request.startedAt,
-      traceparent: traceparentOf(request),
     })
     send(reply, method === 'GET' ? given.status : statusOfAnswer(channel, given, errorStatus), given)
   }
-}
-
-/** Reads the caller's place in a trace (W3C trace context), unchecked. */
-function traceparentOf({ headers }: FastifyRequest): string | undefined {
-  const { traceparent } = headers
-  return typeof traceparent === 'string' ? traceparent : undefined
 }
 
 function credentialsOf(channel: Channel, request: FastifyRequest): Credentials {

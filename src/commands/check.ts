@@ -24,7 +24,7 @@ import {
   readServerDate,
   type ServiceStatus,
 } from './check/machine.ts'
-import { checkCollector, checkEventReceiver } from './check/receivers.ts'
+import { checkEventReceiver } from './check/receivers.ts'
 import { checkDkim, checkSender, createResolveTxt, type ResolveTxt } from './check/sender.ts'
 import { checkSettings, checkTemplates } from './check/settings.ts'
 import { type Command, type Io, readArguments } from './command.ts'
@@ -35,8 +35,8 @@ export const check: Command = {
 
   Looks at everything that can be found out from here without sending a message: settings, certificate, mail server,
   Twilio account, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, whether the callback URLs
-  validate, and, if they are on, the login for device alerts, the receiver of events (by a signed POST with none) and the
-  collector of traces. Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
+  validate, and, if they are on, the login for device alerts and the receiver of events (by a signed POST with none).
+  Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
 
   In the language of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese.
 
@@ -101,7 +101,6 @@ export async function runChecks(
     attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
     attempt('alerts', () => checkAlertsIfOn(config)),
     attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
-    attempt('traces', () => checkCollector(config, clock)),
   ]
   return (await Promise.all(checks)).flat()
 }

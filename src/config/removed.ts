@@ -9,6 +9,24 @@ export interface RemovedSetting {
 
 const BRAKE = 'is not read any more and holds nothing back'
 
+/** The variables that OpenTelemetry's own programs read, too. */
+const OF_TRACES = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_HEADERS_FILE',
+  'OTEL_SERVICE_NAME',
+  'OTEL_RESOURCE_ATTRIBUTES',
+  'OTEL_TRACES_SAMPLER',
+  'OTEL_TRACES_SAMPLER_ARG',
+  'OTEL_SDK_DISABLED',
+]
+const TRACES = {
+  problem:
+    'is not read any more, since this service sends no traces: take it out; the timeline of a message (console, `callback-courier find`) says the same',
+  isBrake: false,
+}
+
 /** What each of them is answered. A brake counts only when it was on. */
 const REMOVED: Readonly<Record<string, Omit<RemovedSetting, 'name'>>> = {
   QUOTA_SMS_COST_PER_DAY: {
@@ -23,6 +41,7 @@ const REMOVED: Readonly<Record<string, Omit<RemovedSetting, 'name'>>> = {
     problem: 'is not read any more: take it out; QUOTA_SMS_PER_DAY limits SMS, your carrier knows the prices',
     isBrake: false,
   },
+  ...Object.fromEntries(OF_TRACES.map(name => [name, TRACES])),
 }
 
 /** Lists the settings that are set and that this version does not have any more. @param given texts by name; none is empty */

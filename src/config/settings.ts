@@ -8,7 +8,6 @@ import { outgoing } from './settings/outgoing.ts'
 import { quotas } from './settings/quotas.ts'
 import { sms } from './settings/sms.ts'
 import { store } from './settings/store.ts'
-import { traces } from './settings/traces.ts'
 import { words } from './settings/words.ts'
 
 /** Every group, in the order of .env.example. */
@@ -22,7 +21,6 @@ export const groups: readonly Group<Settings>[] = [
   words,
   quotas,
   alerts,
-  traces,
   events,
 ]
 
@@ -37,7 +35,6 @@ export const settings = {
   ...words.settings,
   ...quotas.settings,
   ...alerts.settings,
-  ...traces.settings,
   ...events.settings,
 } as const
 

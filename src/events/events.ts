@@ -24,11 +24,7 @@ type CallbackEvent =
       readonly outdated: boolean
       /** Ids of its messages, its duplicates' included. */
       readonly ids: readonly string[]
-      /** Those of them that it stored itself. */
-      readonly stored: readonly string[]
       readonly tookMs: number
-      /** The caller's, as it came. */
-      readonly traceparent: string | undefined
     }
   /** POSTs that were refused in one tick, because there are too many at once. */
   | {
@@ -36,13 +32,6 @@ type CallbackEvent =
       readonly channel: Channel
       readonly answer: Answered
       readonly times: number
-    }
-  /** Messages of a callback are committed, and will be handed over next. */
-  | {
-      readonly type: 'stored'
-      readonly ids: readonly string[]
-      readonly tookMs: number
-      readonly traceparent: string | undefined
     }
   /** Something else was asked for: no such path, no such method, or bytes that are not HTTP. */
   | { readonly type: 'stray-request'; readonly answer: Answered }

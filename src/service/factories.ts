@@ -177,12 +177,6 @@ export async function openOutbox(
   return createSqliteOutbox({ ...shared, path: store.path, startThread: more.startThread })
 }
 
-/** Gives the collector's whole address for traces; undefined: nothing is traced. */
-export function collectorUrl(config: Config): string | undefined {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = config
-  return config.OTEL_SDK_DISABLED ? undefined : (whole ?? (base && `${base}/v1/traces`))
-}
-
 /** Makes the renderer of every channel's messages. */
 export function openRenderer(config: Config, log: Logger): Renderer {
   const from = config.MAIL_FROM ?? { address: 'nobody@localhost.invalid' }

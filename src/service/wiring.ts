@@ -7,7 +7,6 @@ import { createEventLog } from '../admin/event-log.ts'
 import { createMetrics } from '../admin/metrics/metrics.ts'
 import type { MetricsSources } from '../admin/metrics/scraped.ts'
 import { createServiceHealth } from '../admin/service-health.ts'
-import type { Traces } from '../admin/traces/traces.ts'
 import { type Admission, createAdmission } from '../callback/admission.ts'
 import { type Authentication, createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
 import { BODY_LIMIT } from '../callback/body.ts'
@@ -43,7 +42,6 @@ import type { Renderer } from '../words/render.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
-  collectorUrl,
   openOutbox,
   openRecipientReader,
   openRenderer,
@@ -128,7 +126,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const { config, log, clock } = options
   const startedAt = clock.now()
   const late: LateParts = {}
-  const observers = await wireObservers(options, late, resources)
+  const observers = await wireObservers(options, late)
   const { emit, health, metrics, admission } = observers
   const storeKeys = await openStoreKeys(config)
   const renderer = openRenderer(config, log)
@@ -199,8 +197,8 @@ interface LateParts {
 
 type Observers = Awaited<ReturnType<typeof wireObservers>>
 
-/** Wires the receivers of events: log, metrics, traces, and the parts that make decisions by events. */
-async function wireObservers(options: WiringOptions, late: LateParts, resources: Resource[]) {
+/** Wires the receivers of events: log, metrics, and the parts that make decisions by events. */
+async function wireObservers(options: WiringOptions, late: LateParts) {
   const { config, log, clock } = options
   const health = createServiceHealth(clock.now)
   const sources: MetricsSources = {
@@ -223,12 +221,9 @@ async function wireObservers(options: WiringOptions, late: LateParts, resources:
     judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
     onChange: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
   })
-  const traces = await openTracesIfOn(config, clock, log)
-  if (traces !== undefined) resources.push(traces)
   const emit: Emit = createEmitter([
     createEventLog(log, clock.now),
     ...metrics.sinks,
-    traces?.sink ?? {},
     health.handlers,
     reports.handlers,
     { breaker: event => late.webhooks?.noteBreaker(event) },
@@ -267,14 +262,6 @@ function wireChannels(
     headers: answerHeaders(options.tls !== undefined),
     isDraining: () => late.isDraining === true,
   }
-}
-
-/** Opens the traces, whose module is loaded only when a collector is set. */
-async function openTracesIfOn(config: Config, clock: Clock, log: Logger): Promise<Traces | undefined> {
-  const url = collectorUrl(config)
-  if (url === undefined) return undefined
-  const { openTraces } = await import('../admin/traces/traces.ts')
-  return openTraces(url, config, clock, log)
 }
 
 /** Opens the webhooks, whose module is loaded only when they are on. */

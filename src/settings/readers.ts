@@ -46,37 +46,6 @@ export function readSecrets(text: string): ParsedSetting<readonly string[]> {
     : { fault: 'must be secrets of at least 22 characters each, parted by spaces' }
 }
 
-const PAIRS = 'must be a list of name=value parted by commas, values percent-encoded'
-
-/** `name=value` parted by commas, as OpenTelemetry has it; values percent-encoded. */
-export function readPairs(text: string): ParsedSetting<ReadonlyMap<string, string>> {
-  const pairs = splitList(text).map(each => /^([^\s=]+)\s*=\s*(.*)$/.exec(each))
-  try {
-    const read = pairs.map(pair => [pair?.[1] ?? '', decodeURIComponent(pair?.[2] ?? '')] as const)
-    return pairs.every(pair => pair !== null) ? { value: new Map(read) } : { fault: PAIRS }
-  } catch {
-    return { fault: PAIRS }
-  }
-}
-
-/** Reads such pairs as headers of HTTP. */
-export function readHeaders(text: string): ParsedSetting<ReadonlyMap<string, string>> {
-  const parsed = readPairs(text)
-  if ('fault' in parsed) return parsed
-  const fit = [...parsed.value].every(
-    ([name, value]) => /^[!#$%&'*+.^_`|~\w-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value),
-  )
-  return fit ? parsed : { fault: PAIRS }
-}
-
-/** A share, from 0 to 1. */
-export function readRatio(text: string): ParsedSetting<number> {
-  const word = text.trim()
-  return /^(0|1|0?\.\d+|1\.0*|0\.)$/.test(word)
-    ? { value: Number(word) }
-    : { fault: 'must be a number from 0 to 1' }
-}
-
 /** A quota: how many at most; 0 and `off` mean no limit, as 0. */
 export function readQuota(text: string): ParsedSetting<number> {
   const word = text.trim().toLowerCase()

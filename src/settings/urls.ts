@@ -39,17 +39,6 @@ export function readApiUrl(text: string): ParsedSetting<string> {
   return { value: url.href.replace(/\/+$/, '') }
 }
 
-/** A collector of traces; often in the clear, in the same cluster. */
-export function readCollectorUrl(text: string): ParsedSetting<string> {
-  const url = parseUrl(text, 'http:', 'https:')
-  return url === null || url.username !== '' || url.hash !== ''
-    ? {
-        fault:
-          'must be the address of a collector such as http://localhost:4318; a key for it stands in OTEL_EXPORTER_OTLP_HEADERS',
-      }
-    : { value: url.href.replace(/\/+$/, '') }
-}
-
 /** An HTTP proxy; user and password percent-encoded. */
 export function readProxyUrl(text: string): ParsedSetting<string> {
   const url = parseUrl(text, 'http:', 'https:')

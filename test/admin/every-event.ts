@@ -13,9 +13,7 @@ const callback = {
   signature: 'right',
   outdated: false,
   ids: ['a1'],
-  stored: ['a1'],
   tookMs: 20,
-  traceparent: undefined,
 } as const
 const final = {
   type: 'final',
@@ -30,7 +28,6 @@ const attempt = { type: 'attempt', message, attempts: 1, tookMs: 300 } as const
 
 /** Each event of the service at least once, and each of its variants that metrics tell apart. */
 const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
-  stored: [{ type: 'stored', ids: ['a1'], tookMs: 2, traceparent: undefined }],
   callback: [
     callback,
     {

@@ -60,3 +60,15 @@ t.test('what was removed and was no brake degrades nothing', async t => {
   const rig = await startRig(t, { SMS_COSTS: 'twilio:*=0.08', QUOTA_SMS_COST_PER_DAY: '0' })
   t.same(await (await fetch(`${rig.service().adminUrl}/readyz`)).json(), { status: 'ready', degraded: [] })
 })
+
+t.test('what set traces is told once a name, and degrades nothing', t => {
+  const { removed: found } = removed({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318',
+    OTEL_SDK_DISABLED: 'true',
+  })
+  t.match(found, [
+    { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', problem: /sends no traces: take it out/, isBrake: false },
+    { name: 'OTEL_SDK_DISABLED', isBrake: false },
+  ])
+  t.end()
+})

@@ -84,27 +84,6 @@ t.test('senders of mails', t => {
   t.end()
 })
 
-t.test('traces', t => {
-  reads(t, 'OTEL_EXPORTER_OTLP_ENDPOINT', { 'http://otel:4318/': 'http://otel:4318' }, [
-    'otel:4318',
-    'grpc://otel:4317',
-    'http://user:pass@otel:4318',
-  ])
-  reads(
-    t,
-    'OTEL_EXPORTER_OTLP_HEADERS',
-    {
-      'a=b%20c, d=e=f': new Map([
-        ['a', 'b c'],
-        ['d', 'e=f'],
-      ]),
-    },
-    ['a', '=b', 'a=%', 'a b=c', 'a=%0d%0ab'],
-  )
-  reads(t, 'OTEL_TRACES_SAMPLER_ARG', { '0': 0, '0.25': 0.25, '.5': 0.5, '1.0': 1 }, ['2', '-1', 'x', '1.1'])
-  t.end()
-})
-
 t.test('addresses of servers', t => {
   reads(t, 'SMTP_URL', { 'smtps://u:p%40ss@mail.example.com:465': 'smtps://u:p%40ss@mail.example.com:465' }, [
     'mail.example.com:587',

@@ -3,9 +3,8 @@ import type { Config } from '../../config/config.ts'
 import { type Diagnosis, diagnoseExchange } from '../../providers/diagnosis.ts'
 import type { HttpLimits } from '../../providers/http-client.ts'
 import { proxyOf } from '../../providers/module.ts'
-import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkOk } from '../../runtime/check-result.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { collectorUrl } from '../../service/factories.ts'
 import { batchOf } from '../../webhooks/payload.ts'
 import { createPoster, type Poster, type PostResult } from '../../webhooks/post.ts'
 import { readSigningKeys, signPayload } from '../../webhooks/sign.ts'
@@ -45,24 +44,6 @@ export async function checkEventReceiver(
     otherwise: 'look at its log: events wait until it answers 2xx, three days at most',
   })
   return [checkFailure(setting, what, next)]
-}
-
-/** Checks the collector of traces by a request without spans, which it has to take (OTLP/HTTP, "Success"). */
-export async function checkCollector(config: Config, clock: Clock): Promise<readonly CheckResult[]> {
-  const url = collectorUrl(config)
-  if (url === undefined) return []
-  const headers = Object.fromEntries(config.OTEL_EXPORTER_OTLP_HEADERS ?? [])
-  // It is reached without HTTPS_PROXY.
-  const result = await post(createPoster(url, clock, undefined), headers, '{"resourceSpans":[]}')
-  if (result.is === 'delivered') return [checkOk('traces', 'the collector took a request without spans')]
-  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = config
-  const { what, next } = diagnose(result, {
-    setting: `OTEL_EXPORTER_OTLP_${whole === undefined ? '' : 'TRACES_'}ENDPOINT`,
-    url,
-    refused: 'look at OTEL_EXPORTER_OTLP_HEADERS',
-    otherwise: 'look at its log, and whether it takes OTLP over HTTP as JSON; callbacks do not wait for it',
-  })
-  return [checkWarning('traces', what, next)]
 }
 
 async function post(

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, type Server, type Socket } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
-import { checkCollector, checkEventReceiver } from '../../../src/commands/check/receivers.ts'
+import { checkEventReceiver } from '../../../src/commands/check/receivers.ts'
 import { enough, load } from '../../config/settings.ts'
 import { trustDuring } from '../../rigs/authorities.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
@@ -32,10 +32,6 @@ async function sayOfEvents(url: string, more: Readonly<Record<string, string>> =
   const said = linesOf(await checkEventReceiver(config, clock, LIMITS)).join('\n')
   t.notMatch(said, /canary|p@ss|p%40ss/, 'the URL may hold a key, the proxy has a password')
   return said
-}
-
-async function sayOfTraces(more: Readonly<Record<string, string>>): Promise<string> {
-  return linesOf(await checkCollector(load({ ...enough, ...more }), clock)).join('\n')
 }
 
 /** Answers each request with a status, and keeps what came. */
@@ -130,44 +126,5 @@ t.test('the receiver of events behind a proxy, and of an authority of our own', 
   t.match(
     await sayOfEvents(url, { HTTPS_PROXY: 'http://courier:p%40ss@proxy.invalid:3128' }),
     /the DNS has no address for proxy\.invalid → look at the host in HTTPS_PROXY/,
-  )
-})
-
-t.test('the collector of traces: each cause has its words and its advice', async t => {
-  t.equal(await sayOfTraces({}), '', 'off')
-  const { state, at, port } = await startServer(t)
-  const base = { OTEL_EXPORTER_OTLP_ENDPOINT: at, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=canary' }
-  t.equal(await sayOfTraces({ ...base, OTEL_SDK_DISABLED: 'true' }), '', 'off')
-  state.answer = answering(200)
-  t.match(await sayOfTraces(base), /^ok traces: the collector took a request without spans/)
-  t.match(state.seen, [{ url: '/v1/traces', headers: { 'api-key': 'canary' }, body: '{"resourceSpans":[]}' }])
-  for (const [status, words] of [
-    [401, /^warn traces: refuses the request \(HTTP 401\) → look at OTEL_EXPORTER_OTLP_HEADERS/],
-    [404, /takes no POST at this path \(HTTP 404\) → look at the path in OTEL_EXPORTER_OTLP_ENDPOINT/],
-    [415, /answers HTTP 415 → look at its log, and whether it takes OTLP over HTTP as JSON/],
-  ] as const) {
-    state.answer = answering(status)
-    t.match(await sayOfTraces(base), words)
-  }
-  t.match(
-    await sayOfTraces({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:1/x' }),
-    /nothing listens at 127\.0\.0\.1:1 → .*OTEL_EXPORTER_OTLP_TRACES_ENDPOINT/,
-  )
-  // A port for gRPC begins with a frame of HTTP/2.
-  const grpc = createTcpServer(
-    socket => void socket.on('error', () => {}).end(Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0])),
-  )
-  t.match(
-    await sayOfTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await listen(t, grpc)}` }),
-    /does not speak HTTP → look at scheme and port in OTEL_EXPORTER_OTLP_ENDPOINT/,
-  )
-  t.match(
-    await sayOfTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: `https://127.0.0.1:${port}` }),
-    /does not speak TLS/,
-  )
-  const silent = createTcpServer(socket => void socket.on('error', () => {}).destroy())
-  t.match(
-    await sayOfTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await listen(t, silent)}` }),
-    /takes the connection, and hangs up → look at scheme and port/,
   )
 })
