@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { OutgoingSms } from '../messages/message.ts'
-import { missingSettings, settingWithReader, textSetting, type Values } from '../settings/setting.ts'
+import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import published from './aliyun.codes.json' with { type: 'json' }
-import { type Approval, checkTemplateAccount, type Listed, listPages } from './approvals.ts'
 import {
   CHINA_OFFSET_MS,
   type CodeVerdict,
@@ -12,13 +11,7 @@ import {
   windowOfAccount,
 } from './codes.ts'
 import { unverified } from './diagnosis.ts'
-import {
-  createHttpApi,
-  type HttpLimits,
-  longestExchangeMs,
-  outcomeWithoutAnswer,
-  unreadableAnswer,
-} from './http-client.ts'
+import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
 import {
   type JsonAnswer,
   type JsonObject,
@@ -27,20 +20,19 @@ import {
   readJsonAnswer,
   textOf,
 } from './json-answer.ts'
-import { type ChannelSettings, defineProvider, proxyOf } from './module.ts'
 import type { LimitWindow, LookUp, Outcome, Provider, Verification } from './provider.ts'
-import {
-  type Receipt,
-  type ReceiptSource,
-  readOurId,
-  receiptKeys,
-  receiptPath,
-  reportCodeOf,
-} from './receipts.ts'
+import { type Receipt, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
-import { createSmsProvider, type TemplateCarrierSettings } from './sms-provider.ts'
+import { createSmsProvider } from './sms-provider.ts'
 import { findValueFault, type ValueRules } from './sms-templates.ts'
+import {
+  type Approval,
+  defineTemplateCarrier,
+  type Listed,
+  listPages,
+  type TemplateCarrierSettings,
+} from './template-carrier.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -434,48 +426,22 @@ function listAll<T>(
 // The module
 
 /** The enterprise's Aliyun account. */
-export const aliyun = defineProvider({
+export const aliyun = defineTemplateCarrier({
   name: 'aliyun',
-  channel: 'sms',
+  title: 'Aliyun',
   settings: aliyunSettings,
   limits: LIMITS,
-  findFaults: settings =>
-    missingSettings(settings, {
-      ALIYUN_ACCESS_KEY_ID: 'SMS by Aliyun need the AccessKey of a RAM user',
-      ALIYUN_ACCESS_KEY_SECRET: 'it belongs to ALIYUN_ACCESS_KEY_ID',
-    }),
-  // It may be asked first what became of an earlier copy.
-  longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
-  async open(config, options) {
-    const settings = settingsOf(config, options)
-    return settings && createAliyunProvider(settings)
+  needed: {
+    ALIYUN_ACCESS_KEY_ID: 'SMS by Aliyun need the AccessKey of a RAM user',
+    ALIYUN_ACCESS_KEY_SECRET: 'it belongs to ALIYUN_ACCESS_KEY_ID',
   },
-  async check(config, provider, templates) {
-    const settings = settingsOf(config, { clock: { now: Date.now }, limits: LIMITS, templates })
-    if (settings === undefined) return []
-    const account = {
-      provider,
-      title: 'Aliyun',
-      next: 'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
-      signature: config.ALIYUN_SMS_SIGN_NAME,
-      list: () => listAccount(settings),
-    }
-    return checkTemplateAccount(account, config, templates)
+  account({ ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret, ...config }) {
+    if (keyId === undefined || secret === undefined) return undefined
+    return { keyId, secret, apiUrl: config.ALIYUN_API_URL, signName: config.ALIYUN_SMS_SIGN_NAME }
   },
-  clockUrl: config => (config.ALIYUN_ACCESS_KEY_ID === undefined ? undefined : config.ALIYUN_API_URL),
-  async openReceipts(config) {
-    const isOff = config.SMS_TOKEN === undefined || config.ALIYUN_ACCESS_KEY_ID === undefined
-    return isOff ? undefined : createAliyunReceipts(receiptKeys('aliyun', config))
-  },
+  createProvider: createAliyunProvider,
+  createReceipts: createAliyunReceipts,
+  lookAt:
+    'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
+  listAccount,
 })
-
-/** Gives what the provider needs; undefined: SMS is off, or does not go by Aliyun. */
-function settingsOf(
-  config: Values<typeof aliyunSettings> & ChannelSettings,
-  options: Pick<AliyunSettings, 'clock' | 'limits' | 'templates'>,
-): AliyunSettings | undefined {
-  const { SMS_TOKEN, ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret } = config
-  if (SMS_TOKEN === undefined || keyId === undefined || secret === undefined) return undefined
-  const { ALIYUN_API_URL: apiUrl, ALIYUN_SMS_SIGN_NAME: signName } = config
-  return { ...options, keyId, secret, apiUrl, signName, proxy: proxyOf(config) }
-}

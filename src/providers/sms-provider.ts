@@ -1,8 +1,6 @@
 import type { Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { HttpApiSettings } from './http-client.ts'
 import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from './provider.ts'
-import type { SmsTemplates } from './sms-templates.ts'
 
 /** One carrier's way to send a message. `Parcel` is the form in which it is sent. */
 export interface SmsCarrier<Parcel extends object> {
@@ -22,21 +20,6 @@ export interface SmsCarrier<Parcel extends object> {
   verify(): Promise<Verification>
   /** Ends its connections. */
   close(): Promise<void>
-}
-
-/** What every carrier is given that sends by approved templates, beside its login. */
-export interface TemplateCarrierSettings extends HttpApiSettings {
-  readonly apiUrl: string
-  /** The signature of a message whose template and plugin_id have none. */
-  readonly signName?: string | undefined
-  readonly templates: Pick<SmsTemplates, 'templateFor'>
-  /** Requests in flight at most; one connection each. */
-  readonly concurrency?: number
-  /**
-   * The wall clock, ms since the epoch: a signed request counts within some minutes of the carrier's clock, and the
-   * service's own does not follow corrections of the machine's.
-   */
-  readonly wall?: () => number
 }
 
 /** A carrier of SMS as a provider: nothing is sent that is late, or that the carrier cannot put into its form. */

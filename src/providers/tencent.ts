@@ -1,14 +1,7 @@
 import type { OutgoingSms } from '../messages/message.ts'
 import { checkOk } from '../runtime/check-result.ts'
-import { missingSettings, settingWithReader, textSetting, type Values } from '../settings/setting.ts'
+import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
-import {
-  type Approval,
-  checkTemplateAccount,
-  type Listed,
-  type ListedTemplate,
-  listPages,
-} from './approvals.ts'
 import {
   type CodeVerdict,
   createCodeTable,
@@ -17,13 +10,7 @@ import {
   windowOfAccount,
 } from './codes.ts'
 import { unverified } from './diagnosis.ts'
-import {
-  createHttpApi,
-  type HttpLimits,
-  longestExchangeMs,
-  outcomeWithoutAnswer,
-  unreadableAnswer,
-} from './http-client.ts'
+import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
 import {
   type JsonAnswer,
   type JsonObject,
@@ -32,20 +19,20 @@ import {
   readJsonAnswer,
   textOf,
 } from './json-answer.ts'
-import { type ChannelSettings, defineProvider, proxyOf } from './module.ts'
 import type { LimitWindow, LookUp, Outcome, Provider, Verification } from './provider.ts'
-import {
-  type Receipt,
-  type ReceiptSource,
-  readOurId,
-  receiptKeys,
-  receiptPath,
-  reportCodeOf,
-} from './receipts.ts'
+import { type Receipt, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
 import { canonicalPost, hmacSha256, sha256 } from './signing.ts'
-import { createSmsProvider, type TemplateCarrierSettings } from './sms-provider.ts'
+import { createSmsProvider } from './sms-provider.ts'
 import { findValueFault, type ValueRules } from './sms-templates.ts'
+import {
+  type Approval,
+  defineTemplateCarrier,
+  type Listed,
+  type ListedTemplate,
+  listPages,
+  type TemplateCarrierSettings,
+} from './template-carrier.ts'
 import published from './tencent.codes.json' with { type: 'json' }
 
 const MINUTE = 60_000
@@ -460,52 +447,31 @@ const DAILY_LIMIT = checkOk(
 // The module
 
 /** The enterprise's Tencent Cloud account. */
-export const tencent = defineProvider({
+export const tencent = defineTemplateCarrier({
   name: 'tencent',
-  channel: 'sms',
+  title: 'Tencent',
   settings: tencentSettings,
   limits: LIMITS,
-  findFaults: settings =>
-    missingSettings(settings, {
-      TENCENT_SECRET_ID: 'SMS by Tencent need the API key of a CAM user',
-      TENCENT_SECRET_KEY: 'it belongs to TENCENT_SECRET_ID',
-      TENCENT_SMS_APP_ID: "SMS by Tencent need the application's SdkAppId",
-    }),
-  // It may be asked first what became of an earlier copy.
-  longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
-  async open(config, options) {
-    const settings = settingsOf(config, options)
-    return settings && createTencentProvider(settings)
+  needed: {
+    TENCENT_SECRET_ID: 'SMS by Tencent need the API key of a CAM user',
+    TENCENT_SECRET_KEY: 'it belongs to TENCENT_SECRET_ID',
+    TENCENT_SMS_APP_ID: "SMS by Tencent need the application's SdkAppId",
   },
-  async check(config, provider, templates) {
-    const settings = settingsOf(config, { clock: { now: Date.now }, limits: LIMITS, templates })
-    if (settings === undefined) return []
-    const account = {
-      provider,
-      title: 'Tencent',
-      next: 'look at TENCENT_SECRET_ID, TENCENT_SECRET_KEY and the clock of this machine, and at https://console.cloud.tencent.com/cam',
-      signature: config.TENCENT_SMS_SIGN_NAME,
-      list: () => listAccount(settings),
-      notes: [DAILY_LIMIT],
-    }
-    return checkTemplateAccount(account, config, templates)
+  account({
+    TENCENT_SECRET_ID: secretId,
+    TENCENT_SECRET_KEY: secretKey,
+    TENCENT_SMS_APP_ID: appId,
+    TENCENT_SMS_REGION: region,
+    ...config
+  }) {
+    if (secretId === undefined || secretKey === undefined || appId === undefined) return undefined
+    const { TENCENT_API_URL: apiUrl, TENCENT_SMS_SIGN_NAME: signName } = config
+    return { secretId, secretKey, appId, region, apiUrl, signName }
   },
-  clockUrl: config => (config.TENCENT_SECRET_ID === undefined ? undefined : config.TENCENT_API_URL),
-  async openReceipts(config) {
-    const isOff = config.SMS_TOKEN === undefined || config.TENCENT_SECRET_ID === undefined
-    return isOff ? undefined : createTencentReceipts(receiptKeys('tencent', config))
-  },
+  createProvider: createTencentProvider,
+  createReceipts: createTencentReceipts,
+  lookAt:
+    'look at TENCENT_SECRET_ID, TENCENT_SECRET_KEY and the clock of this machine, and at https://console.cloud.tencent.com/cam',
+  listAccount,
+  notes: [DAILY_LIMIT],
 })
-
-/** Gives what the provider needs; undefined: SMS is off, or does not go by Tencent. */
-function settingsOf(
-  config: Values<typeof tencentSettings> & ChannelSettings,
-  options: Pick<TencentSettings, 'clock' | 'limits' | 'templates'>,
-): TencentSettings | undefined {
-  const { SMS_TOKEN, TENCENT_SECRET_ID: secretId, TENCENT_SECRET_KEY: secretKey } = config
-  const { TENCENT_SMS_APP_ID: appId, TENCENT_SMS_SIGN_NAME: signName } = config
-  if (SMS_TOKEN === undefined || appId === undefined) return undefined
-  if (secretId === undefined || secretKey === undefined) return undefined
-  const { TENCENT_API_URL: apiUrl, TENCENT_SMS_REGION: region } = config
-  return { ...options, secretId, secretKey, appId, signName, apiUrl, region, proxy: proxyOf(config) }
-}

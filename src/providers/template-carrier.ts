@@ -1,7 +1,9 @@
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
-import { type ChannelSettings, checkLogin } from './module.ts'
+import { missingSettings, type Settings, type Values } from '../settings/setting.ts'
+import { type HttpApiSettings, type HttpLimits, longestExchangeMs } from './http-client.ts'
+import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { Provider } from './provider.ts'
-import { checkUnsignedReceipts } from './receipts.ts'
+import { checkUnsignedReceipts, type ReceiptSource, receiptKeys } from './receipts.ts'
 import type { MappedTemplate, SmsTemplates } from './sms-templates.ts'
 
 /** The state of a signature or template at its carrier. */
@@ -25,34 +27,91 @@ export interface ListedTemplate {
 /** A carrier's list of its templates or signatures; `cannotKnow`: why there is none. */
 export type Listed<T> = { readonly items: readonly T[] } | { readonly cannotKnow: string }
 
-/** A carrier with templates, as its check asks it. */
-export interface TemplateAccount {
-  readonly provider: Provider
-  /** The carrier's name for people. */
+/** What every carrier is given that sends by approved templates, beside its login. */
+export interface TemplateCarrierSettings extends HttpApiSettings {
+  readonly apiUrl: string
+  /** The signature of a message whose template and plugin_id have none. */
+  readonly signName?: string | undefined
+  readonly templates: Pick<SmsTemplates, 'templateFor'>
+  /** Requests in flight at most; one connection each. */
+  readonly concurrency?: number
+  /**
+   * The wall clock, ms since the epoch: a signed request counts within some minutes of the carrier's clock, and the
+   * service's own does not follow corrections of the machine's.
+   */
+  readonly wall?: () => number
+}
+
+/** The lists of all that an account has. */
+type AccountLists = readonly [signatures: Listed<ListedSignature>, templates: Listed<ListedTemplate>]
+
+/** A carrier that sends by templates which it approved, and does not sign its delivery reports. */
+export interface TemplateCarrier<N extends string, S extends Settings, P extends TemplateCarrierSettings> {
+  readonly name: N
+  /** Its name for people. */
   readonly title: string
+  readonly settings: S
+  readonly limits: HttpLimits
+  /** The settings that it cannot do without, each with the reason. */
+  readonly needed: Partial<Readonly<Record<keyof S, string>>>
+  /** Login, URL and signature by the settings; undefined: SMS does not go by it. */
+  account(config: Values<S>): Omit<P, keyof HttpApiSettings | 'templates'> | undefined
+  createProvider(settings: P): Provider
+  createReceipts(keys: readonly string[]): ReceiptSource
   /** What to look at when the login fails for a reason that the carrier has no advice for. */
-  readonly next: string
-  /** The signature of the settings, for what has none of its own. */
-  readonly signature: string | undefined
-  /** Asks for all that the account has; it is not called when the login fails. */
-  list(): Promise<readonly [signatures: Listed<ListedSignature>, templates: Listed<ListedTemplate>]>
+  readonly lookAt: string
+  /** Asks for the signatures and templates of the account. */
+  listAccount(settings: P): Promise<AccountLists>
   /** What else the operator should know of the account. */
   readonly notes?: readonly CheckResult[]
 }
 
-/** The lines of `check` of a carrier with templates: its login, what it approved of that is in use, and its reports. */
-export async function checkTemplateAccount(
-  { provider, title, next, signature, list, notes = [] }: TemplateAccount,
-  config: Pick<ChannelSettings, 'PUBLIC_URL'>,
-  templates: SmsTemplates,
-): Promise<readonly CheckResult[]> {
-  const login = await checkLogin(provider, next)
-  if (login.is !== 'ok') return [login]
-  const { name } = provider
-  const ofTemplates = templates.signatures(name)
-  const signatures = new Set(signature === undefined ? ofTemplates : [signature, ...ofTemplates])
-  const approvals = checkApprovals(name, [...signatures], templates.mapped(name), ...(await list()))
-  return [login, ...approvals, ...notes, checkUnsignedReceipts(title, config)]
+/** Makes the module of a carrier with templates: what it needs of the settings, and its lines of `check`. */
+export function defineTemplateCarrier<
+  const N extends string,
+  S extends Settings,
+  P extends TemplateCarrierSettings,
+>(carrier: TemplateCarrier<N, S, P>): ProviderModule<N, 'sms', S, HttpLimits> {
+  const { name, title, limits, notes = [] } = carrier
+  type Config = Values<S> & ChannelSettings
+
+  const accountOf = (config: Config) => (config.SMS_TOKEN === undefined ? undefined : carrier.account(config))
+  function settingsOf(
+    config: Config,
+    options: Pick<TemplateCarrierSettings, 'clock' | 'limits' | 'templates'>,
+  ): P | undefined {
+    const account = accountOf(config)
+    return account && ({ ...options, ...account, proxy: proxyOf(config) } as unknown as P)
+  }
+
+  return {
+    name,
+    channel: 'sms',
+    settings: carrier.settings,
+    limits,
+    findFaults: settings => missingSettings(settings, carrier.needed as Readonly<Record<string, string>>),
+    // It may be asked first what became of an earlier copy.
+    longestAttemptMs: (_config, used) => 2 * longestExchangeMs(used),
+    async open(config, options) {
+      const settings = settingsOf(config, options)
+      return settings && carrier.createProvider(settings)
+    },
+    async check(config, provider, templates) {
+      const login = await checkLogin(provider, carrier.lookAt)
+      const settings = settingsOf(config, { clock: { now: Date.now }, limits, templates })
+      if (login.is !== 'ok' || settings === undefined) return [login]
+      const ofTemplates = templates.signatures(name)
+      const { signName } = settings
+      const signatures = new Set(signName === undefined ? ofTemplates : [signName, ...ofTemplates])
+      const lists = await carrier.listAccount(settings)
+      const approvals = checkApprovals(name, [...signatures], templates.mapped(name), ...lists)
+      return [login, ...approvals, ...notes, checkUnsignedReceipts(title, config)]
+    },
+    clockUrl: config => carrier.account(config)?.apiUrl,
+    async openReceipts(config) {
+      return accountOf(config) && carrier.createReceipts(receiptKeys(name, config))
+    },
+  }
 }
 
 /** Reads a carrier's list page by page. @param readPage `last`: there is no further page. */
