@@ -48,6 +48,8 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
   const { limits, clock, bounceTo, signMessage } = options
   let session: Session | undefined
   let attempt: Attempt | undefined
+  /** Says goodbye to a session that is not used for a while. */
+  let idle: NodeJS.Timeout | undefined
 
   /** Opens a session that is kept from then on, until it ends. */
   async function renewSession(current: Attempt): Promise<Session> {
@@ -56,13 +58,15 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
     opened.once('end', () => {
       if (session === opened) session = undefined
     })
+    clearTimeout(idle)
     // Before nodemailer's own listener. The timer counts silence over TLS as well: a TLS socket's traffic refreshes the timer of the
     // socket below it.
-    opened.tcp.prependListener('timeout', () => {
-      if (attempt !== undefined) return attempt.stop('command-limit')
+    opened.tcp.prependListener('timeout', () => attempt?.stop('command-limit'))
+    idle = setTimeout(() => {
+      if (attempt !== undefined || session !== opened) return
       opened.quit()
       opened.close()
-    })
+    }, limits.idleMs).unref()
     return opened
   }
 
@@ -110,7 +114,6 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
       // A connection that the server closed while it was idle is replaced once, silently; the body never leaves twice.
       if (kept === undefined || current.dotted || current.stopped !== undefined || !endsConnection(error))
         throw error
-      kept.close()
       return await sendOver(await renewSession(current), current, signed, onDotted)
     }
   }
@@ -140,7 +143,8 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
         signal.removeEventListener('abort', onAbort)
         attempt = undefined
         if (current.stopped !== undefined) session?.close()
-        session?.tcp.setTimeout(limits.idleMs)
+        if (!current.dotted) session?.tcp.setTimeout(0)
+        idle?.refresh()
       }
     },
     async close(): Promise<void> {
@@ -263,8 +267,8 @@ function requiresTls({ address, loginWithoutTls = false }: SmtpConnectionOptions
   return address.auth !== undefined && !loginWithoutTls && !isLoopback(address.host)
 }
 
-/** The lines that a server may say from one message to the next, or while it is set up: a dialogue has some 30. */
-const MOST_LINES = 1000
+/** What a server may say from one message to the next, or while it is set up, octets: a dialogue has some hundreds. */
+const MOST_OCTETS = 16_384
 
 /** What nodemailer calls with what the server says. It does not publish the name; floods.test.ts fails when it is another one. */
 const readByNodemailer = (SMTPConnection.prototype as unknown as { _onData?(chunk: Buffer): void })._onData
@@ -292,7 +296,7 @@ export class Session extends SMTPConnection {
   hasBegun = false
   /** Awaited before the next message when the last one was refused. */
   restarted: Promise<unknown> | undefined
-  #linesLeft = MOST_LINES
+  #octetsLeft = MOST_OCTETS
   #fail: ((error: Error) => void) | undefined
 
   constructor(options: SmtpConnectionOptions, tcp: net.Socket) {
@@ -341,7 +345,7 @@ export class Session extends SMTPConnection {
   /** Notes that a message begins. */
   begin(): void {
     this.hasBegun = true
-    this.#linesLeft = MOST_LINES
+    this.#octetsLeft = MOST_OCTETS
   }
 
   /** Sends a message. When it is refused the session starts over, and goes on with the next one; else it is closed. */
@@ -373,9 +377,8 @@ export class Session extends SMTPConnection {
    */
   _onData(chunk: Buffer): void {
     if (this.destroyed) return
-    for (let at = chunk.indexOf(10); at >= 0 && this.#linesLeft >= 0; at = chunk.indexOf(10, at + 1))
-      this.#linesLeft -= 1
-    if (this.#linesLeft >= 0) return readByNodemailer?.call(this, chunk)
+    this.#octetsLeft -= chunk.length
+    if (this.#octetsLeft >= 0) return readByNodemailer?.call(this, chunk)
     this.emit('error', Object.assign(new Error('the server says too much'), { code: 'EPROTOCOL' }))
     this.close()
   }

@@ -248,6 +248,14 @@ await t.test('a connection that nobody needs for a while says goodbye and is clo
   }
 })
 
+void t.test('the limit on connecting ends with it', { buffered: true }, async t => {
+  const { server, send } = await start(t, {}, { limits: { ...SHORT_SMTP, connectMs: 2_000 } })
+  await send()
+  await new Promise(resolve => setTimeout(resolve, 2_200))
+  await send()
+  t.same([server.mails.length, server.connections.length], [2, 1])
+})
+
 /** Half of a command's limit is not reached by itself on a busy machine. */
 const QUICK: SmtpLimits = { ...SHORT_SMTP, commandMs: 2_000, replyMs: 6_000 }
 
