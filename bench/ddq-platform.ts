@@ -1,4 +1,4 @@
-import { createDeviceReporter, type Device } from '../sandbox/emulator/devices.ts'
+import { createDeviceReporter, type Device } from '../sandbox/emulator/device-simulator.ts'
 import { createEmulator, type Emulator } from '../sandbox/emulator/emulator.ts'
 import { answerParent } from './child.ts'
 

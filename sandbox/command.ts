@@ -1,10 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CommandIo, formatPairs, waitForAbort } from './command-io.ts'
-import type { KindResult } from './once.ts'
-import { parseOptions, type SandboxCommandOptions, USAGE } from './options.ts'
-import { usualOrFreePort } from './ports.ts'
-import { formatResults, listFaults } from './result-table.ts'
+import { formatResults, type KindResult, listFaults } from './once.ts'
+import {
+  type CommandIo,
+  formatPairs,
+  parseOptions,
+  type SandboxCommandOptions,
+  USAGE,
+  usualOrFreePort,
+  waitForAbort,
+} from './options.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** How long `--once` waits for the messages, ms. Ending the sandbox takes a little longer. */

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
+import type { Io } from '../src/commands/command.ts'
 import { nearestName } from '../src/config/names.ts'
 import { settingNames, settingOf } from '../src/config/settings.ts'
 
@@ -99,4 +102,27 @@ function setting(text: string): [string, string] {
     )
   }
   return [name, value]
+}
+
+/** `port` when nobody listens there on this machine, else 0: any free one. */
+export function usualOrFreePort(port: number): Promise<number> {
+  return new Promise(resolve => {
+    const probe = createServer()
+    probe.once('error', () => resolve(0))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(port)))
+  })
+}
+
+/** The environment of the command lines of sandbox and emulator; `signal` ends them. */
+export type CommandIo = Pick<Io, 'stdout' | 'stderr'> & { readonly signal: AbortSignal }
+
+/** Resolves once the signal is aborted. */
+export async function waitForAbort(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
+}
+
+/** Pairs of a name and a value as the lines of a table without borders. */
+export function formatPairs(pairs: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length))
+  return pairs.map(([name, value]) => `  ${name.padEnd(width)}  ${value}\n`).join('')
 }

@@ -11,9 +11,8 @@ import { type CallbackSender, createCallbackSender } from './callback-sender.ts'
 import { randomSecret } from './carriers/stand-in.ts'
 import { createEmulator } from './emulator/emulator.ts'
 import { createEmulatorPage } from './emulator/page.ts'
-import type { SandboxCommandOptions } from './options.ts'
-import type { ConnectionDetails } from './page-state.ts'
-import { usualOrFreePort } from './ports.ts'
+import { type SandboxCommandOptions, usualOrFreePort } from './options.ts'
+import type { ConnectionDetails } from './page.ts'
 import { type StandIns, startStandIns } from './stand-ins.ts'
 
 /** The service, and everybody it talks to, running on this machine. */

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type CommandIo, formatPairs, waitForAbort } from '../command-io.ts'
-import { usualOrFreePort } from '../ports.ts'
+import { type CommandIo, formatPairs, usualOrFreePort, waitForAbort } from '../options.ts'
 import { createEmulator, type Emulator } from './emulator.ts'
 import { createEmulatorPage } from './page.ts'
 

@@ -1,6 +1,6 @@
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'
-import type { ContractChecker, SchemaName } from './contract/contract.ts'
+import type { ContractChecker, SchemaName } from './contract.ts'
 import { createDdqFeed, type Feed, type FeedFault } from './ddq-feed.ts'
 
 /** A message for the subscribers of its topic. */

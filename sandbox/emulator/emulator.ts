@@ -1,9 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { type Accounts, createTokens, type Tokens } from './accounts.ts'
-import { type ApiExchange, createPlatformApi, type PlatformApi } from './api.ts'
-import { createPlatformServer } from './api-server.ts'
+import { type ApiExchange, createPlatformApi, createPlatformServer, type PlatformApi } from './api.ts'
 import { type CallbackCalls, createCallbackCalls } from './callback-calls.ts'
-import { type ContractChecker, createContractChecker } from './contract/contract.ts'
+import { type ContractChecker, createContractChecker } from './contract.ts'
 import { createDdqServer, type DdqServer } from './ddq-server.ts'
 import { createDeviceSimulator, type DeviceSimulator } from './device-simulator.ts'
 

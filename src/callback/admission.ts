@@ -63,193 +63,126 @@ export type Admission = ReturnType<typeof createAdmission>
  * 2012; for servers Maurer, "Fail at Scale", ACM Queue 2015).
  */
 export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
-  const commits = createCommitTime()
-  const rate = createStoreRate(commits)
-  const queue = createQueueWatch(commits)
-  const bodies = createIncomingBodies()
-  const load = { memory: 0, unstored: 0 }
-  const parts = { load, rate, queue, bodies, monotonic }
+  /** What all admitted callbacks need together: octets of memory, and how many of them are not stored yet. */
+  let memory = 0
+  let unstored = 0
+  /** The time of a commit without what its calls add, near the quickest, ms; undefined: not known yet. */
+  let commitMs: number | undefined
+  /** Callbacks that are stored in a ms, measured since the queue became long; 0: not known yet. */
+  let storedPerMs = 0
+  let window = { since: 0, stored: 0 }
+  /** When a callback came last, since when the queue was short each time (if it was), and since when it has been long each time. */
+  let cameAt = Number.NEGATIVE_INFINITY
+  let shortSince = Number.NEGATIVE_INFINITY
+  let longSince = Number.NEGATIVE_INFINITY
+  /** When a callback was last refused because the queue was full. */
+  let fullAt = Number.NEGATIVE_INFINITY
+  /** The callbacks whose bodies are still coming, the oldest first. */
+  const incoming = new Set<{ readonly since: number; readonly setAside: () => void }>()
 
-  function mostUnstored(now: number): number {
-    return Math.max(
-      queue.isStanding(now) && rate.perMs() > 0 ? FEW : BURST,
-      rate.perMs() * Math.min(WAIT_MS + commits.severalMs(), MOST_WAIT_MS),
-    )
+  /** The time of the commits that a callback may have to wait for, ms. */
+  const commitsMs = (): number => COMMITS * (commitMs ?? 0)
+  const isDrained = (now: number): boolean =>
+    now - shortSince > DRAINED_AFTER_MS || now - cameAt > FORGOTTEN_AFTER_MS
+  const isStanding = (now: number): boolean =>
+    !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs())
+
+  /** Notes that a callback comes, and since when the queue is short or long. When it gets long, the rate is measured anew. */
+  function noteArrival(now: number): void {
+    const wasDrained = isDrained(now)
+    cameAt = now
+    if (unstored < FEW) {
+      shortSince = wasDrained ? Number.NEGATIVE_INFINITY : Math.min(shortSince, now)
+      return
+    }
+    shortSince = Number.POSITIVE_INFINITY
+    if (!wasDrained) return
+    longSince = now
+    storedPerMs = 0
+    window = { since: now, stored: 0 }
   }
 
-  /** Notes that a callback comes. @returns whether it must be refused. */
   function mustRefuse(octets: number, now: number): boolean {
-    bodies.setSlowAside(now)
-    if (queue.noteArrival(now, load.unstored)) rate.restart(now)
-    if (load.unstored < mostUnstored(now)) return load.memory + MEMORY_EACH + octets > MOST_MEMORY
-    queue.noteFull(now)
+    for (const body of incoming) {
+      if (now - body.since < SLOW_BODY_MS) break
+      incoming.delete(body)
+      body.setAside()
+    }
+    noteArrival(now)
+    const most = Math.max(
+      isStanding(now) && storedPerMs > 0 ? FEW : BURST,
+      storedPerMs * Math.min(WAIT_MS + commitsMs(), MOST_WAIT_MS),
+    )
+    if (unstored < most) return memory + MEMORY_EACH + octets > MOST_MEMORY
+    fullAt = now
     return true
+  }
+
+  function countStored(now: number): void {
+    unstored -= 1
+    window.stored += 1
+    if (now - window.since < WINDOW_MS + commitsMs()) return
+    const latest = window.stored / (now - window.since)
+    storedPerMs = storedPerMs === 0 ? latest : storedPerMs + (latest - storedPerMs) * LATEST
+    window = { since: now, stored: 0 }
   }
 
   return {
     /** @param octets of its body; undefined: not known. @returns null: it is refused. */
     admit(octets: number | undefined = bodyLimit): AdmittedCallback | null {
       const now = monotonic()
-      return mustRefuse(octets, now) ? null : admitCallback(parts, octets, now)
+      if (mustRefuse(octets, now)) return null
+      let held = MEMORY_EACH + octets
+      let isUnstored = true
+      let isInside = true
+      let awaitsStore = true
+      memory += held
+      unstored += 1
+      // A slow body does not count until it has come.
+      const setAside = (): void => {
+        if (isUnstored) unstored -= 1
+        isUnstored = false
+      }
+      const body = { since: now, setAside }
+      incoming.add(body)
+      const noteStored = (): number => {
+        const at = monotonic()
+        if (awaitsStore && isUnstored) countStored(at)
+        awaitsStore = false
+        return isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
+      }
+      const end = (): void => {
+        if (!isInside) return
+        isInside = false
+        incoming.delete(body)
+        memory -= held
+        held = 0
+        noteStored()
+      }
+      return {
+        noteBodyRead() {
+          incoming.delete(body)
+          const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
+          if (memory - held + needs > MOST_MEMORY) return false
+          memory += needs - held
+          held = needs
+          if (!isUnstored) unstored += 1
+          isUnstored = true
+          return true
+        },
+        noteStored,
+        end,
+        withdraw() {
+          setAside()
+          end()
+        },
+      }
     },
     /** A commit of the store took so long, ms, with so many calls in it. */
-    recordCommit: commits.record,
-  }
-}
-
-/** The parts of admission that an admitted callback changes. */
-interface AdmissionParts {
-  /** What all admitted callbacks need together: octets of memory, and how many of them are not stored yet. */
-  readonly load: { memory: number; unstored: number }
-  readonly rate: ReturnType<typeof createStoreRate>
-  readonly queue: ReturnType<typeof createQueueWatch>
-  readonly bodies: ReturnType<typeof createIncomingBodies>
-  readonly monotonic: () => number
-}
-
-/** Adds a callback to the load, and takes it out again as it is stored and answered. */
-function admitCallback(
-  { load, rate, queue, bodies, monotonic }: AdmissionParts,
-  octets: number,
-  now: number,
-): AdmittedCallback {
-  let heldMemory = 0
-  let isUnstored = false
-  let isInside = true
-  let awaitsStore = true
-  const holdMemory = (needs: number): void => {
-    load.memory += needs - heldMemory
-    heldMemory = needs
-  }
-  const countUnstored = (is: boolean): void => {
-    if (isUnstored !== is) load.unstored += is ? 1 : -1
-    isUnstored = is
-  }
-  holdMemory(MEMORY_EACH + octets)
-  countUnstored(true)
-  // A slow body does not count until it has come.
-  const hasCome = bodies.add(now, () => countUnstored(false))
-  const noteStored = () => {
-    const at = monotonic()
-    if (awaitsStore && isUnstored) {
-      load.unstored -= 1
-      rate.count(at)
-    }
-    awaitsStore = false
-    return queue.isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
-  }
-  const end = (): void => {
-    if (!isInside) return
-    isInside = false
-    hasCome()
-    holdMemory(0)
-    noteStored()
-  }
-  return {
-    noteBodyRead() {
-      hasCome()
-      const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
-      if (load.memory - heldMemory + needs > MOST_MEMORY) return false
-      holdMemory(needs)
-      countUnstored(true)
-      return true
-    },
-    noteStored,
-    end,
-    withdraw() {
-      countUnstored(false)
-      end()
-    },
-  }
-}
-
-/** Keeps how long a commit takes without what its calls add, near the quickest. */
-function createCommitTime() {
-  let commitMs: number | undefined
-  return {
-    record(ms: number, calls: number): void {
+    recordCommit(ms: number, calls: number): void {
       const latest = Math.max(0, ms - calls * CALL_MS)
-      commitMs =
-        commitMs === undefined || latest < commitMs ? latest : commitMs + (latest - commitMs) * LONGER
-    },
-    /** @returns how long the commits take that a callback may have to wait for, ms. */
-    severalMs: () => COMMITS * (commitMs ?? 0),
-  }
-}
-
-type CommitTime = ReturnType<typeof createCommitTime>
-
-/** Measures the rate at which callbacks are stored, from the moment on at which the queue became long. */
-function createStoreRate(commits: CommitTime) {
-  let mean = 0
-  let window = { since: 0, stored: 0 }
-  return {
-    /** @returns callbacks in a ms; 0: not known yet. */
-    perMs: () => mean,
-    restart(now: number): void {
-      mean = 0
-      window = { since: now, stored: 0 }
-    },
-    count(now: number): void {
-      window.stored += 1
-      if (now - window.since < WINDOW_MS + commits.severalMs()) return
-      const latest = window.stored / (now - window.since)
-      mean = mean === 0 ? latest : mean + (latest - mean) * LATEST
-      window = { since: now, stored: 0 }
-    },
-  }
-}
-
-/** Watches whether the queue of callbacks that are not stored yet drains, or is a standing one. */
-function createQueueWatch(commits: CommitTime) {
-  /** When a callback came last, since when the queue was short each time (if it was), and since when it has been long each time. */
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let shortSince = Number.NEGATIVE_INFINITY
-  let longSince = Number.NEGATIVE_INFINITY
-  /** When a callback was last refused because the queue was full. */
-  let fullAt = Number.NEGATIVE_INFINITY
-
-  const isDrained = (now: number): boolean =>
-    now - shortSince > DRAINED_AFTER_MS || now - lookedAt > FORGOTTEN_AFTER_MS
-
-  return {
-    isStanding: (now: number): boolean =>
-      !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commits.severalMs()),
-    noteFull(now: number): void {
-      fullAt = now
-    },
-    /** Notes that a callback comes. @returns whether the queue is long now after it was drained. */
-    noteArrival(now: number, unstored: number): boolean {
-      const wasDrained = isDrained(now)
-      lookedAt = now
-      if (unstored < FEW) {
-        shortSince = wasDrained ? Number.NEGATIVE_INFINITY : Math.min(shortSince, now)
-        return false
-      }
-      shortSince = Number.POSITIVE_INFINITY
-      if (wasDrained) longSince = now
-      return wasDrained
-    },
-  }
-}
-
-/** Keeps the bodies that are still coming. */
-function createIncomingBodies() {
-  /** Oldest first. */
-  const coming = new Set<{ readonly since: number; readonly setAside: () => void }>()
-  return {
-    /** @param setAside is called once if the body is slow. @returns the function to call when it has come, or never will. */
-    add(since: number, setAside: () => void): () => void {
-      const body = { since, setAside }
-      coming.add(body)
-      return () => void coming.delete(body)
-    },
-    setSlowAside(now: number): void {
-      for (const body of coming) {
-        if (now - body.since < SLOW_BODY_MS) return
-        coming.delete(body)
-        body.setAside()
-      }
+      if (commitMs === undefined || latest < commitMs) commitMs = latest
+      else commitMs += (latest - commitMs) * LONGER
     },
   }
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
+import { DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { ann, bob, MINUTE, messageOf, rig, row } from './rig.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-broker.ts'
-import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
+import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { type Occurrence, occurrencesOf } from '../../src/alerts/occurrence.ts'
 import { parseMessage } from '../../src/ddq/message.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'

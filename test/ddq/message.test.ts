@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/devices.ts'
+import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { parseMessage } from '../../src/ddq/message.ts'
 import { isOnline } from '../../src/ddq/schemas.ts'
 import { stringifyExactly } from '../../src/platform/exact-json.ts'

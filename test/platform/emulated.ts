@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { type Accounts, createTokens } from '../../sandbox/emulator/accounts.ts'
-import { type ApiExchange, createPlatformApi } from '../../sandbox/emulator/api.ts'
-import { createPlatformServer } from '../../sandbox/emulator/api-server.ts'
-import { createContractChecker } from '../../sandbox/emulator/contract/contract.ts'
+import { type ApiExchange, createPlatformApi, createPlatformServer } from '../../sandbox/emulator/api.ts'
+import { createContractChecker } from '../../sandbox/emulator/contract.ts'
 import { createPlatformClient, type PlatformClientOptions } from '../../src/platform/client.ts'
 
 export const accounts: Accounts = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answerFaults, checkMailArrival, checkSmsArrival } from '../../sandbox/arrivals.ts'
+import { answerFaults, checkMailArrival, checkSmsArrival } from '../../sandbox/once.ts'
 import { SMTP_USER } from '../../sandbox/carriers/smtp.ts'
 import type { ReceivedMail } from '../../sandbox/carriers/stand-in.ts'
 import type { CarriedSms } from '../../sandbox/stand-ins.ts'
