@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { formatResults, type KindResult, listFaults } from './once.ts'
+import type { KindResult } from './once.ts'
 import {
   type CommandIo,
   formatPairs,
@@ -117,8 +117,8 @@ async function runOnce(modules: Modules, options: SandboxCommandOptions, io: Com
   })
   try {
     const rows = await modules.sendEachKindOnce(sandbox, ONCE_WITHIN_MS)
-    io.stdout.write(formatResults(rows, await saveFiles(rows, options.save)))
-    const faults = listFaults(rows, modules.countExpected(sandbox.standIns))
+    io.stdout.write(modules.formatResults(rows, await saveFiles(rows, options.save)))
+    const faults = modules.listFaults(rows, modules.countExpected(sandbox.standIns))
     if (faults.length === 0) {
       const sent = rows.filter(row => row.arrived !== null).length
       io.stdout.write(`\nAll ${sent} messages arrived exactly once, as they should.\n`)
