@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 import type { Io } from '../src/commands/command.ts'
-import { nearestName } from '../src/config/names.ts'
 import { settingNames, settingOf } from '../src/config/settings.ts'
+import { nearestName } from '../src/config/sources.ts'
 
 export const USAGE = `npm run sandbox -- [options]
 

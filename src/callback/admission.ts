@@ -10,7 +10,7 @@ export interface AdmittedCallback {
   withdraw(): void
 }
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   /** ms, never set. */
   readonly monotonic: () => number
   /** Octets of a body whose length is not known beforehand. */

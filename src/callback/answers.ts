@@ -89,7 +89,7 @@ export function answerInvalidContent(channel: Channel, why: string, status: Body
 }
 
 /** The reasons why a message cannot be sent; `limit`: its recipient may have no more for now. */
-export type RefusalReason = 'recipient' | 'content' | 'country' | 'limit'
+type RefusalReason = 'recipient' | 'content' | 'country' | 'limit'
 
 /** Seconds after which a recipient who may have no more may be tried again. Carriers count by the hour and the day. */
 const LIMIT_RETRY_AFTER = 3600

@@ -28,7 +28,7 @@ export type AuthenticationResult =
     }
 
 /** The reasons why a request is refused, for counters and the console; never with what it sent. */
-export type AuthenticationFailure = 'corp' | 'source' | 'key' | 'signature' | 'stale'
+type AuthenticationFailure = 'corp' | 'source' | 'key' | 'signature' | 'stale'
 
 /** The Tokens and keys that an enabled channel accepts, each list with the current one first, then its predecessor. */
 export interface ChannelSecrets {
@@ -213,7 +213,7 @@ export function deriveCallbackKey(channel: 'email' | 'sms', corpId: string, toke
 }
 
 /** The settings of a channel that its keys follow from. */
-export interface KeySettings {
+interface KeySettings {
   readonly corpId: string
   readonly token: string
   readonly tokenPrevious?: string | undefined
@@ -241,7 +241,7 @@ export function callbackKeys(
 }
 
 /** The result of checking the signature in a query string. */
-export type SignatureCheck = 'right' | 'wrong' | 'absent'
+type SignatureCheck = 'right' | 'wrong' | 'absent'
 
 const TIMESTAMP = /^[\x20-\x7e]{1,64}$/
 const DIGEST = /^[0-9a-fA-F]{40}$/
@@ -325,7 +325,7 @@ function percentDecode(text: string): string | null {
 }
 
 /** Counts, since the start of the process, of how a channel's POSTs with the right key were signed. */
-export interface SignatureStatistics {
+interface SignatureStatistics {
   /** Signed, right and fresh: `required` accepts these. */
   readonly right: number
   /** Signed and right, but too old or from the future. */

@@ -36,7 +36,7 @@ const MOST_CONNECTIONS = 10_000
  */
 const ajv = new Ajv({ allowUnionTypes: true, validateSchema: false })
 
-export interface PublicListenerOptions {
+interface PublicListenerOptions {
   /** The options of Node's HTTPS server; undefined: plain HTTP, behind a proxy that ends TLS. */
   readonly tls: object | undefined
   /** Called for bytes that are not HTTP, requests that never ended, and pipelined ones without authentication. */
@@ -172,7 +172,7 @@ export function closeIdleConnections(handler: RequestListener, limitMs: number):
  * one when all has come, when the caller closes it, or after `limitMs`. What comes meanwhile is thrown away. The kernel would
  * answer it by a reset, and a caller that is still sending would lose the answer with it (RFC 9112, 9.6).
  */
-export function closeInSteps(handler: RequestListener, limitMs: number): RequestListener {
+function closeInSteps(handler: RequestListener, limitMs: number): RequestListener {
   const latest = new WeakMap<Socket, IncomingMessage>()
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
@@ -196,7 +196,7 @@ export function closeInSteps(handler: RequestListener, limitMs: number): Request
 }
 
 /** Counts a proxy's connection among those of the caller that it forwards for: otherwise the proxy would be the source with most. */
-export function attributeToCaller(
+function attributeToCaller(
   handler: RequestListener,
   unauthenticated: UnauthenticatedConnections,
   callerOf: SourceNetworks['callerOf'],
@@ -248,7 +248,7 @@ export function rejectPipelining(
  * headers, or none (HTTP/1.0 needs none), and a body in another coding than `chunked` alone, which Node would take as it is
  * (RFC 9112, 3.2 and 6.1).
  */
-export function rejectAmbiguousRequests(handler: RequestListener, onRejected: () => void): RequestListener {
+function rejectAmbiguousRequests(handler: RequestListener, onRejected: () => void): RequestListener {
   return (request: IncomingMessage, response: ServerResponse) => {
     const hosts = countHosts(request.rawHeaders)
     const isOld = request.httpVersion === '1.0'
@@ -281,7 +281,7 @@ function destroyWithoutStacks(socket: Socket): void {
  *
  * @param limitMs how long the first bytes may take; the handshake has its own limit from then on.
  */
-export function delayHandshake(server: TlsServer, limitMs: number): void {
+function delayHandshake(server: TlsServer, limitMs: number): void {
   const [beginTls] = server.listeners('connection')
   if (beginTls === undefined) throw new Error('the TLS server does not listen to its connections')
   server.removeAllListeners('connection')

@@ -11,7 +11,7 @@ import { hashSecret } from './authenticate.ts'
 /** The limits of a request. A form reports on one message, in some hundred octets and twenty fields; a JSON array on a hundred messages. */
 const LIMITS = { formOctets: 8 * 1024, fields: 100, jsonOctets: 128 * 1024, reports: 500 }
 
-export interface ReceiptRoutesOptions {
+interface ReceiptRoutesOptions {
   readonly outbox: Pick<Outbox, 'writeReceipt'>
   /** ms since the epoch. */
   readonly now: () => number

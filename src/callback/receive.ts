@@ -192,12 +192,12 @@ function scalarText(value: unknown): string | undefined {
 }
 
 /** A message that can be accepted, and its finished bytes. */
-export interface PreparedMessage {
+interface PreparedMessage {
   readonly acceptance: Acceptance
   readonly outgoing: Outgoing
 }
 
-export interface PrepareOptions {
+interface PrepareOptions {
   readonly render: (message: NewMessage, country: string | undefined) => Outgoing
   readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
   readonly charges: ChargesOf
@@ -206,7 +206,7 @@ export interface PrepareOptions {
 }
 
 /** A callback whose sender, body and recipients are right. */
-export interface CheckedCallback {
+interface CheckedCallback {
   readonly caller: Caller
   readonly body: CallbackBody
   readonly interpreted: Extract<Interpretation, { ok: true }>
@@ -286,13 +286,13 @@ function dedupeTextOf(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 }
 
-export type AwaitedVerdicts = ReturnType<typeof createAwaitedVerdicts>
+type AwaitedVerdicts = ReturnType<typeof createAwaitedVerdicts>
 
 /**
  * The verdicts on the messages of one callback, each in its place.
  * @param count how many places there are.
  */
-export function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) {
+function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) {
   const places: (Verdict | null | undefined)[] = Array.from({ length: count })
   const subscriptions: ((() => void) | undefined)[] = []
   const filled = Promise.withResolvers<void>()

@@ -196,7 +196,7 @@ export function maskAddress(address: string): string {
 }
 
 /** A number that SMS can be sent to, or which part of it is wrong. */
-export type PhoneVerdict =
+type PhoneVerdict =
   | { readonly ok: true; readonly number: string; readonly country: CountryCode }
   | { readonly ok: false; readonly why: 'recipient' | 'country' }
 
@@ -215,7 +215,7 @@ const numberingPlans = new Metadata() as Metadata & {
   getCountryCodesForCallingCode(code: string): readonly string[] | undefined
 }
 
-export interface PhoneRules {
+interface PhoneRules {
   /** ISO 3166 codes that may be written to; `*` for all. */
   readonly countries: '*' | ReadonlySet<string>
   /** Calling code, digits only, when the callback names none. */

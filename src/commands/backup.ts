@@ -3,8 +3,8 @@ import { unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { adminAddress } from '../config/admin-address.ts'
 import { loadSomeSettings } from '../config/config.ts'
+import { adminAddress } from '../config/sources.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
 
 export const backup: Command = {

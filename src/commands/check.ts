@@ -1,7 +1,7 @@
 import { getCACertificates } from 'node:tls'
 import { pino } from 'pino'
-import { adminAddress } from '../config/admin-address.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
+import { adminAddress } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import { createCallbackClient } from '../platform/callback-client.ts'

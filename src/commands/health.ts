@@ -1,5 +1,5 @@
 import { get } from 'node:http'
-import { adminAddress } from '../config/admin-address.ts'
+import { adminAddress } from '../config/sources.ts'
 import { type Command, readArguments } from './command.ts'
 
 const WITHIN_MS = 3000

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { reachableHost } from '../config/admin-address.ts'
 import { type Config, loadConfig } from '../config/config.ts'
+import { reachableHost } from '../config/sources.ts'
 import {
   type CallbackAnswer,
   type CallbackClient,

@@ -1,7 +1,6 @@
 import { providerModules } from '../providers/list.ts'
-import { isLoopback } from '../settings/loopback.ts'
 import { missingSetting, missingSettings, type SettingFault } from '../settings/setting.ts'
-import { isGuessable } from './guessable.ts'
+import { isLoopback } from '../settings/urls.ts'
 import { type SettingName, type SettingValues, settingNames, settings } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
@@ -160,7 +159,7 @@ function narrow(networks: readonly string[] | undefined): boolean {
   return networks !== undefined && networks.length > 0 && !networks.some(isWholeInternet)
 }
 
-export function isWholeInternet(network: string): boolean {
+function isWholeInternet(network: string): boolean {
   return /\/0+$/.test(network)
 }
 
@@ -259,4 +258,122 @@ function exampleFaults(s: Partly): SettingFault[] {
     name,
     problem: 'is the example of .env.example, which everybody knows: choose your own',
   }))
+}
+
+/** Settings that work but should not stay as they are, a sentence each. */
+export function listAdvice(s: SettingValues): readonly string[] {
+  return [...tokenAdvice(s), ...networkAdvice(s), ...mailAdvice(s), ...smsAdvice(s), ...alertAdvice(s)]
+}
+
+function tokenAdvice(s: SettingValues): string[] {
+  const said: string[] = []
+  for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN', 'EMAIL_TOKEN_PREVIOUS', 'SMS_TOKEN_PREVIOUS'] as const) {
+    const token = s[name]
+    if (token === undefined) continue
+    if (/\d$/.test(token))
+      said.push(
+        `${name} ends in a digit: Token and timestamp are signed without anything between them, so choose one that ends in a letter (\`callback-courier token\`)`,
+      )
+    if (/[\s#"'`$\\]/.test(token))
+      said.push(
+        `${name} has a character that dotenv files and container env files read differently (space, #, quote, $, \\): compare its fingerprint (\`callback-courier check\`), or choose another Token`,
+      )
+    if (token.length < 16)
+      said.push(
+        `${name} has fewer than 16 characters and can be guessed: \`callback-courier token\` makes a good one`,
+      )
+  }
+  if (s.EMAIL_TOKEN !== undefined && s.EMAIL_TOKEN === s.SMS_TOKEN)
+    said.push('EMAIL_TOKEN and SMS_TOKEN are the same: give each channel its own')
+  for (const name of ['EMAIL_CALLBACK_KEY', 'SMS_CALLBACK_KEY'] as const)
+    if (s[name] !== undefined && new Set(s[name]).size < 10)
+      said.push(`${name} repeats few characters and may be guessed: make one with \`callback-courier token\``)
+  return said
+}
+
+function networkAdvice(s: SettingValues): string[] {
+  const said: string[] = []
+  if (s.ALLOWED_SOURCES.some(isWholeInternet))
+    said.push('ALLOWED_SOURCES contains a network of everybody (/0): it protects nothing')
+  if (s.TRUSTED_PROXIES.some(isWholeInternet))
+    said.push('TRUSTED_PROXIES contains a network of everybody (/0): any caller can then claim any address')
+  if (!s.TLS && s.ALLOWED_SOURCES.length > 0 && s.TRUSTED_PROXIES.length === 0)
+    said.push(
+      "TLS=off means a proxy in front, but TRUSTED_PROXIES is empty: ALLOWED_SOURCES will be compared with the proxy's address",
+    )
+  return said
+}
+
+function mailAdvice(s: SettingValues): string[] {
+  return s.SMTP_LOGIN_WITHOUT_TLS
+    ? [
+        "SMTP_LOGIN_WITHOUT_TLS=on lets the mail server's password cross the network in the clear: use a server with TLS, and leave it out",
+      ]
+    : []
+}
+
+function alertAdvice(s: SettingValues): string[] {
+  return s.ALERTS !== undefined && s.DDQ_HOST === undefined
+    ? ['ALERTS is set, but nobody is told of anything: set DDQ_HOST as well']
+    : []
+}
+
+function smsAdvice(s: SettingValues): string[] {
+  if (s.SMS_TOKEN === undefined) return []
+  const said: string[] = []
+  if (s.SMS_COUNTRIES === '*')
+    said.push('SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much')
+  const { SMS_ROUTES: routes, SMS_COUNTRIES: countries } = s
+  if (routes !== undefined && !routes.has('*') && Array.isArray(countries)) {
+    const without = countries.filter(country => !routes.has(country))
+    if (without.length > 0)
+      said.push(`SMS_COUNTRIES has ${without.join(', ')}, which no route leads to: add it to SMS_ROUTES`)
+  }
+  return said
+}
+
+/** The fewest different characters of a password that is tried online: sixteen random letters have thirteen. */
+const VARIED = 8
+/** Rows of a keyboard; the alphabet and the digits are steps of one. */
+const KEYS = ['1234567890', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
+const WORDS =
+  /1qaz2wsx|3edc4rfv|password|passwort|passw0rd|passwd|secret|changeme|change|letmein|welcome|admin|operator|token|default|example|random|long|test|courier|callback|console|prometheus|metrics/g
+
+/**
+ * Says whether a token is one of those that guessers try: few characters, repeated, in the order of the alphabet or of the
+ * keyboard, with well-known words, or several of these. What is left without all that must vary enough by itself. It
+ * cannot know every bad token, and says nothing of length.
+ */
+export function isGuessable(token: string): boolean {
+  const text = token.toLowerCase().replace(WORDS, '')
+  const left = text.split('').filter((_, at) => !isExpected(text, at))
+  return isRepeated(token) || new Set(left).size < VARIED
+}
+
+/** Says whether a text is some characters, over and over. */
+function isRepeated(text: string): boolean {
+  for (let period = 1; period <= text.length / 2; period += 1)
+    if (text.startsWith(text.slice(period))) return true
+  return false
+}
+
+/** Says whether a character continues the steps of those before it, or of every second one: abcd, 4321, asdf, 1q2w3e. */
+function isExpected(text: string, at: number): boolean {
+  return [1, 2].some(lag => {
+    const way = stepOf(text.charAt(at - lag), text.charAt(at))
+    return way !== null && way === stepOf(text.charAt(at - 2 * lag), text.charAt(at - lag))
+  })
+}
+
+/** Measures the step from one character to the next, in the alphabet or on a row of keys; null when they are no neighbours. */
+function stepOf(from: string, to: string): number | null {
+  if (from === '' || to === '') return null
+  const step = to.charCodeAt(0) - from.charCodeAt(0)
+  if (Math.abs(step) <= 1) return step
+  for (const keys of KEYS) {
+    const [one, other] = [keys.indexOf(from), keys.indexOf(to)]
+    if (one >= 0 && other >= 0 && Math.abs(other - one) === 1) return other - one
+  }
+  // After nine, or after the last key, some begin again.
+  return from === '9' && to === '0' ? 1 : from === '0' && to === '1' ? 1 : null
 }

@@ -1,14 +1,7 @@
 import type { Group, Setting, Settings, Values } from '../settings/setting.ts'
-import { alerts } from './settings/alerts.ts'
-import { callbacks } from './settings/callbacks.ts'
-import { events } from './settings/events.ts'
-import { listeners } from './settings/listeners.ts'
-import { mail } from './settings/mail.ts'
-import { outgoing } from './settings/outgoing.ts'
-import { quotas } from './settings/quotas.ts'
-import { sms } from './settings/sms.ts'
-import { store } from './settings/store.ts'
-import { words } from './settings/words.ts'
+import { callbacks, listeners, quotas, store } from './settings/callers.ts'
+import { mail, outgoing, sms, words } from './settings/messages.ts'
+import { alerts, events } from './settings/optional.ts'
 
 /** Every group, in the order of .env.example. */
 export const groups: readonly Group<Settings>[] = [

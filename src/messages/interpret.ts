@@ -12,7 +12,7 @@ import type { Channel, Content, Purpose } from './message.ts'
 import { countSegments } from './sms-segments.ts'
 
 /** The words that a message is sent in when the platform sent plain text as well. */
-export type WordsPolicy = 'ours' | 'platform'
+type WordsPolicy = 'ours' | 'platform'
 
 export interface InterpreterOptions {
   readonly emailWords: WordsPolicy
@@ -187,19 +187,19 @@ function invalid(pointer: string, why: string): Invalid {
 }
 
 /** A field of a callback's body as it was found: absent, a usable text, or unusable and why. */
-export type FieldResult = { readonly text: string } | { readonly fault: string } | null
+type FieldResult = { readonly text: string } | { readonly fault: string } | null
 
 /** Longest value of a parameter that is no link: room for any code, token or name. */
 const MAX_VALUE = 1024
 const MAX_CODE = 32
 
 /** An own property of a body; undefined when there is none. */
-export function readOwn(object: object, key: string): unknown {
+function readOwn(object: object, key: string): unknown {
   return Object.hasOwn(object, key) ? Reflect.get(object, key) : undefined
 }
 
 /** A value on one line: code, name, time, number. */
-export function readLine(value: unknown): FieldResult {
+function readLine(value: unknown): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value === 'number') return numberAsText(value)
   if (typeof value !== 'string') return { fault: 'is neither text nor a number' }
@@ -210,7 +210,7 @@ export function readLine(value: unknown): FieldResult {
 }
 
 /** A code that somebody types: short, and nothing that can be clicked. */
-export function readCode(value: unknown): FieldResult {
+function readCode(value: unknown): FieldResult {
   const field = readLine(value)
   if (field === null || 'fault' in field) return field
   if (field.text.length > MAX_CODE) return { fault: `is longer than ${MAX_CODE} characters` }
@@ -219,13 +219,13 @@ export function readCode(value: unknown): FieldResult {
 }
 
 /** Reads a name of somebody or something. It keeps its place, and a link in it is shown and cannot be clicked. */
-export function readName(value: unknown): FieldResult {
+function readName(value: unknown): FieldResult {
   const field = readLine(value)
   return field !== null && 'text' in field ? { text: defuseLinks(confineName(field.text)) } : field
 }
 
 /** Reads a link. It is not even trimmed: the reader gets it as it came, or not at all. @param findFault says why it must not be sent */
-export function readLink(value: unknown, findFault: (url: string) => string | null): FieldResult {
+function readLink(value: unknown, findFault: (url: string) => string | null): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value !== 'string') return { fault: 'is not a string' }
   const fault = findFault(value)
@@ -233,7 +233,7 @@ export function readLink(value: unknown, findFault: (url: string) => string | nu
 }
 
 /** Reads running text of several lines. @param findFault says why the text must not be sent, besides its characters */
-export function readText(value: unknown, findFault: (text: string) => string | null): FieldResult {
+function readText(value: unknown, findFault: (text: string) => string | null): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value === 'number') return numberAsText(value)
   if (typeof value !== 'string') return { fault: 'is not a string' }

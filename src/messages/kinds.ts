@@ -1,7 +1,7 @@
 import type { Channel, Purpose } from './message.ts'
 
 /** The unit of a message's validity in the platform's parameters; also the parameter's name. */
-export type ValidityUnit = 'hour' | 'minute'
+type ValidityUnit = 'hour' | 'minute'
 
 export const VALIDITY_UNIT: Readonly<Record<Channel, ValidityUnit>> = { email: 'hour', sms: 'minute' }
 

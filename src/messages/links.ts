@@ -14,7 +14,7 @@ export interface LinkPolicy {
   inText(link: FoundLink): string | null
 }
 
-export interface LinkRules {
+interface LinkRules {
   /** Refuse `http:`. */
   readonly httpsOnly: boolean
   /** `example.com` (exactly that host) or `*.example.com` (any host below it, not itself); empty: any host. */
@@ -87,7 +87,7 @@ function hostRule(entry: string): (host: string) => boolean {
 }
 
 /** A link that a mail client or a phone would make of a part of a text, whether or not it was meant for one. */
-export interface FoundLink {
+interface FoundLink {
   /** Where it stands in the text, UTF-16. */
   readonly from: number
   readonly to: number

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs'
 
-export interface FileWatchOptions {
+interface FileWatchOptions {
   /** Describes the files as they are; it changes whenever one of them does, see `describeFile`. */
   readonly fingerprint: () => string | Promise<string>
   /** The fingerprint of what was read already; undefined: nobody looked then, so `onChange` is called once in any case. */

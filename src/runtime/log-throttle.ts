@@ -7,7 +7,7 @@ const MOST = 500
  * Logs a condition at once, and then rarely, with how many times it has happened since it was logged last.
  * @param times how often it happened with this call; once unless given.
  */
-export type LogThrottle = (condition: string, log: (times: number) => void, times?: number) => void
+type LogThrottle = (condition: string, log: (times: number) => void, times?: number) => void
 
 /**
  * @param now ms; only differences count.

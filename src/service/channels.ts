@@ -6,7 +6,7 @@ import type { createLimiter } from '../delivery/limiter.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { routeOf, type SmsRoutes } from '../settings/routes.ts'
+import { routeOf, type SmsRoutes } from '../settings/senders.ts'
 import { countryOf, type Renderer } from '../words/render.ts'
 
 export interface ChannelsOptions {

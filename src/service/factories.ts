@@ -25,7 +25,7 @@ import { modulesOf } from '../providers/list.ts'
 import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { NO_TEMPLATES, type SmsTemplates } from '../providers/sms-templates.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { SmsRoutes } from '../settings/routes.ts'
+import type { SmsRoutes } from '../settings/senders.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
 
 /** Makes parts and their options from the settings: only this file knows the names of both. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { type ParsedSetting, splitList } from './parsed-setting.ts'
+import { domainToASCII } from 'node:url'
+import { type ParsedSetting, splitList } from './setting.ts'
 
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
@@ -78,4 +79,64 @@ export function readAreaCode(text: string): ParsedSetting<string> {
   return digits === undefined
     ? { fault: 'must be a country calling code such as 86 or +86' }
     : { value: digits }
+}
+
+/** A sender as mail headers show it. */
+export interface Mailbox {
+  /** Display name; absent when only an address was given. */
+  readonly name?: string
+  /** `local@domain`, the domain in ASCII. */
+  readonly address: string
+}
+
+const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
+
+function bareAddress(text: string): string | null {
+  const at = text.lastIndexOf('@')
+  const local = text.slice(0, at)
+  const domain = domainToASCII(text.slice(at + 1))
+  if (at < 1 || local.length > 64 || !LOCAL_PART.test(local)) return null
+  if (!/^[a-z0-9.-]+$/.test(domain) || domain.length > 253) return null
+  return `${local}@${domain}`
+}
+
+/** A bare address: `bounces@example.com` (RFC 5321 dot-string and domain). */
+export function readAddress(text: string): ParsedSetting<string> {
+  const address = bareAddress(text.trim())
+  return address === null ? { fault: 'must be one address such as bounces@example.com' } : { value: address }
+}
+
+/** `Example <no-reply@example.com>`, `"Example, Inc." <…>` or a bare address. */
+export function readMailbox(text: string): ParsedSetting<Mailbox> {
+  const match = /^(?:(?:"([^"]*)"|([^<>"]*?))\s*<([^<>]+)>|([^<>\s]+))$/.exec(text.trim())
+  const address = bareAddress((match?.[3] ?? match?.[4] ?? '').trim())
+  const name = (match?.[1] ?? match?.[2] ?? '').trim()
+  if (address === null || /\p{Cc}/u.test(name))
+    return { fault: 'must be one sender such as Example <no-reply@example.com>' }
+  return { value: name === '' ? { address } : { name, address } }
+}
+
+const NAME = /^[a-z0-9][a-z0-9._@-]{0,63}$/i
+/** A token of the private listener, as a header can carry it. */
+export const ADMIN_TOKEN = {
+  pattern: '^[\\x21-\\x7e]{16,256}$',
+  form: '16 to 256 visible ASCII characters without spaces',
+}
+/** The log's name for the holder of ADMIN_TOKEN, and for whoever uses a console that asks for no token. */
+export const UNNAMED = { token: 'admin', nobody: 'local' } as const
+
+/** `ADMIN_TOKENS`: token by operator's name, from `name:token`, one a line or several with spaces between them. */
+export function readOperators(text: string): ParsedSetting<ReadonlyMap<string, string>> {
+  const operators = new Map<string, string>()
+  for (const entry of text.split(/\s+/).filter(each => each !== '')) {
+    const [, name = '', token = ''] = /^([^:]*):(.*)$/.exec(entry) ?? []
+    if (!NAME.test(name) || !new RegExp(ADMIN_TOKEN.pattern).test(token))
+      return {
+        fault: `must be name:token on each line: a name of letters, digits and . _ @ -, and a token of ${ADMIN_TOKEN.form}`,
+      }
+    if (operators.has(name) || Object.values<string>(UNNAMED).includes(name))
+      return { fault: 'must have each name once, and neither admin nor local, which the log uses by itself' }
+    operators.set(name, token)
+  }
+  return { value: operators }
 }

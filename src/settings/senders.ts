@@ -1,6 +1,6 @@
 import type { PluginSender, SmsSender } from '../messages/message.ts'
 import { isObject } from '../runtime/json-object.ts'
-import { type ParsedSetting, splitList } from './parsed-setting.ts'
+import { type ParsedSetting, splitList } from './setting.ts'
 
 const NUMBER = /^\+[1-9]\d{6,14}$/
 const SHORT_CODE = /^\d{3,8}$/
@@ -8,7 +8,7 @@ const NAME = /^(?=.*[A-Za-z])[A-Za-z0-9 &+_-]{1,11}$/
 const SERVICE = /^MG[0-9a-fA-F]{32}$/
 
 /** Country as ISO 3166-1 says it in two letters, known to the Unicode tables that come with Node. */
-export function isCountryCode(text: string): boolean {
+function isCountryCode(text: string): boolean {
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
   return /^[A-Z]{2}$/.test(text) && !['UK', 'EU', 'UN', 'ZZ'].includes(text) && names.of(text) !== undefined
 }
@@ -101,4 +101,38 @@ export function readLocalesByCountry(text: string): ParsedSetting<ReadonlyMap<st
     }
   }
   return { value: locales }
+}
+
+/** Country, or `*` for all others, to the names of its carriers in the order in which they are asked. */
+export type SmsRoutes = ReadonlyMap<string, readonly string[]>
+
+const FORM = 'must be routes such as CN=aliyun,tencent; US,CA=twilio; *=twilio'
+
+/** `SMS_ROUTES`: countries and carriers, `;` between routes. Which carriers there are is not known here. */
+export function readRoutes(text: string): ParsedSetting<SmsRoutes> {
+  const routes = new Map<string, readonly string[]>()
+  for (const part of text.split(';').filter(each => each.trim() !== '')) {
+    const [left = '', right, ...more] = part.split('=')
+    const carriers = splitList(right ?? '')
+    const countries = splitList(left).map(country => country.toUpperCase())
+    if (more.length > 0 || countries.length === 0 || carriers.length === 0) return { fault: FORM }
+    if (new Set(carriers).size < carriers.length) return { fault: `${FORM}: a route names a carrier twice` }
+    for (const country of countries) {
+      if (country !== '*' && !isCountryCode(country))
+        return { fault: `${FORM}; countries in two letters (Great Britain is GB), * for all others` }
+      if (routes.has(country)) return { fault: `${FORM}: a country has two routes` }
+      routes.set(country, carriers)
+    }
+  }
+  return routes.size > 0 ? { value: routes } : { fault: FORM }
+}
+
+/** The carriers for a country; undefined: no route leads there. */
+export function routeOf(routes: SmsRoutes, country: string): readonly string[] | undefined {
+  return routes.get(country) ?? routes.get('*')
+}
+
+/** The carriers that stand beside another one in a route. */
+export function carriersWithOthers(routes: SmsRoutes): ReadonlySet<string> {
+  return new Set([...routes.values()].filter(({ length }) => length > 1).flat())
 }

@@ -1,5 +1,3 @@
-import type { ParsedSetting } from './parsed-setting.ts'
-
 /** The JSON schema of one setting. `reads`: its reader turns its text into its value. */
 export interface SettingSchema {
   readonly type: 'string' | 'integer'
@@ -11,7 +9,7 @@ export interface SettingSchema {
   readonly reads?: true
 }
 
-export interface SettingDescription {
+interface SettingDescription {
   /** Its effect, in an operator's words. */
   readonly meaning: string
   /** A value that an operator could write. Never a secret that works anywhere. */
@@ -110,4 +108,12 @@ export function settingWithReader<T, A extends SettingDescription>(
   about: A,
 ): Setting<Given<T, A>> {
   return { ...about, reader, schema: { type: 'string', reads: true } }
+}
+
+/** The result of reading a setting's text: its value, or what is wrong with it. The fault never repeats the text. */
+export type ParsedSetting<T> = { readonly value: T } | { readonly fault: string }
+
+/** Splits a list at commas and spaces. */
+export function splitList(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter(item => item !== '')
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { adminAddress } from '../../src/config/admin-address.ts'
+import { adminAddress } from '../../src/config/sources.ts'
 import { sourcesOf } from '../config/settings.ts'
 import { command, running } from './rig.ts'
 

@@ -3,9 +3,14 @@ import fastifyEnv from '@fastify/env'
 import { Ajv } from 'ajv'
 import fastify from 'fastify'
 import t from 'tap'
-import { type Config, ConfigError, envSchemaOptions, loadConfig } from '../../src/config/config.ts'
+import {
+  type Config,
+  ConfigError,
+  envSchemaOptions,
+  jsonSchema,
+  loadConfig,
+} from '../../src/config/config.ts'
 import { envExample } from '../../src/config/example.ts'
-import { jsonSchema } from '../../src/config/schema.ts'
 import { settingNames, settingOf, settings } from '../../src/config/settings.ts'
 import { enough, faultsIn, load, sourcesOf } from './settings.ts'
 

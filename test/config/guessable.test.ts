@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createToken } from '../../src/commands/token.ts'
-import { isGuessable } from '../../src/config/guessable.ts'
+import { isGuessable } from '../../src/config/rules.ts'
 
 t.test('tokens that guessers try', async t => {
   for (const token of [

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { longestAttemptMs } from '../../src/providers/list.ts'
 import { openRecipientReader } from '../../src/service/factories.ts'
-import { carriersWithOthers, readRoutes, routeOf } from '../../src/settings/routes.ts'
+import { carriersWithOthers, readRoutes, routeOf } from '../../src/settings/senders.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 const both = {

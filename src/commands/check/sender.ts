@@ -121,7 +121,7 @@ function domainOf(address: string): string {
 export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
 
 /** The records under a name; `unknown`: the DNS could not be asked. */
-export type TxtAnswer =
+type TxtAnswer =
   | { readonly is: 'found'; readonly records: readonly string[] }
   | { readonly is: 'none' }
   | { readonly is: 'unknown'; readonly why: string }

@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv'
-import type { ParsedSetting } from '../../settings/parsed-setting.ts'
+import type { ParsedSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import { parseYaml } from '../yaml-text.ts'
 import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answers.ts'

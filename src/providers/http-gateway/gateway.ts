@@ -1,8 +1,13 @@
 import type { OutgoingSms } from '../../messages/message.ts'
 import { countSegments } from '../../messages/sms-segments.ts'
 import { isObject } from '../../runtime/json-object.ts'
-import type { ParsedSetting } from '../../settings/parsed-setting.ts'
-import { missingSetting, type SettingFault, settingWithReader, type Values } from '../../settings/setting.ts'
+import {
+  missingSetting,
+  type ParsedSetting,
+  type SettingFault,
+  settingWithReader,
+  type Values,
+} from '../../settings/setting.ts'
 import { templateFaultOf } from '../../words/template-engine.ts'
 import { unverified } from '../diagnosis.ts'
 import {

@@ -1,15 +1,14 @@
-import { isLoopback } from '../../settings/loopback.ts'
-import type { ParsedSetting } from '../../settings/parsed-setting.ts'
 import { readSwitch } from '../../settings/readers.ts'
 import {
   integerSetting,
   missingSetting,
+  type ParsedSetting,
   type SettingFault,
   settingWithReader,
   textSetting,
   type Values,
 } from '../../settings/setting.ts'
-import { readApiUrl } from '../../settings/urls.ts'
+import { isLoopback, readApiUrl } from '../../settings/urls.ts'
 import type { HttpLimits } from '../http-client.ts'
 
 /** Checks an SMTP URL and keeps it as text: it is parsed where it is used, so that nothing else holds the password by itself. */

@@ -1,0 +1,332 @@
+import {
+  ADMIN_TOKEN,
+  readHosts,
+  readNetworks,
+  readOperators,
+  readQuota,
+  readSecrets,
+  readSwitch,
+} from '../../settings/readers.ts'
+import {
+  choiceSetting,
+  type Group,
+  integerSetting,
+  type Settings,
+  settingWithReader,
+  textSetting,
+} from '../../settings/setting.ts'
+import { readDatabase, readPublicUrl } from '../../settings/urls.ts'
+
+const TOKEN = { minLength: 1, secret: true } as const
+const KEY = {
+  pattern: '^[A-Za-z0-9._~-]{22,128}$',
+  form: '22 to 128 characters, each a letter, a digit or one of . _ ~ -',
+  secret: true,
+} as const
+
+/** Settings of who may call, and how callbacks are answered. */
+export const callbacks = {
+  title: 'The enterprise and its callbacks',
+  about: 'CORP_ID and at least one Token are needed.',
+  settings: {
+    CORP_ID: textSetting({
+      fill: true,
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$',
+      form: 'up to 64 letters, digits and . _ ~ -, beginning with a letter or digit',
+      required: true,
+      meaning: "Your enterprise's identifier on the platform, as its console shows it.",
+      example: '100fa4b2c3d4e5f6',
+    }),
+    EMAIL_TOKEN: textSetting({
+      fill: true,
+      ...TOKEN,
+      meaning:
+        'The Token entered in the console beside the e-mail URL. E-mail is off without it. `callback-courier token` makes a good one.',
+      example: 'bVq3xGm7RzKp2wTnYh8LdJfs',
+    }),
+    SMS_TOKEN: textSetting({
+      fill: true,
+      ...TOKEN,
+      meaning: 'The Token entered in the console beside the SMS URL. SMS is off without it.',
+      example: 'sWt9cNk4HvXr6zQmPg3BjDyf',
+    }),
+    EMAIL_TOKEN_PREVIOUS: textSetting({
+      ...TOKEN,
+      meaning: 'While the e-mail Token is being replaced: the old one, accepted as well.',
+      example: 'the-old-token-of-e-mail-x',
+    }),
+    SMS_TOKEN_PREVIOUS: textSetting({
+      ...TOKEN,
+      meaning: 'While the SMS Token is being replaced: the old one, accepted as well.',
+      example: 'the-old-token-of-sms-x',
+    }),
+    EMAIL_CALLBACK_KEY: textSetting({
+      ...KEY,
+      meaning:
+        'The secret part of the e-mail URL. Usually left out: it then follows from the Token. Needed only to keep the URL when the Token changes.',
+      example: 'a-key-of-22-or-more-characters',
+    }),
+    SMS_CALLBACK_KEY: textSetting({
+      ...KEY,
+      meaning: 'The same for the SMS URL.',
+      example: 'another-key-of-22-or-more-characters',
+    }),
+    EMAIL_CALLBACK_KEY_PREVIOUS: textSetting({
+      ...KEY,
+      meaning: 'While the key of the e-mail URL is being replaced: the old one, accepted as well.',
+      example: 'the-old-key-of-the-e-mail-url',
+    }),
+    SMS_CALLBACK_KEY_PREVIOUS: textSetting({
+      ...KEY,
+      meaning: 'The same for the SMS URL.',
+      example: 'the-old-key-of-the-sms-url',
+    }),
+    PUBLIC_URL: settingWithReader(readPublicUrl, {
+      fill: true,
+      meaning:
+        'This service as the platform reaches it. `callback-courier urls` prints the full URLs from it; Twilio reports final delivery to it.',
+      example: 'https://courier.example.com',
+    }),
+    POST_SIGNATURE: choiceSetting(['observe', 'required', 'off'], {
+      default: 'observe',
+      meaning:
+        'What to do with the signature of a POST. observe: refuse nothing, but count whether POSTs come signed, and say when required would be safe. required: refuse a POST without a right one. off: do not look.',
+      example: 'required',
+    }),
+    SIGNATURE_MAX_AGE_SECONDS: integerSetting({
+      minimum: 10,
+      maximum: 86_400,
+      default: 300,
+      meaning: 'With POST_SIGNATURE=required: how far the timestamp of a POST may be from now.',
+      example: '300',
+    }),
+    ALLOWED_SOURCES: settingWithReader(readNetworks, {
+      default: '',
+      meaning: 'Networks and addresses that callbacks may come from. Empty: from anywhere.',
+      example: '203.0.113.0/24, 2001:db8::/32',
+    }),
+    TRUSTED_PROXIES: settingWithReader(readNetworks, {
+      default: '',
+      meaning:
+        'Proxies in front of this service whose X-Forwarded-For is believed. Empty: nobody is, and the caller is whoever connects.',
+      example: '10.0.0.0/8',
+    }),
+    ERROR_STATUS: choiceSetting(['code', '200'], {
+      default: 'code',
+      meaning:
+        "HTTP status of a refused POST. code: the err_code's first three digits. 200: for a platform that reads the body of nothing else.",
+      example: '200',
+    }),
+    ANSWER_WITHIN_MS: integerSetting({
+      minimum: 100,
+      maximum: 30_000,
+      default: 2000,
+      meaning:
+        'How long an answer may wait for the mail server or Twilio, in milliseconds. After it the answer is 0 and delivery goes on.',
+      example: '2000',
+    }),
+    MAX_RECIPIENTS: integerSetting({
+      minimum: 1,
+      maximum: 1000,
+      default: 50,
+      meaning: 'Most recipients of one callback.',
+      example: '50',
+    }),
+    ROUTED_ADDRESSES: settingWithReader(readSwitch, {
+      default: 'off',
+      meaning:
+        'on: mail goes to addresses with % or ! before the @, or a quoted part there. Many mail servers route by these, so one mailbox then has many names, each with quotas of its own.',
+      example: 'on',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+export const listeners = {
+  title: 'HTTPS, the private listener, logs',
+  about: 'The platform calls HTTPS only: either this service serves it, or a proxy in front does (TLS=off).',
+  settings: {
+    HOST: textSetting({
+      default: '0.0.0.0',
+      meaning: 'Address that the callbacks are served on.',
+      example: '0.0.0.0',
+    }),
+    PORT: integerSetting({
+      minimum: 0,
+      maximum: 65_535,
+      default: 8443,
+      meaning: 'Port that the callbacks are served on.',
+      example: '8443',
+    }),
+    TLS: settingWithReader(readSwitch, {
+      default: 'on',
+      meaning: 'on: serve HTTPS from the two files below. off: behind a proxy that ends TLS.',
+      example: 'off',
+    }),
+    TLS_CERT_FILE: textSetting({
+      fill: true,
+      meaning:
+        'PEM file: the certificate, then its intermediates (the "full chain"). A renewed file is picked up without a restart.',
+      example: '/certs/fullchain.pem',
+    }),
+    TLS_KEY_FILE: textSetting({
+      fill: true,
+      meaning: 'PEM file: the private key of the certificate.',
+      example: '/certs/privkey.pem',
+    }),
+    DRAIN_SECONDS: integerSetting({
+      minimum: 0,
+      maximum: 10,
+      default: 5,
+      meaning: 'How long callbacks are still served after SIGTERM, so that a load balancer notices.',
+      example: '5',
+    }),
+    ADMIN_HOST: textSetting({
+      default: '127.0.0.1',
+      meaning:
+        'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKEN or ADMIN_TOKENS.',
+      example: '0.0.0.0',
+    }),
+    ADMIN_PORT: integerSetting({
+      minimum: 0,
+      maximum: 65_535,
+      default: 9090,
+      meaning: 'Port of the private listener.',
+      example: '9090',
+    }),
+    ADMIN_TOKEN: textSetting({
+      ...ADMIN_TOKEN,
+      fill: true,
+      secret: true,
+      meaning: 'Password of console and metrics. Make one with `callback-courier token`.',
+      example: 'a-long-random-password',
+    }),
+    ADMIN_TOKENS: settingWithReader(readOperators, {
+      secret: true,
+      meaning:
+        'Passwords of operators, name:token each, one a line or with spaces between them, so that the log says who did what in the console. Beside or instead of ADMIN_TOKEN; many are better kept in a file (ADMIN_TOKENS_FILE).',
+      example: 'ann:a-long-random-password',
+    }),
+    METRICS_TOKEN: textSetting({
+      ...ADMIN_TOKEN,
+      secret: true,
+      meaning: 'What Prometheus sends as bearer token: it opens /metrics and nothing else.',
+      example: 'another-long-random-password',
+    }),
+    STATUS_TOKEN: textSetting({
+      ...ADMIN_TOKEN,
+      secret: true,
+      meaning:
+        'What a program of yours sends as bearer token to ask what became of messages: it opens /api and nothing else.',
+      example: 'one-more-long-random-password',
+    }),
+    ADMIN_NAMES: settingWithReader(readHosts, {
+      default: '',
+      meaning:
+        'Host names that the console may be opened under, beside localhost and plain addresses (a protection against DNS rebinding).',
+      example: 'courier-admin.internal.example',
+    }),
+    LOG_LEVEL: choiceSetting(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      default: 'info',
+      meaning: 'How much is logged. No level ever logs a code, a link, a full recipient or a secret.',
+      example: 'debug',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+/** The settings of the store, where messages wait. */
+export const store = {
+  title: 'The store',
+  about: 'About 1 KB per waiting message.',
+  settings: {
+    DATABASE_URL: settingWithReader(readDatabase, {
+      default: 'file:data/outbox.db',
+      secret: true,
+      meaning:
+        'Where messages are kept until they are delivered. A file for one instance; postgres://… for several that share it. In the image: file:/data/outbox.db.',
+      example: 'postgres://courier:password@db.example.com:5432/courier',
+    }),
+    STORE_SECRET: textSetting({
+      minLength: 22,
+      form: 'at least 22 characters',
+      secret: true,
+      meaning:
+        'Encrypts codes, links and recipients in the store. Left out with a file: made at the first start, kept beside it. Needed with postgres, the same for every instance.',
+      example: 'a-long-random-secret-of-your-own',
+    }),
+    STORE_SECRET_PREVIOUS: settingWithReader(readSecrets, {
+      secret: true,
+      meaning:
+        'Secrets that messages may have been stored with before, parted by spaces: they are read with these, and written with STORE_SECRET. Only until those messages are sent.',
+      example: 'the-secret-that-was-before-this-one',
+    }),
+    MAX_BACKLOG: integerSetting({
+      minimum: 100,
+      maximum: 100_000_000,
+      default: 1_000_000,
+      meaning: 'Most messages that may wait. Beyond it callbacks are answered 503, "try again later".',
+      example: '1000000',
+    }),
+    RETENTION_DAYS: integerSetting({
+      minimum: 1,
+      maximum: 3650,
+      default: 30,
+      meaning:
+        'How long the facts of a delivered message are kept (time, kind, masked recipient, state). Its content is gone at once.',
+      example: '30',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+/** Limits on the cost of a flood of callbacks. */
+export const quotas = {
+  title: 'Quotas',
+  about:
+    'Beyond a quota nothing is sent and the answer is 429; half of one for a whole channel is a warning in the log. Each is a number, or off, which has to be written.',
+  settings: {
+    QUOTA_RECIPIENT_PER_10_MINUTES: settingWithReader(readQuota, {
+      default: '5',
+      meaning: 'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
+      example: '5',
+    }),
+    QUOTA_RECIPIENT_PER_DAY: settingWithReader(readQuota, {
+      default: '20',
+      meaning: 'The same in a day.',
+      example: '20',
+    }),
+    QUOTA_SMS_PREFIX_PER_10_MINUTES: settingWithReader(readQuota, {
+      default: '50',
+      meaning: 'SMS in 10 minutes to numbers that differ only in their last four digits.',
+      example: '50',
+    }),
+    QUOTA_ALARM_RECIPIENT_PER_HOUR: settingWithReader(readQuota, {
+      default: '100',
+      meaning: 'Alarms of one kind to one recipient in an hour.',
+      example: '100',
+    }),
+    QUOTA_SMS_COUNTRY_PER_DAY: settingWithReader(readQuota, {
+      default: 'off',
+      meaning: 'SMS to one country in a day.',
+      example: '5000',
+    }),
+    QUOTA_SMS_PER_MINUTE: settingWithReader(readQuota, {
+      default: '600',
+      meaning: 'All SMS in a minute: the limit of the whole account.',
+      example: '300',
+    }),
+    QUOTA_SMS_PER_DAY: settingWithReader(readQuota, {
+      default: '20000',
+      meaning: 'All SMS in a day. Name a figure that you are willing to pay.',
+      example: '10000',
+    }),
+    QUOTA_EMAIL_PER_MINUTE: settingWithReader(readQuota, {
+      default: '6000',
+      meaning: 'All mails in a minute.',
+      example: '600',
+    }),
+    QUOTA_EMAIL_PER_DAY: settingWithReader(readQuota, {
+      default: 'off',
+      meaning: 'All mails in a day.',
+      example: '50000',
+    }),
+  },
+} as const satisfies Group<Settings>

@@ -1,0 +1,213 @@
+import { providerSettings } from '../../providers/list.ts'
+import {
+  readAddress,
+  readAreaCode,
+  readColor,
+  readDomain,
+  readHosts,
+  readLocale,
+  readMailbox,
+  readSwitch,
+} from '../../settings/readers.ts'
+import {
+  readCountries,
+  readLocalesByCountry,
+  readRoutes,
+  readSenders,
+  readSendersByCountry,
+} from '../../settings/senders.ts'
+import {
+  choiceSetting,
+  type Group,
+  integerSetting,
+  type Settings,
+  settingWithReader,
+  textSetting,
+} from '../../settings/setting.ts'
+import { readBrandUrl, readProxyUrl } from '../../settings/urls.ts'
+
+/** The address of MAIL_FROM, when it can be read. */
+function addressOfFrom(given: Readonly<Record<string, string>>): string | undefined {
+  const from = given.MAIL_FROM === undefined ? { fault: 'absent' } : readMailbox(given.MAIL_FROM)
+  return 'value' in from ? from.value.address : undefined
+}
+
+export const mail = {
+  title: 'E-mail',
+  about: 'SMTP_URL and MAIL_FROM are needed when EMAIL_TOKEN is set.',
+  settings: {
+    ...providerSettings('email'),
+    MAIL_FROM: settingWithReader(readMailbox, {
+      fill: true,
+      meaning: 'Who mails are from.',
+      example: 'Example <no-reply@example.com>',
+    }),
+    MAIL_REPLY_TO: settingWithReader(readMailbox, {
+      meaning: 'Where answers of readers go, when not to MAIL_FROM.',
+      example: 'Example Support <support@example.com>',
+    }),
+    MAIL_BOUNCE_TO: settingWithReader(readAddress, {
+      defaultFrom: addressOfFrom,
+      meaning:
+        'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
+      example: 'bounces@example.com',
+    }),
+    DKIM_DOMAIN: settingWithReader(readDomain, {
+      meaning: 'Signs mails with DKIM, when your mail server does not: the domain. All three or none.',
+      example: 'example.com',
+    }),
+    DKIM_SELECTOR: textSetting({
+      pattern: '^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$',
+      form: 'letters, digits, dots and hyphens',
+      meaning: 'DKIM: the selector, under which the public key stands in the DNS.',
+      example: 'courier',
+    }),
+    DKIM_KEY_FILE: textSetting({
+      meaning: 'DKIM: PEM file of the private key.',
+      example: '/secrets/dkim.pem',
+    }),
+    EMAIL_WORDS: choiceSetting(['ours', 'platform'], {
+      default: 'ours',
+      meaning:
+        "Whose words mails use. platform: the platform's own plain text, when it sends one, in this service's layout.",
+      example: 'platform',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+/** SMS, and the providers that carry them. */
+export const sms = {
+  title: 'SMS',
+  about:
+    'When SMS_TOKEN is set, these are needed: the account; its Auth Token or an API key; TWILIO_FROM or a messaging service; DEFAULT_AREA_CODE or SMS_COUNTRIES.',
+  settings: {
+    SMS_ROUTES: settingWithReader(readRoutes, {
+      meaning:
+        'Which carriers an SMS takes, by the country of its number, * for all others: the second one is asked when the first surely has not sent it. Needed with several carriers only. To a country without a route nothing is sent.',
+      example: 'CN=aliyun,tencent; US,CA=twilio; *=twilio',
+    }),
+    SMS_TEMPLATES_FILE: textSetting({
+      meaning:
+        'Which approved template of a carrier says which kind of message, as YAML or JSON: see docs/sms.md. Read again when it changes.',
+      example: '/templates/sms-templates.yaml',
+    }),
+    ...providerSettings('sms'),
+    DEFAULT_AREA_CODE: settingWithReader(readAreaCode, {
+      fill: true,
+      meaning: 'Country calling code of a number that comes without one.',
+      example: '86',
+    }),
+    SMS_COUNTRIES: settingWithReader(readCountries, {
+      meaning:
+        'Countries that SMS may go to, in two letters. Left out: the country of DEFAULT_AREA_CODE. * opens every country, and your bill with them.',
+      example: 'CN, HK, SG',
+    }),
+    SMS_WORDS: choiceSetting(['ours', 'platform'], {
+      default: 'ours',
+      meaning: "Whose words SMS use. platform: the platform's own plain text, when it sends one.",
+      example: 'platform',
+    }),
+    SMS_MAX_SEGMENTS: integerSetting({
+      minimum: 1,
+      maximum: 30,
+      default: 10,
+      meaning: 'Refuses an SMS that would be billed as more segments than this: quotas count messages.',
+      example: '1',
+    }),
+    PLUGIN_SENDERS: settingWithReader(readSenders, {
+      default: '{}',
+      meaning:
+        'Signature and sender by plugin_id, as JSON on one line; signatures: the one that is registered at a carrier.',
+      example:
+        '{"plugin-1": {"signature": "Example", "from": "+15005550006", "signatures": {"aliyun": "Example"}}}',
+    }),
+    SENDER_BY_COUNTRY: settingWithReader(readSendersByCountry, {
+      default: '{}',
+      meaning: 'Sender by country, as JSON on one line: a number, a name or a messaging service.',
+      example: '{"US": "+15005550006", "DE": "Example"}',
+    }),
+    LOCALE_BY_COUNTRY: settingWithReader(readLocalesByCountry, {
+      default: '{}',
+      meaning: 'Language of SMS by country, as JSON on one line. Other countries get LOCALE.',
+      example: '{"CN": "zh-CN", "TW": "zh-TW"}',
+    }),
+    WEBOTP_DOMAIN: settingWithReader(readDomain, {
+      meaning: 'Adds the line "@domain #code", by which phones fill the code into pages of this domain.',
+      example: 'www.example.com',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+export const outgoing = {
+  title: 'Connections to others',
+  about: 'Needed only behind a proxy, or where servers have certificates of an authority of your own.',
+  settings: {
+    TLS_CA_FILE: textSetting({
+      meaning:
+        'PEM file of certificate authorities of your own, trusted beside the public ones wherever this service connects to: mail server, carriers, Postgres, the platform.',
+      example: '/certs/company-ca.pem',
+    }),
+    HTTPS_PROXY: settingWithReader(readProxyUrl, {
+      secret: true,
+      meaning:
+        'Proxy for the requests to SMS carriers, to SMTP_OAUTH2_TOKEN_URL and to EVENTS_URL. Mail servers, Postgres and the platform are reached directly.',
+      example: 'http://proxy.example.com:3128',
+    }),
+    NO_PROXY: textSetting({
+      meaning:
+        'Hosts that are reached without HTTPS_PROXY: names, *.example.com, * for all, parted by commas.',
+      example: 'localhost,127.0.0.1,.example.com',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+/** The display name of MAIL_FROM, when it has one. */
+function nameOfFrom(given: Readonly<Record<string, string>>): string | undefined {
+  const from = given.MAIL_FROM === undefined ? { fault: 'absent' } : readMailbox(given.MAIL_FROM)
+  return 'value' in from ? from.value.name : undefined
+}
+
+/** Texts that people read. */
+export const words = {
+  title: 'Words and brand',
+  about: 'Languages built in: en, zh-CN, zh-TW, es, ar. A further one is a file in TEMPLATES_DIR.',
+  settings: {
+    BRAND_NAME: textSetting({
+      fill: true,
+      pattern: '^[^\\u0000-\\u001f\\u007f]{1,40}$',
+      form: '1 to 40 characters on one line',
+      defaultFrom: nameOfFrom,
+      meaning: 'The name people know you by; stands in every mail and SMS. Left out: the name in MAIL_FROM.',
+      example: 'Example',
+    }),
+    BRAND_URL: settingWithReader(readBrandUrl, {
+      meaning: 'Your web site, at the foot of mails.',
+      example: 'https://www.example.com',
+    }),
+    BRAND_COLOR: settingWithReader(readColor, {
+      default: '1f5fd6',
+      meaning: 'Colour of buttons and codes in mails: six hex digits, with or without #.',
+      example: '0a7d55',
+    }),
+    LOCALE: settingWithReader(readLocale, {
+      default: 'en',
+      meaning: 'Language of mails and SMS.',
+      example: 'zh-CN',
+    }),
+    TEMPLATES_DIR: textSetting({
+      meaning: 'Folder with templates of your own, in place of the built-in ones.',
+      example: '/templates',
+    }),
+    LINK_HOSTS: settingWithReader(readHosts, {
+      default: '',
+      meaning:
+        'Hosts that links in messages may lead to; *.example.com means everything under it. Empty: any host.',
+      example: 'www.example.com, *.iot.example.com',
+    }),
+    LINKS_HTTPS_ONLY: settingWithReader(readSwitch, {
+      default: 'off',
+      meaning: 'on: a message whose link is not https is refused.',
+      example: 'on',
+    }),
+  },
+} as const satisfies Group<Settings>

@@ -1,0 +1,120 @@
+import { readSwitch } from '../../settings/readers.ts'
+import {
+  type Group,
+  integerSetting,
+  type Settings,
+  settingWithReader,
+  textSetting,
+} from '../../settings/setting.ts'
+import { readApiUrl, readEventsUrl, readSigningSecrets } from '../../settings/urls.ts'
+
+const PATH = { pattern: '^/[\\x21-\\x7e]{0,199}$', form: 'a path such as /subscribe' } as const
+
+/** Alerts of devices, which the platform does not send by itself. */
+export const alerts = {
+  title: 'Device alerts',
+  about:
+    'Off unless DDQ_HOST is set. Then these are needed: DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET and ALERTS.',
+  settings: {
+    DDQ_HOST: textSetting({
+      pattern: '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$',
+      form: 'a host name or an address, without http:// and without a port',
+      meaning:
+        "The platform's data subscription service (DDQ). Set it to be told of device alerts by mail and SMS (docs/alerts.md); without it nothing of this runs.",
+      example: 'ddq.example.com',
+    }),
+    DDQ_PORT: integerSetting({
+      minimum: 1,
+      maximum: 65_535,
+      default: 80,
+      meaning: 'Its port; 80 on the public cloud.',
+      example: '80',
+    }),
+    DDQ_TLS: settingWithReader(readSwitch, {
+      default: 'off',
+      meaning:
+        'on: connect with TLS. off: in the clear, as the public cloud does on port 80; then the credential can be read on the way.',
+      example: 'on',
+    }),
+    DDQ_AUTH_URL: settingWithReader(readApiUrl, {
+      meaning: "The platform API's address, for the login that DDQ asks for.",
+      example: 'https://api.example.com',
+    }),
+    DDQ_APP_ID: textSetting({
+      minLength: 1,
+      meaning: "The application's identifier, as the platform's console shows it under application details.",
+      example: '2e07d2b0c4e84f21',
+    }),
+    DDQ_APP_SECRET: textSetting({
+      minLength: 1,
+      secret: true,
+      meaning: "The application's secret.",
+      example: 'the-secret-of-the-application',
+    }),
+    DDQ_AUTH_PATH: textSetting({
+      ...PATH,
+      default: '/auth',
+      meaning:
+        'Path of the authentication request. The platform does not publish it: the default is a guess, ask for yours.',
+      example: '/auth',
+    }),
+    DDQ_SUBSCRIBE_PATH: textSetting({
+      ...PATH,
+      default: '/subscribe',
+      meaning:
+        'Path of the subscription request. The platform does not publish it: the default is a guess, ask for yours.',
+      example: '/subscribe',
+    }),
+    DDQ_ANY_PRODUCT: textSetting({
+      pattern: '^[\\x21-\\x7e]{1,32}$',
+      form: 'up to 32 characters without spaces',
+      default: '+',
+      meaning:
+        'What stands for any product in a topic. The platform does not publish one: the default is a guess. Not used when every row of ALERTS names its product.',
+      example: '*',
+    }),
+    DDQ_HEARTBEAT: textSetting({
+      pattern: '^(ping|settings|post:/[\\x21-\\x7e]{0,199})$',
+      form: 'ping, settings or post:/path',
+      default: 'ping',
+      meaning:
+        'What is sent each second to keep the connection alive: an HTTP/2 PING, an empty SETTINGS frame, or a POST to a path.',
+      example: 'post:/heartbeat',
+    }),
+    ALERTS: textSetting({
+      minLength: 1,
+      secret: true,
+      meaning:
+        'Who is told of what: rows of TOPIC (alert, state or event), PRODUCT (* any), MINUTES (at most once in so many per device and rule), LANGUAGE (- usual), RECIPIENTS; rows parted by ; or, in a file (ALERTS_FILE), one a line.',
+      example: 'alert * 30 - ops@example.com, +8613800138000; state * 60 - ops@example.com',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+/** Settings of the machine that is told what becomes of messages. */
+export const events = {
+  title: 'Outcomes for other machines',
+  about: 'Off unless EVENTS_URL is set.',
+  settings: {
+    EVENTS_URL: settingWithReader(readEventsUrl, {
+      secret: true,
+      meaning:
+        'Where another machine of yours takes what became of messages, as signed webhooks (docs/events.md). https, or http on this machine.',
+      example: 'https://hooks.example.com/courier',
+    }),
+    EVENTS_SECRET: settingWithReader(readSigningSecrets, {
+      secret: true,
+      meaning:
+        'Key that the webhooks are signed with, the same at the receiver: whsec_ and 24 to 64 random bytes in base64 (`echo "whsec_$(openssl rand -base64 32)"`). Two, parted by a space, while one is being replaced.',
+      example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    }),
+    EVENTS_MAX_WAITING: integerSetting({
+      minimum: 1000,
+      maximum: 10_000_000,
+      default: 100_000,
+      meaning:
+        'Most events that wait for a receiver that is down, of 100 to 200 bytes on disk each; beyond it the oldest are dropped.',
+      example: '100000',
+    }),
+  },
+} as const satisfies Group<Settings>
