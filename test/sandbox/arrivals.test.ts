@@ -1,7 +1,7 @@
 import t from 'tap'
-import { answerFaults, checkMailArrival, checkSmsArrival } from '../../sandbox/once.ts'
 import { SMTP_USER } from '../../sandbox/carriers/smtp.ts'
 import type { ReceivedMail } from '../../sandbox/carriers/stand-in.ts'
+import { answerFaults, checkMailArrival, checkSmsArrival } from '../../sandbox/once.ts'
 import type { CarriedSms } from '../../sandbox/stand-ins.ts'
 import { ENVELOPE_SENDER } from '../../sandbox/stand-ins.ts'
 import type { SampleCallback } from '../../src/platform/sample-callbacks.ts'
