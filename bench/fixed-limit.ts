@@ -7,9 +7,7 @@ const fixed = Number(process.env['FIXED_LIMIT'])
 function createFixedLimiter(): Limiter {
   let inFlight = 0
   return {
-    limit: () => fixed,
-    pausedUntil: () => null,
-    risesAt: () => null,
+    standing: () => ({ limit: fixed, pausedUntil: null, risesAt: null }),
     get inFlight() {
       return inFlight
     },
@@ -20,7 +18,7 @@ function createFixedLimiter(): Limiter {
     releasePlace() {
       inFlight -= 1
     },
-    status: () => ({ limit: fixed, inFlight, most: fixed, reason: 'most', why: 'fixed', until: null }),
+    explain: () => ({ reason: 'most', why: 'fixed' }),
   }
 }
 

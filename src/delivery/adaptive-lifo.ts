@@ -31,8 +31,6 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
   const others = createPriorityClass<E>()
   const groups = createStringMap<E>()
 
-  const classOf = (entry: E) => (entry.message.purpose === 'code' ? codes : others)
-
   function forgetGroup(entry: E | undefined): E | undefined {
     if (entry?.groupKey !== undefined && groups.get(entry.groupKey) === entry) groups.delete(entry.groupKey)
     return entry
@@ -42,7 +40,7 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
   function removeByGroup(groupKey: string, before = Infinity): E | undefined {
     const entry = groups.get(groupKey)
     if (entry === undefined || entry.message.arrivedAt >= before) return undefined
-    classOf(entry).remove(entry)
+    codes.remove(entry)
     return forgetGroup(entry)
   }
 
@@ -68,7 +66,8 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
         older = removeByGroup(groupKey)
         groups.set(groupKey, entry)
       }
-      classOf(entry).add(entry, waitingSince)
+      const ofItsKind = message.purpose === 'code' ? codes : others
+      ofItsKind.add(entry, waitingSince)
       return older
     },
     /**
@@ -92,8 +91,6 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
       for (const entry of removed) forgetGroup(entry)
       return removed
     },
-    /** Says how long the one that came first of all has waited, ms; 0 when none waits. */
-    longestWait: (now: number): number => Math.max(codes.longestWait(now), others.longestWait(now)),
   }
 }
 
@@ -109,18 +106,15 @@ function createPriorityClass<E extends QueueEntry>() {
   /** How many have been taken in the present backlog. */
   let taken = 0
 
-  function longestWait(now: number): number {
+  function isBacklog(now: number): boolean {
     const oldest = slots[0]
-    return oldest === undefined ? 0 : Math.max(0, now - oldest.waitingSince)
+    return oldest !== undefined && now - oldest.waitingSince >= BACKLOG_MS
   }
-
-  const isBacklog = (now: number): boolean => longestWait(now) >= BACKLOG_MS
 
   return {
     get length(): number {
       return slots.length
     },
-    longestWait,
     add(entry: E, waitingSince: number): void {
       const { arrivedAt } = entry.message
       slots.splice(

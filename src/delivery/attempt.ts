@@ -69,8 +69,8 @@ export interface AttemptsOptions {
   readonly attemptLimitMs: number
   /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones; see retry.ts. */
   readonly repeatPausesMs?: readonly number[] | undefined
-  /** Says whether the process was told to end: then no further carrier is asked. */
-  readonly stopping: () => boolean
+  /** Whether the process was told to end: then no further carrier is asked. */
+  readonly run: { readonly isStopping: boolean }
   /** Called when a carrier's part of an attempt has ended; the attempt may go on with another one. */
   readonly onCarrierEnd: (end: CarrierEnd) => void
 }
@@ -87,7 +87,7 @@ const FAULT = 'an unexpected fault in the provider'
 
 /** Makes the attempts of one channel. */
 export function createAttempts(options: AttemptsOptions) {
-  const { clock, random, emit, carriers, route, stopping, attemptLimitMs } = options
+  const { clock, random, emit, carriers, route, attemptLimitMs } = options
   const calls = createBoundedCalls(attemptLimitMs, emit)
 
   const giveBack = (dueAt: number): AttemptResult => ({
@@ -110,7 +110,7 @@ export function createAttempts(options: AttemptsOptions) {
   ): AttemptResult {
     const now = clock.now()
     // We stopped the attempt before anything was written, so it never began.
-    if (stopping() && outcome.is === 'retry' && outcome.untouched === true)
+    if (options.run.isStopping && outcome.is === 'retry' && outcome.untouched === true)
       return { settlement: { to: 'queued', dueAt: now, uncounted: true }, begun: true }
     const { channel, purpose, expiresAt } = message
     const canBeLookedUp = asked?.provider.lookUp !== undefined
@@ -154,10 +154,12 @@ export function createAttempts(options: AttemptsOptions) {
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
 
-      for (const carrier of putFirst(job.carriers, holder)) {
+      const inOrder =
+        holder === undefined ? job.carriers : [holder, ...job.carriers.filter(each => each !== holder)]
+      for (const carrier of inOrder) {
         const { provider } = carrier
         const now = clock.now()
-        if (asked !== undefined && stopping()) {
+        if (asked !== undefined && options.run.isStopping) {
           askableAt.push(now)
           break
         }
@@ -241,13 +243,11 @@ function createBoundedCalls(limitMs: number, emit: Emit) {
      */
     async run<T>(call: (signal: AbortSignal) => Promise<T>, overdue: T, afterFault: T) {
       const controller = new AbortController()
-      let timer: NodeJS.Timeout | undefined
-      const limit = new Promise<T>(resolve => {
-        timer = setTimeout(() => {
-          controller.abort()
-          timer = setTimeout(() => resolve(overdue), LAST_WORD_MS).unref()
-        }, limitMs).unref()
-      })
+      const { promise: limit, resolve } = Promise.withResolvers<T>()
+      let timer = setTimeout(() => {
+        controller.abort()
+        timer = setTimeout(() => resolve(overdue), LAST_WORD_MS).unref()
+      }, limitMs).unref()
       const remove = running.add(controller)
       try {
         return await Promise.race([call(controller.signal), limit])
@@ -303,10 +303,6 @@ function findHolder(
     ? carriers.find(({ provider }) => provider.name === ambiguousAt)
     : route(message).find(({ provider }) => findMisfit(provider, outgoing) === null)
   return message.channel === 'sms' || carrier?.provider.lookUp !== undefined ? carrier : undefined
-}
-
-function putFirst(carriers: readonly Carrier[], holder: Carrier | undefined): readonly Carrier[] {
-  return holder === undefined ? carriers : [holder, ...carriers.filter(each => each !== holder)]
 }
 
 /** Makes the outcome of a look-up; null: the message is to be sent. @param isLastCopy no further copy may go out. */

@@ -75,24 +75,29 @@ export function createBreaker(options: BreakerOptions = {}) {
      * Takes the outcome of an attempt that it allowed.
      * @param begunAt when the attempt began, ms since the epoch: one from before the trial is not the trial, however late
      *   it ends.
+     * @returns the circuit's state if the outcome has opened or closed it
      */
-    record(outcome: Outcome, now: number, begunAt: number): void {
-      if (isOwnDoing(outcome)) return forgetAttempt(begunAt)
+    record(outcome: Outcome, now: number, begunAt: number): 'open' | 'closed' | null {
+      const wasClosed = until === null
+      if (isOwnDoing(outcome)) {
+        forgetAttempt(begunAt)
+        return null
+      }
       if (!isProviderDown(outcome)) {
         answeredAt = now
         failures = 0
         rests = 0
         trial = false
         until = null
-        return
+        return wasClosed ? null : 'closed'
       }
-      if (until === null && answeredAt - begunAt > OVERTAKEN_MS) return
+      if (wasClosed && answeredAt - begunAt > OVERTAKEN_MS) return null
       failures += 1
-      if (until === null ? failures >= threshold : isTrial(begunAt)) {
-        until = now + Math.round(Math.min(openMs * 2 ** rests, maxOpenMs) * (0.75 + random() / 2))
-        rests += 1
-        trial = false
-      }
+      if (wasClosed ? failures < threshold : !isTrial(begunAt)) return null
+      until = now + Math.round(Math.min(openMs * 2 ** rests, maxOpenMs) * (0.75 + random() / 2))
+      rests += 1
+      trial = false
+      return wasClosed ? 'open' : null
     },
     /** An attempt that it allowed never began, or says nothing about the provider. If it was the trial, another one is allowed. */
     forgetAttempt,

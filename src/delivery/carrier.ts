@@ -2,7 +2,7 @@ import type { Outgoing } from '../messages/message.ts'
 import { MOST_AWAITING_REPLY, type Outcome, type Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type BreakerOptions, createBreaker, isOwnDoing } from './breaker.ts'
-import { type AttemptEnd, createLimiter, type Limiter } from './limiter.ts'
+import { type AttemptEnd, createLimiter, type Limiter, type LimiterStanding } from './limiter.ts'
 import type { ChannelStatus } from './port.ts'
 
 export interface CarrierOptions {
@@ -23,17 +23,11 @@ export interface Obstacle {
 }
 
 /** How a carrier stands at a moment, whatever the message. Moments are ms since the epoch. */
-export interface Standing {
-  /** How many attempts may be under way; 0 during a pause. */
-  readonly limit: number
+export interface Standing extends LimiterStanding {
   readonly inFlight: number
   readonly circuit: ChannelStatus['breaker']
   /** When an open circuit is tried again; null: it is closed. */
   readonly openUntil: number | null
-  /** When a pause ends that it asked for; null without one. */
-  readonly pausedUntil: number | null
-  /** When the limit rises though no attempt ends; null: it does not. */
-  readonly risesAt: number | null
 }
 
 /** The report on an attempt that has ended. */
@@ -95,10 +89,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       breaker.forgetAttempt(startedAt)
       return null
     }
-    const wasClosed = breaker.openUntil() === null
-    breaker.record(outcome, now, startedAt)
-    const isClosed = breaker.openUntil() === null
-    return wasClosed === isClosed ? null : isClosed ? 'closed' : 'open'
+    return breaker.record(outcome, now, startedAt)
   }
 
   return {
@@ -110,7 +101,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
-      const until = breaker.restsUntil(now) ?? limiter.pausedUntil(now)
+      const until = breaker.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until === null ? null : { until, ...LEFT_ALONE }
     },
     /** Has a function called whenever a place is free though its attempt goes on. */
@@ -163,24 +154,26 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     /** Ends the circuit's rest: what failed may be repaired, and the next attempt finds out. */
     allowTrialNow: breaker.allowTrialNow,
     standing(now: number): Standing {
+      const { limit, pausedUntil, risesAt } = limiter.standing(now)
+      const { inFlight } = limiter
       return {
-        limit: limiter.limit(now),
-        inFlight: limiter.inFlight,
+        limit,
+        pausedUntil,
+        risesAt,
+        inFlight,
         circuit: breaker.state(now),
         openUntil: breaker.openUntil(),
-        pausedUntil: limiter.pausedUntil(now),
-        risesAt: limiter.risesAt(now),
       }
     },
     /** Reports how the carrier does, for people and metrics. */
     status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond'> {
-      const { limit, inFlight, reason, why } = limiter.status(now)
+      const { reason, why } = limiter.explain(now)
       return {
         channel: provider.channel,
         provider: provider.name,
-        inFlight: inFlight + awaitingReply,
+        inFlight: limiter.inFlight + awaitingReply,
         awaitingReply,
-        limit,
+        limit: limiter.standing(now).limit,
         limitReason: reason,
         limitWhy: why,
         breaker: breaker.state(),

@@ -42,8 +42,8 @@ export interface ChannelOptions {
   readonly repeatPausesMs?: readonly number[] | undefined
   /** Names a claim, unique for every claim ever made. */
   readonly leaseToken: () => string
-  /** Says whether the process was told to end. */
-  readonly stopping: () => boolean
+  /** Whether the process was told to end. */
+  readonly run: { readonly isStopping: boolean }
   /** Counts what has begun and not ended: a drain waits for it. */
   readonly work: { begin(): void; end(): void }
 }
@@ -83,7 +83,7 @@ export type DeliveryChannel = ReturnType<typeof createChannel>
  */
 export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   const { channel, carriers, route, reports } = spec
-  const { outbox, clock, verdicts, emit, settler, leaseMs, attemptLimitMs, pollMs, stopping, work } = options
+  const { outbox, clock, verdicts, emit, settler, leaseMs, attemptLimitMs, pollMs, run, work } = options
   const queue = createAdaptiveLifo<RoutedJob>()
   const attempts = createAttempts({ ...options, ...spec, onCarrierEnd: noteCarrierEnd })
   for (const carrier of carriers) carrier.onPlaceFree(fill)
@@ -110,13 +110,18 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   // ---- What may be done now
 
   /** Says whether nothing may be claimed or begun: the process ends, or the store has not taken what became of messages. */
-  const isHalted = (): boolean => stopping() || settler.isBehind()
+  const isHalted = (): boolean => run.isStopping || settler.isBehind
 
   /** Says whether no other process may have taken over what was claimed under this lease. */
   const isHeld = (lease: Lease): boolean => outbox.sharedLeases?.isHeld(lease) ?? true
 
   function look(now: number): Room {
-    const standing = combineStandings(carriers, now)
+    let standing: Standing | undefined
+    for (const carrier of carriers) {
+      const each = carrier.standing(now)
+      standing = standing === undefined ? each : combineStandings(standing, each)
+    }
+    if (standing === undefined) throw new TypeError('a channel has a carrier at least')
     const attemptsAtOnce = Math.max(1, standing.limit)
     const capacity = attemptsAtOnce + countWaitingPlaces(attemptsAtOnce, paceMs)
     const free = capacity - standing.inFlight - reserved
@@ -130,14 +135,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   // ---- Into memory
-
-  /** Says whether memory has room for a message that is about to be accepted. */
-  function hasPlaceInMemory(purpose: Purpose, room: Room, now: number): boolean {
-    if (purpose === 'code') return room.freeForCode >= 1
-    // Codes in the store come before it, and so may what else is due there.
-    if (codesInStore > 0 || (dueAt !== null && dueAt <= now)) return false
-    return room.freeForOther > room.forCodes
-  }
 
   /** Finds the carriers for a job. */
   function routeJob(job: Job): RoutedJob {
@@ -156,7 +153,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function add(job: Job): void {
     // A retry waits since now: it was not due before.
     const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
-    supersede(queue.add(routeJob(job), waitingSince))
+    const older = queue.add(routeJob(job), waitingSince)
+    if (older !== undefined) endWaiting(older, 'superseded')
   }
 
   // ---- Out of memory
@@ -165,24 +163,21 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function fill(): void {
     const now = clock.now()
     let room = look(now)
-    noticePause(room.pausedUntil !== null, now)
+    const isPaused = room.pausedUntil !== null
+    // Nothing was claimed during a pause, and what became due may be codes.
+    if (wasPaused && !isPaused && (isClaiming || (dueAt !== null && dueAt <= now))) expectCodes(now)
+    wasPaused = isPaused
     while (!isHalted() && room.inFlight < room.limit) {
       const job = takeNext(room, now)
       if (job === undefined) break
       if (mayNoLongerBegin(job, now)) endOrGiveBack(job, now)
-      else track(attempt(job))
+      else void track(attempt(job))
       room = look(now)
     }
     clearTimeout(riseTimer)
     // Nothing may be in flight then whose end would begin the next attempt.
     if (room.risesAt !== null) riseTimer = setTimeout(fill, Math.max(room.risesAt - now, 1)).unref()
     claimWhenDue()
-  }
-
-  /** Notices the end of a pause. Nothing was claimed during it, and the messages that became due may be codes, which go before all that waits here. */
-  function noticePause(isPaused: boolean, now: number): void {
-    if (wasPaused && !isPaused && (isClaiming || (dueAt !== null && dueAt <= now))) expectCodes(now)
-    wasPaused = isPaused
   }
 
   /** The store may have codes that are due, which come before all that waits here. */
@@ -222,12 +217,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   /** Tracks a task, so that a drain waits for it, and goes on with the channel afterwards. */
-  function track(task: Promise<unknown>): void {
+  async function track(task: Promise<unknown>): Promise<void> {
     work.begin()
-    void task.finally(() => {
+    try {
+      await task
+    } finally {
       fill()
       work.end()
-    })
+    }
   }
 
   // ---- Back to the store
@@ -241,16 +238,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   function giveBack(job: Job, due: number): void {
     verdicts.announce(job.message.id, { is: 'pending' })
-    track(settle(job, { to: 'queued', dueAt: due, uncounted: true }, false))
+    void track(settle(job, { to: 'queued', dueAt: due, uncounted: true }, false))
   }
 
   /** Ends the claim of a message that waited. */
   function endWaiting(job: Job, state: 'superseded' | 'expired' | 'unknown'): void {
-    track(settle(job, { to: 'final', state, answer: null }, false))
-  }
-
-  function supersede(older: Job | undefined): void {
-    if (older !== undefined) endWaiting(older, 'superseded')
+    void track(settle(job, { to: 'final', state, answer: null }, false))
   }
 
   /** Says whether a message's life is over, or its lease too short for an attempt. */
@@ -268,7 +261,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function giveBackSurplus(): void {
     if (queue.length === 0) return
     const now = clock.now()
-    const { limit } = combineStandings(carriers, now)
+    const { limit } = look(now)
     const surplus = queue.length - countWaitingPlaces(Math.max(1, limit), paceMs)
     if (surplus > 0) for (const job of queue.removeLast(surplus, now)) giveBack(job, now)
   }
@@ -303,7 +296,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     const at = dueAt === null ? now + pollMs : Math.max(dueAt, worthWhileAt)
     if (dueAt !== null && at <= now) {
       isClaiming = true
-      track(claimBatch(Math.max(places, 1)))
+      void track(claimBatch(Math.max(places, 1)))
       return
     }
     claimTimer = setTimeout(
@@ -350,7 +343,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       // The limit may have changed while they were being claimed: there are fewer places now.
       giveBackSurplus()
       // They were claimed while the process was told to end.
-      if (stopping()) giveBackAll()
+      if (run.isStopping) giveBackAll()
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       emit({ type: 'store-failed', doing: 'claim', error })
@@ -364,7 +357,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   function wake(code?: { readonly groupKey: string; readonly arrivedAt: number }): void {
     if (code !== undefined) {
-      supersede(queue.removeByGroup(code.groupKey, code.arrivedAt))
+      const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
+      if (older !== undefined) endWaiting(older, 'superseded')
       codesInStore += 1
     }
     dueAt = clock.now()
@@ -379,7 +373,13 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       const room = look(now)
       // During a pause that the provider asked for, a message is better left to the store, where people can see and cancel it.
       if (room.circuit !== 'closed' || room.pausedUntil !== null) return undefined
-      if (!hasPlaceInMemory(purpose, room, now)) return undefined
+      if (purpose === 'code') {
+        if (room.freeForCode < 1) return undefined
+      } else {
+        // Codes in the store come before it, and so may what else is due there.
+        if (codesInStore > 0 || (dueAt !== null && dueAt <= now)) return undefined
+        if (room.freeForOther <= room.forCodes) return undefined
+      }
       const begins = queue.length === 0 && room.inFlight + reserved < room.limit
       const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
       if (!isHeld(lease)) return undefined
@@ -395,7 +395,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     submit({ message, lease, groupKey, outgoing }: Handover): void {
       reserved -= 1
       add({ message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
-      if (stopping()) giveBackAll()
+      if (run.isStopping) giveBackAll()
       else fill()
       // A code may have taken the place of something else.
       giveBackSurplus()
@@ -429,7 +429,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
       if (isHalted() || isClaiming || now - claimedAt < TIDY_MS) return
       isClaiming = true
-      track(claimBatch(0))
+      void track(claimBatch(0))
     },
     /** Begins nothing more, and gives back what has not begun. */
     stop(): void {
@@ -448,18 +448,8 @@ function countWaitingPlaces(attempts: number, paceMs: number | undefined): numbe
   return Math.min(Math.max(wanted, attempts), Math.max(MOST_WAITING, attempts))
 }
 
-/** Looks at all carriers of a channel as one: whether anything may begin at all. */
-function combineStandings(carriers: readonly Carrier[], now: number): Standing {
-  let sum: Standing | undefined
-  for (const carrier of carriers) {
-    const standing = carrier.standing(now)
-    sum = sum === undefined ? standing : combineTwo(sum, standing)
-  }
-  if (sum === undefined) throw new TypeError('a channel has a carrier at least')
-  return sum
-}
-
-function combineTwo(one: Standing, other: Standing): Standing {
+/** Takes two carriers as one: whether anything may begin at all. */
+function combineStandings(one: Standing, other: Standing): Standing {
   const states = [one.circuit, other.circuit]
   return {
     limit: one.limit + other.limit,

@@ -2,9 +2,9 @@ import type { Channel } from '../messages/message.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { type ChannelOptions, type ChannelSpec, createChannel, type DeliveryChannel } from './channel.ts'
 import type { Delivery } from './port.ts'
-import { createSettler, type Settler } from './settle.ts'
+import { createSettler } from './settle.ts'
 
-export interface DeliveryOptions extends Omit<ChannelOptions, 'settler' | 'stopping' | 'work'> {
+export interface DeliveryOptions extends Omit<ChannelOptions, 'settler' | 'run' | 'work'> {
   readonly outbox: Outbox
   readonly channels: readonly ChannelSpec[]
 }
@@ -17,7 +17,7 @@ const DISABLED_MS = 60_000
 /** Makes the delivery: each channel on its own (channel.ts), and what they share: the store's settlements, start and end. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { clock, verdicts } = options
-  let isStopping = false
+  const run = { isStopping: false }
   let sweeper: NodeJS.Timeout | undefined
   const work = createWork()
   const channels = new Map<Channel, DeliveryChannel>()
@@ -27,8 +27,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       for (const channel of channels.values()) channel.fill()
     },
   })
-  const stopping = (): boolean => isStopping
-  const shared = { ...options, settler, stopping, work }
+  const shared = { ...options, settler, run, work }
   for (const spec of options.channels) channels.set(spec.channel, createChannel(spec, shared))
   const disabled = (['email', 'sms'] as const).filter(channel => !channels.has(channel))
   let disabledAt = Number.NEGATIVE_INFINITY
@@ -42,7 +41,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** Lets the store end what is over in channels that are switched off, unless that was done a short while ago. */
   function tidyDisabled(): void {
     const now = clock.now()
-    if (isStopping || settler.isBehind() || now - disabledAt < DISABLED_MS) return
+    if (run.isStopping || settler.isBehind || now - disabledAt < DISABLED_MS) return
     disabledAt = now
     for (const channel of disabled) {
       work.begin()
@@ -52,7 +51,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** A message that waits for long goes back before its lease runs out unnoticed. */
   function sweep(): void {
-    if (settler.isBehind()) return
+    if (settler.isBehind) return
     for (const channel of channels.values()) channel.sweep()
     tidyDisabled()
   }
@@ -71,7 +70,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       tidyDisabled()
     },
     async stop(graceMs, abortMs) {
-      isStopping = true
+      run.isStopping = true
       clearInterval(sweeper)
       for (const channel of channels.values()) channel.stop()
       await work.endsWithin(graceMs)
@@ -87,11 +86,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 /** Ends what is over in a channel that is switched off: what waits there since before is not sent, but it ends with its life. */
 async function endExpired(
   channel: Channel,
-  { outbox, leaseMs, emit, settler, stopping }: ChannelOptions & { readonly settler: Settler },
+  { outbox, leaseMs, emit, settler, run }: ChannelOptions,
 ): Promise<void> {
   try {
     // The store ends some of it at a time.
-    for (let more = true; more && !stopping() && !settler.isBehind(); ) {
+    for (let more = true; more && !run.isStopping && !settler.isBehind; ) {
       const { settled } = await outbox.claim(channel, 0, leaseMs)
       settler.reportEnded(settled)
       more = settled.length > 0

@@ -48,16 +48,17 @@ export const LIMIT_REASONS = [
 
 export type LimitReason = (typeof LIMIT_REASONS)[number]
 
-export interface LimiterStatus {
+/** How many may be under way at a moment. Moments are in ms of the clock. */
+export interface LimiterStanding {
+  /** 0 while the provider asked for a pause. */
   readonly limit: number
-  readonly inFlight: number
-  /** The upper bound, by the settings. */
-  readonly most: number
-  readonly reason: LimitReason
-  /** The same in words, for the console. */
-  readonly why: string
-  /** When a refusal is forgotten, in the clock's ms; null without one. */
-  readonly until: number | null
+  /** When a pause ends that the provider asked for; null without one. */
+  readonly pausedUntil: number | null
+  /**
+   * When the limit rises though no attempt ends: after a pause, or when one more is tried than was refused; null: it does
+   * not. There may be no attempt under way then whose end would begin the next one, so a timer has to begin it.
+   */
+  readonly risesAt: number | null
 }
 
 /** Where the search begins: few enough for any mail server to take. */
@@ -93,10 +94,9 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   /** The share of attempts that fail, among the latest; those that began before it last lowered the limit are in it already. */
   let failing = 0
   let loweredAt = Number.NEGATIVE_INFINITY
-  /** The limit as it was computed last, the moment from which on time alone may have changed it, and the one at which it rises. */
-  let current = 0
+  /** What was computed last, and the moment from which on time alone may have changed it. */
+  let standing: LimiterStanding = { limit: 0, pausedUntil: null, risesAt: null }
   let holdsUntil = Number.NEGATIVE_INFINITY
-  let rises: number | null = null
 
   /** The number that is known to be accepted. */
   const bound = (): number => Math.min(search.limit, refusals.latest?.accepted ?? most)
@@ -107,21 +107,6 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   function findBoundingRefusal(): Refusal | undefined {
     const { latest } = refusals
     return latest !== undefined && search.limit >= latest.accepted ? latest : undefined
-  }
-
-  /** Computes the limit anew, when an attempt has ended since or time may have changed it. */
-  function update(now: number): void {
-    if (now < holdsUntil) return
-    const trialEndsAt = endIdleTrial(search, now)
-    const refused = findBoundingRefusal()
-    if (now < refusals.pausedUntil) {
-      rises = refusals.pausedUntil
-      current = 0
-    } else {
-      rises = refused !== undefined && now < refused.until ? refused.until : null
-      current = bound() + (refused !== undefined && rises === null ? 1 : 0)
-    }
-    holdsUntil = Math.min(rises ?? Number.POSITIVE_INFINITY, trialEndsAt)
   }
 
   function recordRefusal(place: Place, end: RefusedEnd, allInUse: boolean, now: number): void {
@@ -145,20 +130,19 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   }
 
   return {
-    /** Says how many may be under way now; 0 while the provider asked for a pause. */
-    limit(now: number): number {
-      update(now)
-      return current
-    },
-    /** Says when a pause ends that the provider asked for; null without one. */
-    pausedUntil: (now: number): number | null => (now < refusals.pausedUntil ? refusals.pausedUntil : null),
-    /**
-     * Says when the limit rises though no attempt ends: after a pause, or when one more is tried than was refused; null: it
-     * does not. There may be no attempt under way then whose end would begin the next one, so a timer has to begin it.
-     */
-    risesAt(now: number): number | null {
-      update(now)
-      return rises
+    /** Says how many may be under way now. It is computed when an attempt has ended since, or time may have changed it. */
+    standing(now: number): LimiterStanding {
+      if (now < holdsUntil) return standing
+      const trialEndsAt = endIdleTrial(search, now)
+      const { pausedUntil } = refusals
+      const refused = findBoundingRefusal()
+      if (now < pausedUntil) standing = { limit: 0, pausedUntil, risesAt: pausedUntil }
+      else if (refused === undefined) standing = { limit: search.limit, pausedUntil: null, risesAt: null }
+      else if (now < refused.until)
+        standing = { limit: refused.accepted, pausedUntil: null, risesAt: refused.until }
+      else standing = { limit: refused.accepted + 1, pausedUntil: null, risesAt: null }
+      holdsUntil = Math.min(standing.risesAt ?? Number.POSITIVE_INFINITY, trialEndsAt)
+      return standing
     },
     /** How many attempts are under way. */
     get inFlight() {
@@ -184,27 +168,18 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       } else if (end.is === 'failed') recordFailure(place, now)
       else if (end.is !== 'void') recordRefusal(place, end, allInUse, now)
     },
-    status(now: number): LimiterStatus {
-      update(now)
+    /** Says why the limit is what it is. */
+    explain(now: number): { readonly reason: LimitReason; readonly why: string } {
+      const pausedMs = refusals.pausedUntil - now
       const refused = findBoundingRefusal()
-      const base = { limit: current, inFlight, most, until: refused?.until ?? null }
-      return { ...base, ...explainLimit(base, refusals.pausedUntil - now, refused, search.step, now) }
+      const { step } = search
+      if (pausedMs > 0) return { reason: 'paused', why: describePause(pausedMs) }
+      if (refused !== undefined)
+        return { reason: refused.by, why: describeRefusal(refused, refused.until - now) }
+      if (search.limit >= most) return { reason: 'most', why: 'as many as the settings allow' }
+      return { reason: step.is, why: STEPS[step.is](step) }
     },
   }
-}
-
-/** Says why a limit is what it is. @param pausedMs how long a pause still takes, ms; 0 or less without one */
-function explainLimit(
-  { limit, most }: { readonly limit: number; readonly most: number },
-  pausedMs: number,
-  refused: Refusal | undefined,
-  step: LimitStep,
-  now: number,
-): Pick<LimiterStatus, 'reason' | 'why'> {
-  if (pausedMs > 0) return { reason: 'paused', why: describePause(pausedMs) }
-  if (refused !== undefined) return { reason: refused.by, why: describeRefusal(refused, refused.until - now) }
-  if (limit >= most) return { reason: 'most', why: 'as many as the settings allow' }
-  return { reason: step.is, why: STEPS[step.is](step) }
 }
 
 const STEPS: Readonly<Record<LimitStep['is'], (step: LimitStep) => string>> = {

@@ -36,15 +36,16 @@ export function redactReply(reply: string, sent: SentMessage): string {
   const values = [...Object.values(params), subject, plain, recipient].filter(
     value => value.length >= SHORTEST_VALUE,
   )
-  const pieces = reply.length < SHORTEST_PIECE ? [] : `${plain}\n${text}`.split(/[\n.!?。！？]+/)
   // Whoever handed a long reply on has cut it, so its last word may be half of a word of the message.
   let redacted = reply.length < CUT_LENGTH ? reply : reply.replace(/\S+$/, '…')
-  const { length } = redacted
+  const wholes: string[] = []
   const lowerReply = redacted.toLowerCase()
-  const wholes = [
-    ...values,
-    ...pieces.map(piece => piece.trim()).filter(piece => piece.length >= SHORTEST_PIECE),
-  ].filter(each => each.length <= length && lowerReply.includes(each.toLowerCase()))
+  const addIfSaid = (whole: string): void => {
+    if (whole.length <= redacted.length && lowerReply.includes(whole.toLowerCase())) wholes.push(whole)
+  }
+  for (const value of values) addIfSaid(value)
+  const pieces = reply.length < SHORTEST_PIECE ? [] : `${plain}\n${text}`.split(/[\n.!?。！？]+/)
+  for (const piece of pieces) if (piece.trim().length >= SHORTEST_PIECE) addIfSaid(piece.trim())
   for (const whole of wholes.toSorted((one, other) => other.length - one.length))
     redacted = replaceAll(redacted, whole)
   if (hasOnlyUsualWords(redacted)) return redacted

@@ -21,21 +21,29 @@ export type Settler = ReturnType<typeof createSettler>
 /** Writes the ends of messages, of all channels. Nothing else does. */
 export function createSettler(options: SettlerOptions) {
   const { outbox, clock, verdicts, emit, onCaughtUp } = options
+  /** How many ends wait for the store to take them. */
   let unwritten = 0
   let abandoned = false
+
+  function noteUnwritten(change: 1 | -1): void {
+    unwritten += change
+    settler.isBehind = unwritten > 0
+    if (!settler.isBehind) onCaughtUp()
+  }
 
   async function settleUntilTaken(job: Job, settlement: Settlement): Promise<Settled | null> {
     let failed = false
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
       try {
         const settled = await outbox.settle(job.message.id, job.lease, settlement)
-        if (failed) unwritten -= 1
-        if (failed && unwritten === 0) onCaughtUp()
+        if (failed) noteUnwritten(-1)
         return settled
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
-        if (!failed) emit({ type: 'store-failed', doing: 'settle', error })
-        if (!failed) unwritten += 1
+        if (!failed) {
+          emit({ type: 'store-failed', doing: 'settle', error })
+          noteUnwritten(1)
+        }
         failed = true
         if (abandoned) return null
         await new Promise(resolve => setTimeout(resolve, wait))
@@ -43,9 +51,9 @@ export function createSettler(options: SettlerOptions) {
     }
   }
 
-  return {
-    /** Says whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
-    isBehind: (): boolean => unwritten > 0,
+  const settler = {
+    /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
+    isBehind: false,
     /**
      * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
      * that wait, and reported as an event.
@@ -85,4 +93,5 @@ export function createSettler(options: SettlerOptions) {
       abandoned = true
     },
   }
+  return settler
 }

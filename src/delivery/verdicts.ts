@@ -16,15 +16,7 @@ export function createVerdicts(remember = 2000): Verdicts {
   let older = createStringMap<Verdict>()
   let ended = false
 
-  function rememberVerdict(id: string, verdict: Verdict): void {
-    if (recent.size >= remember && recent.get(id) === undefined) {
-      older = recent
-      recent = createStringMap()
-    }
-    recent.set(id, verdict)
-  }
-
-  function announce(id: string, verdict: Verdict): void {
+  function tell(id: string, verdict: Verdict): void {
     const all = waiting.get(id)
     if (all === undefined) return
     waiting.delete(id)
@@ -48,12 +40,18 @@ export function createVerdicts(remember = 2000): Verdicts {
       }
     },
     announce(id, verdict) {
-      if (verdict.is === 'final') rememberVerdict(id, verdict)
-      announce(id, verdict)
+      if (verdict.is === 'final') {
+        if (recent.size >= remember && recent.get(id) === undefined) {
+          older = recent
+          recent = createStringMap()
+        }
+        recent.set(id, verdict)
+      }
+      tell(id, verdict)
     },
     end() {
       ended = true
-      for (const id of waiting.names()) announce(id, PENDING)
+      for (const id of waiting.names()) tell(id, PENDING)
     },
   }
 }

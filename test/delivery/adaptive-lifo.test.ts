@@ -78,9 +78,7 @@ t.test(
 t.test('a retry waits since it was due, and comes before what arrived later', async t => {
   const queue = queueOf(code('new 1', 60_000), code('new 2', 60_001))
   queue.add(code('retry', 0), 60_000)
-  t.equal(queue.longestWait(60_500), 500)
   t.same(drain(queue, 60_500), ['retry', 'new 1', 'new 2'])
-  t.equal(queue.longestWait(60_500), 0)
 })
 
 t.test('nothing but a code, when that is asked for', async t => {

@@ -154,7 +154,7 @@ t.test('a server whose processors are busy is not flooded, however many wait', a
       const forMs = (10_000 / enough) * aloneMs
       const time = createTimeline()
       const sample = (): void => {
-        limits.push(limiter.limit(time.now()))
+        limits.push(limiter.standing(time.now()).limit)
         time.after(forMs / 200, sample)
       }
       time.after(forMs / 4, sample)
@@ -374,11 +374,11 @@ t.test('the only request is refused: a pause as was asked for, of two seconds at
   ] as const) {
     const { limiter, places } = underWay(1)
     limiter.releasePlace(places[0] as Place, end, 50)
-    t.equal(limiter.limit(50), 0)
-    t.equal(limiter.pausedUntil(50), 50 + ms)
-    t.equal(limiter.status(50).reason, 'paused')
-    t.equal(limiter.limit(50 + ms), 1)
-    t.equal(limiter.pausedUntil(50 + ms), null)
+    t.equal(limiter.standing(50).limit, 0)
+    t.equal(limiter.standing(50).pausedUntil, 50 + ms)
+    t.equal(limiter.explain(50).reason, 'paused')
+    t.equal(limiter.standing(50 + ms).limit, 1)
+    t.equal(limiter.standing(50 + ms).pausedUntil, null)
   }
 })
 
@@ -386,8 +386,8 @@ t.test('the only connection is refused: that says nothing about their number', a
   for (const end of [{ is: 'refused-connection' }, { is: 'refused-connection', accepted: 0 }] as const) {
     const { limiter, places } = underWay(1)
     limiter.releasePlace(places[0] as Place, end, 50)
-    t.equal(limiter.limit(50), 10)
-    t.equal(limiter.status(50).until, null)
+    t.equal(limiter.standing(50).limit, 10)
+    t.equal(limiter.standing(50).risesAt, null)
   }
 })
 
@@ -396,10 +396,10 @@ t.test(
   async t => {
     const { limiter, places } = underWay(10)
     for (const place of places.slice(0, 2)) limiter.releasePlace(place, { is: 'failed' }, 100)
-    t.equal(limiter.limit(100), 10, 'two may be chance')
+    t.equal(limiter.standing(100).limit, 10, 'two may be chance')
     for (const place of places.slice(2)) limiter.releasePlace(place, { is: 'failed' }, 100)
-    t.equal(limiter.limit(100), 7)
-    t.equal(limiter.status(100).why, 'lowered from 10 to 7: attempts failed while most were in use')
+    t.equal(limiter.standing(100).limit, 7)
+    t.equal(limiter.explain(100).why, 'lowered from 10 to 7: attempts failed while most were in use')
   },
 )
 
@@ -410,7 +410,7 @@ t.test('attempts that fail with few under way, or that say nothing, leave the li
       const places = Array.from({ length: 4 }, () => limiter.takePlace(n))
       for (const place of places) limiter.releasePlace(place, end, n)
     }
-    t.equal(limiter.limit(100), 10)
+    t.equal(limiter.standing(100).limit, 10)
     t.equal(limiter.inFlight, 0)
   }
 })
@@ -433,7 +433,7 @@ t.test('the bound of the settings holds; one connection is enough', async t => {
     const limiter = createLimiter({ most })
     const { rate } = load(steady(20, 0.3), { limiter, callers: 50, forMs: 20_000 })
     t.ok(rate >= 0.93 * (most / 0.02), `${most}: ${rate.toFixed(0)}/s`)
-    t.ok(limiter.limit(20_000) <= most)
+    t.ok(limiter.standing(20_000).limit <= most)
   }
 })
 
@@ -442,10 +442,10 @@ t.test(
   async t => {
     const { limiter: told, places } = underWay(10)
     told.releasePlace(places[0] as Place, { is: 'refused-connection', accepted: 4 }, 5)
-    t.equal(told.limit(5), 4)
+    t.equal(told.standing(5).limit, 4)
     const { limiter: untold, places: same } = underWay(10)
     for (const place of same.slice(0, 3)) untold.releasePlace(place, { is: 'refused-connection' }, 5)
-    t.equal(untold.limit(5), 7)
+    t.equal(untold.standing(5).limit, 7)
   },
 )
 
@@ -453,7 +453,7 @@ t.test('a refusal that comes when the load has gone does not count those that ar
   const { limiter, places } = underWay(10)
   for (const place of places.slice(0, 8)) limiter.releasePlace(place, { is: 'answered' }, 20)
   limiter.releasePlace(places[9] as Place, { is: 'refused-connection' }, 20)
-  t.equal(limiter.limit(20), 8, 'of ten that were begun it took eight at least')
+  t.equal(limiter.standing(20).limit, 8, 'of ten that were begun it took eight at least')
 })
 
 t.test('what does not need all places says nothing about more', async t => {
@@ -462,8 +462,8 @@ t.test('what does not need all places says nothing about more', async t => {
     const places = Array.from({ length: 9 }, () => limiter.takePlace(n * 20))
     for (const place of places) limiter.releasePlace(place, { is: 'answered' }, n * 20 + 20)
   }
-  t.equal(limiter.limit(5000), 10)
-  t.equal(limiter.status(5000).reason, 'start')
+  t.equal(limiter.standing(5000).limit, 10)
+  t.equal(limiter.explain(5000).reason, 'start')
 })
 
 t.test('a trial of fewer places ends with its load', async t => {
@@ -475,29 +475,30 @@ t.test('a trial of fewer places ends with its load', async t => {
     limiter,
   )
   for (let n = 0; n < 1000; n += 1) scheduler.send('code')
-  while (limiter.status(time.now()).why !== 'trying 8 instead of 10' && time.now() < 10_000)
+  while (limiter.explain(time.now()).why !== 'trying 8 instead of 10' && time.now() < 10_000)
     time.runUntil(time.now() + 1)
-  t.equal(limiter.limit(time.now()), 8)
-  t.equal(limiter.limit(time.now() + 60_000), 10, 'the next burst has them all')
+  t.equal(limiter.standing(time.now()).limit, 8)
+  t.equal(limiter.standing(time.now() + 60_000).limit, 10, 'the next burst has them all')
 })
 
 t.test('it says why', async t => {
   const { limiter, places } = underWay(0)
-  t.match(limiter.status(0), { limit: 10, inFlight: 0, most: MOST, reason: 'start', until: null })
+  const status = (now: number) => ({ ...limiter.standing(now), ...limiter.explain(now) })
+  t.match(status(0), { limit: 10, risesAt: null, reason: 'start' })
   for (let n = 0; n < 10; n += 1) places.push(limiter.takePlace(0))
   const next = (n: number, end: AttemptEnd, now: number): void => {
     limiter.releasePlace(places[n] as Place, end, now)
-    while (limiter.inFlight < limiter.limit(now)) places.push(limiter.takePlace(now))
+    while (limiter.inFlight < limiter.standing(now).limit) places.push(limiter.takePlace(now))
   }
   for (let n = 0; n < 10; n += 1) next(n, { is: 'answered' }, 20)
-  t.match(limiter.status(20), { limit: 20, inFlight: 20, reason: 'trying', why: 'trying 20 instead of 10' })
+  t.match(status(20), { limit: 20, reason: 'trying', why: 'trying 20 instead of 10' })
   // Nine of them began before there were 20.
   for (let n = 10; n < 28; n += 1) next(n, { is: 'answered' }, 40)
-  t.match(limiter.status(40), { limit: 20, why: 'trying 20 instead of 10' })
+  t.match(status(40), { limit: 20, why: 'trying 20 instead of 10' })
   for (let n = 28; n < 30; n += 1) next(n, { is: 'answered' }, 40)
-  t.match(limiter.status(40), { limit: 40, reason: 'trying', why: 'trying 40 instead of 20' })
+  t.match(status(40), { limit: 40, reason: 'trying', why: 'trying 40 instead of 20' })
   next(40, { is: 'refused-connection', accepted: 30 }, 41)
-  t.match(limiter.status(41), {
+  t.match(status(41), {
     limit: 20,
     reason: 'kept',
     why: 'kept: with 40 no more was answered',

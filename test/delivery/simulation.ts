@@ -199,11 +199,10 @@ export function connectingServer(time: Timeline, inner: Server, connectMs: numbe
 /** A limiter that never learns: what a setting would be. */
 export function fixedLimiter(
   limit: number,
-): Pick<Limiter, 'limit' | 'inFlight' | 'takePlace' | 'releasePlace' | 'pausedUntil'> {
+): Pick<Limiter, 'standing' | 'inFlight' | 'takePlace' | 'releasePlace'> {
   let inFlight = 0
   return {
-    limit: () => limit,
-    pausedUntil: () => null,
+    standing: () => ({ limit, pausedUntil: null, risesAt: null }),
     get inFlight() {
       return inFlight
     },
@@ -260,14 +259,14 @@ export function createScheduler(
   }
 
   function run(): void {
-    while (queue.length > 0 && limiter.inFlight < limiter.limit(time.now())) {
+    while (queue.length > 0 && limiter.inFlight < limiter.standing(time.now()).limit) {
       const mail = queue.takeNext(time.now())
       if (mail === undefined) throw new Error('the queue is not empty and gives nothing')
       const place = limiter.takePlace(time.now())
       server(end => over(mail, place, end))
     }
-    const paused = limiter.pausedUntil(time.now())
-    if (paused !== null) time.after(paused - time.now(), run)
+    const { pausedUntil } = limiter.standing(time.now())
+    if (pausedUntil !== null) time.after(pausedUntil - time.now(), run)
     else if (queue.length > 0 && limiter.inFlight === 0)
       throw new Error('nothing is under way, and mail waits')
   }
