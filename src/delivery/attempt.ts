@@ -200,7 +200,7 @@ export function createAttempts(options: AttemptsOptions) {
           said = await calls.run(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
         }
 
-        const end = attempt.end(timeline.addOutcome(provider.name, said, sendingAt), message.recipient)
+        const end = attempt.end(timeline.addReply(provider.name, said, sendingAt), message.recipient)
         const { outcome, tookMs, circuit } = end
         if (circuit !== null)
           emit({ type: 'breaker', channel, provider: provider.name, state: circuit, reason: outcome.reply })
@@ -334,6 +334,14 @@ function outcomeWhenNobodyFits(records: readonly AttemptRecord[]): Outcome {
   return { is: 'retry', whose: 'ours', code, reply: reply.slice(0, 200), untouched: true }
 }
 
+/** What a provider said to a message. */
+interface Said {
+  readonly is: string
+  readonly code?: string
+  readonly reply: string
+  readonly providerId?: string
+}
+
 /**
  * Collects one attempt's lines for the timeline. Nothing that the message says gets into them, and nothing that a store
  * cannot hold: all that a provider says comes through here.
@@ -341,28 +349,18 @@ function outcomeWhenNobodyFits(records: readonly AttemptRecord[]): Outcome {
 function createTimeline(message: NewMessage, outgoing: Outgoing, clock: Clock) {
   const records: AttemptRecord[] = []
 
-  /** @param startedAt ms since the epoch. @returns the redacted reply. */
-  function addReply(
-    provider: string,
-    { is, code, reply }: { readonly is: string; readonly code: string; readonly reply: string },
-    startedAt: number,
-  ): string {
-    const redacted = makeStorable(redactReply(reply, toSentMessage(message, outgoing)))
+  /** @param startedAt ms since the epoch. @returns what was said, as it may be kept and shown. */
+  function addReply<T extends Said>(provider: string, said: T, startedAt: number): T {
+    const { is: outcome, code = '', providerId } = said
+    const reply = makeStorable(redactReply(said.reply, toSentMessage(message, outgoing)))
     const tookMs = clock.now() - startedAt
-    records.push({ at: startedAt, tookMs, provider, outcome: is, code: makeStorable(code), reply: redacted })
-    return redacted
+    records.push({ at: startedAt, tookMs, provider, outcome, code: makeStorable(code), reply })
+    return { ...said, reply, ...(providerId !== undefined && { providerId: makeStorable(providerId) }) }
   }
 
   return {
     records,
     addReply,
-    /** @returns the outcome as it may be kept and shown. */
-    addOutcome(provider: string, outcome: Outcome, startedAt: number): Outcome {
-      const code = outcome.is === 'sent' ? '' : outcome.code
-      const reply = addReply(provider, { is: outcome.is, code, reply: outcome.reply }, startedAt)
-      if (outcome.is !== 'sent' || outcome.providerId === undefined) return { ...outcome, reply }
-      return { ...outcome, reply, providerId: makeStorable(outcome.providerId) }
-    },
     /** Adds the line about a carrier that was not asked, which is why the next one was. */
     addSkipped(provider: string, { code, reply }: { readonly code: string; readonly reply: string }): void {
       records.push({ at: clock.now(), tookMs: 0, provider, outcome: 'skipped', code, reply })

@@ -155,15 +155,9 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     allowTrialNow: breaker.allowTrialNow,
     standing(now: number): Standing {
       const { limit, pausedUntil, risesAt } = limiter.standing(now)
-      const { inFlight } = limiter
-      return {
-        limit,
-        pausedUntil,
-        risesAt,
-        inFlight,
-        circuit: breaker.state(now),
-        openUntil: breaker.openUntil(),
-      }
+      const circuit = breaker.state(now)
+      const openUntil = circuit === 'closed' ? null : breaker.openUntil()
+      return { limit, inFlight: limiter.inFlight, circuit, openUntil, pausedUntil, risesAt }
     },
     /** Reports how the carrier does, for people and metrics. */
     status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond'> {

@@ -16,7 +16,14 @@ export function createVerdicts(remember = 2000): Verdicts {
   let older = createStringMap<Verdict>()
   let ended = false
 
-  function tell(id: string, verdict: Verdict): void {
+  function announce(id: string, verdict: Verdict): void {
+    if (verdict.is === 'final') {
+      if (recent.size >= remember && recent.get(id) === undefined) {
+        older = recent
+        recent = createStringMap()
+      }
+      recent.set(id, verdict)
+    }
     const all = waiting.get(id)
     if (all === undefined) return
     waiting.delete(id)
@@ -39,19 +46,10 @@ export function createVerdicts(remember = 2000): Verdicts {
         else if (left !== undefined) waiting.set(id, left)
       }
     },
-    announce(id, verdict) {
-      if (verdict.is === 'final') {
-        if (recent.size >= remember && recent.get(id) === undefined) {
-          older = recent
-          recent = createStringMap()
-        }
-        recent.set(id, verdict)
-      }
-      tell(id, verdict)
-    },
+    announce,
     end() {
       ended = true
-      for (const id of waiting.names()) tell(id, PENDING)
+      for (const id of waiting.names()) announce(id, PENDING)
     },
   }
 }
