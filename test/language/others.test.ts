@@ -12,7 +12,7 @@ const FILES = [
   'src/commands/check.ts',
   'src/commands/token.ts',
   'src/commands/check/*.ts',
-  'src/providers/{aliyun,tencent,twilio,diagnosis,http-client,module,receipts,sms-*,template-carrier}.ts',
+  'src/providers/!(twilio-sdk).ts',
   'src/callback/authenticate.ts',
   'src/delivery/{carrier,attempt}.ts',
   'src/providers/smtp/{connection,module,oauth2,outcome,provider,settings,verify}.ts',
