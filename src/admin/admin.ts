@@ -12,7 +12,6 @@ import { samples } from '../messages/samples.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { renderPreview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
-import type { TemplateProblem } from '../words/template-files.ts'
 import type { ConsoleOptions } from './console/page.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { createAdminListener } from './listener.ts'
@@ -21,28 +20,12 @@ import { createReadiness } from './readiness.ts'
 import { statusRoutes } from './status/routes.ts'
 import { createStatus } from './status/status.ts'
 
-/** What the console is given as it is. */
-type Shown =
-  | 'health'
-  | 'certificate'
-  | 'renewalRefused'
-  | 'urls'
-  | 'testSend'
-  | 'emit'
-  | 'deviceAlerts'
-  | 'webhooks'
-  | 'draining'
-  | 'startedAt'
-  | 'now'
-
-export interface AdminOptions extends Pick<ConsoleOptions, Shown> {
+export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'testSend' | 'emit'> {
   readonly config: Config
   readonly outbox: Outbox
   readonly delivery: Delivery
   readonly metrics: Metrics
   readonly renderer: Renderer
-  /** The faults of SMS_TEMPLATES_FILE as it is now. */
-  readonly smsTemplateProblems: () => readonly string[]
   /** Says whether POST_SIGNATURE=required would have let every recent POST of a channel in. */
   readonly requiredIsSafe: (channel: Channel) => boolean
   readonly recipientHash: (channel: Channel, recipient: string) => string
@@ -50,21 +33,10 @@ export interface AdminOptions extends Pick<ConsoleOptions, Shown> {
 
 /** The private listener with all that is on it: health, metrics, console. */
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
-  const { config, outbox, delivery, health, metrics, now } = options
-  const storeLoss = () => outbox.loss?.() ?? null
+  const { config, view, outbox, metrics } = options
+  const { now } = view
   const app = createAdminListener(
-    {
-      ready: createReadiness({
-        draining: options.draining,
-        probe: () => outbox.queries.probeCommit(),
-        health,
-        channelStatus: () => delivery.status(),
-        renewalRefused: () => options.renewalRefused() !== null,
-        isBrakeGone: config.removed.some(({ isBrake }) => isBrake),
-        storeLoss,
-        monotonic: () => performance.now(),
-      }),
-    },
+    { ready: createReadiness(view, () => performance.now()) },
     {
       host: config.ADMIN_HOST,
       tokens: tokensOf(config),
@@ -76,30 +48,31 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const { DATABASE_URL: store } = config
   if (store.kind === 'file' && outbox.backUp !== undefined)
     backupRoute(app, outbox.backUp, store.path, options.emit)
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.scrape()))
-  const channels = [...new Set(delivery.status().map(({ channel }) => channel))]
+  app.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.contentType).send(await metrics.scrape(view)),
+  )
   const recipientHash = (typed: string) => hashOf(typed, options.recipientHash, config.DEFAULT_AREA_CODE)
-  const status = createStatus({ ...outbox, health, channels, channelStatus: () => delivery.status() })
+  const status = createStatus(view)
   await app.register(statusRoutes, { status, recipientHash, now })
-  await app.register(consoleRoutes, consoleOptions(options, { status, channels, recipientHash, storeLoss }))
+  await app.register(consoleRoutes, consoleOptions(options, status, recipientHash))
   return app
 }
 
 function consoleOptions(
   options: AdminOptions,
-  shared: Pick<ConsoleOptions, 'status' | 'channels' | 'recipientHash' | 'storeLoss'>,
+  status: ConsoleOptions['status'],
+  recipientHash: ConsoleOptions['recipientHash'],
 ): ConsoleOptions {
   const { config, outbox, delivery, renderer } = options
-  const { channels } = shared
+  const { channels } = options.view
   return {
     ...options,
-    ...shared,
+    status,
+    recipientHash,
     actions: outbox.actions,
-    channelStatus: () => delivery.status(),
     kinds: callbackKinds,
     kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
     gallery: samples,
-    templateProblems: () => [...renderer.problems().map(problemLine), ...options.smsTemplateProblems()],
     renderedInFull: renderer.renderedInFull,
     locales: () => renderer.locales,
     previewWords: (channel, kind, locale) =>
@@ -123,10 +96,6 @@ function tokensOf({ ADMIN_TOKEN, ADMIN_TOKENS, METRICS_TOKEN, STATUS_TOKEN }: Co
 function isRotating(config: Config, channel: Channel): boolean {
   const name = channel === 'email' ? 'EMAIL' : 'SMS'
   return (config[`${name}_TOKEN_PREVIOUS`] ?? config[`${name}_CALLBACK_KEY_PREVIOUS`]) !== undefined
-}
-
-function problemLine({ file, line, reason }: TemplateProblem): string {
-  return `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`
 }
 
 /** A recipient that an operator typed in full, as the store knows it; null: neither an address nor a number. */

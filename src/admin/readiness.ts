@@ -1,8 +1,7 @@
-import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { StoreLoss } from '../outbox/outbox.ts'
 import { withTimeout } from '../runtime/clock.ts'
-import type { ServiceHealth } from './service-health.ts'
+import type { ServiceView } from './service-view.ts'
 
 /** Says whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
@@ -17,20 +16,6 @@ export type Readiness =
     }
   | { readonly ready: false; readonly reason: string }
 
-export interface ReadinessSources {
-  readonly draining: () => boolean
-  /** Commits something harmless; false: the store cannot. */
-  readonly probe: () => Promise<boolean>
-  readonly health: Pick<ServiceHealth, 'providers'>
-  readonly channelStatus: () => readonly ChannelStatus[]
-  readonly renewalRefused: () => boolean
-  /** Whether the operator counts on a quota that is not there any more. */
-  readonly isBrakeGone: boolean
-  readonly storeLoss: () => StoreLoss | null
-  /** ms, never set. */
-  readonly monotonic: () => number
-}
-
 /** Limit of a probe, ms: longer than a slow disk takes, shorter than whoever asks waits. */
 const WITHIN_MS = 2000
 /** A store that has failed must commit for so long without another failure, ms: a full disk takes a little now and then. */
@@ -43,8 +28,9 @@ const PACE_MS = 100
  * down does not make it unready: callbacks are accepted and wait, and another replica would fare no better.
  * However many ask at once, the store is tried once, and one that hangs is not asked again before it has answered. Those who ask
  * again and again wait for the next of ten probes a second: a flood of questions must not fill the log of the store.
+ * @param monotonic ms, never set.
  */
-export function createReadiness(sources: ReadinessSources): () => Promise<Readiness> {
+export function createReadiness(view: ServiceView, monotonic: () => number): () => Promise<Readiness> {
   let trying: Promise<Readiness> | undefined
   let probing: Promise<boolean> | undefined
   let resting: Promise<void> | undefined
@@ -59,7 +45,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
         resolve()
       }, PACE_MS)
     })
-    return sources.probe()
+    return view.queries.probeCommit()
   }
 
   function probe(): Promise<boolean> {
@@ -71,7 +57,7 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
 
   /** Says whether the store has committed for long enough since it failed. */
   function hasRecovered(): boolean {
-    const now = sources.monotonic()
+    const now = monotonic()
     recoveredAt ??= now
     if (now - recoveredAt >= RECOVERED_AFTER_MS) hasFailed = false
     return !hasFailed
@@ -88,16 +74,16 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
       }
     }
     if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }
-    const loss = sources.storeLoss()
+    const loss = view.storeLoss()
     return {
       ready: true,
-      degraded: degraded(sources),
+      degraded: degraded(view),
       ...(loss === null ? {} : { lost: { messages: loss.messages, unsent: loss.unsent } }),
     }
   }
 
   return () => {
-    if (sources.draining()) return Promise.resolve({ ready: false, reason: 'ending' })
+    if (view.isDraining()) return Promise.resolve({ ready: false, reason: 'ending' })
     trying ??= tryStore().finally(() => {
       trying = undefined
     })
@@ -105,20 +91,15 @@ export function createReadiness(sources: ReadinessSources): () => Promise<Readin
   }
 }
 
-function degraded({
-  health,
-  channelStatus,
-  renewalRefused,
-  isBrakeGone,
-}: ReadinessSources): (Channel | 'certificate' | 'quotas')[] {
+function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas')[] {
   const down = [
-    ...health.providers().filter(({ up }) => !up),
-    ...channelStatus().filter(({ breaker }) => breaker !== 'closed'),
+    ...view.health.providers().filter(({ up }) => !up),
+    ...view.channelStatus().filter(({ breaker }) => breaker !== 'closed'),
   ]
   const channels = [...new Set(down.map(({ channel }) => channel))].sort()
   return [
     ...channels,
-    ...(renewalRefused() ? (['certificate'] as const) : []),
-    ...(isBrakeGone ? (['quotas'] as const) : []),
+    ...(view.renewalRefused() !== null ? (['certificate'] as const) : []),
+    ...(view.isBrakeGone ? (['quotas'] as const) : []),
   ]
 }

@@ -5,8 +5,8 @@ import type { Logger } from 'pino'
 import { type AdminOptions, openAdmin } from '../admin/admin.ts'
 import { createEventLog } from '../admin/event-log.ts'
 import { createMetrics } from '../admin/metrics/metrics.ts'
-import type { MetricsSources } from '../admin/metrics/scraped.ts'
 import { createServiceHealth } from '../admin/service-health.ts'
+import type { ServiceView } from '../admin/service-view.ts'
 import { type Admission, createAdmission } from '../callback/admission.ts'
 import { type Authentication, createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
 import { BODY_LIMIT } from '../callback/body.ts'
@@ -22,7 +22,7 @@ import { createDelivery } from '../delivery/delivery.ts'
 import { createLimiter } from '../delivery/limiter.ts'
 import type { ChannelStatus, Delivery, Verdicts } from '../delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
-import { createEmitter, type Emit } from '../events/events.ts'
+import { createEmitter, type Emit, type EventHandlers } from '../events/events.ts'
 import { createInterpreter, emailBodySchema, smsBodySchema } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
@@ -39,6 +39,7 @@ import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Renderer } from '../words/render.ts'
+import type { TemplateProblem } from '../words/template-files.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
@@ -125,8 +126,11 @@ export async function createServiceParts(options: WiringOptions): Promise<Servic
 async function wireService(options: WiringOptions, resources: Resource[]) {
   const { config, log, clock } = options
   const startedAt = clock.now()
-  const late: LateParts = {}
-  const observers = await wireObservers(options, late)
+  let isDraining = false
+  let webhooks: Webhooks | null = null
+  const observers = wireObservers(options, {
+    breaker: event => webhooks?.noteBreaker(event),
+  })
   const { emit, health, metrics, admission } = observers
   const storeKeys = await openStoreKeys(config)
   const renderer = openRenderer(config, log)
@@ -143,29 +147,46 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     startThread: options.startStoreThread,
   })
   resources.push(outbox)
-  late.outbox = outbox
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })
 
-  const common = wireChannels(options, observers, late, { storeKeys, renderer, providers, outbox })
+  const common = wireChannels(options, observers, {
+    storeKeys,
+    renderer,
+    providers,
+    outbox,
+    isDraining: () => isDraining,
+  })
   const authentication = createAuthentication(authenticationOptions(config, options.wall, emit))
   const delivery = wireDelivery(common)
-  late.delivery = delivery
   const receive = wireReceiver(common, delivery)
-  const webhooks = await openWebhooks(common, delivery.status)
-  late.webhooks = webhooks
+  webhooks = await openWebhooks(common, delivery.status)
   const alerts = alerting?.createDeviceAlerts({ ...common, rows, wake: delivery.wake }) ?? null
+  const { certificate = () => null, renewalRefused = () => null } = options
+  const view: ServiceView = {
+    build,
+    startedAt,
+    now: clock.now,
+    wall: options.wall,
+    isDraining: () => isDraining,
+    isBrakeGone: config.removed.some(({ isBrake }) => isBrake),
+    channels: common.channels.map(({ channel }) => channel),
+    health,
+    queries: outbox.queries,
+    channelStatus: delivery.status,
+    storeLoss: () => outbox.loss?.() ?? null,
+    certificate,
+    renewalRefused,
+    templateProblems: () => [
+      ...renderer.problems().map(describeTemplateProblem),
+      ...templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
+    ],
+    deviceAlerts: () => alerts?.status() ?? null,
+    webhooks: () => webhooks?.status() ?? null,
+  }
   return {
     publicListener: await wirePublicListener(common, authentication, admission, receive),
-    adminListener: await wireAdminListener(common, authentication, receive, {
-      delivery,
-      health,
-      metrics,
-      smsTemplateProblems: () => templates.faults().map(describeTemplateFault),
-      deviceAlerts: () => alerts?.status() ?? null,
-      webhooks: () => webhooks?.status() ?? null,
-      startedAt,
-    }),
+    adminListener: await wireAdminListener(common, authentication, receive, { view, delivery, metrics }),
     delivery,
     /** Null unless DDQ_HOST is set. */
     alerts,
@@ -174,7 +195,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     renderer,
     /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
     beginDraining(): void {
-      late.isDraining = true
+      isDraining = true
     },
     /** Loads modules in advance, for which the first message would have to wait. */
     async loadModules(): Promise<void> {
@@ -187,30 +208,16 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   }
 }
 
-/** Parts that the observers need, and that are made after them. */
-interface LateParts {
-  outbox?: Outbox
-  delivery?: Delivery
-  webhooks?: Webhooks | null
-  isDraining?: boolean
-}
+type Observers = ReturnType<typeof wireObservers>
 
-type Observers = Awaited<ReturnType<typeof wireObservers>>
-
-/** Wires the receivers of events: log, metrics, and the parts that make decisions by events. */
-async function wireObservers(options: WiringOptions, late: LateParts) {
+/**
+ * Wires the receivers of events: log, metrics, and the parts that make decisions by events.
+ * @param webhooks handles events for the webhooks, which are made later.
+ */
+function wireObservers(options: WiringOptions, webhooks: EventHandlers) {
   const { config, log, clock } = options
   const health = createServiceHealth(clock.now)
-  const sources: MetricsSources = {
-    build,
-    ...certificateSources(options),
-    now: clock.now,
-    channelStatus: () => late.delivery?.status() ?? [],
-    storeLoss: () => late.outbox?.loss?.() ?? null,
-    backlog: async () => late.outbox?.queries.readSummary(clock.now(), 60_000).catch(() => null) ?? null,
-    webhooks: () => late.webhooks?.status() ?? null,
-  }
-  const metrics = createMetrics(sources, {
+  const metrics = createMetrics({
     deviceAlerts: config.DDQ_HOST !== undefined,
     webhooks: config.EVENTS_URL !== undefined,
   })
@@ -226,7 +233,7 @@ async function wireObservers(options: WiringOptions, late: LateParts) {
     ...metrics.sinks,
     health.handlers,
     reports.handlers,
-    { breaker: event => late.webhooks?.noteBreaker(event) },
+    webhooks,
     { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
   ])
   return { emit, health, metrics, admission, reports }
@@ -236,8 +243,9 @@ async function wireObservers(options: WiringOptions, late: LateParts) {
 function wireChannels(
   options: WiringOptions,
   { emit, reports }: Observers,
-  late: LateParts,
-  parts: Pick<Common, 'storeKeys' | 'renderer' | 'outbox'> & { readonly providers: readonly Provider[] },
+  parts: Pick<Common, 'storeKeys' | 'renderer' | 'outbox' | 'isDraining'> & {
+    readonly providers: readonly Provider[]
+  },
 ): Common {
   const { config } = options
   const { renderer, storeKeys } = parts
@@ -260,7 +268,6 @@ function wireChannels(
     verdicts: createVerdicts(),
     charges: createChargesOf(quotaLimits(config), storeKeys),
     headers: answerHeaders(options.tls !== undefined),
-    isDraining: () => late.isDraining === true,
   }
 }
 
@@ -372,44 +379,22 @@ async function wireAdminListener(
   common: Common,
   authentication: Authentication,
   receive: Receive,
-  parts: Pick<
-    AdminOptions,
-    'delivery' | 'health' | 'metrics' | 'smsTemplateProblems' | 'deviceAlerts' | 'webhooks' | 'startedAt'
-  >,
+  parts: Pick<AdminOptions, 'view' | 'delivery' | 'metrics'>,
 ): Promise<FastifyInstance> {
-  const { certificate = () => null, renewalRefused = () => null } = common
   return openAdmin({
     ...common,
     ...parts,
-    certificate,
-    renewalRefused,
     requiredIsSafe: channel => authentication.signatureStatistics(channel).requiredIsSafe,
     recipientHash: common.storeKeys.recipientHash,
     testSend: async (channel, body) => {
       const { answer, ids } = await receive(authentication.operatorAsCaller(channel), body)
       return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
     },
-    draining: common.isDraining,
-    now: common.clock.now,
   })
 }
 
-function certificateSources({
-  certificate = () => null,
-  renewalRefused = () => null,
-  wall,
-}: WiringOptions): Pick<MetricsSources, 'certificateDays' | 'renewalRefused'> {
-  return {
-    certificateDays() {
-      const served = certificate()
-      return served === null ? null : (served.expiresAt - wall()) / 86_400_000
-    },
-    renewalRefused: () => (certificate() === null ? null : renewalRefused() !== null),
-  }
-}
-
-function describeTemplateFault({ line, reason }: { readonly line: number; readonly reason: string }): string {
-  return `SMS_TEMPLATES_FILE, line ${line}: ${reason}`
+function describeTemplateProblem({ file, line, reason }: TemplateProblem): string {
+  return `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`
 }
 
 function answerHeaders(https: boolean): Record<string, string> {

@@ -1,10 +1,12 @@
 import t from 'tap'
-import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
+import { causesOf } from '../../src/admin/console/causes.ts'
 import { devicesCard } from '../../src/admin/console/overview.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
+import type { DeviceAlertsStatus } from '../../src/admin/service-view.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
 import { englishIn, readableText } from '../language/english.ts'
 import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
+import { viewOf } from '../rigs/view.ts'
 
 const KINDS = callbackKinds.map(({ name }) => name)
 
@@ -69,9 +71,18 @@ t.test('every line about what is wrong is in Chinese', async t => {
     since: now - 90_000,
     lastSentAt: null,
   } as const
-  const base = {
-    now,
-    summary: null,
+  const loss = { messages: 3, unsent: 1, from: now - 1000, until: now, noticedAt: now }
+  const devices: DeviceAlertsStatus = {
+    leads: true,
+    subscribed: false,
+    forMs: 100_000,
+    lastEnd: { is: 'refused', why: 'log in: refused: HTTP 401, code none' },
+    refused: [{ topic: '/device/alert', why: 'refused: HTTP 404, code 4041001' }],
+    received: 1,
+    malformed: 0,
+  }
+  const wrong = viewOf({
+    now: () => now,
     health: {
       ...health,
       providers: () => [
@@ -82,35 +93,31 @@ t.test('every line about what is wrong is in Chinese', async t => {
       heldBack: () => [{ quota: 'sms-day', count: 3, lastAt: now }],
       storeFailure: () => ({ at: now, doing: 'accept', message: '28' }),
     },
-    storeLoss: { messages: 3, unsent: 1, from: now - 1000, until: now, noticedAt: now },
-    channelStatus: [],
+    storeLoss: () => loss,
     channels: ['email', 'sms'],
-    certificate: {
+    certificate: () => ({
+      chain: 'self-signed',
+      names: [],
       expiresAt: now - 1,
       flaws: [
         'the certificate is self-signed: get one of a public authority, since only clients that are told to trust this one do',
       ],
-    },
-    renewalRefused: { since: now - 1000, reason: 'TLS_KEY_FILE has a passphrase: give a key without one' },
-    templateProblems: ['layout.html, line 3: cannot be read: EACCES'],
-    webhooks: {
+    }),
+    renewalRefused: () => ({
+      since: now - 1000,
+      reason: 'TLS_KEY_FILE has a passphrase: give a key without one',
+    }),
+    templateProblems: () => ['layout.html, line 3: cannot be read: EACCES'],
+    webhooks: () => ({
       leads: true,
       isGone: false,
       waiting: 3,
       oldestAt: 0,
       failing: { since: 0, reason: 'http-500' },
-    },
-    deviceAlerts: {
-      leads: true,
-      subscribed: false,
-      forMs: 100_000,
-      lastEnd: { is: 'refused', why: 'log in: refused: HTTP 401, code none' },
-      refused: [{ topic: '/device/alert', why: 'refused: HTTP 404, code 4041001' }],
-      received: 1,
-      malformed: 0,
-    },
-    draining: true,
-  } satisfies CauseSources
+    }),
+    deviceAlerts: () => devices,
+    isDraining: () => true,
+  })
   const counts = {
     backlog: { email: 2, sms: 3 },
     oldest: { email: 0, sms: 0 },
@@ -118,35 +125,24 @@ t.test('every line about what is wrong is in Chinese', async t => {
     series: [],
     bytes: 0,
   }
+  const soon = () => ({ expiresAt: now + 864e5, flaws: [], chain: 'complete' as const, names: [] })
   const lines = [
-    base,
-    {
-      ...base,
-      summary: counts,
-      storeLoss: { ...base.storeLoss, messages: 0, from: null },
-      certificate: { expiresAt: now + 864e5, flaws: [] },
-      renewalRefused: null,
-    },
-    {
-      ...base,
-      certificate: { expiresAt: now + 864e5, flaws: [] },
-      deviceAlerts: { ...base.deviceAlerts, lastEnd: null },
-    },
-    {
-      ...base,
-      summary: counts,
-      health,
-      certificate: null,
-      renewalRefused: null,
-      templateProblems: [],
-      deviceAlerts: null,
-      draining: false,
-      channels: [],
-    },
-  ].flatMap(sources => causesOf(sources).map(({ text }) => text.in('zh-CN')))
+    ...causesOf(wrong, null),
+    ...causesOf(
+      {
+        ...wrong,
+        storeLoss: () => ({ ...loss, messages: 0, from: null }),
+        certificate: soon,
+        renewalRefused: () => null,
+      },
+      counts,
+    ),
+    ...causesOf({ ...wrong, certificate: soon, deviceAlerts: () => ({ ...devices, lastEnd: null }) }, null),
+    ...causesOf(viewOf({ now: () => now, health }), counts),
+  ].map(({ text }) => text.in('zh-CN'))
   t.ok(lines.length > 25, `${lines.length} lines`)
   for (const line of lines)
     t.same(englishIn(line, ['accept', 'layout.html', 'sms-day', 'env.example']), [], line)
   for (const subscribed of [true, false])
-    t.same(englishIn(readableText(devicesCard({ ...base.deviceAlerts, subscribed }).in('zh-CN'))), [])
+    t.same(englishIn(readableText(devicesCard({ ...devices, subscribed }).in('zh-CN'))), [])
 })

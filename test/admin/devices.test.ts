@@ -1,8 +1,8 @@
 import t from 'tap'
-import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
+import { causesOf } from '../../src/admin/console/causes.ts'
 import { devicesCard } from '../../src/admin/console/overview.ts'
-import type { DeviceAlertsStatus } from '../../src/admin/console/page.ts'
-import { createServiceHealth } from '../../src/admin/service-health.ts'
+import type { DeviceAlertsStatus } from '../../src/admin/service-view.ts'
+import { viewOf } from '../rigs/view.ts'
 
 const subscribed: DeviceAlertsStatus = {
   leads: true,
@@ -14,28 +14,17 @@ const subscribed: DeviceAlertsStatus = {
   malformed: 1,
 }
 
-const sources: CauseSources = {
-  now: 0,
-  summary: {
-    counts: [],
-    series: [],
-    backlog: { email: 0, sms: 0 },
-    oldest: { email: null, sms: null },
-    bytes: 0,
-  },
-  health: createServiceHealth(() => 0),
-  channelStatus: [],
-  channels: [],
-  certificate: null,
-  renewalRefused: null,
-  storeLoss: null,
-  templateProblems: [],
-  deviceAlerts: null,
-  webhooks: null,
-  draining: false,
+const summary = {
+  counts: [],
+  series: [],
+  backlog: { email: 0, sms: 0 },
+  oldest: { email: null, sms: null },
+  bytes: 0,
 }
 const lines = (devices: DeviceAlertsStatus | null) =>
-  causesOf({ ...sources, deviceAlerts: devices }).map(({ level, text }) => `${level}: ${String(text)}`)
+  causesOf(viewOf({ deviceAlerts: () => devices }), summary).map(
+    ({ level, text }) => `${level}: ${String(text)}`,
+  )
 
 t.test('a subscription that is away is worth a line once it is away for longer than a minute', t => {
   const lost = { is: 'unreachable', why: 'ECONNREFUSED' }

@@ -1,5 +1,5 @@
-import type { MetricsSources } from '../../src/admin/metrics/scraped.ts'
 import type { EventOf, EventType, ServiceEvent } from '../../src/events/events.ts'
+import { viewOf } from '../rigs/view.ts'
 
 const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '+86*******8000' } as const
 const error = new Error('disk full')
@@ -144,10 +144,19 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
 
 export const everyEvent: readonly ServiceEvent[] = Object.values(EVERY_EVENT).flat()
 
+const WALL = Date.parse('2026-11-21T02:04:00Z')
 /** What a scrape reads beside the events. */
-export const sources: MetricsSources = {
-  backlog: () =>
-    Promise.resolve({ backlog: { email: 1, sms: 0 }, oldest: { email: 1000, sms: null }, bytes: 4096 }),
+export const view = viewOf({
+  queries: {
+    ...viewOf().queries,
+    readSummary: async () => ({
+      counts: [],
+      series: [],
+      backlog: { email: 1, sms: 0 },
+      oldest: { email: 1000, sms: null },
+      bytes: 4096,
+    }),
+  },
   channelStatus: () => [
     {
       channel: 'email',
@@ -176,10 +185,10 @@ export const sources: MetricsSources = {
       isSecond: true,
     },
   ],
-  build: { version: '1.2.3', commit: '0123abc' },
-  certificateDays: () => 12.5,
-  renewalRefused: () => true,
+  wall: () => WALL,
+  certificate: () => ({ expiresAt: WALL + 12.5 * 86_400_000, flaws: [], chain: 'complete', names: [] }),
+  renewalRefused: () => ({ since: WALL, reason: 'a reason' }),
   storeLoss: () => ({ messages: 12, unsent: 3, from: 0, until: 1000, noticedAt: 61_000 }),
-  webhooks: () => ({ leads: true, waiting: 7, oldestAt: 1000 }),
+  webhooks: () => ({ leads: true, isGone: false, failing: null, waiting: 7, oldestAt: 1000 }),
   now: () => 61_000,
-}
+})

@@ -1,8 +1,9 @@
 import t from 'tap'
-import { type CauseSources, causesOf } from '../../src/admin/console/causes.ts'
+import { causesOf } from '../../src/admin/console/causes.ts'
 import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 import { FINAL_STATES, LIVE_STATES, type MessageView } from '../../src/outbox/outbox.ts'
+import { viewOf } from '../rigs/view.ts'
 
 const MINUTE = 60_000
 const NOW = Date.parse('2026-11-21T02:04:00Z')
@@ -218,32 +219,26 @@ t.test('the first lines count what waits, and know whether another carrier takes
     limit: 1,
     isSecond: false,
   }
-  const sources = {
-    now: NOW,
-    summary: {
-      counts: [],
-      series: [],
-      backlog: { email: 1, sms: 2 },
-      oldest: { email: NOW - 2 * MINUTE, sms: NOW - 3 * MINUTE },
-      bytes: 0,
-    },
+  const summary = {
+    counts: [],
+    series: [],
+    backlog: { email: 1, sms: 2 },
+    oldest: { email: NOW - 2 * MINUTE, sms: NOW - 3 * MINUTE },
+    bytes: 0,
+  }
+  const view = viewOf({
+    now: () => NOW,
     health: { ...createServiceHealth(() => NOW), providers: () => down },
-    channelStatus: [
+    channelStatus: () => [
       { ...status, ...works, breaker: 'open', breakerUntil: NOW },
       { ...status, ...works, provider: 'aliyun' },
       { ...status, ...works, channel: 'email', provider: 'smtp' },
     ],
     channels: ['email', 'sms'],
-    certificate: { expiresAt: NOW + 90 * MINUTE, flaws: [] },
-    renewalRefused: null,
-    storeLoss: null,
-    templateProblems: [],
-    deviceAlerts: null,
-    webhooks: null,
-    draining: false,
-  } as const satisfies CauseSources
+    certificate: () => ({ expiresAt: NOW + 90 * MINUTE, flaws: [], chain: 'complete', names: [] }),
+  })
   t.same(
-    causesOf(sources).map(({ text }) => String(text)),
+    causesOf(view, summary).map(({ text }) => String(text)),
     [
       'smtp has failed for 1 min 0 s: it does not answer. Messages wait and are tried until they expire.',
       'twilio has failed for 1 min 0 s: it does not answer. Messages go to another carrier of their route; those without one wait, and are tried until they expire. It is tried by one message at a time.',

@@ -2,21 +2,24 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
-import type { MetricsSources } from '../../src/admin/metrics/scraped.ts'
 import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS, WEBHOOK_COUNTERS } from '../../src/admin/metrics/table.ts'
+import type { ServiceView } from '../../src/admin/service-view.ts'
 import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
-import { everyEvent, sources } from './every-event.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { everyEvent, view } from './every-event.ts'
 
 /** Our own lines of a scrape: the names of prom-client's default metrics have another prefix. */
 async function scrape(
   events: readonly ServiceEvent[],
-  given: Partial<MetricsSources> = {},
+  given: Partial<ServiceView> = {},
   deviceAlerts = true,
 ): Promise<readonly string[]> {
-  const metrics = createMetrics({ ...sources, ...given }, { deviceAlerts, webhooks: deviceAlerts })
+  const metrics = createMetrics({ deviceAlerts, webhooks: deviceAlerts })
   const emit = createEmitter(metrics.sinks)
   for (const event of events) emit(event)
-  return (await metrics.scrape()).split('\n').filter(line => line.includes('callback_courier_'))
+  return (await metrics.scrape({ ...view, ...given }))
+    .split('\n')
+    .filter(line => line.includes('callback_courier_'))
 }
 
 t.test('every event leaves exactly its samples: names, labels, values and units', async t => {
@@ -74,8 +77,11 @@ t.test('without device alerts there are no metrics of them', async t => {
 
 t.test('a store that does not answer is down, and what is not known has no sample', async t => {
   const lines = await scrape([], {
-    backlog: async () => null,
-    certificateDays: () => null,
+    queries: {
+      ...view.queries,
+      readSummary: () => Promise.reject(new StoreUnavailable('no answer')),
+    },
+    certificate: () => null,
     renewalRefused: () => null,
   })
   t.ok(lines.includes('callback_courier_store_up 0'))

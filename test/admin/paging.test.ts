@@ -2,6 +2,7 @@ import t from 'tap'
 import { filterOf } from '../../src/admin/console/messages.ts'
 import { createStatus } from '../../src/admin/status/status.ts'
 import type { ListFilter, MessageView } from '../../src/outbox/outbox.ts'
+import { viewOf } from '../rigs/view.ts'
 
 /** A store with so many messages of each callback, the newest callback first; each arrived a second after the last. */
 function desk(recipients: readonly number[]) {
@@ -19,12 +20,7 @@ function desk(recipients: readonly number[]) {
 async function walk(recipients: readonly number[]): Promise<readonly (readonly string[])[]> {
   const pages: (readonly string[])[] = []
   const queries = { ...desk(recipients), findMessage: t.fail, readSummary: t.fail }
-  const status = createStatus({
-    queries: queries as never,
-    health: t as never,
-    channels: [],
-    channelStatus: () => [],
-  })
+  const status = createStatus(viewOf({ queries: queries as never }))
   let query = {}
   for (let more = true; more; ) {
     const page = await status.listMessages(filterOf(query, []))

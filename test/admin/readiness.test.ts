@@ -1,17 +1,18 @@
 import t from 'tap'
-import { createReadiness, type ReadinessSources } from '../../src/admin/readiness.ts'
+import { createReadiness } from '../../src/admin/readiness.ts'
+import type { ServiceView } from '../../src/admin/service-view.ts'
 import { build } from '../../src/runtime/build.ts'
 import { mailBody, type ServiceRig, startRig, until } from '../rigs/service.ts'
+import { viewOf } from '../rigs/view.ts'
 
-const well: ReadinessSources = {
-  draining: () => false,
-  probe: async () => true,
-  health: { providers: () => [] },
-  channelStatus: () => [],
-  renewalRefused: () => false,
-  isBrakeGone: false,
-  storeLoss: () => null,
-  monotonic: () => 0,
+/** The readiness of a service of which this is otherwise. */
+function readinessOf(given: Partial<ServiceView> = {}, monotonic: () => number = () => 0) {
+  return createReadiness(viewOf(given), monotonic)
+}
+
+/** Questions to a store of which only the probe is asked. */
+function probing(probeCommit: () => Promise<boolean>): Pick<ServiceView, 'queries'> {
+  return { queries: { ...viewOf().queries, probeCommit } }
 }
 
 async function ask(rig: ServiceRig, path: string) {
@@ -54,15 +55,15 @@ t.test('while it ends it is alive but not ready, and still accepts what comes', 
 })
 
 t.test('a store that cannot commit makes it unready, and so does one that does not answer', async t => {
-  t.same(await createReadiness({ ...well, probe: async () => false })(), {
+  t.same(await readinessOf(probing(async () => false))(), {
     ready: false,
     reason: 'the store cannot commit',
   })
-  t.same(await createReadiness({ ...well, probe: () => new Promise(() => {}) })(), {
+  t.same(await readinessOf(probing(() => new Promise(() => {})))(), {
     ready: false,
     reason: 'the store does not answer',
   })
-  const broken = createReadiness({ ...well, probe: () => Promise.reject(new Error('a bug')) })
+  const broken = readinessOf(probing(() => Promise.reject(new Error('a bug'))))
   await t.rejects(broken(), /a bug/)
   await t.rejects(broken(), /a bug/, 'and is looked at anew each time')
 })
@@ -70,7 +71,10 @@ t.test('a store that cannot commit makes it unready, and so does one that does n
 t.test('a store that fails now and then stays unready until it has committed for a while', async t => {
   let now = 0
   let commits = true
-  const ready = createReadiness({ ...well, probe: async () => commits, monotonic: () => now })
+  const ready = readinessOf(
+    probing(async () => commits),
+    () => now,
+  )
   t.match(await ready(), { ready: true }, 'a first success needs no proof')
   const seen: boolean[] = []
   for (const [at, works] of [
@@ -92,15 +96,14 @@ t.test('a store that fails now and then stays unready until it has committed for
 t.test('a store that hangs is asked once, and again when it has answered', async t => {
   let probes = 0
   let answerProbe: (commits: boolean) => void = () => {}
-  const ready = createReadiness({
-    ...well,
-    probe: () => {
+  const ready = readinessOf(
+    probing(() => {
       probes += 1
       return new Promise(resolve => {
         answerProbe = resolve
       })
-    },
-  })
+    }),
+  )
   t.match(await ready(), { ready: false, reason: 'the store does not answer' })
   t.match(await ready(), { ready: false, reason: 'the store does not answer' })
   t.equal(probes, 1)
@@ -113,13 +116,12 @@ t.test('a store that hangs is asked once, and again when it has answered', async
 
 t.test('many who ask at once cost one commit', async t => {
   let probes = 0
-  const ready = createReadiness({
-    ...well,
-    async probe() {
+  const ready = readinessOf(
+    probing(async () => {
       probes += 1
       return true
-    },
-  })
+    }),
+  )
   await Promise.all(Array.from({ length: 50 }, ready))
   t.equal(probes, 1)
   await ready()
@@ -129,13 +131,12 @@ t.test('many who ask at once cost one commit', async t => {
 t.test('a flood of questions costs ten commits a second', async t => {
   let probes = 0
   let answers = 0
-  const ready = createReadiness({
-    ...well,
-    async probe() {
+  const ready = readinessOf(
+    probing(async () => {
       probes += 1
       return true
-    },
-  })
+    }),
+  )
   const startedAt = performance.now()
   const tookMs = () => performance.now() - startedAt
   const asker = async (): Promise<void> => {
@@ -160,6 +161,6 @@ t.test('an open breaker is degraded, too', async t => {
     breakerUntil: 5000,
     isSecond: false,
   } as const
-  const ready = createReadiness({ ...well, channelStatus: () => [{ ...lane, breaker: 'open' }] })
+  const ready = readinessOf({ channelStatus: () => [{ ...lane, breaker: 'open' }] })
   t.same(await ready(), { ready: true, degraded: ['sms'] })
 })

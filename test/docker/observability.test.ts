@@ -5,14 +5,14 @@ import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
 import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS, WEBHOOK_COUNTERS } from '../../src/admin/metrics/table.ts'
 import { createEmitter } from '../../src/events/events.ts'
-import { everyEvent, sources } from '../admin/every-event.ts'
+import { everyEvent, view } from '../admin/every-event.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const rules = read('docker/prometheus-rules.yaml')
 const dashboard = read('docker/grafana-dashboard.json')
 
-const metrics = createMetrics(sources, { deviceAlerts: true, webhooks: true })
+const metrics = createMetrics({ deviceAlerts: true, webhooks: true })
 const emit = createEmitter(metrics.sinks)
 for (const event of everyEvent) emit(event)
 
@@ -22,7 +22,9 @@ type Series = ReadonlyMap<string, string>
 /** Metrics of a scrape by name. A histogram is there under the names of its parts. */
 async function scrapedSeries(): Promise<ReadonlyMap<string, readonly Series[]>> {
   const found = new Map<string, Series[]>()
-  for (const [, name = '', labels = ''] of (await metrics.scrape()).matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+  for (const [, name = '', labels = ''] of (await metrics.scrape(view)).matchAll(
+    /^(\w+)(?:\{(.*)\})? \S+$/gm,
+  )) {
     const series = new Map(
       [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', value = '']) => [label, value]),
     )
@@ -113,7 +115,7 @@ t.test('every label that a rule or a panel groups by or shows is one of its metr
 })
 
 t.test('reasons are bounded: what servers say cannot make the metrics grow without end', async t => {
-  const bounded = createMetrics(sources, { deviceAlerts: false, webhooks: false })
+  const bounded = createMetrics({ deviceAlerts: false, webhooks: false })
   const report = createEmitter(bounded.sinks)
   const message = { channel: 'email' } as never
   for (let n = 0; n < 500; n += 1) {
@@ -126,7 +128,7 @@ t.test('reasons are bounded: what servers say cannot make the metrics grow witho
       tookMs: 1,
     })
   }
-  const lines = (await bounded.scrape())
+  const lines = (await bounded.scrape(view))
     .split('\n')
     .filter(line => line.startsWith('callback_courier_attempts_total{'))
   t.ok(lines.length <= 61, `${lines.length} series`)
@@ -155,7 +157,7 @@ t.test(
       /SUCCESS/,
     )
     const checked = spawnSync('promtool', ['check', 'metrics'], {
-      input: await metrics.scrape(),
+      input: await metrics.scrape(view),
       encoding: 'utf8',
     })
     // prom-client's own default metrics are not all named by the book; ours are.

@@ -2,12 +2,11 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
-import type { Certificate } from '../../tls/certificate.ts'
 import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import type { HeldBack, ProviderStatus, ServiceHealth } from '../service-health.ts'
+import type { DeviceAlertsStatus, ServiceView } from '../service-view.ts'
 import { clockTime, describeReply, formatDuration } from './html.ts'
-import type { DeviceAlertsStatus } from './page.ts'
 
 /** One line that says what is wrong, since when, and what to do. */
 export interface Cause {
@@ -17,38 +16,18 @@ export interface Cause {
   readonly text: Sentence
 }
 
-export interface CauseSources {
-  readonly now: number
-  /** null when the store does not answer. */
-  readonly summary: Summary | null
-  readonly health: Pick<
-    ServiceHealth,
-    'providers' | 'validation' | 'storeFailure' | 'signatures' | 'heldBack'
-  >
-  readonly channelStatus: readonly ChannelStatus[]
-  readonly channels: readonly Channel[]
-  readonly certificate: Pick<Certificate, 'expiresAt' | 'flaws'> | null
-  /** Why the certificate's files are not what is served. */
-  readonly renewalRefused: RefusedRenewal | null
-  /** The loss that the store found at a start within the last day. */
-  readonly storeLoss: StoreLoss | null
-  readonly templateProblems: readonly string[]
-  /** How the data subscription does; null when there are no device alerts. */
-  readonly deviceAlerts: DeviceAlertsStatus | null
-  /** How other machines are told; null when none is. */
-  readonly webhooks: WebhooksStatus | null
-  readonly draining: boolean
-}
-
 /** A code that waits this long is one that somebody gave up on. */
 const OLD_MS = 60_000
 const DAY = 86_400_000
 
 /** The lines that an operator needs first, the worst first; one line that all is well when it is. */
-export function causesOf(sources: CauseSources): readonly Cause[] {
-  const { now, health, channelStatus, channels, deviceAlerts } = sources
+export function causesOf(view: ServiceView, summary: Summary | null): readonly Cause[] {
+  const now = view.now()
+  const storeLoss = view.storeLoss()
+  const deviceAlerts = view.deviceAlerts()
+  const webhooks = view.webhooks()
   const causes = [
-    ...(sources.draining
+    ...(view.isDraining()
       ? [
           warn(
             'ending',
@@ -56,25 +35,27 @@ export function causesOf(sources: CauseSources): readonly Cause[] {
           ),
         ]
       : []),
-    ...storeCauses(sources),
-    ...(sources.storeLoss === null ? [] : [fail('store loss', lossLine(sources.storeLoss))]),
-    ...health
+    ...storeCauses(view.health, summary, now),
+    ...(storeLoss === null ? [] : [fail('store loss', lossLine(storeLoss))]),
+    ...view.health
       .providers()
       .filter(({ up }) => !up)
-      .map(provider => fail(provider.provider, downLine(provider, channelStatus, now))),
-    ...channels.flatMap(channel => channelCauses(channel, sources)),
-    ...certificateCauses(sources),
+      .map(provider => fail(provider.provider, downLine(provider, view.channelStatus(), now))),
+    ...view.channels.flatMap(channel => channelCauses(channel, view.health, summary, now)),
+    ...certificateCauses(view, now),
     ...(deviceAlerts === null ? [] : deviceCauses(deviceAlerts)).map(cause => ({
       ...cause,
       about: 'device alerts',
     })),
-    ...(sources.webhooks === null ? [] : webhookCauses(sources.webhooks, now)),
-    ...sources.templateProblems.map(problem =>
-      warn(
-        'words',
-        say('Words: {problem}; the last good ones are used.', { problem: translateText(problem) }),
+    ...(webhooks === null ? [] : webhookCauses(webhooks, now)),
+    ...view
+      .templateProblems()
+      .map(problem =>
+        warn(
+          'words',
+          say('Words: {problem}; the last good ones are used.', { problem: translateText(problem) }),
+        ),
       ),
-    ),
   ]
   if (causes.length === 0) return [{ level: 'ok', about: 'all', text: say('All is well.') }]
   return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
@@ -114,7 +95,7 @@ function warn(about: string, text: Sentence): Cause {
   return { level: 'warn', about, text }
 }
 
-function storeCauses({ now, summary, health }: CauseSources): readonly Cause[] {
+function storeCauses(health: ServiceHealth, summary: Summary | null, now: number): readonly Cause[] {
   const failure = health.storeFailure()
   if (summary === null)
     return [
@@ -160,7 +141,12 @@ function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): Sent
   )
 }
 
-function channelCauses(channel: Channel, { now, summary, health }: CauseSources): readonly Cause[] {
+function channelCauses(
+  channel: Channel,
+  health: ServiceHealth,
+  summary: Summary | null,
+  now: number,
+): readonly Cause[] {
   const causes: Cause[] = []
   const oldest = summary?.oldest[channel] ?? null
   if (oldest !== null && now - oldest > OLD_MS)
@@ -223,7 +209,9 @@ function quotaCauses(channel: Channel, held: readonly HeldBack[], now: number): 
     )
 }
 
-function certificateCauses({ now, certificate, renewalRefused }: CauseSources): readonly Cause[] {
+function certificateCauses(view: ServiceView, now: number): readonly Cause[] {
+  const certificate = view.certificate()
+  const renewalRefused = view.renewalRefused()
   if (certificate === null) return []
   const { expiresAt, flaws } = certificate
   const causes: Cause[] = []

@@ -37,11 +37,11 @@ export const messagePages: readonly ConsolePage[] = [
 ]
 
 async function listMessages({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const { status, kindNames, now } = options
+  const { status, kindNames, view } = options
   const filter = filterOf(query, kindNames)
   const page = await status.listMessages(filter)
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
-  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await status.readCalls()) : ''}${messageList(page, filter, kindNames, now())}`
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await status.readCalls()) : ''}${messageList(page, filter, kindNames, view.now())}`
   return {
     is: 'page',
     title: say('Messages'),
@@ -167,7 +167,7 @@ async function showMessage({ params }: PageRequest, options: ConsoleOptions): Pr
   return {
     is: 'page',
     title: say('Message'),
-    content: messageDetail(row, options.status.providers(), options.now()),
+    content: messageDetail(row, options.status.providers(), options.view.now()),
     liveMs,
   }
 }

@@ -1,20 +1,21 @@
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
-import type { HeldBack, Refusals, ServiceHealth } from '../service-health.ts'
+import type { HeldBack, Refusals } from '../service-health.ts'
+import type { DeviceAlertsStatus } from '../service-view.ts'
 import type { ProviderView, Status } from '../status/status.ts'
-import { type Cause, type CauseSources, causesOf, describeEnd } from './causes.ts'
+import { type Cause, causesOf, describeEnd } from './causes.ts'
 import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
-import { type ConsoleOptions, type ConsolePage, type DeviceAlertsStatus, LIVE_MS } from './page.ts'
+import { type ConsoleOptions, type ConsolePage, LIVE_MS } from './page.ts'
 
-interface OverviewSources
-  extends CauseSources,
-    Pick<ConsoleOptions, 'health' | 'startedAt' | 'postSignature' | 'rotating'> {
-  readonly health: ServiceHealth
+/** The page's options, and what was read for it. */
+interface Overview extends Pick<ConsoleOptions, 'view' | 'postSignature' | 'rotating'> {
+  readonly now: number
+  /** Null: the store does not answer. */
+  readonly summary: Summary | null
   readonly period: Period
   readonly providers: readonly ProviderView[]
-  readonly certificate: ReturnType<ConsoleOptions['certificate']>
   readonly requiredIsSafe: readonly Channel[]
 }
 
@@ -27,28 +28,20 @@ export const overviewPages: readonly ConsolePage[] = [
     handle: async ({ query }, options) => ({
       is: 'page',
       title: say('Overview'),
-      content: overview(await readSources(options, periodOf(query['period']))),
+      content: renderOverview(await readOverview(options, periodOf(query['period']))),
       liveMs: LIVE_MS,
     }),
   },
 ]
 
-async function readSources(options: ConsoleOptions, period: Period): Promise<OverviewSources> {
-  const now = options.now()
+async function readOverview(options: ConsoleOptions, period: Period): Promise<Overview> {
+  const now = options.view.now()
   return {
     ...options,
     now,
     period,
     summary: await readSummary(options.status, now - period.lengthMs, period.stepMs),
     providers: options.status.providers(),
-    channelStatus: options.channelStatus(),
-    certificate: options.certificate(),
-    renewalRefused: options.renewalRefused(),
-    storeLoss: options.storeLoss(),
-    templateProblems: options.templateProblems(),
-    deviceAlerts: options.deviceAlerts(),
-    webhooks: options.webhooks(),
-    draining: options.draining(),
     requiredIsSafe: options.requiredIsSafe(),
   }
 }
@@ -63,9 +56,10 @@ async function readSummary(status: Status, since: number, stepMs: number): Promi
 }
 
 /** The whole picture on one page: first what is wrong, then who has to do with it, then the figures. */
-function overview(sources: OverviewSources): Html {
-  const { summary, period, now, channels } = sources
-  const causes = causesOf(sources)
+function renderOverview(sources: Overview): Html {
+  const { view, summary, period, now } = sources
+  const causes = causesOf(view, summary)
+  const devices = view.deviceAlerts()
   const about = causes.map(cause => `${cause.level} ${cause.about}`).join(', ')
   return html`<ul class="causes" aria-label="${say('Condition')}" data-causes="${about}">${causes.map(causeLine)}</ul>
 ${recipientSearch}
@@ -73,9 +67,9 @@ ${recipientSearch}
 <section class="card">${providerList(sources)}</section>
 <section class="card">${platform(sources)}</section>
 <section class="card">${house(sources)}</section>
-${sources.deviceAlerts === null ? '' : devicesCard(sources.deviceAlerts)}
+${devices === null ? '' : devicesCard(devices)}
 </div>
-${renderFigures(summary, period, channels, now)}`
+${renderFigures(summary, period, view.channels, now)}`
 }
 
 /** The question that is asked most, where every visit begins. */
@@ -85,7 +79,7 @@ function causeLine({ level, text }: Cause): Html {
   return html`<li class="${level}">${level === 'fail' ? html`<strong>${say('Failing:')}</strong> ` : level === 'warn' ? html`<strong>${say('Look:')}</strong> ` : ''}${text}</li>`
 }
 
-function providerList({ providers, now }: OverviewSources): Html {
+function providerList({ providers, now }: Overview): Html {
   return html`<h2>${say('Providers')}</h2>${providers.map(
     each => html`${
       each.since === null
@@ -116,12 +110,12 @@ function concurrencyLine(provider: ProviderView, now: number): Html {
   return html`${say('{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}', { inFlight, awaiting, waiting, limit, why })}${breaker}${second}`
 }
 
-function platform(sources: OverviewSources): Html {
-  return html`<h2>${say('The platform')}</h2>${sources.channels.map(channel => callers(channel, sources))}
+function platform(sources: Overview): Html {
+  return html`<h2>${say('The platform')}</h2>${sources.view.channels.map(channel => callers(channel, sources))}
 <p class="small soft">${say('POST_SIGNATURE is {value}.', { value: sources.postSignature })}</p>`
 }
 
-function callers(channel: Channel, { health, requiredIsSafe, rotating }: OverviewSources): Html {
+function callers(channel: Channel, { view: { health }, requiredIsSafe, rotating }: Overview): Html {
   const validation = health.validation(channel)
   const { right, wrong, absent } = health.signatures(channel)
   const safe = requiredIsSafe.includes(channel)
@@ -145,7 +139,10 @@ function heldLine(held: readonly HeldBack[]): Html | Sentence {
   return html`${held.map(({ quota, count, lastAt }) => html`${say('{quota}: {count}, the last at {at}', { quota, count, at: clockTime(lastAt) })}<br>`)}`
 }
 
-function house({ summary, webhooks, certificate, now, startedAt }: OverviewSources): Html {
+function house({ view, summary, now }: Overview): Html {
+  const { startedAt } = view
+  const webhooks = view.webhooks()
+  const certificate = view.certificate()
   return html`<h2>${say('This service')}</h2><dl>
 <dt>${say('Started')}</dt><dd>${timeElement(startedAt)} <span class="soft">${say('{time} so far', { time: formatDuration(now - startedAt) })}</span></dd>
 <dt>${say('Waiting')}</dt><dd>${summary === null ? '–' : say('{mails} by e-mail, {sms} by SMS', { mails: summary.backlog.email, sms: summary.backlog.sms })}</dd>

@@ -1,49 +1,22 @@
-import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Emit } from '../../events/events.ts'
 import { type Sentence, say } from '../../language/sentence.ts'
 import type { CallbackKind } from '../../messages/kinds.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { OperatorActions, StoreLoss } from '../../outbox/outbox.ts'
-import type { Certificate } from '../../tls/certificate.ts'
-import type { RefusedRenewal } from '../../tls/watch.ts'
-import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
+import type { OperatorActions } from '../../outbox/outbox.ts'
 import type { Preview } from '../../words/gallery-page.ts'
-import type { ServiceHealth } from '../service-health.ts'
+import type { ServiceView } from '../service-view.ts'
 import type { Status } from '../status/status.ts'
 import { type Html, html } from './html.ts'
 
-/** The state of the data subscription that device alerts come from. */
-export interface DeviceAlertsStatus {
-  /** False: another replica watches the devices. */
-  readonly leads: boolean
-  readonly subscribed: boolean
-  /** How long it has been subscribed, or has not been, ms. */
-  readonly forMs: number
-  /** Why it last ended, or could not begin. */
-  readonly lastEnd: { readonly is: string; readonly why: string } | null
-  /** Topics that the platform refuses, though others come. */
-  readonly refused: readonly { readonly topic: string; readonly why: string }[]
-  readonly received: number
-  readonly malformed: number
-}
-
 /** Everything that the console's pages show and do. */
 export interface ConsoleOptions {
+  readonly view: ServiceView
   readonly status: Status
   readonly actions: OperatorActions
-  readonly health: ServiceHealth
-  readonly channelStatus: () => readonly ChannelStatus[]
-  readonly channels: readonly Channel[]
   readonly kinds: readonly CallbackKind[]
   readonly kindNames: readonly string[]
   /** Kinds whose words can be looked at. */
   readonly gallery: readonly { readonly channel: Channel; readonly name: string }[]
-  readonly certificate: () => Pick<Certificate, 'expiresAt' | 'flaws' | 'chain' | 'names'> | null
-  /** Says why the certificate's files are not what is served. */
-  readonly renewalRefused: () => RefusedRenewal | null
-  /** The loss that the store found at a start within the last day; null: none. */
-  readonly storeLoss: () => StoreLoss | null
-  readonly templateProblems: () => readonly string[]
   /** Templates that take longer for each mail, and what for. */
   readonly renderedInFull: () => readonly {
     readonly file: string
@@ -66,14 +39,6 @@ export interface ConsoleOptions {
   readonly requiredIsSafe: () => readonly Channel[]
   /** Channels whose Token or key is being replaced. */
   readonly rotating: readonly Channel[]
-  /** Null when there are no device alerts. */
-  readonly deviceAlerts: () => DeviceAlertsStatus | null
-  /** Null when no other machine is told. */
-  readonly webhooks: () => WebhooksStatus | null
-  readonly draining: () => boolean
-  readonly startedAt: number
-  /** ms since the epoch. */
-  readonly now: () => number
 }
 
 /** How often a page that changes is loaded again by a browser with JavaScript, ms. */

@@ -18,7 +18,7 @@ const urlsPages: readonly ConsolePage[] = [
     path: '/console/urls',
     place: '/console/urls',
     menu: say('URLs'),
-    handle: (_request, { channels, urls }) => ({
+    handle: (_request, { view: { channels }, urls }) => ({
       is: 'page',
       title: say('URLs'),
       content: html`<section class="card"><p>${say('Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.')}</p>
@@ -83,7 +83,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
     return reply
       .type('text/html; charset=utf-8')
       .header('content-language', language)
-      .send(renderPage({ ...page, menu: MENU, now: options.now() }, language))
+      .send(renderPage({ ...page, menu: MENU, now: options.view.now() }, language))
   }
   const send = (reply: FastifyReply, place: string, response: PageResponse) => {
     if (response.is === 'redirect') return reply.redirect(response.to, response.status ?? 303)

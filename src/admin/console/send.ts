@@ -29,8 +29,8 @@ function sendPage(
   return { is: 'page', status: problem === null ? 200 : 400, title: say('Test send'), content }
 }
 
-function sendableKinds({ kinds, channels }: ConsoleOptions): readonly CallbackKind[] {
-  return kinds.filter(kind => channels.includes(kind.channel))
+function sendableKinds({ kinds, view }: ConsoleOptions): readonly CallbackKind[] {
+  return kinds.filter(kind => view.channels.includes(kind.channel))
 }
 
 async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
@@ -40,7 +40,7 @@ async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptio
     return sendPage(options, null, say('Choose a kind and type one recipient.'))
   }
   const { channel, name } = kind
-  const answer = await options.testSend(channel, testBody(kind, to.trim(), options.now()))
+  const answer = await options.testSend(channel, testBody(kind, to.trim(), options.view.now()))
   const { ids } = answer
   options.emit({ type: 'operator-action', operator, action: 'test-send', channel, kind: name, ids })
   return sendPage(options, { kind: name, ...answer })

@@ -17,10 +17,10 @@ export const wordsPages: readonly ConsolePage[] = [
     path: PLACE,
     place: PLACE,
     menu: say('Words'),
-    handle: (_request, { gallery, locales, templateProblems, renderedInFull }) => ({
+    handle: (_request, { view, gallery, locales, renderedInFull }) => ({
       is: 'page',
       title: say('Words'),
-      content: wordsList(gallery, locales(), templateProblems(), renderedInFull()),
+      content: wordsList(gallery, locales(), view.templateProblems(), renderedInFull()),
     }),
   },
   {

@@ -1,6 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { LIMIT_REASONS } from '../../delivery/limiter.ts'
+import type { ChannelStatus } from '../../delivery/port.ts'
 import type { EventHandlers, EventType, ServiceEvent } from '../../events/events.ts'
-import { type MetricsSources, SCRAPED, WEBHOOKS_SCRAPED } from './scraped.ts'
+import type { Summary } from '../../outbox/outbox.ts'
+import type { ServiceView } from '../service-view.ts'
 import {
   ALERT_COUNTERS,
   ALERT_GAUGES,
@@ -10,6 +13,123 @@ import {
   type Labels,
   WEBHOOK_COUNTERS,
 } from './table.ts'
+
+/** The service at one scrape, with the backlog that its store told; null when it does not answer. */
+interface Seen extends ServiceView {
+  readonly store: Summary | null
+}
+
+/** A gauge without labels whose value is null has no sample: 0 would be an expired certificate. */
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null]
+
+/** A gauge that is read at each scrape. A sample that is missing leaves the one of the scrape before. */
+interface ScrapedRow {
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+  readonly read: (seen: Seen) => readonly Sample[]
+}
+
+/** A figure of the whole service. */
+function figure(name: string, help: string, read: (seen: Seen) => number | null): ScrapedRow {
+  return { name, help, labels: [], read: seen => [[{}, read(seen)]] }
+}
+
+function ofProviders(name: string, help: string, read: (status: ChannelStatus) => number): ScrapedRow {
+  return {
+    name,
+    help,
+    labels: ['provider'],
+    read: ({ channelStatus }) => channelStatus().map(status => [{ provider: status.provider }, read(status)]),
+  }
+}
+
+const SCRAPED: readonly ScrapedRow[] = [
+  {
+    name: 'build_info',
+    help: 'Always 1; its labels say which version runs.',
+    labels: ['version', 'commit'],
+    read: ({ build: { version, commit } }) => [[{ version, commit }, 1]],
+  },
+  {
+    name: 'backlog',
+    help: 'Messages that are queued or being sent.',
+    labels: ['channel'],
+    read: ({ store }) => Object.entries(store?.backlog ?? {}).map(([channel, count]) => [{ channel }, count]),
+  },
+  {
+    name: 'oldest_seconds',
+    help: 'Age of the oldest message that is queued or being sent.',
+    labels: ['channel'],
+    read: ({ store, now }) =>
+      Object.entries(store?.oldest ?? {}).map(([channel, at]) => [
+        { channel },
+        at === null ? 0 : Math.max(0, (now() - at) / 1000),
+      ]),
+  },
+  figure('store_bytes', 'Size of the store on disk.', ({ store }) => store?.bytes ?? null),
+  figure('store_up', 'Whether the store answered this scrape.', ({ store }) => Number(store !== null)),
+  figure(
+    'store_lost_messages',
+    'Messages that the store was found to lack at a start within the last day.',
+    ({ storeLoss }) => storeLoss()?.messages ?? 0,
+  ),
+  ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
+    Number(breaker !== 'closed'),
+  ),
+  ofProviders(
+    'carrier_second',
+    'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',
+    ({ isSecond }) => Number(isSecond),
+  ),
+  ofProviders('in_flight', 'Attempts that are under way.', ({ inFlight }) => inFlight),
+  ofProviders(
+    'awaiting_reply',
+    'Attempts in flight that have waited long for their final reply, and count against no limit.',
+    ({ awaitingReply }) => awaitingReply,
+  ),
+  ofProviders(
+    'concurrency_limit',
+    'How many attempts may be under way at once now, as measured.',
+    ({ limit }) => limit,
+  ),
+  {
+    name: 'concurrency_limit_reason',
+    help: 'Why the concurrency limit is what it is: 1 for the present reason.',
+    labels: ['provider', 'reason'],
+    read: ({ channelStatus }) =>
+      channelStatus().flatMap(({ provider, limitReason }) =>
+        LIMIT_REASONS.map(reason => [{ provider, reason }, Number(reason === limitReason)] as const),
+      ),
+  },
+  figure('certificate_remaining_seconds', 'Until the certificate expires.', ({ certificate, wall }) => {
+    const served = certificate()
+    return served === null ? null : Math.round((served.expiresAt - wall()) / 1000)
+  }),
+  figure(
+    'certificate_renewal_refused',
+    'Whether the certificate’s files have changed and cannot be served.',
+    ({ certificate, renewalRefused }) => (certificate() === null ? null : Number(renewalRefused() !== null)),
+  ),
+]
+
+/** Figures of webhooks: present only when these are on, and only at the replica that tells. */
+const WEBHOOKS_SCRAPED: readonly ScrapedRow[] = [
+  figure(
+    'events_waiting',
+    'Events that wait for EVENTS_URL to take them.',
+    ({ webhooks }) => leading(webhooks())?.waiting ?? null,
+  ),
+  figure('events_oldest_seconds', 'How long ago the oldest of them happened.', ({ webhooks, now }) => {
+    const telling = leading(webhooks())
+    if (telling === null) return null
+    return telling.oldestAt === null ? 0 : Math.max(0, (now() - telling.oldestAt) / 1000)
+  }),
+]
+
+function leading<S extends { readonly leads: boolean }>(status: S | null): S | null {
+  return status?.leads === true ? status : null
+}
 
 /** Reasons are what servers say, so their number is bounded here: what comes later is `other`. */
 const MOST_REASONS = 60
@@ -22,10 +142,7 @@ export type Metrics = ReturnType<typeof createMetrics>
  * default metrics (`nodejs_eventloop_lag_seconds`, `process_resident_memory_bytes`).
  * @param on the parts that have metrics only when they are on.
  */
-export function createMetrics(
-  sources: MetricsSources,
-  on: { readonly deviceAlerts: boolean; readonly webhooks: boolean },
-) {
+export function createMetrics(on: { readonly deviceAlerts: boolean; readonly webhooks: boolean }) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const settings = ({ name, help, labels }: { name: string; help: string; labels: readonly string[] }) => ({
@@ -63,9 +180,10 @@ export function createMetrics(
   return {
     /** One for each metric that events feed. */
     sinks: [...counters, ...gauges, ...histograms],
-    /** The text of a scrape, and its content type. */
-    async scrape(): Promise<string> {
-      const seen = { ...sources, store: await sources.backlog() }
+    /** The text of a scrape. @param view the service, which is read once a scrape. */
+    async scrape(view: ServiceView): Promise<string> {
+      const store = await view.queries.readSummary(view.now(), 60_000).catch(() => null)
+      const seen = { ...view, store }
       for (const { gauge, read } of scraped) {
         for (const [labels, value] of read(seen)) {
           if (value === null) gauge.remove(labels)

@@ -2,6 +2,7 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { AdminQueries, ListFilter, MessageView } from '../../outbox/outbox.ts'
 import type { HeldBack, ProviderStatus, Refusals, ServiceHealth, Validation } from '../service-health.ts'
+import type { ServiceView } from '../service-view.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
 export interface ProviderView extends ChannelStatus {
@@ -32,18 +33,11 @@ export interface MessagePage {
 
 export type Status = ReturnType<typeof createStatus>
 
-export interface StatusSources {
-  readonly queries: Pick<AdminQueries, 'findMessage' | 'listMessages' | 'readSummary'>
-  readonly health: Pick<ServiceHealth, 'providers' | 'refusals' | 'heldBack' | 'validation'>
-  readonly channels: readonly Channel[]
-  readonly channelStatus: () => readonly ChannelStatus[]
-}
-
 /**
  * Messages and providers as the console shows them, and as the status API tells them to other machines. All that read the
  * store throw StoreUnavailable.
  */
-export function createStatus({ queries, health, channels, channelStatus }: StatusSources) {
+export function createStatus({ queries, health, channels, channelStatus }: ServiceView) {
   return {
     findMessage: queries.findMessage,
     listMessages: (filter: Omit<ListFilter, 'limit'>) => readPage(queries, filter),
@@ -68,7 +62,7 @@ export function createStatus({ queries, health, channels, channelStatus }: Statu
 
 function healthOf(
   { provider }: ChannelStatus,
-  health: StatusSources['health'],
+  health: ServiceHealth,
 ): Pick<ProviderView, 'up' | 'since' | 'lastError' | 'lastSentAt'> {
   const seen = health.providers().find(each => each.provider === provider)
   const { up = null, since = null, lastError = null, lastSentAt = null } = seen ?? {}

@@ -1,0 +1,55 @@
+import type { ChannelStatus } from '../delivery/port.ts'
+import type { Channel } from '../messages/message.ts'
+import type { AdminQueries, StoreLoss } from '../outbox/outbox.ts'
+import type { Build } from '../runtime/build.ts'
+import type { Certificate } from '../tls/certificate.ts'
+import type { RefusedRenewal } from '../tls/watch.ts'
+import type { WebhooksStatus } from '../webhooks/webhooks.ts'
+import type { ServiceHealth } from './service-health.ts'
+
+/** The service as it is now. Metrics, readiness, console, status API and the first lines of the overview read it, each when it is asked. */
+export interface ServiceView {
+  /** Which version runs. */
+  readonly build: Build
+  /** ms since the epoch. */
+  readonly startedAt: number
+  now(): number
+  /** Wall time, which certificates are valid by, ms since the epoch. */
+  wall(): number
+  isDraining(): boolean
+  /** Whether the operator counts on a quota that is not there any more. */
+  readonly isBrakeGone: boolean
+  /** The channels that are on. */
+  readonly channels: readonly Channel[]
+  readonly health: ServiceHealth
+  /** Questions to the store. They throw StoreUnavailable. */
+  readonly queries: AdminQueries
+  channelStatus(): readonly ChannelStatus[]
+  /** The loss that the store found at a start within the last day; null: none. */
+  storeLoss(): StoreLoss | null
+  /** The certificate that is served; null: TLS ends in front of this service. */
+  certificate(): Pick<Certificate, 'expiresAt' | 'flaws' | 'chain' | 'names'> | null
+  /** Why the certificate's files are not what is served; null: they are. */
+  renewalRefused(): RefusedRenewal | null
+  /** The faults of the operator's words and templates, a line each. */
+  templateProblems(): readonly string[]
+  /** Null when there are no device alerts. */
+  deviceAlerts(): DeviceAlertsStatus | null
+  /** Null when no other machine is told. */
+  webhooks(): WebhooksStatus | null
+}
+
+/** The state of the data subscription that device alerts come from. */
+export interface DeviceAlertsStatus {
+  /** False: another replica watches the devices. */
+  readonly leads: boolean
+  readonly subscribed: boolean
+  /** How long it has been subscribed, or has not been, ms. */
+  readonly forMs: number
+  /** Why it last ended, or could not begin. */
+  readonly lastEnd: { readonly is: string; readonly why: string } | null
+  /** Topics that the platform refuses, though others come. */
+  readonly refused: readonly { readonly topic: string; readonly why: string }[]
+  readonly received: number
+  readonly malformed: number
+}

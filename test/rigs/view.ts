@@ -1,0 +1,36 @@
+import { createServiceHealth } from '../../src/admin/service-health.ts'
+import type { ServiceView } from '../../src/admin/service-view.ts'
+
+/** A service in which all is well and nothing happens. @param given what is otherwise. */
+export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
+  return {
+    build: { version: '1.2.3', commit: '0123abc' },
+    startedAt: 0,
+    now: () => 0,
+    wall: () => 0,
+    isDraining: () => false,
+    isBrakeGone: false,
+    channels: [],
+    health: createServiceHealth(() => 0),
+    queries: {
+      probeCommit: async () => true,
+      findMessage: async () => null,
+      listMessages: async () => [],
+      readSummary: async () => ({
+        counts: [],
+        series: [],
+        backlog: { email: 0, sms: 0 },
+        oldest: { email: null, sms: null },
+        bytes: 0,
+      }),
+    },
+    channelStatus: () => [],
+    storeLoss: () => null,
+    certificate: () => null,
+    renewalRefused: () => null,
+    templateProblems: () => [],
+    deviceAlerts: () => null,
+    webhooks: () => null,
+    ...given,
+  }
+}
