@@ -1,25 +1,13 @@
 import t from 'tap'
 import { overviewPages } from '../../src/admin/console/overview.ts'
 import type { ConsoleOptions, PageRequest } from '../../src/admin/console/page.ts'
-import { createServiceHealth } from '../../src/admin/service-health.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { viewOf } from '../rigs/view.ts'
 
 async function certificateRow(names: readonly string[]): Promise<string> {
-  const none = () => null
   const options = {
-    now: () => 0,
-    startedAt: 0,
+    view: viewOf({ certificate: () => ({ names, expiresAt: 864e8, chain: 'self-signed', flaws: [] }) }),
     status: { readSummary: () => Promise.reject(new StoreUnavailable('away')), providers: () => [] },
-    health: createServiceHealth(() => 0),
-    channelStatus: () => [],
-    channels: [],
-    certificate: () => ({ names, expiresAt: 864e8, chain: 'self-signed', flaws: [] }),
-    renewalRefused: none,
-    storeLoss: none,
-    templateProblems: () => [],
-    deviceAlerts: none,
-    webhooks: none,
-    draining: () => false,
     requiredIsSafe: () => [],
   } as unknown as ConsoleOptions
   const page = await overviewPages[0]?.handle({ query: {} } as unknown as PageRequest, options)
