@@ -4,7 +4,7 @@ import formBody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
-import type { Receipt, ReceiptSource } from '../providers/receipts.ts'
+import type { CarrierReport, ReceiptSource } from '../providers/receipts.ts'
 import { createAnswer } from './answers.ts'
 import { hashSecret } from './authenticate.ts'
 
@@ -84,7 +84,7 @@ async function addBodyParser(app: FastifyInstance, format: ReceiptSource['format
 
 /** Writes the reports of one request, which share a commit. @throws StoreUnavailable */
 async function writeReceipts(
-  receipts: readonly Receipt[],
+  receipts: readonly CarrierReport[],
   { outbox, now, emit }: ReceiptRoutesOptions,
 ): Promise<void> {
   await Promise.all(
@@ -96,7 +96,7 @@ async function writeReceipts(
 }
 
 /** Says whether all words of a report are short and printable, as the ids and statuses of all providers are. */
-function isStorable({ providerId, status, errorCode }: Receipt): boolean {
+function isStorable({ providerId, status, errorCode }: CarrierReport): boolean {
   return [providerId, status, errorCode ?? '-'].every(word => /^[\x21-\x7e]{1,64}$/.test(word))
 }
 

@@ -21,7 +21,7 @@ import {
   textOf,
 } from './json-answer.ts'
 import type { LimitWindow, LookUp, Outcome, Provider, Verification } from './provider.ts'
-import { type Receipt, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
+import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
 import { createSmsProvider } from './sms-provider.ts'
@@ -348,7 +348,7 @@ export function createAliyunReceipts(keys: readonly string[]): ReceiptSource {
 }
 
 /** @returns null when the report names no message */
-function readReport(report: JsonObject): Receipt | null {
+function readReport(report: JsonObject): CarrierReport | null {
   const abroad = 'MessageId' in report
   const providerId = textOf(report[abroad ? 'MessageId' : 'biz_id'])
   if (providerId === '') return null

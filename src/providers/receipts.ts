@@ -9,7 +9,7 @@ import { textOf } from './json-answer.ts'
  * `status` is one of those that src/outbox/receipt-order.ts puts in order, such as `sent`, `delivered` and
  * `undelivered`; another counts as the earliest.
  */
-export type Receipt = Pick<DeliveryReport, 'providerId' | 'id' | 'status' | 'errorCode'>
+export type CarrierReport = Pick<DeliveryReport, 'providerId' | 'id' | 'status' | 'errorCode'>
 
 /** A request that reports. */
 export interface ReceiptRequest {
@@ -32,7 +32,7 @@ export interface ReceiptSource {
   /** The form of its body, whatever its Content-Type says; `query`: it has none and comes by GET. */
   readonly format: 'form' | 'json' | 'query'
   /** @returns what a request reports, often nothing, in any order; `forged` when it does not prove to be the provider's. */
-  parseReports(request: ReceiptRequest): readonly Receipt[] | 'forged'
+  parseReports(request: ReceiptRequest): readonly CarrierReport[] | 'forged'
   /** The JSON that the provider wants to read when its reports were taken; absent: 204 without a body. */
   readonly taken?: Readonly<Record<string, string | number>>
 }

@@ -20,7 +20,7 @@ import {
   textOf,
 } from './json-answer.ts'
 import type { LimitWindow, LookUp, Outcome, Provider, Verification } from './provider.ts'
-import { type Receipt, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
+import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
 import { canonicalPost, hmacSha256, sha256 } from './signing.ts'
 import { createSmsProvider } from './sms-provider.ts'
@@ -354,7 +354,7 @@ export function createTencentReceipts(keys: readonly string[]): ReceiptSource {
 }
 
 /** `errmsg` is the code, which differs by carrier and is kept as it is. @returns null when the report names no message */
-function readReport(report: JsonObject): Receipt | null {
+function readReport(report: JsonObject): CarrierReport | null {
   const providerId = textOf(report['sid'])
   if (providerId === '') return null
   const delivered = report['report_status'] === 'SUCCESS'

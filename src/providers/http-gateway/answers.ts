@@ -2,7 +2,7 @@ import { type Context, createContext, Script } from 'node:vm'
 import { type CodeVerdict, outcomeOfRefusal } from '../codes.ts'
 import { objectOf, textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
-import { type Receipt, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
+import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
 import { unescapePointer } from '../yaml-text.ts'
 
@@ -231,7 +231,7 @@ function readReport(
   { id, ref, state, states, code }: GatewayReports,
   json: unknown,
   named: string | undefined,
-): Receipt | null {
+): CarrierReport | null {
   const providerId = findPointed(id, json)
   const word = findPointed(state, json)
   const status = Object.hasOwn(states, word) ? states[word] : undefined
