@@ -30,3 +30,34 @@ t.test('a provider is up or down since its state changed, and keeps its last err
   const expired = { ...failed, code: 'expired', reply: 'its validity is over' } as const
   t.same(attempt(expired), [[true, 5000, 5000, 4000]], 'a message whose life ended says nothing of it')
 })
+
+t.test('a stranger’s wrong key is no validation of the platform, unless none went well', t => {
+  let now = 0
+  const health = createServiceHealth(() => now)
+  const validate = (refusal: 'key' | 'signature' | null) => {
+    now += 1000
+    health.handlers.callback?.({
+      type: 'callback',
+      channel: 'email',
+      method: 'GET',
+      answer: { err_code: refusal === null ? 0 : 1, err_msg: refusal ?? 'ok' },
+      refusal,
+      signature: 'absent',
+      outdated: false,
+      kind: 'none',
+      tookMs: 1,
+      ids: [],
+    })
+    return health.validation('email')
+  }
+  t.match(validate('key'), { at: 1000, ok: false, reason: 'key' }, 'a URL that was pasted wrong')
+  t.match(validate(null), { at: 2000, ok: true })
+  t.match(validate('key'), { at: 2000, ok: true }, 'a stranger')
+  t.match(
+    validate('signature'),
+    { at: 4000, ok: false, reason: 'signature' },
+    'who has the key is the platform',
+  )
+  t.equal(health.validation('sms'), null)
+  t.end()
+})

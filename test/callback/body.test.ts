@@ -9,15 +9,23 @@ t.test('JSON is read', async t => {
   t.same(parse('{"a":[1,"x",null,{"b":true}]}'), { a: [1, 'x', null, { b: true }] })
   t.same(parse(nested(MAX_DEPTH)), [[[[[[[[]]]]]]]])
   t.same(
-    parse('{"a":"{{{{[[[[[[[[[[[[\\"]]"}'),
-    { a: '{{{{[[[[[[[[[[[["]]' },
-    'brackets in text have no depth',
+    parse('{"a":"{{{{[[[[[[[[[[[[\\"[[[[[[[[[[[["}'),
+    { a: '{{{{[[[[[[[[[[[["[[[[[[[[[[[[' },
+    'brackets in text have no depth, nor have those behind a quote in it',
   )
   t.same(
     parse('{"a":"__proto__","b":"constructor"}'),
     { a: '__proto__', b: 'constructor' },
     'as values they are harmless',
   )
+})
+
+t.test('the type is JSON, whatever its parameters', t => {
+  const read = (type: string) => parseBody({ 'content-type': type }, Buffer.from('{}'))
+  for (const type of ['application/json', 'Application/JSON ; charset=utf-8']) t.same(read(type), {}, type)
+  for (const type of ['', 'text/plain', 'application/jsonp', 'application/json-seq'])
+    t.throws(() => read(type), BodyFault, type)
+  t.end()
 })
 
 t.test('what is not JSON, too deep or not UTF-8 is a fault that does not quote it', async t => {
@@ -28,6 +36,7 @@ t.test('what is not JSON, too deep or not UTF-8 is a fault that does not quote i
     '{"a":secret}',
     nested(MAX_DEPTH + 1),
     `{"a":${nested(20_000)}}`,
+    `{"a":"\\\\","b":${nested(MAX_DEPTH)}}`,
     '[1,]',
     '\ufeff{}x',
   ]) {

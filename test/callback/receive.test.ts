@@ -138,6 +138,13 @@ t.test('who waits hears at once that there will be no verdict soon', async t => 
   t.ok(performance.now() - began < 5000)
 })
 
+t.test('who is hurried waits no longer than that for the verdicts', async t => {
+  const { receive } = open({ answerWithinMs: 30_000 })
+  const began = performance.now()
+  t.match((await receive(CALLER, BODY, () => 20)).answer, { err_code: 0 })
+  t.ok(performance.now() - began < 5000)
+})
+
 t.test('a verdict that is there before its message is handed over is heard', async t => {
   for (const atOnce of [{ is: 'pending' }, { is: 'final', state: 'sent', answer: null }] as const) {
     const { receive } = open({ atOnce, answerWithinMs: 30_000 })

@@ -94,11 +94,17 @@ t.test('settings that cannot be used are all told, and nothing else is tried', a
 
 t.test('a brake that is gone fails, and other settings that are gone are to be looked at', async t => {
   const { env } = await stage(t)
-  const lines = await found({ ...env, QUOTA_SMS_CARRIER_PER_DAY: 'twilio=500', SMS_COSTS: 'twilio:*=0.08' })
+  const old = { ...env, QUOTA_SMS_CARRIER_PER_DAY: 'twilio=500', SMS_COSTS: 'twilio:*=0.08' }
+  const lines = await found(old)
   t.match(only(lines, 'fail'), [
     /^fail QUOTA_SMS_CARRIER_PER_DAY: is not read any more .*→ set QUOTA_SMS_PER_DAY/,
   ])
   t.match(lines.join('\n'), /\nwarn SMS_COSTS: is not read any more → take it out/)
+  t.equal(
+    (await command(['check', '--json'], old)).code,
+    1,
+    'one that fails among others that do not is enough',
+  )
 })
 
 t.test('before the start: the store is to be made, and is not made by looking', async t => {

@@ -140,7 +140,7 @@ t.test('a dotenv file that is there but cannot be read stops the start', t => {
 
 t.test('every secret may come from a file', t => {
   const { EMAIL_TOKEN, SMTP_URL, ...rest } = enough
-  const files = { '/run/token': `${EMAIL_TOKEN}\n`, '/run/smtp': `${SMTP_URL}\r\n`, '/run/empty': '\n' }
+  const files = { '/run/token': `${EMAIL_TOKEN}\r\n`, '/run/smtp': `${SMTP_URL}\n`, '/run/empty': '\n' }
   const config = load({ ...rest, EMAIL_TOKEN_FILE: '/run/token', SMTP_URL_FILE: '/run/smtp' }, files)
   t.equal(config.EMAIL_TOKEN, EMAIL_TOKEN, 'the last line end is not part of it')
   t.equal(config.SMTP_URL, SMTP_URL)

@@ -49,6 +49,8 @@ t.test('every kind is known by its type, as a number or as text', async t => {
 t.test('hour and code are as good as numbers', async t => {
   const result = read(interpret('email', email({ type: 5, code: 123456, hour: 2 })))
   t.same(result.content.params, { code: '123456', hour: '2' })
+  const odd = read(interpret('email', email({ type: 5, code: 1, hour: 'soon' })))
+  t.same(odd.content.params, { code: '1' }, 'a validity that is no number is not said to anybody')
   t.equal(result.validityMs, 2 * HOUR)
 })
 

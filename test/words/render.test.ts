@@ -343,6 +343,7 @@ t.test('the sender and signature are the plugin’s; else the sender is the coun
     return { ...outgoing, body: outgoing.channel === 'sms' && outgoing.text() }
   }
   t.match(sent('p1'), { body: /^Plugin One: /, sender: { from: '+15005550006' } })
+  t.match(sent('p1', '+8613800138000'), { sender: { from: '+15005550006' } }, 'though the country has one')
   t.match(sent('p2'), { body: /^Northwind: /, sender: { messagingServiceSid: /^MG/ } })
   t.match(sent('p3', '+8613800138000'), { body: /^Three: /, sender: { from: '+861069000000' } })
   t.match(sent('unknown', '+8613800138000'), { body: /^Northwind: /, sender: { from: '+861069000000' } })

@@ -1,0 +1,546 @@
+import type { Mistake } from './place.ts'
+
+/** The mistakes that the tests have to notice; a number is a place in this list, and new ones come last. */
+export const mistakes: readonly Mistake[] = [
+  {
+    text: 'if (unit === 0x5c) at += 1',
+    instead: 'if (unit === 0x5c) at += 0',
+    tests: ['test/callback/body.test.ts'],
+  },
+  {
+    text: 'if (measureDepth(text) > MAX_DEPTH)',
+    instead: 'if (measureDepth(text) >= MAX_DEPTH)',
+    tests: ['test/callback/body.test.ts'],
+  },
+  {
+    text: "key === '__proto__' || key === 'constructor' || hasForbiddenKey(each)",
+    instead: "key === '__proto__' || hasForbiddenKey(each)",
+    tests: ['test/callback/body.test.ts'],
+  },
+  {
+    text: 'if (Array.isArray(value)) return value.some(hasForbiddenKey)',
+    instead: 'if (Array.isArray(value)) return false',
+    tests: ['test/callback/body.test.ts'],
+  },
+  {
+    text: 'const JSON_TYPE = /^\\s*application\\/json\\s*(?:;|$)/i',
+    instead: 'const JSON_TYPE = /^\\s*application\\/json/i',
+    tests: ['test/callback/body.test.ts'],
+  },
+  {
+    text: "const utf8 = new TextDecoder('utf-8', { fatal: true })",
+    instead: "const utf8 = new TextDecoder('utf-8')",
+    tests: ['test/callback/body.test.ts'],
+  },
+  {
+    text: 'if (!matches.includes(true)) return refuse',
+    instead: 'if (matches.includes(false)) return refuse',
+    tests: ['test/callback/authenticate.test.ts'],
+  },
+  {
+    text: 'outdated: matches[0] !== true',
+    instead: 'outdated: matches[0] === true',
+    tests: ['test/callback/authenticate.test.ts'],
+  },
+  {
+    text: 'if (!sources.isAllowed(socketAddress, forwardedFor))',
+    instead: 'if (sources.isAllowed(socketAddress, forwardedFor) === undefined)',
+    tests: ['test/callback/authenticate.test.ts'],
+  },
+  {
+    text: "if (postSignature === 'observe') statistics.count(channel, stale ? 'stale' : check)",
+    instead: "if (postSignature === 'observe') statistics.count(channel, check)",
+    tests: ['test/callback/authenticate.test.ts'],
+  },
+  {
+    text: "else if (stale) return refuse('stale'",
+    instead: "else if (!stale) return refuse('stale'",
+    tests: ['test/callback/authenticate.test.ts'],
+  },
+  {
+    text: 'const stale = timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)',
+    instead: 'const stale = timestamp === undefined || !isFresh(timestamp, wall(), signatureMaxAgeSeconds)',
+    tests: ['test/callback/authenticate.test.ts'],
+  },
+  {
+    text: "return check === 'right' ? { ...result, signature: check } : refuseSignature(check)",
+    instead: "return check !== 'wrong' ? { ...result, signature: check } : refuseSignature(check)",
+    tests: ['test/callback/authenticate.test.ts'],
+  },
+  { text: 'const same = address.toLowerCase()', instead: 'const same = address', tests: ['test/callback'] },
+  {
+    text: "if (verdict.why === 'recipient') why = 'recipient'",
+    instead: "why = 'recipient'",
+    tests: ['test/callback'],
+  },
+  {
+    text: "if (invalid.size === 0) why = 'recipient'",
+    instead: "if (invalid.size > 0) why = 'recipient'",
+    tests: ['test/callback'],
+  },
+  {
+    text: 'if (trimmed.length > 32 || !NUMBER.test(trimmed)) return NO_RECIPIENT',
+    instead: 'if (!NUMBER.test(trimmed)) return NO_RECIPIENT',
+    tests: ['test/callback/phone.test.ts'],
+  },
+  {
+    text: 'if (areaCode !== undefined && area === undefined) return NO_COUNTRY',
+    instead: 'if (areaCode === undefined && area === undefined) return NO_COUNTRY',
+    tests: ['test/callback/phone.test.ts'],
+  },
+  {
+    text: "if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return NO_RECIPIENT",
+    instead: "if (type !== 'MOBILE') return NO_RECIPIENT",
+    tests: ['test/callback/phone.test.ts'],
+  },
+  {
+    text: "if (rules.countries !== '*' && !rules.countries.has(country)) return NO_COUNTRY",
+    instead: "if (rules.countries === '*' || !rules.countries.has(country)) return NO_COUNTRY",
+    tests: ['test/callback/phone.test.ts'],
+  },
+  {
+    text: 'const shown = number.slice(-4)',
+    instead: 'const shown = number.slice(-6)',
+    tests: ['test/callback/phone.test.ts'],
+  },
+  {
+    text: 'if (INVISIBLE.test(local)) return false',
+    instead: 'if (INVISIBLE.test(local)) return true',
+    tests: ['test/callback/address.test.ts'],
+  },
+  {
+    text: 'if (!routed && ENCODED_WORD.test(local)) return false',
+    instead: 'if (routed && ENCODED_WORD.test(local)) return false',
+    tests: ['test/callback/address.test.ts'],
+  },
+  {
+    text: 'if (labels.length < 2 || domain.length > 253) return null',
+    instead: 'if (labels.length < 1 || domain.length > 253) return null',
+    tests: ['test/callback/address.test.ts'],
+  },
+  {
+    text: 'return Buffer.byteLength(address) > MAX_ADDRESS ? null : address',
+    instead: 'return address',
+    tests: ['test/callback/address.test.ts'],
+  },
+  {
+    text: "if (domain === '' || domainToUnicode(domain) !== lower) return null",
+    instead: "if (domain === '') return null",
+    tests: ['test/callback/address.test.ts'],
+  },
+  {
+    text: "...providerOf(['gmail.com', 'googlemail.com'], local => local.replaceAll('.', '')),",
+    instead: "...providerOf(['gmail.com', 'googlemail.com'], local => local),",
+    tests: ['test/callback'],
+  },
+  { text: ".replace(/(?<=.)\\+.*$/, '')", instead: ".replace(/\\+$/, '')", tests: ['test/callback'] },
+  {
+    text: "const isAlarm = purpose === 'alarm'",
+    instead: "const isAlarm = purpose !== 'code'",
+    tests: ['test/callback/quotas.test.ts'],
+  },
+  {
+    text: "const person = channel === 'email' ? mailboxOf(recipient) : recipient",
+    instead: 'const person = recipient',
+    tests: ['test/callback/quotas.test.ts'],
+  },
+  {
+    text: "const bucket = keys.bucketHash('recipient', channel, person, kind)",
+    instead: "const bucket = keys.bucketHash('recipient', channel, person)",
+    tests: ['test/callback/quotas.test.ts'],
+  },
+  {
+    text: "const bucket = keys.bucketHash('prefix', recipient.slice(0, -4))",
+    instead: "const bucket = keys.bucketHash('prefix', recipient)",
+    tests: ['test/callback/quotas.test.ts'],
+  },
+  {
+    text: 'return charges.filter(({ limit }) => limit > 0)',
+    instead: 'return charges',
+    tests: ['test/callback/quotas.test.ts'],
+  },
+  {
+    text: 'if (overdue > 0) return { answer',
+    instead: 'if (overdue > 1) return { answer',
+    tests: ['test/callback'],
+  },
+  {
+    text: 'for (const { lease, message } of acceptances) if (lease !== undefined) delivery.releasePlace(message.channel)',
+    instead:
+      'for (const { lease, message } of acceptances.slice(1)) if (lease !== undefined) delivery.releasePlace(message.channel)',
+    tests: ['test/callback'],
+  },
+  {
+    text: "if (lease !== undefined) delivery.releasePlace(channel) if (result.is === 'refused')",
+    instead: "if (result.is === 'refused')",
+    tests: ['test/callback'],
+  },
+  {
+    text: 'const known = await verdicts.awaitAll(Math.min(leftMs, hurriedMs))',
+    instead: 'const known = await verdicts.awaitAll(leftMs)',
+    tests: ['test/callback'],
+  },
+  {
+    text: 'dedupeKey: keys.dedupeKey([...fields, recipient])',
+    instead: 'dedupeKey: keys.dedupeKey(fields)',
+    tests: ['test/callback'],
+  },
+  {
+    text: 'for (const name of Object.keys(params).sort())',
+    instead: 'for (const name of Object.keys(params))',
+    tests: ['test/callback'],
+  },
+  {
+    text: "if (typeof value === 'string') return value.trim() return typeof value === 'number'",
+    instead: "if (typeof value === 'string') return value return typeof value === 'number'",
+    tests: ['test/callback'],
+  },
+  {
+    text: 'if (isUnstored !== is) load.unstored += is ? 1 : -1',
+    instead: 'load.unstored += is ? 1 : -1',
+    tests: ['test/callback/admission.test.ts'],
+  },
+  {
+    text: 'if (open.pop() !== mark) return false',
+    instead: 'if (open.pop() === undefined) return false',
+    tests: ['test/messages'],
+  },
+  {
+    text: 'else if (open.length > 0) return false',
+    instead: 'else if (open.length > 1) return false',
+    tests: ['test/messages'],
+  },
+  {
+    text: 'while (to > from && SPACE_OR_TAB.includes(text.charAt(to - 1))) to -= 1',
+    instead: 'while (to > from && SPACE_OR_TAB.includes(text.charAt(to))) to -= 1',
+    tests: ['test/callback', 'test/messages'],
+  },
+  {
+    text: "const host = read.hostname.replace(/\\.$/, '') return allowed.length",
+    instead: 'const host = read.hostname return allowed.length',
+    tests: ['test/messages/links.test.ts'],
+  },
+  {
+    text: 'return below ? host => host.endsWith(`.${name}`) : host => host === name',
+    instead: 'return below ? host => host.endsWith(name) : host => host === name',
+    tests: ['test/messages/links.test.ts'],
+  },
+  {
+    text: "if (httpsOnly && hasScheme && read.protocol !== 'https:')",
+    instead: "if (httpsOnly && !hasScheme && read.protocol !== 'https:')",
+    tests: ['test/messages'],
+  },
+  {
+    text: 'const isRestricted = httpsOnly || allowed.length > 0',
+    instead: 'const isRestricted = allowed.length > 0',
+    tests: ['test/messages'],
+  },
+  {
+    text: 'const [alone, each] = gsm ? [160, 153] : [70, 67]',
+    instead: 'const [alone, each] = gsm ? [160, 153] : [70, 70]',
+    tests: ['test/messages'],
+  },
+  { text: 'if (used + size > each) {', instead: 'if (used + size >= each) {', tests: ['test/messages'] },
+  {
+    text: 'for (const char of EXTENDED) septets.set(char, 2)',
+    instead: 'for (const char of EXTENDED) septets.set(char, 1)',
+    tests: ['test/messages'],
+  },
+  {
+    text: 'if (links.length > MAX_LINKS) return',
+    instead: 'if (links.length < 0) return',
+    tests: ['test/messages', 'test/attack/bodies.test.ts'],
+  },
+  {
+    text: 'if (field.text.length > MAX_CODE) return',
+    instead: 'if (field.text.length > MAX_VALUE) return',
+    tests: ['test/messages'],
+  },
+  {
+    text: 'const exact = Number.isSafeInteger(value) ||',
+    instead: 'const exact = Number.isFinite(value) ||',
+    tests: ['test/messages'],
+  },
+  {
+    text: 'return Object.hasOwn(object, key) ? Reflect.get(object, key) : undefined',
+    instead: 'return Reflect.get(object, key)',
+    tests: ['test/messages'],
+  },
+  {
+    text: "words: plain !== undefined && (fault || prefersPlain[channel]) ? 'plain' : 'ours'",
+    instead: "words: plain !== undefined && fault ? 'plain' : 'ours'",
+    tests: ['test/messages'],
+  },
+  {
+    text: 'if (key === VALIDITY_UNIT[kind.channel]) continue',
+    instead: "if (key === 'minute') continue",
+    tests: ['test/messages'],
+  },
+  {
+    text: 'const sender = senderOf(pluginOf(pluginSenders, content)) ?? countrySenders?.get(country)',
+    instead: 'const sender = countrySenders?.get(country) ?? senderOf(pluginOf(pluginSenders, content))',
+    tests: ['test/words/render.test.ts'],
+  },
+  {
+    text: 'const signature = plugin?.signature ?? brand.name',
+    instead: 'const signature = brand.name',
+    tests: ['test/words/render.test.ts'],
+  },
+  {
+    text: 'const tag = content.locale ?? localeByCountry?.get(country) ?? locale',
+    instead: 'const tag = localeByCountry?.get(country) ?? content.locale ?? locale',
+    tests: ['test/words/render.test.ts'],
+  },
+  {
+    text: "const isPlain = country === 'CN'",
+    instead: "const isPlain = country !== 'US'",
+    tests: ['test/words'],
+  },
+  {
+    text: 'if (maxSegments !== undefined && countSegments(text).segments > maxSegments) {',
+    instead: 'if (maxSegments !== undefined && countSegments(text).segments >= maxSegments) {',
+    tests: ['test/words'],
+  },
+  {
+    text: 'if (countSegments(text + line).segments === 1) return text + line',
+    instead: 'if (countSegments(text).segments === 1) return text + line',
+    tests: ['test/words'],
+  },
+  {
+    text: 'const usual = DURATION_UNITS.indexOf(usualUnit(ms))',
+    instead: 'const usual = DURATION_UNITS.indexOf(usualUnit(ms)) - 1',
+    tests: ['test/words'],
+  },
+  {
+    text: '{ n: Math.max(1, Math.floor(ms / UNIT_MS[unit])), unit }',
+    instead: '{ n: Math.max(1, Math.round(ms / UNIT_MS[unit])), unit }',
+    tests: ['test/words'],
+  },
+  {
+    text: 'if (!BARE_ADDRESS.test(mail.to)) throw',
+    instead: 'if (BARE_ADDRESS.test(mail.id)) throw',
+    tests: ['test/words'],
+  },
+  {
+    text: 'if (/[\\r\\n]/.test(value) || !/@/.test(encoded)) throw',
+    instead: 'if (!/@/.test(encoded)) throw',
+    tests: ['test/words'],
+  },
+  {
+    text: 'if (contrast(color, ground) >= READABLE) return color',
+    instead: 'if (contrast(color, ground) >= 3) return color',
+    tests: ['test/words'],
+  },
+  {
+    text: 'const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x)',
+    instead: 'const [light, dark] = [luminance(a), luminance(b)]',
+    tests: ['test/words'],
+  },
+  {
+    text: 'return /^(localhost|127(\\.\\d{1,3}){3}|::1)$/.test(host)',
+    instead: 'return /^(localhost|127(\\.\\d{1,3}){3}|::1)/.test(host)',
+    tests: ['test/config'],
+  },
+  {
+    text: 'const loopback = url !== null && /^(localhost|127(\\.\\d+){3}|\\[::1\\])$/.test(url.hostname)',
+    instead: 'const loopback = url !== null && /^(localhost|127(\\.\\d+){3}|\\[::1\\])/.test(url.hostname)',
+    tests: ['test/config'],
+  },
+  {
+    text: "const value = sources.readFile(path).replace(/\\r?\\n$/, '')",
+    instead: "const value = sources.readFile(path).replace(/\\n$/, '')",
+    tests: ['test/config'],
+  },
+  {
+    text: "if (value !== undefined && value.trim() !== '') all[name] = value",
+    instead: 'if (value !== undefined) all[name] = value',
+    tests: ['test/config'],
+  },
+  {
+    text: 'for (const [name, value] of [...Object.entries(dotenv), ...Object.entries(sources.env)]) {',
+    instead: 'for (const [name, value] of [...Object.entries(sources.env), ...Object.entries(dotenv)]) {',
+    tests: ['test/config'],
+  },
+  {
+    text: 'if (given[name] === undefined && fallback !== undefined) given[name] = fallback',
+    instead: 'if (fallback !== undefined) given[name] = fallback',
+    tests: ['test/config'],
+  },
+  {
+    text: 'if (routes.has(country)) return { fault',
+    instead: "if (routes.has('')) return { fault",
+    tests: ['test/config'],
+  },
+  {
+    text: "return routes.get(country) ?? routes.get('*')",
+    instead: "return routes.get('*') ?? routes.get(country)",
+    tests: ['test/config', 'test/delivery'],
+  },
+  {
+    text: 'if (new Set(carriers).size < carriers.length)',
+    instead: 'if (new Set(carriers).size < 0)',
+    tests: ['test/config'],
+  },
+  {
+    text: 'if (who === null || !isCountryCode(country)) return { fault }',
+    instead: 'if (who === null && !isCountryCode(country)) return { fault }',
+    tests: ['test/config'],
+  },
+  {
+    text: 'if (text.startsWith(text.slice(period))) return true',
+    instead: 'if (text.endsWith(text.slice(period))) return false',
+    tests: ['test/config'],
+  },
+  {
+    text: 'if (address === null || /\\p{Cc}/u.test(name))',
+    instead: 'if (address === null)',
+    tests: ['test/config'],
+  },
+  {
+    text: 'return faults.filter(fault => !wrong.has(fault.name))',
+    instead: 'return faults',
+    tests: ['test/config'],
+  },
+  {
+    text: "if (s.DATABASE_URL?.kind === 'postgres' && s.STORE_SECRET === undefined)",
+    instead: "if (s.DATABASE_URL?.kind === 'file' && s.STORE_SECRET === undefined)",
+    tests: ['test/config'],
+  },
+  {
+    text: "if (url === null || url.search !== '' || url.hash !== '' || url.username !== '')",
+    instead: "if (url === null || url.hash !== '' || url.username !== '')",
+    tests: ['test/config'],
+  },
+  {
+    text: "return now - oldestDueAt < BACKLOG_MS ? 'oldest-first' : 'newest-first'",
+    instead: "return now - oldestDueAt < BACKLOG_MS ? 'newest-first' : 'oldest-first'",
+    tests: ['test/outbox/sqlite.test.ts'],
+  },
+  {
+    text: "if (reported && ambiguous > 0) return at('sent', null)",
+    instead: "if (reported) return at('sent', null)",
+    tests: ['test/outbox'],
+  },
+  {
+    text: "if (outdated) return at('superseded', null)",
+    instead: "if (outdated && ambiguous === 0) return at('superseded', null)",
+    tests: ['test/outbox'],
+  },
+  {
+    text: "if (state === 'queued') return expiresAt > now ? 'live' : 'outlived'",
+    instead: "if (state === 'queued') return 'live'",
+    tests: ['test/outbox'],
+  },
+  {
+    text: "if (state === 'superseded' && expiresAt > now) return 'recent'",
+    instead: "if (state === 'superseded') return 'recent'",
+    tests: ['test/outbox'],
+  },
+  {
+    text: "return Math.abs(now - (finalAt ?? now)) <= windowMs ? 'recent' : 'past'",
+    instead: "return now - (finalAt ?? now) <= windowMs ? 'recent' : 'past'",
+    tests: ['test/outbox'],
+  },
+  {
+    text: 'if (added === 0 || live + added <= maxBacklog) return null',
+    instead: 'if (added === 0 || live + added < maxBacklog) return null',
+    tests: ['test/outbox'],
+  },
+  {
+    text: "if (older === 'queued') return 'superseded'",
+    instead: "if (older === 'queued') return 'outdated'",
+    tests: ['test/outbox/sqlite.test.ts'],
+  },
+  {
+    text: "const state = settlement.state === 'unknown' && reported ? 'sent' : settlement.state",
+    instead: 'const state = settlement.state',
+    tests: ['test/outbox'],
+  },
+  {
+    text: "const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'superseded', 'refused'])",
+    instead: "const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'refused'])",
+    tests: ['test/outbox'],
+  },
+  {
+    text: 'const dueAt = now + (asked === undefined ? wait : asked + Math.min(wait, MINUTE))',
+    instead: 'const dueAt = now + (asked === undefined ? wait : asked)',
+    tests: ['test/delivery'],
+  },
+  {
+    text: "if (scope === 'number' && ambiguous === 0 && dueAt >= expiresAt)",
+    instead: "if (scope === 'number' && dueAt >= expiresAt)",
+    tests: ['test/delivery'],
+  },
+  {
+    text: 'const mayRepeat = copies < MAX_COPIES[message.channel] || message.canBeLookedUp',
+    instead: 'const mayRepeat = copies <= MAX_COPIES[message.channel] || message.canBeLookedUp',
+    tests: ['test/delivery'],
+  },
+  {
+    text: 'const bound = schedule[Math.min(Math.max(attempts, 1), schedule.length) - 1] ?? SECOND',
+    instead: 'const bound = schedule[Math.min(attempts, schedule.length)] ?? SECOND',
+    tests: ['test/delivery'],
+  },
+  {
+    text: 'if (lower.length < SHORTEST_WORD || VOCABULARY.has(lower)) return false',
+    instead: 'if (lower.length <= 5 || VOCABULARY.has(lower)) return false',
+    tests: ['test/delivery/redact.test.ts'],
+  },
+  {
+    text: "let redacted = reply.length < CUT_LENGTH ? reply : reply.replace(/\\S+$/, '…')",
+    instead: 'let redacted = reply',
+    tests: ['test/delivery/redact.test.ts'],
+  },
+  {
+    text: 'for (const whole of wholes.toSorted((one, other) => other.length - one.length))',
+    instead: 'for (const whole of wholes.toSorted((one, other) => one.length - other.length))',
+    tests: ['test/delivery/redact.test.ts'],
+  },
+  {
+    text: 'for (let from = 0; from < 4; from += 1) {',
+    instead: 'for (let from = 0; from < 1; from += 1) {',
+    tests: ['test/delivery/redact.test.ts'],
+  },
+  {
+    text: "if (verdict.is === 'final') rememberVerdict(id, verdict)",
+    instead: 'rememberVerdict(id, verdict)',
+    tests: ['test/delivery'],
+  },
+  {
+    text: 'return secrets.split(/\\s+/).map(secret =>',
+    instead: 'return [secrets].map(secret =>',
+    tests: ['test/webhooks'],
+  },
+  {
+    text: "failed = result.is === 'delivered' ? null : batch",
+    instead: 'failed = null',
+    tests: ['test/webhooks'],
+  },
+  { text: 'return batch.seqs.length === BATCH', instead: 'return false', tests: ['test/webhooks'] },
+  { text: "if (told === 0) return { is: 'delivered' } as const", instead: '', tests: ['test/webhooks'] },
+  {
+    text: 'io.stdout.write(values.json === true ? formatAsJson(results) : text()) return results.some(',
+    instead: 'io.stdout.write(values.json === true ? formatAsJson(results) : text()) return results.every(',
+    tests: ['test/commands/check.test.ts'],
+  },
+  {
+    text: "if (refusal === 'key' && validations.get(channel)?.ok === true) return",
+    instead: "if (refusal === 'key' && validations.get(channel)?.ok === false) return",
+    tests: ['test/admin/service-health.test.ts'],
+  },
+  {
+    text: 'if (refusal === null && answer.err_code === 0) storeFailure = null',
+    instead: 'if (refusal === null) storeFailure = null',
+    tests: ['test/admin'],
+  },
+  {
+    text: 'if (wasStopped(event.outcome)) return',
+    instead: '',
+    tests: ['test/admin/service-health.test.ts'],
+  },
+  {
+    text: 'if ([bounce, dkim].some(each => each !== undefined && isAligned(each, domain, from)))',
+    instead: 'if ([bounce, dkim].every(each => each !== undefined && isAligned(each, domain, from)))',
+    tests: ['test/commands/check/sender.test.ts'],
+  },
+]
