@@ -79,6 +79,7 @@ t.test('everything else is no address', async t => {
     `${'a'.repeat(65)}@example.com`,
     `a@${'b'.repeat(64)}.com`,
     `a@${'abcdefghi.'.repeat(26)}com`,
+    `${'a'.repeat(64)}@${'ü.'.repeat(25)}com`,
     'a@example.com b@example.com',
     'a,b@example.com',
     'a\\@b@example.com',

@@ -59,6 +59,9 @@ t.test('links that a browser could read otherwise are refused', async t => {
 
 t.test('LINKS_HTTPS_ONLY refuses http links', async t => {
   const https = createLinkPolicy({ httpsOnly: true, hosts: [] })
+  const ftp = { from: 0, to: 9, url: 'ftp://files.example.com/', hasScheme: true }
+  t.equal(https.inText(ftp), 'is not an http or https link')
+  t.equal(any.inText(ftp), null)
   t.match(https('http://example.com/'), /https/)
   t.equal(https('https://example.com/'), null)
 })

@@ -425,6 +425,7 @@ t.test('an SMS of more than SMS_MAX_SEGMENTS is refused', async t => {
   const message = messageOf('sms', 'login-code', { params: { code: 'x'.repeat(150) } })
   t.throws(() => smsOf(strict, message), Unrenderable)
   t.equal(countSegments(smsOf(renderer, message)).segments, 2)
+  t.equal(smsOf(rendererFor({ sms: { maxSegments: 2 } }), message), smsOf(renderer, message))
 })
 
 t.test(
