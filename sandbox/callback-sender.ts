@@ -1,10 +1,10 @@
-import type { Channel } from '../src/messages/message.ts'
-import type { CallbackAnswer, CallbackClient, ChannelCredentials } from '../src/platform/callback-client.ts'
+import type { CallbackAnswer, CallbackClient, ChannelCredentials } from '../src/commands/callback-client.ts'
 import {
   createSampleCallback,
   type SampleCallback,
   type SampleKind,
-} from '../src/platform/sample-callbacks.ts'
+} from '../src/commands/sample-callbacks.ts'
+import type { Channel } from '../src/messages/message.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 
 /** A callback that was sent to the service, and its answer. */

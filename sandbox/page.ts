@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { findSampleKind, SAMPLE_KINDS, SAMPLE_RECIPIENT } from '../src/commands/sample-callbacks.ts'
 import type { Channel } from '../src/messages/message.ts'
 import { countSegments } from '../src/messages/sms-segments.ts'
-import { findSampleKind, SAMPLE_KINDS, SAMPLE_RECIPIENT } from '../src/platform/sample-callbacks.ts'
 import type { CallbackSender } from './callback-sender.ts'
 import type { ReceivedMail } from './carriers/stand-in.ts'
 import type { StandIns } from './stand-ins.ts'

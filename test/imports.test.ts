@@ -14,7 +14,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   messages: [],
   settings: ['messages/message.ts'],
   config: ['settings', 'providers'],
-  platform: ['messages'],
   tls: [],
   words: ['messages'],
   outbox: ['messages/message.ts'],
@@ -37,8 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'delivery/port.ts',
     'providers/receipts.ts',
   ],
-  ddq: ['platform'],
-  alerts: ['ddq', 'events', 'messages', 'outbox/outbox.ts'],
+  devices: ['events', 'messages', 'outbox/outbox.ts'],
   webhooks: ['events', 'messages/message.ts', 'outbox/outbox.ts', 'providers/http-client.ts'],
   admin: [
     'callback',

@@ -1,8 +1,7 @@
+import { SAMPLE_KINDS } from '../../src/commands/sample-callbacks.ts'
+import { stringifyExactly } from '../../src/devices/exact-json.ts'
+import { describeFailure, type PlatformResult } from '../../src/devices/platform-api.ts'
 import type { Channel } from '../../src/messages/message.ts'
-import { createPlatformClient } from '../../src/platform/client.ts'
-import { stringifyExactly } from '../../src/platform/exact-json.ts'
-import { describeFailure, type PlatformResult } from '../../src/platform/result.ts'
-import { SAMPLE_KINDS } from '../../src/platform/sample-callbacks.ts'
 import { createPageServer, type Page, replyNotFound } from '../web/page-server.ts'
 import type { Accounts } from './accounts.ts'
 import { API_FAULTS, type ApiFault } from './api.ts'
@@ -10,6 +9,7 @@ import type { DdqVariant } from './ddq-broker.ts'
 import { FEED_FAULTS, type FeedFault } from './ddq-feed.ts'
 import { DEVICE_ACTIONS, type DeviceAction, RULES } from './device-simulator.ts'
 import type { Emulator } from './emulator.ts'
+import { createPlatformClient } from './platform-client.ts'
 
 export interface EmulatorPageOptions {
   readonly emulator: Emulator
@@ -211,7 +211,7 @@ export function createSampleRequests(baseUrl: string, accounts: Accounts): Sampl
   const requests: Readonly<Record<SampleRequest, () => Promise<PlatformResult<unknown>>>> = {
     member: () => client.corpAuth(corp),
     user: () => client.userAuth({ ...user, corpId: corp.corpId, phone: undefined }),
-    application: () => client.appAuth(app),
+    application: () => client.logInAsApp(app),
     call: () => client.call(demo),
     put: () => client.call({ method: 'PUT', path: echo, body: { a: 1 }, auth: member }),
     signed: () =>

@@ -4,7 +4,6 @@ import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { adminAddress } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
-import { createCallbackClient } from '../platform/callback-client.ts'
 import { modulesOf } from '../providers/list.ts'
 import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
@@ -13,6 +12,7 @@ import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../se
 import { findFileFaults } from '../service/files.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/authorities.ts'
+import { createCallbackClient } from './callback-client.ts'
 import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
 import {
   checkClock,

@@ -1,14 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { type Config, loadConfig } from '../config/config.ts'
 import { reachableHost } from '../config/sources.ts'
-import {
-  type CallbackAnswer,
-  type CallbackClient,
-  createCallbackClient,
-} from '../platform/callback-client.ts'
-import { createSampleBody, SAMPLE_KINDS } from '../platform/sample-callbacks.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
+import { type CallbackAnswer, type CallbackClient, createCallbackClient } from './callback-client.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
+import { createSampleBody, SAMPLE_KINDS } from './sample-callbacks.ts'
 
 const listTypes = (channel: 'email' | 'sms') =>
   SAMPLE_KINDS.filter(sample => sample.channel === channel && sample.kind !== 'plain')

@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { type AlertRow, parseAlertTable } from '../alerts/alert-table.ts'
-import { type Alerts, createAlerts } from '../alerts/alerts.ts'
-import type { Source } from '../alerts/occurrence.ts'
 import { type Config, ConfigError } from '../config/config.ts'
-import type { DdqEndpoint, Timings } from '../ddq/connection.ts'
-import type { Heartbeat } from '../ddq/heartbeat.ts'
-import { type KnownTopic, topicFor } from '../ddq/topics.ts'
+import { type AlertRow, parseAlertTable } from '../devices/alert-table.ts'
+import { type Alerts, createAlerts } from '../devices/alerts.ts'
+import type { DdqEndpoint, Heartbeat, Timings } from '../devices/ddq-client.ts'
+import { type KnownTopic, topicFor } from '../devices/message.ts'
+import type { Source } from '../devices/occurrence.ts'
+import { openPlatform } from '../devices/platform-api.ts'
 import type { Emit } from '../events/events.ts'
 import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
-import { createPlatformClient } from '../platform/client.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { matchLocale } from '../words/locales.ts'
 import { openRecipientReader } from './factories.ts'
@@ -35,14 +34,14 @@ export function openDdq(settings: Pick<Config, DdqSetting>) {
   const { DDQ_HOST: host, DDQ_PORT: port, DDQ_TLS: tls, DDQ_AUTH_URL: baseUrl } = settings
   const { DDQ_APP_ID: appId = '', DDQ_APP_SECRET: appSecret = '' } = settings
   if (host === undefined || baseUrl === undefined) throw new Error('DDQ_HOST and DDQ_AUTH_URL are needed')
-  const platform = createPlatformClient({ baseUrl })
+  const platform = openPlatform({ baseUrl })
   const endpoint: DdqEndpoint = {
     origin: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     authenticatePath: settings.DDQ_AUTH_PATH,
     subscribePath: settings.DDQ_SUBSCRIBE_PATH,
     heartbeat: settings.DDQ_HEARTBEAT as Heartbeat,
   }
-  const credential = platform.credential(() => platform.appAuth({ appId, appSecret }))
+  const credential = platform.credential(() => platform.logInAsApp({ appId, appSecret }))
   return { endpoint, appId, credential, close: platform.close }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDdqClient } from '../../src/ddq/client.ts'
+import { createDdqClient } from '../../src/devices/ddq-client.ts'
 import { FLOODS, type Flood, startHostileDdq } from '../rigs/hostile-ddq.ts'
 
 const MB = 1024 * 1024

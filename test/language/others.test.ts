@@ -23,14 +23,12 @@ const FILES = [
   'src/tls/{certificate,chain,watch}.ts',
   'src/service/{files,device-alerts}.ts',
   'src/runtime/fault.ts',
-  'src/platform/{result,client,answer}.ts',
   'src/outbox/{schema-version,store-secret}.ts',
   'src/outbox/postgres/{errors,migrate,sessions}.ts',
   'src/outbox/sqlite/{open,outbox,store}.ts',
   'src/words/{catalog,language-file,language,template-files,templates,template-engine}.ts',
-  'src/alerts/alert-table.ts',
+  'src/devices/{alert-table,ddq-client,exchange,frame-guard,platform-api}.ts',
   'src/delivery/limiter.ts',
-  'src/ddq/{connection,exchange,frame-guard,reader}.ts',
 ]
 /** Code in front of what no reader of ours is told: settings are explained in .env.example, bugs and the log are English. */
 const ELSEWHERE =

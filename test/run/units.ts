@@ -30,7 +30,7 @@ const SHARED: readonly (readonly string[])[] = [
     'test/faults/burst.test.ts',
     'test/faults/overload.test.ts',
   ],
-  ['test/admin', 'test/alerts', 'test/alerts/service.test.ts'],
+  ['test/admin', 'test/devices', 'test/devices/service.test.ts'],
   ['test/providers', 'test/providers/aliyun', 'test/providers/tencent', 'test/providers/http-gateway'],
   ['test/service', 'test/service/process.test.ts'],
   ['test/providers/twilio', 'test/providers/smtp'],
@@ -56,7 +56,7 @@ const SHARED: readonly (readonly string[])[] = [
   ['test/delivery'],
   ['test/sandbox'],
   ['test/attack'],
-  ['test/callback', 'test/config', 'test/ddq', 'test/messages', 'test/platform', 'test/runtime', 'test'],
+  ['test/callback', 'test/config', 'test/messages', 'test/runtime', 'test'],
   // The certificate authority of its sandbox is that of the whole process.
   ['test/sandbox/page.test.ts'],
   ['test/words', 'test/words/templates', 'test/language'],

@@ -1,5 +1,5 @@
 import { type Config, ConfigError } from '../../config/config.ts'
-import { describeFailure } from '../../platform/result.ts'
+import { describeFailure } from '../../devices/platform-api.ts'
 import { type CheckResult, checkFailure, checkOk } from '../../runtime/check-result.ts'
 import { openDdq, readAlerts, topicsOf } from '../../service/device-alerts.ts'
 

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/config.ts'
-import type { CallbackClient } from '../../platform/callback-client.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { CallbackUrl } from '../../service/callback-urls.ts'
 import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
+import type { CallbackClient } from '../callback-client.ts'
 
 /**
  * Validates each callback URL through PUBLIC_URL as the platform's console does: this checks name, certificate with its

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { accounts, emulated } from '../../platform/emulated.ts'
+import { accounts, emulated } from '../../devices/emulated.ts'
 
 /** A raw call, so that what no good client sends can be sent too. */
 async function raw(

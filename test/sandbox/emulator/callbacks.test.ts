@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createEmulator } from '../../../sandbox/emulator/emulator.ts'
 import { startStandIns } from '../../../sandbox/stand-ins.ts'
-import { SAMPLE_KINDS } from '../../../src/platform/sample-callbacks.ts'
+import { SAMPLE_KINDS } from '../../../src/commands/sample-callbacks.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
 import { startService } from '../../../src/service/service.ts'
 

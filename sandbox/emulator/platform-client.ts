@@ -1,0 +1,232 @@
+import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import { type Int, intOf, stringifyExactly } from '../../src/devices/exact-json.ts'
+import {
+  type AnswerForm,
+  type Credential,
+  type GrantedToken,
+  type Method,
+  openPlatform,
+  type PlatformOptions,
+  type PlatformResult,
+  readLogin,
+  refusesCredential,
+  type Send,
+  textOf,
+} from '../../src/devices/platform-api.ts'
+
+/** The credential of a call. Access-Token wins on the platform's side, so a call never carries both. */
+export type CallAuthentication =
+  | { readonly by: 'token'; readonly credential: Credential }
+  | { readonly by: 'signature'; readonly signing: Signing }
+
+export interface Call extends HeaderOptions {
+  readonly method: Method
+  /** The path from the version on: `/v2/api-gateway/demo`. */
+  readonly path: string
+  /** URL parameters, encoded here. */
+  readonly query?: Readonly<Record<string, string>>
+  /** Sent as JSON; bigints keep their digits. */
+  readonly body?: unknown
+  readonly auth?: CallAuthentication
+  /** Sends PUT and DELETE as they are, instead of as POST with XR-Method. */
+  readonly direct?: boolean
+  /** Default: `top-level` for version 1, else `envelope`. */
+  readonly answers?: AnswerForm
+}
+
+/**
+ * The platform's API, as its contract describes it.
+ * @throws TypeError for a base URL that is none.
+ */
+export function createPlatformClient(options: PlatformOptions) {
+  const { send, logIn, logInAsApp, credential, close } = openPlatform(options)
+  return {
+    /** POST /v2/corp-auth */
+    corpAuth: ({ account, password }: CorpAccount): Promise<PlatformResult<CorpLogin>> =>
+      logIn('/v2/corp-auth', { account, password }, readCorpLogin),
+    /** POST /v2/user_auth. @throws TypeError unless exactly one of phone and e-mail is given. */
+    userAuth: (account: UserAccount): Promise<PlatformResult<UserLogin>> =>
+      logIn('/v2/user_auth', userAuthBody(account), readUserLogin),
+    logInAsApp,
+    credential,
+    /** Any other call. One that is refused for its token logs in once more and is repeated once. */
+    async call(call: Call): Promise<PlatformResult<unknown>> {
+      if (!/^\/v\d+\//.test(call.path)) throw new TypeError('a path begins with its version, such as /v2/')
+      if (call.auth?.by !== 'token') return callOnce(send, call, undefined)
+      const { credential } = call.auth
+      for (let tries = 1; ; tries += 1) {
+        const token = await credential.token()
+        if (!token.ok) return token
+        const result = await callOnce(send, call, token.value)
+        if (result.ok || !refusesCredential(result.failure)) return result
+        credential.refused(token.value)
+        if (tries === 2) return result
+      }
+    },
+    close,
+  }
+}
+
+async function callOnce(send: Send, call: Call, token: string | undefined): Promise<PlatformResult<unknown>> {
+  const { method, proxied } = methodToSend(call.method, call.direct ?? false)
+  const path = `${call.path}${queryOf(call.query)}`
+  const body = call.body === undefined ? undefined : stringifyExactly(call.body)
+  const plain = plainHeaders(call, proxied ? call.method : undefined)
+  const proof =
+    call.auth?.by === 'signature'
+      ? await signatureHeaders(call.auth.signing, { method, path, body: body ?? '' }, plain)
+      : token === undefined
+        ? {}
+        : { 'access-token': token }
+  const form = call.answers ?? (call.path.startsWith('/v1/') ? 'top-level' : 'envelope')
+  return (await send({ method, path, headers: { ...plain, ...proof }, body }, form)).result
+}
+
+function queryOf(query: Readonly<Record<string, string>> | undefined): string {
+  const text = new URLSearchParams(query).toString()
+  return text === '' ? '' : `?${text}`
+}
+
+/** Environment of a front-end API behind the gateway: production, test, pre-production. */
+export type Stage = 'RELEASE' | 'TEST' | 'PRE_RELEASE'
+
+/** The parts of a request, as it goes out, that a signature may be made from. */
+export interface Signable {
+  readonly method: Method
+  /** With its query, as sent. */
+  readonly path: string
+  /** Every header that the signature mechanism names, but Signature itself. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Empty without a body. */
+  readonly body: string
+}
+
+/**
+ * The signature mechanism. How a signature is computed is not published, so that is a function of the caller's.
+ */
+export interface Signing {
+  readonly appId: string
+  readonly sign: (request: Signable) => string | Promise<string>
+  /** For `Timestamp`, whose form the contract does not give. */
+  readonly timestamp: () => string
+  readonly requestId: () => string
+  /** How `Content-MD5` is written: `base64` as RFC 1864 has it (default), or `hex`. */
+  readonly md5?: 'base64' | 'hex'
+}
+
+export interface HeaderOptions {
+  /** Enterprise identifier, for calls made with platform-level permission. */
+  readonly corpId?: string
+  readonly apiVersion?: string
+  /** Front-end API identifier, for the gateway. */
+  readonly group?: string
+  readonly stage?: Stage
+}
+
+/** The method that a call goes out with: POST and XR-Method for PUT and DELETE, unless they are to go as they are. */
+export function methodToSend(
+  method: Method,
+  direct: boolean,
+): { readonly method: Method; readonly proxied: boolean } {
+  const proxied = !direct && (method === 'PUT' || method === 'DELETE')
+  return { method: proxied ? 'POST' : method, proxied }
+}
+
+export function plainHeaders(
+  { corpId, apiVersion, group, stage }: HeaderOptions,
+  proxiedAs?: Method,
+): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    ...(corpId !== undefined && { 'corp-id': corpId }),
+    ...(apiVersion !== undefined && { 'api-version': apiVersion }),
+    ...(group !== undefined && { group }),
+    ...(stage !== undefined && { stage }),
+    ...(proxiedAs !== undefined && { 'xr-method': proxiedAs }),
+  }
+}
+
+/** The headers of the signature mechanism, Signature included. Content-MD5 on POST and PUT, as the contract requires. */
+export async function signatureHeaders(
+  signing: Signing,
+  request: Omit<Signable, 'headers'>,
+  headers: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const own = {
+    'app-id': signing.appId,
+    timestamp: signing.timestamp(),
+    'request-id': signing.requestId(),
+    ...(request.method === 'POST' || request.method === 'PUT'
+      ? { 'content-md5': contentMd5(request.body, signing.md5 ?? 'base64') }
+      : {}),
+  }
+  const signature = await signing.sign({ ...request, headers: { ...headers, ...own } })
+  return { ...own, signature }
+}
+
+/** MD5 of the request content (RFC 1321); the contract does not say how it is written. */
+export function contentMd5(body: string, encoding: 'base64' | 'hex'): string {
+  return createHash('md5').update(Buffer.from(body, 'utf8')).digest(encoding)
+}
+
+/** POST /v2/corp-auth: an enterprise member. */
+export interface CorpAccount {
+  readonly account: string
+  readonly password: string
+}
+
+/** POST /v2/user_auth: an end user, by phone or by e-mail, exactly one of them. */
+export type UserAccount = {
+  readonly corpId: string
+  /** Phone area code; the contract requires it with an e-mail address, too. */
+  readonly phoneZone: string
+  readonly password: string
+  /** Login source. */
+  readonly resource?: string
+} & (
+  | { readonly phone: string; readonly email?: undefined }
+  | { readonly email: string; readonly phone?: undefined }
+)
+
+export interface CorpLogin extends GrantedToken {
+  readonly corpId: string
+  readonly memberId: string
+  readonly roleType: Int | null
+}
+
+export interface UserLogin extends GrantedToken {
+  readonly userId: Int
+}
+
+/** The body of a user's login. @throws TypeError unless exactly one of phone and e-mail is given. */
+export function userAuthBody(account: UserAccount): object {
+  const { corpId, phone, email, phoneZone, password, resource } = account
+  if ((phone === undefined) === (email === undefined)) {
+    throw new TypeError('a user logs in by phone or by email: give exactly one of them')
+  }
+  return {
+    corp_id: corpId,
+    phone_zone: phoneZone,
+    password,
+    phone,
+    email,
+    resource,
+  }
+}
+
+export function readCorpLogin(value: unknown, httpStatus: number): PlatformResult<CorpLogin> {
+  return readLogin(value, httpStatus, (body, granted) => {
+    const [corpId, memberId] = [textOf(body['corp_id']), textOf(body['member_id'])]
+    if (corpId === undefined) return 'corp_id'
+    if (memberId === undefined) return 'member_id'
+    return { ...granted, corpId, memberId, roleType: intOf(body['role_type']) ?? null }
+  })
+}
+
+export function readUserLogin(value: unknown, httpStatus: number): PlatformResult<UserLogin> {
+  return readLogin(value, httpStatus, (body, granted) => {
+    const userId = intOf(body['user_id'])
+    return userId === undefined ? 'user_id' : { ...granted, userId }
+  })
+}

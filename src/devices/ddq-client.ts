@@ -1,0 +1,361 @@
+import { type ClientHttp2Session, type ClientSessionOptions, connect as connectHttp2 } from 'node:http2'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
+import { createExchange, type DdqExchange, errorCodeOf, postRequest, type ReaderOptions } from './exchange.ts'
+import { createFrameGuard, guardSocket } from './frame-guard.ts'
+import { type Credential, describeFailure, type PlatformFailure, refusesCredential } from './platform-api.ts'
+
+/** The client's state, for logs, metrics and pages. */
+export interface DdqStatus {
+  readonly state: 'off' | 'connecting' | 'subscribed' | 'waiting'
+  /** Since when, ms by the client's clock. */
+  readonly since: number
+  readonly received: number
+  readonly malformed: number
+  readonly connections: number
+  /** Why the last connection ended; null: none has. */
+  readonly lastEnd: ConnectionEnd | null
+}
+
+export interface DdqClientOptions
+  extends Omit<ConnectionOptions, 'onSubscribed' | 'onMalformed' | 'onRefused'>,
+    Partial<Pick<ConnectionOptions, 'onSubscribed' | 'onMalformed' | 'onRefused'>> {
+  /** From 0 to 1. */
+  readonly random: () => number
+  /** A connection ended, and the next is tried after `waitMs`. */
+  readonly onEnd?: (end: ConnectionEnd, waitMs: number) => void
+}
+
+/** Jitter: as if a fifth of the time between two tries were drawn anew each time, to either side. */
+const JITTER = 0.2
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/**
+ * Holds a subscription for as long as it is started: connects, and whenever the connection ends, connects again, every
+ * `reconnectMs` with jitter until it succeeds. A refused credential is replaced at once, but only once in a row, so
+ * that an application that is locked out does not hammer the platform.
+ */
+export function createDdqClient(options: DdqClientOptions) {
+  const status: Mutable<DdqStatus> = {
+    state: 'off',
+    since: options.now(),
+    received: 0,
+    malformed: 0,
+    connections: 0,
+    lastEnd: null,
+  }
+  let stop: (() => void) | undefined
+  return {
+    start(): void {
+      stop ??= keepConnected(options, status)
+    },
+    /** Ends the connection and does not come back; `start` begins anew. */
+    stop(): void {
+      stop?.()
+      stop = undefined
+    },
+    status: (): DdqStatus => ({ ...status }),
+  }
+}
+
+/** @param status is kept up to date. @returns a function that ends it */
+function keepConnected(options: DdqClientOptions, status: Mutable<DdqStatus>): () => void {
+  const { timings, random, now } = options
+  let stopped = false
+  let connection: { stop(): void } | undefined
+  let timer: NodeJS.Timeout | undefined
+  let justLoggedIn = false
+
+  function enter(state: DdqStatus['state']): void {
+    status.state = state
+    status.since = now()
+  }
+
+  async function connect(): Promise<void> {
+    status.connections += 1
+    enter('connecting')
+    const opened = openConnection({
+      ...options,
+      onMessage(message) {
+        status.received += 1
+        return options.onMessage(message)
+      },
+      onMalformed(malformed) {
+        status.malformed += 1
+        options.onMalformed?.(malformed)
+      },
+      onRefused: (topic, why) => options.onRefused?.(topic, why),
+      onSubscribed(topics) {
+        if (stopped) return
+        justLoggedIn = false
+        enter('subscribed')
+        options.onSubscribed?.(topics)
+      },
+    })
+    connection = opened
+    const end = await opened.ended
+    if (stopped) return
+    status.lastEnd = end
+    const atOnce = end.logInAgain && !justLoggedIn
+    justLoggedIn = atOnce
+    const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
+    enter('waiting')
+    options.onEnd?.(end, waitMs)
+    if (stopped) return
+    timer = setTimeout(() => void connect(), waitMs)
+  }
+
+  void connect()
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+    connection?.stop()
+    enter('off')
+  }
+}
+
+/** The address of DDQ, its paths and its heartbeat. */
+export interface DdqEndpoint {
+  /** `http://host:80` for HTTP/2 in the clear, by prior knowledge (RFC 9113, 3.3); `https://…` over TLS. */
+  readonly origin: string
+  /** The contract publishes neither path. */
+  readonly authenticatePath: string
+  readonly subscribePath: string
+  readonly heartbeat: Heartbeat
+  /** PEM of the authority to trust, for TLS; the usual ones when absent. */
+  readonly ca?: string
+}
+
+export interface Timings {
+  readonly heartbeatMs: number
+  /** Silence after which a connection is dead. */
+  readonly silenceMs: number
+  /** Between two tries to connect, give or take a fifth. */
+  readonly reconnectMs: number
+  /** How long connecting, and each answer, may take. */
+  readonly answerMs: number
+}
+
+export interface ConnectionOptions extends Pick<ReaderOptions, 'onMessage' | 'onMalformed'> {
+  readonly endpoint: DdqEndpoint
+  readonly timings: Timings
+  readonly appId: string
+  readonly credential: Credential
+  readonly topics: readonly string[]
+  /** @param topics how many of them were accepted. */
+  readonly onSubscribed: (topics: number) => void
+  /** A topic is refused, though others are not: the connection goes on without it. */
+  readonly onRefused: (topic: string, why: string) => void
+  /** ms since any origin, never going back. */
+  readonly now: () => number
+}
+
+export interface ConnectionEnd {
+  readonly is: 'unreachable' | 'refused' | 'silent' | 'closed' | 'stopped'
+  readonly why: string
+  /** The credential was refused, and a new one may be accepted. */
+  readonly logInAgain: boolean
+}
+
+/**
+ * A stream's window: how much the other side may send before we read it. All of them together bound what waits to be read;
+ * one alone is plenty for a fast line.
+ */
+const WINDOWS_BYTES = 16 * 1024 * 1024
+const LARGEST_WINDOW_BYTES = 512 * 1024
+const SMALLEST_WINDOW_BYTES = 16 * 1024
+
+/**
+ * One connection: opens, authenticates, subscribes, and hands on messages until it ends.
+ * @returns `ended` resolves when it is over, and never rejects.
+ */
+export function openConnection(options: ConnectionOptions) {
+  const { endpoint, timings, now } = options
+  const { promise: over, resolve: finish } = Promise.withResolvers<ConnectionEnd>()
+  const fail: Fail = (is, why) => finish({ is, why, logInAgain: false })
+  let stop = (): void => {}
+  const socket = openSocket(endpoint)
+  const connectTimeout = setTimeout(fail, timings.answerMs, 'unreachable', 'no connection in time')
+  let connected = false
+  socket.on('error', error => fail(connected ? 'closed' : 'unreachable', errorCodeOf(error)))
+  socket.once('close', () => fail(connected ? 'closed' : 'unreachable', 'the connection was closed'))
+  socket.once(isSecure(endpoint) ? 'secureConnect' : 'connect', () => {
+    clearTimeout(connectTimeout)
+    connected = true
+    if (isSecure(endpoint) && !('alpnProtocol' in socket && socket.alpnProtocol === 'h2'))
+      return fail('unreachable', 'the server does not speak HTTP/2')
+    const guarded = guardSocket(socket, createFrameGuard(now), fault =>
+      fail('closed', `the server sends ${fault}`),
+    )
+    stop = runSession(connectHttp2(endpoint.origin, sessionOptions(options, guarded)), options, fail, finish)
+  })
+  const ended = over.then(end => {
+    clearTimeout(connectTimeout)
+    stop()
+    socket.destroy()
+    return end
+  })
+  return { ended, stop: () => fail('stopped', 'told to end') }
+}
+
+type Fail = (is: ConnectionEnd['is'], why: string) => void
+
+function isSecure({ origin }: DdqEndpoint): boolean {
+  return origin.startsWith('https:')
+}
+
+function openSocket(endpoint: DdqEndpoint): Socket {
+  const { hostname, port } = new URL(endpoint.origin)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (!isSecure(endpoint)) return connectTcp({ host, port: Number(port) || 80 })
+  const servername = isIP(host) === 0 ? host : ''
+  return connectTls({ host, port: Number(port) || 443, servername, ALPNProtocols: ['h2'], ca: endpoint.ca })
+}
+
+function sessionOptions({ topics }: ConnectionOptions, socket: Duplex): ClientSessionOptions {
+  const share = Math.floor(WINDOWS_BYTES / (topics.length + 1))
+  const initialWindowSize = Math.max(SMALLEST_WINDOW_BYTES, Math.min(LARGEST_WINDOW_BYTES, share))
+  return { settings: { enablePush: false, initialWindowSize }, createConnection: () => socket }
+}
+
+/** Subscribes over a session and keeps it alive. @returns what ends it */
+function runSession(
+  session: ClientHttp2Session,
+  options: ConnectionOptions,
+  fail: Fail,
+  finish: (end: ConnectionEnd) => void,
+): () => void {
+  const { endpoint, timings, now, onMessage, onMalformed } = options
+  let stopped = false
+  let heartbeat: ReturnType<typeof startHeartbeat> | undefined
+  session.on('error', error => fail('closed', errorCodeOf(error)))
+  session.on('close', () => fail('closed', 'the connection was closed'))
+  session.on('goaway', code => fail('closed', `the server said goodbye (GOAWAY ${code})`))
+  const exchange = createExchange(session, {
+    answerMs: timings.answerMs,
+    onMessage,
+    onMalformed,
+    now,
+    onBytes: () => heartbeat?.recordActivity(),
+    stopped: () => stopped,
+    onEnd: why => fail('closed', why),
+  })
+  session.on('connect', () => {
+    // It may still come after the session was told to end.
+    if (stopped) return
+    // The window of the whole connection is not ours to bound by: Node gives it back as bytes arrive.
+    session.setLocalWindowSize(LARGEST_WINDOW_BYTES * 2)
+    heartbeat = startHeartbeat({
+      session,
+      heartbeat: endpoint.heartbeat,
+      everyMs: timings.heartbeatMs,
+      silenceMs: timings.silenceMs,
+      now,
+      onSilence: () => fail('silent', `nothing was heard for ${timings.silenceMs} ms`),
+    })
+    subscribe(options, exchange).then(
+      end => end !== null && finish(end),
+      (error: unknown) => fail('closed', errorCodeOf(error)),
+    )
+  })
+  return () => {
+    stopped = true
+    heartbeat?.stop()
+    session.destroy()
+  }
+}
+
+/** Logs in, authenticates and subscribes to each topic. @returns why the connection must end; null: it is subscribed. */
+async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Promise<ConnectionEnd | null> {
+  const { endpoint, appId, credential, topics } = options
+  const login = await credential.token()
+  if (!login.ok) return { is: 'refused', why: `log in: ${describeFailure(login.failure)}`, logInAgain: false }
+  const token = login.value
+  const end = (doing: string, failure: PlatformFailure): ConnectionEnd => {
+    const logInAgain = refusesCredential(failure)
+    if (logInAgain) credential.refused(token)
+    const is = failure.is === 'unreachable' ? 'closed' : 'refused'
+    return { is, why: `${doing}: ${describeFailure(failure)}`, logInAgain }
+  }
+  const proof = { app_id: appId, access_token: token, auth_type: 'accesskey' }
+  const notAuthenticated = await exchange(endpoint.authenticatePath, proof)
+  if (notAuthenticated !== null) return end('authenticate', notAuthenticated)
+  const failures = await Promise.all(topics.map(topic => exchange(endpoint.subscribePath, { topic })))
+  const refused = topics.flatMap((topic, at) => {
+    const failure = failures[at] ?? null
+    return failure === null ? [] : [{ topic, failure }]
+  })
+  const unanswered = refused.find(({ failure }) => failure.is === 'unreachable')
+  const fatal = unanswered ?? (refused.length === topics.length ? refused[0] : undefined)
+  if (fatal !== undefined) return end(`subscribe to ${fatal.topic}`, fatal.failure)
+  // The credential is good, as other topics were accepted: this topic is not ours, or unknown.
+  for (const { topic, failure } of refused) options.onRefused(topic, describeFailure(failure))
+  options.onSubscribed(topics.length - refused.length)
+  return null
+}
+
+/**
+ * How the connection is kept alive and watched. The contract gives an interval and a limit, but not the frame.
+ *
+ * - `ping`      an HTTP/2 PING (RFC 9113, 6.7): what the protocol has for it, answered by any server
+ * - `settings`  an empty SETTINGS frame (6.5), which has to be acknowledged too
+ * - `post:/…`   a POST of `{}` to that path, for a server that counts requests only
+ */
+export type Heartbeat = 'ping' | 'settings' | `post:/${string}`
+
+export interface HeartbeatOptions {
+  readonly session: ClientHttp2Session
+  readonly heartbeat: Heartbeat
+  /** ms between two of them. */
+  readonly everyMs: number
+  /** Silence after which the connection counts as dead, ms. */
+  readonly silenceMs: number
+  /** ms since any origin, never going back. */
+  readonly now: () => number
+  readonly onSilence: () => void
+}
+
+/**
+ * Sends heartbeats until it is stopped, and calls `onSilence` once when nothing at all came for too long.
+ * `recordActivity`: bytes came from the other side.
+ */
+export function startHeartbeat(options: HeartbeatOptions) {
+  const { session, heartbeat, everyMs, silenceMs, now, onSilence } = options
+  let lastActivity = now()
+  /** Heartbeats since then. A process that was held up itself has sent few: the silence is not the other side's. */
+  let unanswered = 0
+  const expected = Math.max(1, Math.floor(silenceMs / everyMs))
+  const recordActivity = () => {
+    lastActivity = now()
+    unanswered = 0
+  }
+  const onAck = (error: Error | null) => {
+    if (error === null) recordActivity()
+  }
+
+  function sendHeartbeat(): void {
+    if (unanswered >= expected && now() - lastActivity >= silenceMs) {
+      clearInterval(timer)
+      onSilence()
+      return
+    }
+    unanswered += 1
+    if (session.destroyed || session.closed) return
+    if (heartbeat === 'ping') session.ping(onAck)
+    else if (heartbeat === 'settings') session.settings({}, onAck)
+    else {
+      const stream = postRequest(session, heartbeat.slice('post:'.length), {})
+      stream.on('response', recordActivity)
+      // Its failure is the connection's, which is watched as a whole.
+      stream.on('error', () => {})
+      stream.resume()
+      // A server that never ends its answers must not gather streams.
+      stream.setTimeout(silenceMs, () => stream.close())
+    }
+  }
+
+  const timer = setInterval(sendHeartbeat, everyMs)
+  return { recordActivity, stop: () => clearInterval(timer) }
+}

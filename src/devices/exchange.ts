@@ -1,0 +1,214 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
+import type { Readable } from 'node:stream'
+import { type DdqMessage, parseMessage } from './message.ts'
+import { type PlatformFailure, readAnswer } from './platform-api.ts'
+import { createSplitter, type StreamPiece } from './splitter.ts'
+
+export interface ExchangeOptions extends Omit<ReaderOptions, 'costs'> {
+  /** How long an answer may take, ms. */
+  readonly answerMs: number
+  /** A stream broke, or no stream is left that messages can come on. */
+  readonly onEnd: (why: string) => void
+}
+
+/** Posts a request, and reads its stream until it ends. Null: it was accepted. */
+export type DdqExchange = (path: string, body: object) => Promise<PlatformFailure | null>
+
+/** How long the body of a successful answer may take, ms: a server may answer without one, and keep the stream open. */
+const EMPTY_ANSWER_MS = 1000
+
+/** Requests on a session. Messages may come on the stream of each of them, behind its answer. */
+export function createExchange(session: ClientHttp2Session, options: ExchangeOptions): DdqExchange {
+  const { answerMs, onBytes, onEnd } = options
+  /** Streams that messages can come on. */
+  let openStreams = 0
+  const costs = { unfinished: 0, useless: 0, countedAt: options.now() }
+
+  async function read(stream: ClientHttp2Stream, onAnswer: (text: string) => void): Promise<void> {
+    openStreams += 1
+    try {
+      await readStream(stream, { ...options, costs }, onAnswer)
+    } catch (error) {
+      // A stream's faults have a code. Anything else is a bug, and must not look like a bad line.
+      if (!(error instanceof Error && 'code' in error)) throw error
+      onEnd(errorCodeOf(error))
+    } finally {
+      openStreams -= 1
+      // The stream of the authentication may end before those of the subscriptions begin.
+      setImmediate(() => openStreams === 0 && onEnd('the server ended the subscription'))
+    }
+  }
+
+  /**
+   * The answer on a stream: its status, and the first object on it that is no message, if there is one. A stream that
+   * ends has answered; so has one that says 200 and then a message, or nothing.
+   */
+  function readAnswerOf(
+    stream: ClientHttp2Stream,
+  ): Promise<{ readonly status: number; readonly text: string }> {
+    return new Promise(resolve => {
+      let status = 0
+      const finish = (text: string) => {
+        clearTimeout(limit)
+        resolve({ status, text })
+      }
+      let limit = setTimeout(finish, answerMs, '')
+      stream.on('response', headers => {
+        onBytes()
+        status = Number(headers[constants.HTTP2_HEADER_STATUS])
+        clearTimeout(limit)
+        limit = setTimeout(finish, EMPTY_ANSWER_MS, '')
+      })
+      void read(stream, finish).finally(() => finish(''))
+    })
+  }
+
+  return async (path, body) => {
+    const { status, text } = await readAnswerOf(postRequest(session, path, body))
+    if (status === 0) return { is: 'unreachable', message: 'no answer' }
+    const answer = readAnswer(status, text === '' ? '{}' : text, 'top-level')
+    return answer.ok ? null : answer.failure
+  }
+}
+
+export function postRequest(session: ClientHttp2Session, path: string, body: object): ClientHttp2Stream {
+  const stream = session.request({
+    [constants.HTTP2_HEADER_METHOD]: 'POST',
+    [constants.HTTP2_HEADER_PATH]: path,
+    [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/json',
+  })
+  stream.end(JSON.stringify(body))
+  return stream
+}
+
+/** The code of an error, or its name: its words may quote the request. */
+export function errorCodeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'an unknown fault'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}
+
+/** Something that was received and cannot be used: what it was, without its values. */
+export interface Malformed {
+  /** The contract's topic that it was of; empty when it was of none. */
+  readonly topic: string
+  readonly fault: string
+  readonly shape: string
+}
+
+export interface ReaderOptions {
+  /** While the promise that it gives is pending, nothing more is read. */
+  readonly onMessage: (message: DdqMessage) => void | Promise<void>
+  readonly onMalformed: (malformed: Malformed) => void
+  /** Bytes came. */
+  readonly onBytes: () => void
+  /** Nothing more is to be handled. */
+  readonly stopped: () => boolean
+  /** ms since any origin, never going back. */
+  readonly now: () => number
+  /** The cost of all streams of a connection so far. */
+  readonly costs: StreamCosts
+}
+
+/** Counted over all streams of a connection. */
+export interface StreamCosts {
+  /** Bytes of memory that are held for objects whose ends have not come. */
+  unfinished: number
+  /** Bytes of which no message was made, less those of messages, and less what is forgiven with time. */
+  useless: number
+  /** When `useless` was counted last, ms. */
+  countedAt: number
+}
+
+/** An object holds half a megabyte at most; some hundred streams must not each do so. */
+const MOST_UNFINISHED_BYTES = 8 * 1024 * 1024
+/** With more than this, the connection is ended: the server sends garbage. */
+const MOST_USELESS_BYTES = 512 * 1024
+const FORGIVEN_BYTES_A_SECOND = 1024
+/** The cost of looking at a piece, in bytes, besides its own; and the bytes that a message may have around it. */
+const COST_OF_A_PIECE = 64
+
+/** The work of one turn of the event loop. Others get their turn in between, so that callbacks are answered beside any flood. */
+const MESSAGES_A_TURN = 32
+const BYTES_A_TURN = 64 * 1024
+const PAUSE_MS = 1
+
+/**
+ * Reads a stream of DDQ to its end.
+ *
+ * A slow `onMessage` makes the stream wait: octets that are not read are not acknowledged in its window, and the other side
+ * stops sending (RFC 9113, 5.2). So memory is bounded by the window.
+ *
+ * @param onAnswer called for what comes first: the text of an object that is no message, or '' for a message.
+ */
+export async function readStream(
+  stream: Readable,
+  options: ReaderOptions,
+  onAnswer: (text: string) => void,
+): Promise<void> {
+  const splitter = createSplitter()
+  const { costs } = options
+  let messages = 0
+  let bytes = 0
+  let held = 0
+  try {
+    for await (const chunk of stream) {
+      options.onBytes()
+      countUseless(costs, (chunk as Buffer).length, options.now())
+      const pieces = splitter.push(chunk as Buffer)
+      costs.unfinished += splitter.held() - held
+      held = splitter.held()
+      if (costs.unfinished > MOST_UNFINISHED_BYTES) throw new Costly('objects without an end')
+      bytes += (chunk as Buffer).length
+      for (const piece of pieces) {
+        await handlePiece(piece, options, onAnswer)
+        messages += 1
+        if (messages >= MESSAGES_A_TURN || bytes >= BYTES_A_TURN) {
+          await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+          messages = 0
+          bytes = 0
+        }
+        if (options.stopped()) return
+      }
+    }
+    for (const piece of splitter.end()) await handlePiece(piece, options, onAnswer)
+  } finally {
+    costs.unfinished -= held
+  }
+}
+
+/** The server wears us out. */
+class Costly extends Error {
+  readonly code: string
+  constructor(what: string) {
+    super(what)
+    this.code = `the server sends ${what}`
+  }
+}
+
+/** @param bytes what came; negative: of which a message was made. @param now ms */
+function countUseless(costs: StreamCosts, bytes: number, now: number): void {
+  const forgiven = ((now - costs.countedAt) / 1000) * FORGIVEN_BYTES_A_SECOND
+  costs.countedAt = now
+  costs.useless = Math.max(0, costs.useless + bytes - forgiven)
+  if (costs.useless > MOST_USELESS_BYTES) throw new Costly('a flood of what is no message')
+}
+
+function handlePiece(
+  piece: StreamPiece,
+  { onMessage, onMalformed, costs, now }: ReaderOptions,
+  onAnswer: (text: string) => void,
+): void | Promise<void> {
+  const reading = piece.is === 'object' ? parseMessage(piece.text) : null
+  // A platform whose messages changed is not hostile: what has a topic is one, and its bytes were not useless.
+  const isUseful = reading?.is === 'message' || (reading?.is === 'malformed' && reading.topic !== '')
+  const worth =
+    isUseful && piece.is === 'object' ? Buffer.byteLength(piece.text) + COST_OF_A_PIECE : -COST_OF_A_PIECE
+  countUseless(costs, -worth, now())
+  if (piece.is === 'garbage')
+    return onMalformed({ topic: '', fault: piece.why, shape: `${piece.bytes} bytes` })
+  if (reading === null) return
+  if (reading.is === 'malformed') return onMalformed(reading)
+  if (reading.is === 'other') return onAnswer(piece.text)
+  onAnswer('')
+  return onMessage(reading.message)
+}

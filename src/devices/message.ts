@@ -1,0 +1,319 @@
+import { Ajv, type ValidateFunction } from 'ajv'
+import { type Int, parseExactly } from './exact-json.ts'
+
+/** The subject of a topic; `unknown` for one that the contract does not have. */
+export type TopicKind = 'online-state' | 'attributes' | 'event' | 'alert' | 'unknown'
+export type KnownTopic = Exclude<TopicKind, 'unknown'>
+
+/** The contract's topics. Some begin with a slash there and some do not; they are written as they are printed. */
+const TOPICS: Readonly<Record<KnownTopic, string>> = {
+  'online-state': '/device-biz/state/product',
+  attributes: 'thing/event/{product_id}/device_attribute_sync_event',
+  event: 'thing/event/{product_id}/event_report',
+  alert: '/device/alert/product/{product_id}',
+}
+
+const PATTERNS = (Object.entries(TOPICS) as [KnownTopic, string][]).map(
+  ([kind, topic]) =>
+    [kind, new RegExp(`^/?${topic.replace(/^\//, '').replace('{product_id}', '([^/]+)')}$`)] as const,
+)
+
+/** Topics are few and short; the same text comes with every message. */
+const MOST_REMEMBERED = 1000
+const LONGEST_REMEMBERED = 256
+const remembered = new Map<string, { readonly kind: TopicKind; readonly product: string | null }>()
+
+/** The subject of a received topic, and its product when it names one. A leading slash makes no difference. */
+export function parseTopic(topic: string): { readonly kind: TopicKind; readonly product: string | null } {
+  const known = remembered.get(topic)
+  if (known !== undefined) return known
+  let found: { readonly kind: TopicKind; readonly product: string | null } = {
+    kind: 'unknown',
+    product: null,
+  }
+  for (const [kind, pattern] of PATTERNS) {
+    const match = pattern.exec(topic)
+    if (match !== null) found = { kind, product: match[1] ?? null }
+  }
+  if (topic.length <= LONGEST_REMEMBERED && remembered.size < MOST_REMEMBERED) remembered.set(topic, found)
+  return found
+}
+
+/**
+ * The topic to subscribe to.
+ * @param product a product's identifier, or what stands for any product.
+ */
+export function topicFor(kind: KnownTopic, product: string): string {
+  return TOPICS[kind].replace('{product_id}', product)
+}
+
+/**
+ * DDQ's payloads as this client reads them: what the contract calls required must be there, an identifier may be a
+ * number or text, a value a number or text (the contract says one and prints the other), and whatever else a payload
+ * has is left in it. The types follow from the schemas; nothing is converted but whole numbers beyond 2^53, which are bigints.
+ */
+
+const id = { type: ['string', 'integer'], minLength: 1 } as const
+const text = { type: ['string', 'null'] } as const
+const optionalId = { type: ['string', 'integer', 'null'] } as const
+const value = { type: ['string', 'number', 'boolean', 'null'] } as const
+const number = { type: ['string', 'integer', 'null'] } as const
+
+/** What attribute and event reports share. */
+const report = {
+  version: { type: 'integer' },
+  /** ms since the epoch. */
+  time: { type: 'integer' },
+  /** `tml` */
+  type: { type: 'string' },
+  event: { type: 'string' },
+  /** The device. */
+  thing_id: id,
+  corp_id: optionalId,
+  product_id: optionalId,
+  thing_model_group: text,
+  thing_model_category: text,
+  thing_model_type: text,
+} as const
+const reported = ['version', 'time', 'type', 'event', 'thing_id'] as const
+
+const fields = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['field', 'value'],
+    properties: { field: { type: 'string' }, value },
+  },
+} as const
+
+export const payloadSchemas = {
+  'online-state': {
+    type: 'object',
+    required: ['product_id', 'device_id', 'is_online'],
+    properties: {
+      product_id: id,
+      device_id: id,
+      /** A flag whose form the contract leaves open; {@link isOnline} reads it. */
+      is_online: { enum: [true, false, 0, 1, '0', '1', 'true', 'false', 'online', 'offline'] },
+      corp_id: optionalId,
+      /** yyyy-MM-dd'T'HH:mm:ss.SS'Z' */
+      create_time: text,
+      project_id: optionalId,
+    },
+  },
+  attributes: {
+    type: 'object',
+    required: [...reported, 'attributes'],
+    properties: { ...report, attributes: fields },
+  },
+  event: {
+    type: 'object',
+    required: [...reported, 'events'],
+    properties: { ...report, events: fields },
+  },
+  alert: {
+    type: 'object',
+    required: ['product_id', 'corp_id', 'device', 'alert'],
+    properties: {
+      product_id: id,
+      corp_id: id,
+      device: { type: 'object', required: ['id'], properties: { id, mac: text } },
+      alert: {
+        type: 'object',
+        required: ['exception', 'time'],
+        properties: {
+          /** True when abnormal, false when recovered. */
+          exception: { type: 'boolean' },
+          /** yyyy-MM-dd'T'HH:mm:ss.SSS'Z' */
+          time: { type: 'string' },
+          rules: {
+            type: ['array', 'null'],
+            items: {
+              type: 'object',
+              properties: {
+                id: optionalId,
+                /** 1 alarm, 2 recovered, 3 manually handled. */
+                status: number,
+                /** 1 notification, 2 alarm. */
+                notify: number,
+                current: value,
+                /** Accumulated abnormal count. */
+                count: number,
+                new_time: text,
+                start_time: text,
+                recover_time: text,
+                processed_time: text,
+                exception_describe: text,
+                notification_content: text,
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+} as const satisfies Readonly<Record<KnownTopic, object>>
+
+interface Scalars {
+  readonly string: string
+  readonly integer: Int
+  readonly number: Int
+  readonly boolean: boolean
+  readonly null: null
+}
+
+/** The type of what a schema takes. */
+type TypeOf<S> = S extends { readonly enum: readonly (infer V)[] }
+  ? V
+  : S extends { readonly type: infer T }
+    ? TypeBy<T extends readonly (infer Each)[] ? Each : T, S>
+    : never
+type TypeBy<T, S> = T extends keyof Scalars
+  ? Scalars[T]
+  : S extends { readonly items: infer Item }
+    ? readonly TypeOf<Item>[]
+    : S extends { readonly properties: infer P }
+      ? ObjectOf<P, S extends { readonly required: readonly (infer R)[] } ? R : never>
+      : never
+type ObjectOf<P, Required> = { readonly [K in keyof P as Extract<K, Required>]: TypeOf<P[K]> } & {
+  readonly [K in keyof P as Exclude<K, Required>]?: TypeOf<P[K]>
+} & { readonly [more: string]: unknown }
+
+export type Payload<K extends KnownTopic> = TypeOf<(typeof payloadSchemas)[K]>
+
+/** The online flag, in whichever form it came. */
+export function isOnline({ is_online: flag }: Pick<Payload<'online-state'>, 'is_online'>): boolean {
+  return flag === true || ['1', 'true', 'online'].includes(String(flag))
+}
+
+const MOST_KEYS = 12
+const MOST_SHAPE_DEPTH = 3
+
+/**
+ * The form of a value without what is in it, for logs: `{topic: string, payload: {device: {id: null}}}`. Keys that are
+ * no plain names are not repeated, since they may be data, too.
+ */
+export function describeShape(value: unknown, depth = 0): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) {
+    if (value.length === 0) return '[]'
+    return depth >= MOST_SHAPE_DEPTH
+      ? '[…]'
+      : `[${describeShape(value[0], depth + 1)}${value.length > 1 ? ', …' : ''}]`
+  }
+  if (typeof value !== 'object') return typeof value
+  if (depth >= MOST_SHAPE_DEPTH) return '{…}'
+  const keys = Object.keys(value)
+  const members = keys
+    .slice(0, MOST_KEYS)
+    .map(
+      key =>
+        `${/^[A-Za-z_]\w{0,31}$/.test(key) ? key : '?'}: ${describeShape(Reflect.get(value, key), depth + 1)}`,
+    )
+  return `{${members.join(', ')}${keys.length > MOST_KEYS ? ', …' : ''}}`
+}
+
+interface Received<K, P> {
+  readonly kind: K
+  readonly topic: string
+  /** `message_id`, or `msgId`, which the contract's receiving sample reads; null when there is neither. */
+  readonly id: string | null
+  /** The product that the topic names. */
+  readonly product: string | null
+  readonly payload: P
+}
+
+/** A message of DDQ. One of an unknown topic is passed on as it is, as are unknown fields. */
+export type DdqMessage =
+  | { [K in KnownTopic]: Received<K, Payload<K>> }[KnownTopic]
+  | Received<'unknown', unknown>
+
+/** An object from the stream, parsed. */
+export type ParsedMessage =
+  | { readonly is: 'message'; readonly message: DdqMessage }
+  /** No message: it has no topic. An acknowledgement, a heartbeat, an error. */
+  | { readonly is: 'other'; readonly body: unknown }
+  /** A message that cannot be used. Its shape says how it looked, its fault what was wrong; neither holds a value. */
+  | { readonly is: 'malformed'; readonly topic: string; readonly fault: string; readonly shape: string }
+
+const ajv = new Ajv({ allowUnionTypes: true, strictTypes: false })
+const validators = Object.fromEntries(
+  Object.entries(payloadSchemas).map(([kind, schema]) => [kind, ajv.compile(schema)]),
+) as Record<KnownTopic, ValidateFunction>
+
+/** Whole numbers this long may lose digits; only texts that have one are parsed a second time. */
+const LONG = /\d{16}/
+
+/** Reads an object's text. Never throws, whatever it is given. */
+export function parseMessage(text: string): ParsedMessage {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return { is: 'malformed', topic: '', fault: 'is not JSON', shape: `${text.length} characters` }
+  }
+  const topic = member(body, 'topic')
+  if (topic === undefined) return { is: 'other', body }
+  if (typeof topic !== 'string' || topic === '') return malformed('', '/topic must be text', body)
+  const { kind, product } = parseTopic(topic)
+  const payload = unpackPayload(member(body, 'payload'), JSON.parse)
+  if (kind !== 'unknown') {
+    const validate = validators[kind]
+    if (!validate(payload)) {
+      const [error] = validate.errors ?? []
+      return malformed(kind, `/payload${error?.instancePath ?? ''} ${error?.message ?? 'is wrong'}`, body)
+    }
+  }
+  // Parsed once more, with every digit: the check above saw rounded numbers.
+  const exact = LONG.test(text) ? parseExactly(text) : body
+  const message = {
+    kind,
+    topic,
+    id: idOf(member(exact, 'message_id')) ?? idOf(member(exact, 'msgId')),
+    product,
+    payload: exact === body ? payload : unpackPayload(member(exact, 'payload'), parseExactly),
+  } as DdqMessage
+  return { is: 'message', message }
+}
+
+/** The depth that the splitter allows a message; it does not see the brackets inside a text. */
+const MOST_DEPTH = 64
+
+/**
+ * A payload may come as JSON text within the JSON. One too deep stays the text that it is: to keep its digits it is read
+ * recursively, and a few thousand levels would be more than the stack holds.
+ */
+function unpackPayload(payload: unknown, parse: (text: string) => unknown): unknown {
+  if (typeof payload !== 'string' || !payload.startsWith('{') || depthOf(payload) > MOST_DEPTH) return payload
+  try {
+    return parse(payload)
+  } catch {
+    return payload
+  }
+}
+
+/** Counts how deep a JSON text is at most: brackets within strings are counted as well. */
+function depthOf(json: string): number {
+  let depth = 0
+  let deepest = 0
+  for (const [bracket] of json.matchAll(/[[\]{}]/g)) {
+    depth += bracket === '{' || bracket === '[' ? 1 : -1
+    if (depth > deepest) deepest = depth
+  }
+  return deepest
+}
+
+function idOf(value: unknown): string | null {
+  if (typeof value === 'string') return value === '' ? null : value
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : null
+}
+
+function member(body: unknown, key: string): unknown {
+  return typeof body === 'object' && body !== null && Object.hasOwn(body, key)
+    ? Reflect.get(body, key)
+    : undefined
+}
+
+function malformed(topic: string, fault: string, body: unknown): ParsedMessage {
+  return { is: 'malformed', topic, fault, shape: describeShape(body) }
+}

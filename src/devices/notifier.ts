@@ -1,0 +1,282 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Emit } from '../events/events.ts'
+import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
+import {
+  type Acceptance,
+  type Accepted,
+  BacklogFull,
+  type ChargesOf,
+  type Outbox,
+  StoreUnavailable,
+} from '../outbox/outbox.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type AlertRow, createRouting, type Notification } from './alert-table.ts'
+import type { DdqMessage } from './message.ts'
+import { createRecoveryTimes, occurrencesOf } from './occurrence.ts'
+import {
+  type AlertMemory,
+  decideSuppression,
+  parseMemory,
+  type SuppressionReason,
+  serializeMemory,
+  updateMemory,
+} from './suppression.ts'
+
+export interface NotifierOptions extends DispatchOptions {
+  /** Pause after the store could not take something, ms. Default 1000. */
+  readonly retryMs?: number
+}
+
+/** Turns messages of DDQ into messages of the outbox. */
+export interface Notifier {
+  /**
+   * Takes a message; its notifications are stored soon. Gives a promise when so many wait already that no more should
+   * come until it is settled.
+   */
+  take(message: DdqMessage): void | Promise<void>
+  /** Ends: takes nothing more, and stores what waits, unless the store cannot take it. */
+  stop(): Promise<void>
+}
+
+/** Notifications that share a commit. */
+const MAX_BATCH = 100
+/** Notifications in memory, from which on the platform is slowed down. */
+const MAX_WAITING = 500
+
+/** Notifies people by way of the outbox, in the order in which messages came. */
+export function createNotifier(options: NotifierOptions): Notifier {
+  const routing = createRouting(options.rows, options.keys.memoName)
+  const retry = createRetry(options.retryMs ?? 1000, (doing, error) =>
+    options.emit({ type: 'alert-store-failed', doing, error }),
+  )
+  const dispatch = createDispatch(options, retry)
+  let waiting: readonly Notification[] = []
+  let draining: Promise<void> | undefined
+  let backpressure: PromiseWithResolvers<void> | undefined
+  let stopped = false
+
+  async function drain(): Promise<void> {
+    // Messages of the same turn of the event loop are decided on together.
+    await new Promise(resolve => setImmediate(resolve))
+    while (waiting.length > 0) {
+      const done = await dispatch(waiting.slice(0, MAX_BATCH))
+      // The process ends and the store did not take them: they are lost, as after a crash.
+      waiting = done === 'given-up' ? [] : waiting.slice(done)
+      if (waiting.length < MAX_WAITING) releaseBackpressure()
+    }
+    draining = undefined
+  }
+
+  function releaseBackpressure(): void {
+    backpressure?.resolve()
+    backpressure = undefined
+  }
+
+  return {
+    take(message) {
+      if (stopped || !routing.isRouted(message)) return
+      waiting = [...waiting, ...occurrencesOf(message).flatMap(routing.notificationsFor)]
+      if (waiting.length > 0) draining ??= drain()
+      if (waiting.length < MAX_WAITING) return
+      backpressure ??= Promise.withResolvers<void>()
+      return backpressure.promise
+    },
+    async stop() {
+      stopped = true
+      retry.stop()
+      releaseBackpressure()
+      await draining
+    },
+  }
+}
+
+/** The part of the store that device alerts need, beside the leader lease. */
+export type AlertStore = Pick<Outbox, 'accept' | 'memos'> & {
+  readonly queries: Pick<Outbox['queries'], 'findMessage'>
+}
+
+export interface DispatchOptions {
+  readonly rows: readonly AlertRow[]
+  readonly outbox: AlertStore
+  readonly keys: {
+    /** HMAC that names the duplicates of an alert: the same occurrence, to the same recipient. */
+    dedupeKey(fields: readonly string[]): string
+    /** HMAC that names the memo about a recipient, device and rule. */
+    memoName(fields: readonly string[]): string
+    recipientHash(channel: Channel, recipient: string): string
+  }
+  readonly charges: ChargesOf
+  /** Throws when there are no words for it. */
+  readonly render: (message: NewMessage) => Outgoing
+  /** A message was stored for the channel, and is due. */
+  readonly wake: (channel: Channel) => void
+  readonly clock: Clock
+  /** 32 lower-case hex digits, new each time. */
+  readonly messageId: () => string
+  readonly emit: Emit
+}
+
+/** An alert is worth sending for a day, as alarms of the platform are. */
+const LIFETIME_MS = 24 * 60 * 60_000
+/** The same message of DDQ may come again after a reconnect, or to another replica. */
+const DEDUPE_WINDOW_MS = 24 * 60 * 60_000
+/** The recipient of an alarm that ended so did not get it. */
+const UNDELIVERED: readonly string[] = ['refused', 'expired', 'superseded']
+
+interface Prepared {
+  readonly notification: Notification
+  readonly acceptance: Acceptance
+}
+
+/**
+ * Decides which notifications are sent, and stores those in the outbox. The memo of what a recipient got is written in
+ * the transaction that stores the message: so nobody gets an alarm twice, and nobody gets a recovery without its alarm,
+ * whichever process stores it.
+ *
+ * @returns a function that takes a batch and gives how many of it, from the first on, are done. A notification after
+ *   another of the same memo has to wait for the memo to change. `given-up`: the process ends, and the store did not
+ *   take them.
+ */
+export function createDispatch(
+  options: DispatchOptions,
+  retry: Retry,
+): (batch: readonly Notification[]) => Promise<number | 'given-up'> {
+  const { outbox, clock, emit } = options
+  const recoveries = createRecoveryTimes()
+
+  async function dispatch(batch: readonly Notification[]): Promise<number | 'given-up'> {
+    const names = [...new Set(batch.map(({ memoName }) => memoName))]
+    const memos = await retry.callStore('read notes', () => outbox.memos.readMemos(names))
+    if (memos === null) return 'given-up'
+    const prepared = new Map<string, Prepared>()
+    let done = 0
+    for (const notification of batch) {
+      const { occurrence, recipient, memoName } = notification
+      if (prepared.has(memoName)) break
+      const memory = parseMemory(memos.get(memoName))
+      const decision = await decide(notification, memory)
+      recoveries.record(occurrence)
+      done += 1
+      if (decision !== 'send') {
+        emit({ type: 'alert-suppressed', why: decision, channel: recipient.channel, kind: occurrence.kind })
+        continue
+      }
+      const acceptance = prepare(notification, memory, options)
+      if (acceptance !== null) prepared.set(memoName, { notification, acceptance })
+    }
+    return prepared.size === 0 || (await store([...prepared.values()])) ? done : 'given-up'
+  }
+
+  async function decide(
+    { occurrence, row }: Notification,
+    memory: AlertMemory | null,
+  ): Promise<SuppressionReason | 'send'> {
+    if (recoveries.isAlreadyOver(occurrence)) return 'outdated'
+    const decision = decideSuppression(memory, occurrence, row.everyMs, clock.now())
+    if (decision !== 'send' || occurrence.is === 'alarm' || memory === null) return decision
+    const alarm = await retry.callStore('find', () => outbox.queries.findMessage(memory.messageId))
+    return alarm !== null && UNDELIVERED.includes(alarm.state) ? 'not-alarmed' : 'send'
+  }
+
+  /** @returns false when the process ends and the store did not take them. */
+  async function store(prepared: readonly Prepared[]): Promise<boolean> {
+    const answers = await retry.callStore('accept', () =>
+      outbox.accept(prepared.map(({ acceptance }) => acceptance)),
+    )
+    if (answers === null) return false
+    prepared.forEach((each, at) => reportOutcome(each, answers[at], emit))
+    const channels = new Set(prepared.map(({ notification }) => notification.recipient.channel))
+    for (const channel of channels) options.wake(channel)
+    return true
+  }
+
+  return dispatch
+}
+
+/** The message of a notification as the outbox takes it; null when there are no words for it. */
+function prepare(
+  { occurrence, recipient, row, memoName }: Notification,
+  memory: AlertMemory | null,
+  { keys, charges, render, clock, messageId, emit }: DispatchOptions,
+): Acceptance | null {
+  const { channel, to, masked, country } = recipient
+  const { kind, params, identity } = occurrence
+  const now = clock.now()
+  const message: NewMessage = {
+    id: messageId(),
+    channel,
+    kind,
+    purpose: 'alarm',
+    recipient: to,
+    masked,
+    content: { params, words: 'ours', ...(row.locale !== null && { locale: row.locale }) },
+    arrivedAt: now,
+    expiresAt: now + LIFETIME_MS,
+  }
+  try {
+    render(message)
+  } catch (error) {
+    emit({
+      type: 'alert-unrenderable',
+      channel,
+      kind,
+      error: error instanceof Error ? error : new Error('unknown fault'),
+    })
+    return null
+  }
+  const updated = updateMemory(memory, occurrence, row.everyMs, now, message.id)
+  return {
+    message,
+    dedupeKey: keys.dedupeKey(['ddq', channel, to, ...identity]),
+    recipientHash: keys.recipientHash(channel, to),
+    charges: charges(message, country),
+    dedupeWindowMs: DEDUPE_WINDOW_MS,
+    memo: { name: memoName, value: serializeMemory(updated.memory), expiresAt: updated.expiresAt },
+  }
+}
+
+function reportOutcome(
+  { notification, acceptance }: Prepared,
+  accepted: Accepted | undefined,
+  emit: Emit,
+): void {
+  const { channel, masked: to } = notification.recipient
+  const { kind, device } = notification.occurrence
+  const { id } = acceptance.message
+  if (accepted?.is === 'over-quota') emit({ type: 'alert-over-quota', channel, kind, quota: accepted.quota })
+  // A message that an earlier try stored, whose commit was not confirmed to us, is its own duplicate.
+  else if (accepted?.is === 'stored' || (accepted?.is === 'in-progress' && accepted.id === id))
+    emit({ type: 'alert-sent', id, channel, kind, to, device })
+  // The store's own line of the log says what was refused.
+  else if (accepted?.is !== 'refused') emit({ type: 'alert-suppressed', why: 'repeated', channel, kind })
+}
+
+export type Retry = ReturnType<typeof createRetry>
+
+/**
+ * Repeats calls to the store until it takes them: an alert is not given up because a disk is full.
+ * @param retryMs pause between two tries. @param failed called for each try that failed.
+ */
+export function createRetry(retryMs: number, failed: (doing: string, error: Error) => void) {
+  const stopping = new AbortController()
+  const { signal } = stopping
+
+  return {
+    /** @returns null when `stop` was called and the store did not take it. */
+    async callStore<T>(doing: string, call: () => Promise<T>): Promise<T | null> {
+      while (true) {
+        try {
+          return await call()
+        } catch (error) {
+          if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
+          failed(doing, error)
+        }
+        // An abort rejects the pause.
+        if (!signal.aborted) await sleep(retryMs, undefined, { signal }).catch(() => {})
+        if (signal.aborted) return null
+      }
+    },
+    /** From now on each call is made once. */
+    stop: (): void => stopping.abort(),
+  }
+}

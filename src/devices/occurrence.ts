@@ -1,0 +1,229 @@
+import { confineName } from '../messages/characters.ts'
+import { defuseLinks } from '../messages/links.ts'
+import { type DdqMessage, isOnline, type Payload } from './message.ts'
+
+/** The topic of DDQ that an alert comes from, in the alert table's words. */
+export type Source = 'state' | 'event' | 'alert'
+export const SOURCES: readonly Source[] = ['state', 'event', 'alert']
+
+/** Names of the kinds whose words say it. */
+export type AlertKind =
+  | 'device-offline'
+  | 'device-online'
+  | 'device-event'
+  | 'device-alert'
+  | 'device-recovered'
+
+/** Something that happened to a device, of which somebody may be notified. */
+export interface Occurrence {
+  readonly source: Source
+  readonly product: string
+  readonly device: string
+  /** The rule, or the event's name; empty for the connection. Alarms are limited per device and rule. */
+  readonly rule: string
+  readonly is: 'alarm' | 'recovery'
+  /** Whether a recovery can follow: a device comes back, a rule is met no more; an event is over as it happens. */
+  readonly canRecover: boolean
+  /** When it happened, ms since the epoch; null when the message does not say. */
+  readonly at: number | null
+  /** The same for the same message, however often it comes. */
+  readonly identity: readonly string[]
+  readonly kind: AlertKind
+  /** For the words, as text. */
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** Length at which names and descriptions are cut. */
+const MAX_CHARACTERS = 300
+/** Rules that one message may report; each can become a message to each recipient of its row. */
+const MOST_RULES = 100
+/** Statuses of a rule; a handled one was dealt with by hand. */
+const RECOVERED = '2'
+const HANDLED = '3'
+
+/**
+ * The occurrences that a message of DDQ reports. One alert message may be about several rules, each of which is an
+ * occurrence of its own. A rule that was handled by hand is neither an alarm nor a recovery: whoever got the alarm gets
+ * the recovery when it is over. Attribute reports say nothing about right or wrong; unknown topics cannot be read.
+ */
+export function occurrencesOf(message: DdqMessage): readonly Occurrence[] {
+  switch (message.kind) {
+    case 'online-state':
+      return [fromOnlineState(message)]
+    case 'event':
+      return [fromEvent(message)]
+    case 'alert':
+      return fromAlert(message)
+    default:
+      return []
+  }
+}
+
+type Of<K extends DdqMessage['kind']> = Extract<DdqMessage, { readonly kind: K }>
+
+function fromOnlineState(message: Of<'online-state'>): Occurrence {
+  const { payload } = message
+  const online = isOnline(payload)
+  const [product, device] = [oneLine(payload.product_id), oneLine(payload.device_id)]
+  return withIdentity(message, {
+    source: 'state',
+    product,
+    device,
+    rule: '',
+    is: online ? 'recovery' : 'alarm',
+    canRecover: true,
+    at: parseTime(payload.create_time),
+    kind: online ? 'device-online' : 'device-offline',
+    params: presentParams({
+      device,
+      product,
+      project: payload.project_id,
+      time: formatTime(payload.create_time),
+    }),
+  })
+}
+
+function fromEvent(message: Of<'event'>): Occurrence {
+  const { payload } = message
+  const product = oneLine(payload.product_id ?? message.product)
+  const device = oneLine(payload.thing_id)
+  const event = oneLine(payload.event)
+  const at = Number(payload.time)
+  return withIdentity(message, {
+    source: 'event',
+    product,
+    device,
+    rule: event,
+    is: 'alarm',
+    canRecover: false,
+    at,
+    kind: 'device-event',
+    params: presentParams({
+      device,
+      product,
+      event,
+      values: formatFields(payload.events),
+      time: formatUtc(at),
+    }),
+  })
+}
+
+function fromAlert(message: Of<'alert'>): readonly Occurrence[] {
+  const { device: about, alert, product_id } = message.payload
+  const [product, device] = [oneLine(product_id), oneLine(about.id)]
+  const rules = alert.rules?.length ? alert.rules.slice(0, MOST_RULES) : [undefined]
+  return rules.flatMap(rule => {
+    const status = oneLine(rule?.status)
+    if (status === HANDLED) return []
+    const recovered = status === '' ? !alert.exception : status === RECOVERED
+    const since = rule?.start_time
+    return withIdentity(message, {
+      source: 'alert',
+      product,
+      device,
+      rule: oneLine(rule?.id ?? rule?.exception_describe),
+      is: recovered ? 'recovery' : 'alarm',
+      canRecover: true,
+      at: parseTime(alert.time),
+      kind: recovered ? 'device-recovered' : 'device-alert',
+      params: presentParams({
+        device,
+        product,
+        mac: about.mac,
+        rule: rule?.id,
+        condition: rule?.exception_describe,
+        content: rule?.notification_content,
+        current: rule?.current,
+        count: rule?.count,
+        time: formatTime(recovered ? (rule?.recover_time ?? alert.time) : alert.time),
+        since: since === alert.time ? undefined : formatTime(since),
+      }),
+    })
+  })
+}
+
+/** Gives an occurrence its identity. Two messages without an id are the same when they say the same. */
+function withIdentity(message: DdqMessage, made: Omit<Occurrence, 'identity'>): Occurrence {
+  const { source, product, device, rule, is, at } = made
+  const named =
+    message.id === null
+      ? ['', product, device, String(at), ...Object.entries(made.params).flat()]
+      : [message.id, device]
+  return { ...made, identity: [source, is, rule, ...named] }
+}
+
+/** Parameters for the words: those that are there, as text in which nothing can be clicked. */
+function presentParams(given: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(given)
+      .map(([name, value]) => [name, defuseLinks(confineName(oneLine(value)))] as const)
+      .filter(([, value]) => value !== ''),
+  )
+}
+
+/** A value on one line, without characters that control or reorder what stands around it. */
+function oneLine(value: unknown): string {
+  if (!['string', 'number', 'bigint', 'boolean'].includes(typeof value)) return ''
+  const line = String(value)
+    .toWellFormed()
+    .replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ')
+    .replace(/[\u202a-\u202e\u2066-\u2069]/gu, '')
+    .trim()
+  const characters = Array.from(line)
+  return characters.length <= MAX_CHARACTERS ? line : `${characters.slice(0, MAX_CHARACTERS - 1).join('')}…`
+}
+
+function formatFields(fields: Payload<'event'>['events']): string {
+  return fields.map(({ field, value }) => `${field}: ${value ?? '-'}`).join(', ')
+}
+
+/** yyyy-MM-dd'T'HH:mm:ss, any digits of the second, Z: UTC, as ISO 8601 has it. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
+
+function parseTime(text: string | null | undefined): number | null {
+  if (typeof text !== 'string' || !TIME.test(text)) return null
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? null : at
+}
+
+/** A time for people; one in another layout as it came. */
+function formatTime(text: string | null | undefined): string | undefined {
+  if (typeof text !== 'string') return undefined
+  const at = parseTime(text)
+  return at === null ? text : formatUtc(at)
+}
+
+/** `2026-11-20 14:32:05 UTC` */
+function formatUtc(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? '' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/** Rules of devices in memory; the oldest are forgotten first. */
+const MAX_ENTRIES = 10_000
+
+/** The last recovery of each rule of a device, whether or not anybody was notified: an alarm from before it is late. */
+export function createRecoveryTimes() {
+  const recoveredAt = new Map<string, number>()
+  return {
+    record(occurrence: Occurrence): void {
+      const { is, at } = occurrence
+      if (is !== 'recovery' || at === null) return
+      const key = keyOf(occurrence)
+      const last = recoveredAt.get(key) ?? at
+      recoveredAt.delete(key)
+      recoveredAt.set(key, Math.max(at, last))
+      const [oldest] = recoveredAt.keys()
+      if (recoveredAt.size > MAX_ENTRIES && oldest !== undefined) recoveredAt.delete(oldest)
+    },
+    /** Says whether it is an alarm from before a recovery that came first. */
+    isAlreadyOver(occurrence: Occurrence): boolean {
+      const { is, at } = occurrence
+      return is === 'alarm' && at !== null && at < (recoveredAt.get(keyOf(occurrence)) ?? at)
+    },
+  }
+}
+
+function keyOf({ source, product, device, rule }: Occurrence): string {
+  return JSON.stringify([source, product, device, rule])
+}

@@ -1,0 +1,333 @@
+import { Agent, type Dispatcher, request } from 'undici'
+import { isObject } from '../runtime/json-object.ts'
+import { type Int, intOf, parseExactly, stringifyExactly } from './exact-json.ts'
+
+/** The result of a call to the platform. An expected failure is a value; only misuse throws. */
+export type PlatformResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: PlatformFailure }
+
+export type PlatformFailure =
+  /** The platform said no. */
+  | {
+      readonly is: 'refused'
+      readonly httpStatus: number
+      /** The envelope's own `status`, where it has one; else the HTTP status. */
+      readonly status: number
+      /** Business code, defined per endpoint; null when the answer has none. */
+      readonly code: Int | null
+      /** The platform's words, on one line, at most 200 characters. */
+      readonly message: string
+    }
+  /** It answered something that the contract does not describe. */
+  | { readonly is: 'unreadable'; readonly httpStatus: number; readonly message: string }
+  /** No answer: refused, reset, timed out. */
+  | { readonly is: 'unreachable'; readonly message: string }
+
+/**
+ * Says whether the platform does not accept the credential: status 401 (missing) or 403 (failed authorization), in HTTP, in
+ * the envelope, or in front of the business code, whose first three digits are the status (4011001, 4031003).
+ */
+export function refusesCredential(failure: PlatformFailure): boolean {
+  if (failure.is !== 'refused') return false
+  const { httpStatus, status, code } = failure
+  const statusOfCode = code === null ? 0 : Math.floor(Number(code) / 10_000)
+  return [httpStatus, status, statusOfCode].some(each => each === 401 || each === 403)
+}
+
+/** A failure as a log line may have it. */
+export function describeFailure(failure: PlatformFailure): string {
+  switch (failure.is) {
+    case 'refused':
+      return `refused: HTTP ${failure.httpStatus}, code ${failure.code ?? 'none'}${failure.message === '' ? '' : `, ${failure.message}`}`
+    case 'unreadable':
+      return `answered HTTP ${failure.httpStatus}, ${failure.message}`
+    case 'unreachable':
+      return failure.message
+  }
+}
+
+/**
+ * How an endpoint answers when it succeeds.
+ *
+ * - `envelope`  version 2: `{code, status, msg, data}`; `data` is the result
+ * - `top-level` the body is the result: the logins, and version 1, whose successes have no fixed form
+ */
+export type AnswerForm = 'envelope' | 'top-level'
+
+const MAX_MESSAGE_LENGTH = 200
+
+/**
+ * Reads an answer. Errors are recognized by their form, not by the endpoint's version: a gateway in front may answer in the
+ * other one. `code` is the business code and `status` the HTTP status, as the envelope's definition says; the tables
+ * of the gateway example have the two descriptions swapped.
+ *
+ * @param text the whole body.
+ */
+export function readAnswer(httpStatus: number, text: string, form: AnswerForm): PlatformResult<unknown> {
+  const body = parsed(text)
+  const good = httpStatus >= 200 && httpStatus < 300
+  if (body === undefined) return good ? unreadableFailure(httpStatus, 'not JSON') : refused(httpStatus)
+  if (!isObject(body)) return good ? unreadableFailure(httpStatus, 'not a JSON object') : refused(httpStatus)
+
+  const { error } = body
+  if (isObject(error)) return refused(httpStatus, httpStatus, intOf(error['code']), error['msg'])
+  const code = intOf(body['code'])
+  const enveloped = code !== undefined && ('msg' in body || 'data' in body || 'status' in body)
+  if (enveloped && Number(code) !== 200) {
+    return refused(httpStatus, statusOf(body['status']) ?? httpStatus, code, body['msg'])
+  }
+  if (!good) return refused(httpStatus, statusOf(body['status']) ?? httpStatus, code, body['msg'])
+  if (form === 'top-level') return { ok: true, value: body }
+  return enveloped
+    ? { ok: true, value: body['data'] ?? {} }
+    : unreadableFailure(httpStatus, 'not an envelope of code, msg and data')
+}
+
+type Failed = Extract<PlatformResult<unknown>, { readonly ok: false }>
+
+export function unreadableFailure(httpStatus: number, message: string): Failed {
+  return { ok: false, failure: { is: 'unreadable', httpStatus, message } }
+}
+
+function refused(
+  httpStatus: number,
+  status: number = httpStatus,
+  code: Int | null = null,
+  message: unknown = '',
+): Failed {
+  return { ok: false, failure: { is: 'refused', httpStatus, status, code, message: oneLine(message) } }
+}
+
+function statusOf(value: unknown): number | undefined {
+  const status = intOf(value)
+  return status === undefined ? undefined : Number(status)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseExactly(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The platform's words go into logs: one line, no control characters, cut. */
+function oneLine(value: unknown): string {
+  if (typeof value !== 'string') return ''
+  return value
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_MESSAGE_LENGTH)
+}
+
+export interface CredentialOptions {
+  readonly login: () => Promise<PlatformResult<GrantedToken>>
+  /** ms since any origin, never going back. */
+  readonly now: () => number
+}
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const DAY = 24 * 60 * MINUTE
+/** Bounds of a sensible lifetime of a token. */
+const SHORTEST_IN_SECONDS = MINUTE
+const SHORTEST_IN_MS = 10 * MINUTE
+const LONGEST = 90 * DAY
+/** The part of its lifetime after which a token is replaced. */
+const EARLY = 0.9
+/** After an early login that failed, the old token is used on, and the next is tried so much later, ms. */
+const RETRY_AFTER = 10 * SECOND
+
+/**
+ * The lifetime that `expire_in` states, in ms, or null when it is not known.
+ *
+ * The contract gives it no unit. A value that makes sense as milliseconds (10 minutes to 90 days) is taken for that,
+ * else one that makes sense as seconds (a minute to 90 days). Where both do (600,000 to 7,776,000) milliseconds are
+ * the shorter one: a login too early costs one request, one too late a refusal.
+ */
+export function lifetimeMs(expireIn: number | null): number | null {
+  if (expireIn === null) return null
+  if (expireIn >= SHORTEST_IN_MS && expireIn <= LONGEST) return expireIn
+  const seconds = expireIn * SECOND
+  return seconds >= SHORTEST_IN_SECONDS && seconds <= LONGEST ? seconds : null
+}
+
+export type Credential = ReturnType<typeof createCredential>
+
+/**
+ * An access token that is obtained by logging in when it is needed.
+ * Keeps one credential: logs in when first asked, again when it was refused, and early when its lifetime is known.
+ * However many ask at once, there is one login, and all of them get what it gave.
+ */
+export function createCredential({ login, now }: CredentialOptions) {
+  let current: { readonly token: string; readonly renewAt: number } | undefined
+  let running: Promise<PlatformResult<string>> | undefined
+
+  async function logIn(): Promise<PlatformResult<string>> {
+    const result = await login()
+    if (result.ok) {
+      const lifetime = lifetimeMs(result.value.expireIn)
+      current = {
+        token: result.value.accessToken,
+        renewAt: lifetime === null ? Number.POSITIVE_INFINITY : now() + lifetime * EARLY,
+      }
+      return { ok: true, value: current.token }
+    }
+    if (current === undefined) return result
+    // The login was early: the current token may well be good still, and is refused when it is not.
+    current = { token: current.token, renewAt: now() + RETRY_AFTER }
+    return { ok: true, value: current.token }
+  }
+
+  return {
+    /** The access token; logs in first when there is none, or when it is about to end. One login at a time. */
+    token(): Promise<PlatformResult<string>> {
+      if (running !== undefined) return running
+      if (current !== undefined && now() < current.renewAt)
+        return Promise.resolve({ ok: true, value: current.token })
+      running = logIn().finally(() => {
+        running = undefined
+      })
+      return running
+    },
+    /** The platform refused this token: the next one that asks logs in. A token that was replaced already is ignored. */
+    refused(token: string): void {
+      if (current?.token === token) current = undefined
+    },
+  }
+}
+
+/** An application, for DDQ. */
+export interface AppAccount {
+  readonly appId: string
+  readonly appSecret: string
+}
+
+/** The result of every login. */
+export interface GrantedToken {
+  readonly accessToken: string
+  readonly refreshToken: string
+  /** Validity as the platform states it, in a unit that it does not name (`lifetimeMs` reads it); null: none. */
+  readonly expireIn: number | null
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+export interface PlatformOptions {
+  /** The platform API's address, such as `https://api.example.com`. */
+  readonly baseUrl: string
+  /** How long a call may take in all, ms. Default 10,000. */
+  readonly timeoutMs?: number
+  /** ms since any origin, never going back: for the life of credentials. */
+  readonly now?: () => number
+  /** undici's, for tests and proxies; not closed here. */
+  readonly dispatcher?: Dispatcher
+}
+
+/** Longer answers are an error: file download and other streams are not part of the contract. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+
+/**
+ * Opens the platform's API, for an application that logs in there.
+ * @throws TypeError for a base URL that is none.
+ */
+export function openPlatform(options: PlatformOptions) {
+  const { timeoutMs = 10_000, now = () => performance.now() } = options
+  const base = new URL(options.baseUrl).href.replace(/\/+$/, '')
+  // HTTP/1.1, as the contract says.
+  const own = options.dispatcher
+    ? null
+    : new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: MAX_ANSWER_BYTES, allowH2: false })
+  const send = createSender(base, timeoutMs, options.dispatcher ?? own ?? undefined)
+
+  /** Posts a login. @param read reads the body of one that succeeded */
+  async function logIn<T>(
+    path: string,
+    body: object,
+    read: (value: unknown, httpStatus: number) => PlatformResult<T>,
+  ): Promise<PlatformResult<T>> {
+    const headers = { 'content-type': 'application/json' }
+    const sent = { method: 'POST', path, headers, body: stringifyExactly(body) } as const
+    const { status, result } = await send(sent, 'top-level')
+    return result.ok ? read(result.value, status) : result
+  }
+
+  return {
+    send,
+    logIn,
+    /** POST /v2/plugin/app_auth */
+    logInAsApp: ({ appId, appSecret }: AppAccount): Promise<PlatformResult<GrantedToken>> =>
+      logIn('/v2/plugin/app_auth', { app_id: appId, app_secret: appSecret }, (value, status) =>
+        readLogin(value, status, (_body, granted) => granted),
+      ),
+    /** Keeps the credential of a login. */
+    credential: (login: () => Promise<PlatformResult<GrantedToken>>): Credential =>
+      createCredential({ login, now }),
+    close: async (): Promise<void> => own?.close(),
+  }
+}
+
+interface HttpRequest {
+  readonly method: Method
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+export type Send = (
+  sent: HttpRequest,
+  form: AnswerForm,
+) => Promise<{ readonly status: number; readonly result: PlatformResult<unknown> }>
+
+/** Sends requests; one without an answer has status 0. */
+function createSender(base: string, timeoutMs: number, dispatcher: Dispatcher | undefined): Send {
+  return async ({ method, path, headers, body }, form) => {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const response = await request(`${base}${path}`, { method, headers, signal, dispatcher, body })
+      const text = await response.body.text()
+      return { status: response.statusCode, result: readAnswer(response.statusCode, text, form) }
+    } catch (error) {
+      return {
+        status: 0,
+        result: { ok: false, failure: { is: 'unreachable', message: reasonOf(error, timeoutMs) } },
+      }
+    }
+  }
+}
+
+/** Says why there was no answer: a code where there is one, since an error's words may quote the request. */
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (!(error instanceof Error)) return 'an unknown fault'
+  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
+  const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined
+  return code ?? error.name
+}
+
+/** Reads the answer to a login. Only fields that are used are required: a login without refresh_token is a login all the same. */
+export function readLogin<T>(
+  value: unknown,
+  httpStatus: number,
+  more: (body: Readonly<Record<string, unknown>>, granted: GrantedToken) => T | string,
+): PlatformResult<T> {
+  if (!isObject(value)) return unreadableFailure(httpStatus, 'not a JSON object')
+  const accessToken = textOf(value['access_token'])
+  if (accessToken === undefined) return unreadableFailure(httpStatus, 'a login without access_token')
+  const expireIn = intOf(value['expire_in'])
+  const granted: GrantedToken = {
+    accessToken,
+    refreshToken: textOf(value['refresh_token']) ?? '',
+    expireIn: expireIn === undefined ? null : Number(expireIn),
+  }
+  const login = more(value, granted)
+  return typeof login === 'string'
+    ? unreadableFailure(httpStatus, `a login without ${login}`)
+    : { ok: true, value: login }
+}
+
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,98 @@
+import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttps } from 'node:https'
+import type { AddressInfo, Server } from 'node:net'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { createCertificate } from '../../sandbox/certificate.ts'
+import {
+  type CallbackClientOptions,
+  computeSignature,
+  createCallbackClient,
+} from '../../src/commands/callback-client.ts'
+
+const credentials = { corpId: '100fa4b2c3d4e5f6', token: 'bVq3xGm7RzKp2wTnYh8LdJfs' }
+const certificate = await createCertificate(Date.now())
+
+async function port(t: Test, server: Server): Promise<number> {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => new Promise(resolve => server.close(resolve)))
+  return (server.address() as AddressInfo).port
+}
+
+function platform(t: Test, options: CallbackClientOptions = {}) {
+  const made = createCallbackClient(options)
+  t.teardown(() => made.close())
+  return made
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
+
+async function serving(t: Test, handler: Handler): Promise<string> {
+  return `http://127.0.0.1:${await port(
+    t,
+    createHttp((request, response) => void handler(request, response)),
+  )}`
+}
+
+t.test('the signature is SHA1 over corp_id, Token and timestamp', async t => {
+  // printf 100fa4b2c3d4e5f6bVq3xGm7RzKp2wTnYh8LdJfs1795219200 | sha1sum
+  t.equal(computeSignature(credentials, '1795219200'), '1b4b681248914c4df4434c68714fd43cca9f41cf')
+})
+
+t.test('validation is a GET with timestamp and signature, in seconds', async t => {
+  let url = ''
+  let method = ''
+  const base = await serving(t, (request, response) => {
+    url = request.url ?? ''
+    method = request.method ?? ''
+    response.end('{"err_code":0,"err_msg":""}')
+  })
+  const answer = await platform(t, { now: () => 1_795_219_200_999 }).validate(`${base}/c/email`, credentials)
+  t.equal(method, 'GET')
+  t.equal(url, `/c/email?timestamp=1795219200&signature=${computeSignature(credentials, '1795219200')}`)
+  t.match(answer, { is: 'answered', status: 200, errCode: 0, errMsg: '' })
+})
+
+t.test('a body is posted as JSON, unsigned unless told otherwise', async t => {
+  const seen: { url: string | undefined; type: string | undefined; body: string }[] = []
+  const base = await serving(t, async (request, response) => {
+    seen.push({ url: request.url, type: request.headers['content-type'], body: await text(request) })
+    response.writeHead(400).end('{"err_code":4002012,"err_msg":"no valid recipient"}')
+  })
+  const made = platform(t)
+  const answer = await made.post(`${base}/c/email`, { to: 'a@example.com' })
+  t.match(answer, { is: 'answered', status: 400, errCode: 4_002_012, errMsg: 'no valid recipient' })
+  await made.post(`${base}/c/email`, {}, credentials)
+  t.same(seen[0], { url: '/c/email', type: 'application/json', body: '{"to":"a@example.com"}' })
+  t.match(seen[1]?.url, /^\/c\/email\?timestamp=\d{10}&signature=[0-9a-f]{40}$/)
+})
+
+t.test('an answer that is no err_code is an answer without one', async t => {
+  for (const body of ['', '<html>', 'null', '[]', '{"err_code":"0"}', '{"err_code":0.5}']) {
+    const base = await serving(t, (_request, response) => response.end(body))
+    t.match(await platform(t).post(base, {}), { is: 'answered', status: 200, errCode: null, body })
+  }
+})
+
+t.test('a service that is absent, not trusted or silent is unreachable, each with its reason', async t => {
+  const gone = await serving(t, () => {})
+  const silent = platform(t, { timeoutMs: 200 })
+  t.match(await silent.post(gone, {}), { is: 'unreachable', why: /time/i })
+  t.match(await platform(t).post('http://127.0.0.1:1/', {}), {
+    is: 'unreachable',
+    why: /ECONNREFUSED/,
+    certificateRefused: false,
+  })
+
+  t.match(await platform(t).post('', {}), { is: 'unreachable', why: /Invalid URL/ })
+
+  const server = createHttps(certificate, (_request, response) => response.end('{"err_code":0,"err_msg":""}'))
+  const url = `https://127.0.0.1:${await port(t, server)}/`
+  t.match(await platform(t).post(url, {}), {
+    is: 'unreachable',
+    why: /self-signed|unable to verify/,
+    certificateRefused: true,
+  })
+  t.match(await platform(t, { ca: certificate.cert }).post(url, {}), { is: 'answered', errCode: 0 })
+  t.match(await platform(t, { insecure: true }).post(url, {}), { is: 'answered', errCode: 0 })
+})

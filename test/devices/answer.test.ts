@@ -1,0 +1,92 @@
+import t from 'tap'
+import { describeFailure, readAnswer, refusesCredential } from '../../src/devices/platform-api.ts'
+
+t.test('version 2: code 200 is success, and data is the result', async t => {
+  t.same(readAnswer(200, '{"code":200,"status":200,"msg":"","data":{"a":1}}', 'envelope'), {
+    ok: true,
+    value: { a: 1 },
+  })
+  t.same(
+    readAnswer(200, '{"code":200,"msg":"","data":{}}', 'envelope'),
+    { ok: true, value: {} },
+    'status may be absent',
+  )
+})
+
+t.test('version 2: any other code is a failure, also under HTTP 200', async t => {
+  t.same(readAnswer(200, '{"code":4081001,"status":408,"msg":"too slow","data":{}}', 'envelope'), {
+    ok: false,
+    failure: { is: 'refused', httpStatus: 200, status: 408, code: 4_081_001, message: 'too slow' },
+  })
+})
+
+t.test('code is the business code and status the HTTP status, never the other way round', async t => {
+  const answer = readAnswer(200, '{"code":4031003,"status":200,"msg":"no","data":{}}', 'envelope')
+  t.match(answer, { ok: false, failure: { code: 4_031_003, status: 200 } })
+})
+
+t.test('version 1: an error object is a failure, anything else the result', async t => {
+  t.same(readAnswer(400, '{"error":{"code":4001001,"msg":"age is invalid"}}', 'top-level'), {
+    ok: false,
+    failure: { is: 'refused', httpStatus: 400, status: 400, code: 4_001_001, message: 'age is invalid' },
+  })
+  t.same(readAnswer(200, '{"list":[1]}', 'top-level'), { ok: true, value: { list: [1] } })
+})
+
+t.test('errors are recognized by their form, whichever version the endpoint has', async t => {
+  t.match(readAnswer(403, '{"code":4031003,"status":403,"msg":"no","data":{}}', 'top-level'), {
+    failure: { is: 'refused', code: 4_031_003 },
+  })
+  t.match(readAnswer(200, '{"error":{"code":5021001,"msg":"gateway"}}', 'envelope'), {
+    failure: { is: 'refused', code: 5_021_001 },
+  })
+})
+
+t.test('a result of a top-level endpoint may have a field called code', async t => {
+  t.same(readAnswer(200, '{"code":7,"name":"x"}', 'top-level'), { ok: true, value: { code: 7, name: 'x' } })
+})
+
+t.test('an answer that the contract does not describe is unreadable', async t => {
+  t.match(readAnswer(200, '<html>', 'envelope'), { failure: { is: 'unreadable', message: 'not JSON' } })
+  t.match(readAnswer(200, '[]', 'top-level'), { failure: { is: 'unreadable', message: 'not a JSON object' } })
+  t.match(readAnswer(200, '{"a":1}', 'envelope'), { failure: { is: 'unreadable' } })
+  t.match(readAnswer(502, '<html>bad gateway</html>', 'envelope'), {
+    failure: { is: 'refused', httpStatus: 502, status: 502, code: null, message: '' },
+  })
+})
+
+t.test('a message of the platform becomes one short line', async t => {
+  const { failure } = readAnswer(
+    200,
+    JSON.stringify({ code: 1, msg: `a\nb\u202e${'x'.repeat(500)}` }),
+    'envelope',
+  ) as {
+    failure: { message: string }
+  }
+  t.equal(failure.message.length, 200)
+  t.match(failure.message, /^a b x/)
+})
+
+t.test('a refused credential is one with 401 or 403, in HTTP, envelope or code', async t => {
+  const refused = (httpStatus: number, status: number, code: number | null) =>
+    refusesCredential({ is: 'refused', httpStatus, status, code, message: '' })
+  t.ok(refused(401, 401, null))
+  t.ok(refused(200, 403, 1))
+  t.ok(refused(200, 200, 4_031_003))
+  t.ok(refused(200, 200, 4_011_001))
+  t.notOk(refused(400, 400, 4_001_002))
+  t.notOk(refused(504, 504, 5_041_001))
+  t.notOk(refusesCredential({ is: 'unreachable', message: 'ECONNREFUSED' }))
+})
+
+t.test('a failure is described in a log line', async t => {
+  t.equal(
+    describeFailure({ is: 'refused', httpStatus: 403, status: 403, code: 4_031_003, message: 'no' }),
+    'refused: HTTP 403, code 4031003, no',
+  )
+  t.equal(describeFailure({ is: 'unreachable', message: 'ECONNREFUSED' }), 'ECONNREFUSED')
+  t.equal(
+    describeFailure({ is: 'unreadable', httpStatus: 200, message: 'not JSON' }),
+    'answered HTTP 200, not JSON',
+  )
+})

@@ -1,0 +1,36 @@
+import type { ClientHttp2Session } from 'node:http2'
+import t from 'tap'
+import { startHeartbeat } from '../../src/devices/ddq-client.ts'
+
+t.test('a process that was held up itself does not take that for silence of the other side', async t => {
+  let time = 0
+  let pings = 0
+  let answers = true
+  let silences = 0
+  const ping = (answered: (error: Error | null) => void) => {
+    pings += 1
+    if (answers) answered(null)
+  }
+  const heartbeat = startHeartbeat({
+    session: { ping, destroyed: false, closed: false } as unknown as ClientHttp2Session,
+    heartbeat: 'ping',
+    everyMs: 2,
+    silenceMs: 20,
+    now: () => time,
+    onSilence: () => (silences += 1),
+  })
+  t.teardown(heartbeat.stop)
+  const until = async (holds: () => boolean) => {
+    while (!holds()) await new Promise(resolve => setTimeout(resolve, 2))
+  }
+  await until(() => pings >= 15)
+  time += 60_000
+  const before = pings
+  await until(() => pings >= before + 3 || silences > 0)
+  t.equal(silences, 0)
+
+  answers = false
+  time += 60_000
+  await until(() => silences > 0)
+  t.equal(silences, 1, 'once as many heartbeats as fit into the time have no answer')
+})

@@ -1,0 +1,138 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import type { Test } from 'tap'
+import { createTokens } from '../../sandbox/emulator/accounts.ts'
+import { createContractChecker } from '../../sandbox/emulator/contract.ts'
+import { createDdqServer } from '../../sandbox/emulator/ddq-server.ts'
+import { createDeviceReporter, DEVICES } from '../../sandbox/emulator/device-simulator.ts'
+import {
+  createDdqClient,
+  type DdqClientOptions,
+  type Heartbeat,
+  type Timings,
+} from '../../src/devices/ddq-client.ts'
+import type { DdqMessage } from '../../src/devices/message.ts'
+import { createCredential } from '../../src/devices/platform-api.ts'
+
+export const [device, second, large] = DEVICES as [
+  (typeof DEVICES)[0],
+  (typeof DEVICES)[0],
+  (typeof DEVICES)[0],
+]
+const APP = 'application-1'
+
+/** As the contract's, a hundred times as fast. */
+export const quick: Timings = { heartbeatMs: 20, silenceMs: 300, reconnectMs: 50, answerMs: 2000 }
+
+/** The emulated DDQ on a port of its own, and a client of it that is started. */
+export async function subscribed(
+  t: Test,
+  options: Partial<DdqClientOptions> & {
+    readonly paths?: readonly [string, string]
+    readonly heartbeat?: Heartbeat
+  } = {},
+) {
+  const [authenticatePath, subscribePath] = options.paths ?? ['/auth', '/subscribe']
+  const contract = createContractChecker(Date.now)
+  const now = () => performance.now()
+  const tokens = createTokens({
+    lifeMs: 3_600_000,
+    unit: 'seconds',
+    now,
+    random: n => randomBytes(n).toString('hex'),
+  })
+  let changed = () => {}
+  const server = createDdqServer({
+    contract,
+    authenticatePath: '/auth',
+    subscribePath: '/subscribe',
+    accepts: (appId, token) => appId === APP && tokens.holderOf(token) === 'app',
+    randomInt,
+    anyProduct: '+',
+    onChange: () => changed(),
+  })
+  const port = await server.listen(0)
+  let logins = 0
+  const messages: DdqMessage[] = []
+  const malformed: { topic: string; fault: string; shape: string }[] = []
+  const ends: string[] = []
+  /** How long each end was waited after, ms. */
+  const waits: number[] = []
+  const client = createDdqClient({
+    endpoint: {
+      origin: `http://127.0.0.1:${port}`,
+      authenticatePath,
+      subscribePath,
+      heartbeat: options.heartbeat ?? 'ping',
+    },
+    timings: quick,
+    appId: APP,
+    credential: createCredential({
+      login: async () => {
+        logins += 1
+        const { access_token, refresh_token, expire_in } = tokens.issue('app')
+        return {
+          ok: true,
+          value: { accessToken: access_token, refreshToken: refresh_token, expireIn: expire_in },
+        }
+      },
+      now,
+    }),
+    topics: ['/device-biz/state/product', '/device/alert/product/+', 'thing/event/+/event_report'],
+    random: Math.random,
+    now,
+    onMalformed: what => malformed.push(what),
+    onEnd: (end, waitMs) => {
+      waits.push(waitMs)
+      ends.push(`${end.is}: ${end.why}`)
+      changed()
+    },
+    ...options,
+    onMessage(message) {
+      messages.push(message)
+      changed()
+      return options.onMessage?.(message)
+    },
+    onSubscribed(count) {
+      options.onSubscribed?.(count)
+      changed()
+    },
+  })
+  t.teardown(async () => {
+    client.stop()
+    await server.close()
+  })
+
+  /** Waits until it is so; at most ten seconds. */
+  async function until(condition: () => boolean, what = 'what was waited for'): Promise<void> {
+    const deadline = now() + 10_000
+    while (!condition()) {
+      if (now() > deadline) throw new Error(`${what} did not come; ends: ${ends.join(', ')}`)
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, 20)
+        changed = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  }
+
+  let serial = 0
+  const reporter = createDeviceReporter({ corpId: '100fa4b2', now: Date.now, id: () => `m${(serial += 1)}` })
+  client.start()
+  return {
+    client,
+    server,
+    contract,
+    tokens,
+    messages,
+    malformed,
+    ends,
+    waits,
+    reporter,
+    until,
+    logins: () => logins,
+    ready: () => until(() => client.status().state === 'subscribed', 'the subscription'),
+    ids: () => messages.map(({ id }) => id),
+  }
+}

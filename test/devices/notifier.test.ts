@@ -1,0 +1,349 @@
+import t from 'tap'
+import { DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { ann, bob, MINUTE, messageOf, rig, row } from './rig.ts'
+
+const [device, second, other] = DEVICES
+const [rule, door] = RULES
+if (!device || !second || !other || !rule || !door) throw new Error('no devices')
+
+t.test('an alarm goes to everybody on its row, as mail and as SMS, with its words', async t => {
+  const { take, stored, reporter, woken, outbox, events } = await rig(t, {
+    rows: [row({ recipients: [ann, bob], locale: 'zh-CN' })],
+  })
+  await take(reporter.alert(device, true, { rule, current: -11.5 }))
+  const views = await stored()
+  t.match(views, [
+    {
+      channel: 'email',
+      kind: 'device-alert',
+      purpose: 'alarm',
+      maskedRecipient: 'a***@example.com',
+      state: 'queued',
+    },
+    { channel: 'sms', kind: 'device-alert', maskedRecipient: '+86*******8000' },
+  ])
+  t.same(
+    woken.sort((a, b) => (a < b ? -1 : 1)),
+    ['email', 'sms'],
+  )
+  const { messages } = await outbox().claim('email', 1, MINUTE)
+  t.match(messages, [
+    {
+      recipient: 'ann@example.com',
+      content: {
+        words: 'ours',
+        locale: 'zh-CN',
+        params: {
+          device: String(device.id),
+          condition: rule.describe,
+          current: '-11.5',
+          product: device.productId,
+        },
+      },
+    },
+  ])
+  t.match(events, [
+    { type: 'alert-sent', channel: 'email', to: 'a***@example.com' },
+    { type: 'alert-sent', channel: 'sms' },
+  ])
+})
+
+t.test('rows choose by topic and product; two rows do not notify a recipient twice', async t => {
+  const { take, notifications, reporter } = await rig(t, {
+    rows: [
+      row({ product: other.productId, recipients: [bob] }),
+      row({ product: device.productId }),
+      row({ recipients: [ann] }),
+      row({ source: 'state', recipients: [bob] }),
+    ],
+  })
+  await take(
+    reporter.alert(device, true, { rule }),
+    reporter.alert(other, true, { rule }),
+    reporter.online(device, false),
+    reporter.event(device, 'door', { open: 1 }),
+    reporter.attributes(device, { temperature: 3 }),
+  )
+  t.same(await notifications(), [
+    'device-alert to a***@example.com',
+    'device-alert to +86*******8000',
+    'device-alert to a***@example.com',
+    'device-offline to +86*******8000',
+  ])
+})
+
+t.test('an alarm is sent at most once in the row’s minutes, per device and rule', async t => {
+  const { take, notifications, reporter, clock, why } = await rig(t)
+  await take(
+    reporter.alert(device, true, { rule }),
+    reporter.alert(device, true, { rule }),
+    reporter.alert(device, true, { rule: door }),
+    reporter.alert(second, true, { rule }),
+  )
+  t.equal((await notifications()).length, 3)
+  t.same(why(), ['quiet'])
+  clock.advance(9 * MINUTE)
+  await take(reporter.alert(device, true, { rule }))
+  t.equal((await notifications()).length, 3)
+  clock.advance(MINUTE)
+  await take(reporter.alert(device, true, { rule }))
+  t.equal((await notifications()).length, 4)
+})
+
+t.test('with 0 minutes each alarm is sent', async t => {
+  const { take, notifications, reporter } = await rig(t, { rows: [row({ everyMs: 0 })] })
+  await take(...Array.from({ length: 50 }, () => reporter.alert(device, true, { rule })))
+  t.equal((await notifications()).length, 50)
+})
+
+t.test('the recovery goes to those who got the alarm, and only once', async t => {
+  const { take, notifications, reporter, clock, deliver, why } = await rig(t, {
+    rows: [row({ recipients: [ann, bob] })],
+  })
+  await take(reporter.alert(device, false, { rule }), reporter.alert(second, false, { rule }))
+  t.same(await notifications(), [], 'nobody got an alarm')
+  clock.advance(1)
+  await take(reporter.alert(device, true, { rule }))
+  await notifications()
+  await deliver()
+  clock.advance(MINUTE)
+  await take(reporter.alert(device, false, { rule }), reporter.alert(device, false, { rule }))
+  t.same(await notifications(), [
+    'device-alert to a***@example.com',
+    'device-alert to +86*******8000',
+    'device-recovered to a***@example.com',
+    'device-recovered to +86*******8000',
+  ])
+  t.same(
+    why(),
+    Array.from({ length: 6 }, () => 'not-alarmed'),
+  )
+})
+
+t.test('each recipient of a row gets the alarm, and has minutes of their own', async t => {
+  const eve = { ...ann, to: 'eve@example.com', masked: 'e***@example.com' }
+  const keys = new Set<string>()
+  const { take, notifications, reporter, why } = await rig(t, {
+    rows: [row({ recipients: [ann, eve] })],
+    between: outbox => ({
+      accept(acceptances) {
+        for (const { dedupeKey } of acceptances) keys.add(dedupeKey)
+        return outbox.accept(acceptances)
+      },
+    }),
+  })
+  await take(reporter.alert(device, true, { rule }), reporter.alert(device, true, { rule }))
+  t.same(await notifications(), ['device-alert to a***@example.com', 'device-alert to e***@example.com'])
+  t.same(why(), ['quiet', 'quiet'])
+  t.equal(keys.size, 2, 'one is no duplicate of the other')
+})
+
+t.test('an alarm that was not sent has no recovery', async t => {
+  const { take, notifications, reporter, clock } = await rig(t)
+  await take(reporter.alert(device, true, { rule }), reporter.alert(device, false, { rule }))
+  clock.advance(MINUTE)
+  await take(reporter.alert(device, true, { rule }), reporter.alert(device, false, { rule }))
+  t.same(await notifications(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
+})
+
+t.test('an alarm that was not delivered has no recovery', async t => {
+  for (const [end, kinds] of [
+    ['sent', ['device-alert', 'device-recovered']],
+    ['unknown', ['device-alert', 'device-recovered']],
+    ['refused', ['device-alert']],
+    ['expired', ['device-alert']],
+  ] as const) {
+    const { take, stored, reporter, clock, deliver } = await rig(t)
+    await take(reporter.alert(device, true, { rule }))
+    await stored()
+    await deliver(end)
+    clock.advance(MINUTE)
+    await take(reporter.alert(device, false, { rule }))
+    t.same(
+      (await stored()).map(({ kind }) => kind),
+      kinds,
+      end,
+    )
+  }
+})
+
+t.test('the recovery of an alarm that is being delivered is sent', async t => {
+  const { take, notifications, reporter } = await rig(t)
+  await take(reporter.alert(device, true, { rule }), reporter.alert(device, false, { rule }))
+  t.equal((await notifications()).length, 2)
+})
+
+t.test(
+  'the same message again is sent once: at once, after its delivery, hours later, after a restart',
+  async t => {
+    const { take, notifications, reporter, clock, deliver, restart } = await rig(t, {
+      rows: [row({ everyMs: 0 })],
+    })
+    const alarm = reporter.alert(device, true, { rule })
+    await take(alarm, alarm)
+    await take(alarm)
+    t.equal((await notifications()).length, 1)
+    await deliver()
+    await take(alarm)
+    clock.advance(60 * MINUTE)
+    await take(alarm)
+    await restart()
+    clock.advance(60 * MINUTE)
+    await take(alarm)
+    t.equal((await notifications()).length, 1)
+    await take(reporter.alert(device, true, { rule }))
+    t.equal((await notifications()).length, 2, 'another one is sent')
+  },
+)
+
+t.test('the memos outlive a restart: the minutes, and who got the alarm', async t => {
+  const { take, notifications, reporter, clock, restart, deliver } = await rig(t)
+  await take(reporter.alert(device, true, { rule }))
+  await notifications()
+  await deliver()
+  await restart()
+  clock.advance(MINUTE)
+  await take(reporter.alert(device, true, { rule }))
+  t.equal((await notifications()).length, 1, 'quiet still')
+  await restart()
+  await take(reporter.alert(device, false, { rule }))
+  t.same(await notifications(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
+})
+
+t.test('an alarm that comes after its recovery is not sent', async t => {
+  const { take, notifications, reporter, clock, why } = await rig(t, { rows: [row({ everyMs: 0 })] })
+  const alarm = reporter.alert(device, true, { rule })
+  clock.advance(1000)
+  const recovery = reporter.alert(device, false, { rule })
+  await take(recovery, alarm)
+  t.same(await notifications(), [])
+  t.same(why(), ['not-alarmed', 'outdated'])
+})
+
+t.test('an alarm and its recovery that come together are both sent, in their order', async t => {
+  const { take, notifications, reporter, clock } = await rig(t, { rows: [row({ everyMs: 0 })] })
+  const all = Array.from({ length: 20 }, () => {
+    clock.advance(10)
+    const alarm = reporter.alert(device, true, { rule })
+    clock.advance(10)
+    return [alarm, reporter.alert(device, false, { rule })]
+  }).flat()
+  await take(...all)
+  t.same(
+    await notifications(),
+    Array.from({ length: 20 }, () => [
+      'device-alert to a***@example.com',
+      'device-recovered to a***@example.com',
+    ]).flat(),
+  )
+})
+
+t.test('what waits behind a second notification of the same rule is neither lost nor sent twice', async t => {
+  const { take, notifications, reporter } = await rig(t)
+  await take(
+    reporter.alert(device, true, { rule }),
+    reporter.alert(device, false, { rule }),
+    reporter.alert(second, true, { rule }),
+  )
+  t.same(await notifications(), [
+    'device-alert to a***@example.com',
+    'device-recovered to a***@example.com',
+    'device-alert to a***@example.com',
+  ])
+})
+
+t.test('of two rows that name a recipient the first one counts', async t => {
+  const { take, notifications, reporter, clock } = await rig(t, {
+    rows: [row({ everyMs: 0 }), row({ everyMs: 10 * MINUTE })],
+  })
+  await take(reporter.alert(device, true, { rule }))
+  clock.advance(MINUTE)
+  await take(reporter.alert(device, true, { rule }))
+  t.equal((await notifications()).length, 2)
+})
+
+t.test('an alert over a quota counts as not sent', async t => {
+  const charge = { quota: 'email-minute', bucket: 'all', windowMs: MINUTE, limit: 1 }
+  const { take, notifications, reporter, events, clock } = await rig(t, { charges: () => [charge] })
+  await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
+  t.equal((await notifications()).length, 1)
+  t.match(events, [{ type: 'alert-sent' }, { type: 'alert-over-quota', quota: 'email-minute' }])
+  await take(reporter.alert(second, false, { rule }))
+  t.equal((await notifications()).length, 1, 'no recovery')
+  clock.advance(2 * MINUTE)
+  await take(reporter.alert(second, true, { rule }))
+  t.equal((await notifications()).length, 2, 'nor does it keep quiet')
+})
+
+t.test('an alert that cannot be rendered is reported, and holds nothing up', async t => {
+  const { take, notifications, reporter, events } = await rig(t, {
+    render: message => {
+      throw new TypeError(`no words for ${message.kind}`)
+    },
+  })
+  await take(reporter.alert(device, true, { rule }))
+  t.same(await notifications(), [])
+  t.match(events, [{ type: 'alert-unrenderable', kind: 'device-alert', error: TypeError }])
+})
+
+t.test('alerts wait while the store cannot take them; then each is sent once', async t => {
+  let failures = 5
+  const { take, notifications, reporter, events } = await rig(t, {
+    between: outbox => ({
+      accept: messages => {
+        failures -= 1
+        return failures >= 0 ? Promise.reject(new StoreUnavailable('disk full')) : outbox.accept(messages)
+      },
+    }),
+  })
+  await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
+  while (!events.some(({ type }) => type === 'alert-sent'))
+    await new Promise(resolve => setTimeout(resolve, 5))
+  t.equal((await notifications()).length, 2)
+  t.equal(events.filter(({ type }) => type === 'alert-store-failed').length, 5)
+})
+
+t.test('a storm slows the platform down instead of filling memory', async t => {
+  const gate = Promise.withResolvers<void>()
+  const { notifier, notifications, reporter } = await rig(t, {
+    rows: [row({ everyMs: 0 })],
+    between: outbox => ({
+      async accept(messages) {
+        await gate.promise
+        return outbox.accept(messages)
+      },
+    }),
+  })
+  const waits: (void | Promise<void>)[] = []
+  for (let n = 0; n < 600; n += 1)
+    waits.push(notifier().take(messageOf(reporter.alert(device, true, { rule }))))
+  t.ok(
+    waits.slice(0, 499).every(each => each === undefined),
+    'taken at once',
+  )
+  t.ok(waits.at(-1) instanceof Promise, 'then it asks to wait')
+  let room = false
+  void Promise.resolve(waits.at(-1)).then(() => (room = true))
+  await new Promise(resolve => setTimeout(resolve, 50))
+  t.notOk(room)
+  gate.resolve()
+  for (const each of waits) await each
+  t.equal((await notifications()).length, 600)
+})
+
+t.test('the end stores what came by then, and does not wait for a store that is gone', async t => {
+  const { take, notifications, reporter } = await rig(t, { rows: [row({ everyMs: 0 })] })
+  await take(...Array.from({ length: 300 }, () => reporter.alert(device, true, { rule })))
+  t.equal((await notifications()).length, 300)
+
+  const gone = await rig(t, {
+    retryMs: 60_000,
+    between: () => ({ accept: () => Promise.reject(new StoreUnavailable('gone')) }),
+  })
+  void gone.take(gone.reporter.alert(device, true, { rule }))
+  while (gone.events.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  const began = performance.now()
+  await gone.notifier().stop()
+  t.ok(performance.now() - began < 10_000, 'sooner than the next try')
+})

@@ -1,0 +1,160 @@
+import t from 'tap'
+import type { Publication } from '../../sandbox/emulator/ddq-broker.ts'
+import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
+import { stringifyExactly } from '../../src/devices/exact-json.ts'
+import { parseMessage } from '../../src/devices/message.ts'
+import { type Occurrence, occurrencesOf } from '../../src/devices/occurrence.ts'
+
+const at = Date.UTC(2026, 10, 20, 14, 32, 5, 120)
+const reporter = createDeviceReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })
+const [device, , large] = DEVICES
+const [rule, door] = RULES
+if (!device || !large || !rule || !door) throw new Error('no devices')
+
+function read({ topic, id, payload }: Pick<Publication, 'topic' | 'payload'> & { id?: unknown }) {
+  const reading = parseMessage(
+    stringifyExactly({ topic, ...(id === undefined ? {} : { message_id: id }), payload }),
+  )
+  if (reading.is !== 'message') throw new Error(JSON.stringify(reading))
+  return occurrencesOf(reading.message)
+}
+const only = (found: readonly Occurrence[]): Occurrence => {
+  const [first, ...more] = found
+  if (!first || more.length > 0) throw new Error(`${found.length} occurrences`)
+  return first
+}
+
+t.test('a device that goes offline is an alarm, one that comes back a recovery', async t => {
+  t.match(only(read(reporter.online(device, false))), {
+    source: 'state',
+    product: device.productId,
+    device: '1144502133',
+    is: 'alarm',
+    canRecover: true,
+    at,
+    kind: 'device-offline',
+    params: { device: '1144502133', project: 'ac0401', time: '2026-11-20 14:32:05 UTC' },
+  })
+  t.match(only(read(reporter.online(device, true))), { is: 'recovery', kind: 'device-online' })
+})
+
+t.test('an event is an alarm that cannot recover', async t => {
+  t.match(only(read(reporter.event(device, 'door_forced', { door: 2, by: 'hand' }))), {
+    source: 'event',
+    rule: 'door_forced',
+    is: 'alarm',
+    canRecover: false,
+    kind: 'device-event',
+    params: { event: 'door_forced', values: 'door: 2, by: hand', time: '2026-11-20 14:32:05 UTC' },
+  })
+})
+
+t.test('an alert says what rule, what value and since when', async t => {
+  const alarm = reporter.alert(device, true, { rule, current: -11.5, count: 3, startedAt: at - 300_000 })
+  t.match(only(read(alarm)), {
+    source: 'alert',
+    rule: 'rule-temperature',
+    is: 'alarm',
+    kind: 'device-alert',
+    params: {
+      device: '1144502133',
+      mac: device.mac,
+      rule: 'rule-temperature',
+      condition: rule.describe,
+      content: rule.content,
+      current: '-11.5',
+      count: '3',
+      time: '2026-11-20 14:32:05 UTC',
+      since: '2026-11-20 14:27:05 UTC',
+    },
+  })
+  t.match(only(read(reporter.alert(device, false, { rule }))), { is: 'recovery', kind: 'device-recovered' })
+})
+
+t.test('an alert without rules is one by its flag', async t => {
+  t.match(only(read(reporter.alert(device, true))), {
+    rule: '',
+    is: 'alarm',
+    params: { device: '1144502133' },
+  })
+  t.match(only(read(reporter.alert(device, false))), { is: 'recovery' })
+})
+
+t.test('each rule of an alert is an occurrence of its own; one that was handled by hand is none', async t => {
+  const { topic, payload } = reporter.alert(device, true, { rule }) as {
+    topic: string
+    payload: { alert: { rules: object[] } }
+  }
+  payload.alert.rules = [
+    { id: 'a', status: 1 },
+    { id: 'b', status: 2 },
+    { id: 'c', status: 3 },
+    { id: 'd', status: '2' },
+    { id: 'e', status: null },
+    { exception_describe: 'nameless', status: 1 },
+  ]
+  t.same(
+    read({ topic, payload, id: '7' }).map(({ rule, is }) => [rule, is]),
+    [
+      ['a', 'alarm'],
+      ['b', 'recovery'],
+      ['d', 'recovery'],
+      ['e', 'alarm'],
+      ['nameless', 'alarm'],
+    ],
+  )
+})
+
+t.test('identifiers beyond 2^53 reach the words with all their digits', async t => {
+  t.equal(only(read(reporter.alert(large, true))).device, '9007199254740993')
+})
+
+t.test('the same message has the same identity however often it comes, another message another', async t => {
+  const one = reporter.alert(device, true, { rule })
+  const same = only(read(one)).identity
+  t.same(only(read(one)).identity, same)
+  t.notSame(only(read({ ...one, id: '43' })).identity, same)
+  t.notSame(
+    only(read(reporter.alert(device, true, { rule: door }))).identity,
+    same,
+    'the rule tells them apart',
+  )
+})
+
+t.test('messages without an id have the same identity when they have the same content', async t => {
+  const { topic, payload } = reporter.alert(device, true, { rule, current: 1 })
+  const one = only(read({ topic, payload })).identity
+  t.same(only(read({ topic, payload })).identity, one)
+  const other = reporter.alert(device, true, { rule, current: 2 })
+  t.notSame(only(read({ topic, payload: other.payload })).identity, one)
+})
+
+t.test('attribute reports and unknown topics are no occurrence', async t => {
+  t.same(read(reporter.attributes(device, { temperature: 5 })), [])
+  t.same(read({ topic: 'something/else', payload: { a: 1 }, id: '1' }), [])
+})
+
+t.test('a time in another layout is shown as it came, and is not used for order', async t => {
+  const { topic, payload } = reporter.online(device, false)
+  const found = only(read({ topic, payload: { ...payload, create_time: '20/11/2026 14:32' }, id: '1' }))
+  t.equal(found.at, null)
+  t.equal(found.params['time'], '20/11/2026 14:32')
+  const { create_time: _, ...without } = payload as { create_time: string }
+  t.notOk('time' in only(read({ topic, payload: without, id: '1' })).params)
+})
+
+t.test(
+  'a device’s text becomes one line of at most 300 characters, without characters that control or reorder',
+  async t => {
+    const { params } = only(
+      read(reporter.event(device, 'e', { text: `a\r\nBcc: x\u0000\u202egpj.exe${'y'.repeat(5000)}` })),
+    )
+    const values = params['values'] ?? ''
+    t.match(values, /^text: a Bcc: x gpj\.exey+…$/)
+    t.equal(values.length, 300)
+    const marked = only(
+      read(reporter.event(device, 'e', { text: `a\u3164\u2800b${'\u0489'.repeat(99)}` })),
+    ).params
+    t.equal(marked['values'], `text: a b${'\u0489'.repeat(8)}`)
+  },
+)

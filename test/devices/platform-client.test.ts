@@ -1,0 +1,286 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import {
+  createPlatformClient,
+  type Signing,
+  type UserAccount,
+} from '../../sandbox/emulator/platform-client.ts'
+import { accounts, emulated } from './emulated.ts'
+
+const { corp, user, app } = accounts
+const byEmail = { corpId: corp.corpId, email: user.email, phoneZone: '+86', password: user.password }
+const byPhone = { corpId: corp.corpId, phone: user.phone, phoneZone: '+86', password: user.password }
+
+t.test('an enterprise member logs in', async t => {
+  const { client, contract } = await emulated(t)
+  t.match(await client.corpAuth(corp), {
+    ok: true,
+    value: {
+      corpId: corp.corpId,
+      memberId: '84f2',
+      accessToken: /^corp-/,
+      refreshToken: /./,
+      expireIn: 7200,
+      roleType: 1,
+    },
+  })
+  t.same(contract.violations(), [])
+})
+
+t.test('an end user logs in, by e-mail or by phone, and the id keeps its digits', async t => {
+  const { client, contract } = await emulated(t)
+  for (const account of [byEmail, byPhone]) {
+    const login = await client.userAuth(account)
+    t.match(login, { ok: true, value: { accessToken: /^user-/ } })
+    t.equal(login.ok && login.value.userId, 9_007_199_254_740_993n)
+  }
+  t.same(contract.violations(), [])
+})
+
+t.test('both of phone and e-mail, or neither, is a mistake of the caller', async t => {
+  const { client, exchanges } = await emulated(t)
+  const { email: _, ...neither } = byEmail
+  for (const account of [{ ...byEmail, phone: user.phone }, neither])
+    t.throws(() => client.userAuth(account as unknown as UserAccount), TypeError)
+  t.same(exchanges, [], 'nothing was sent')
+})
+
+t.test('an application logs in', async t => {
+  const { client, contract } = await emulated(t)
+  t.match(await client.logInAsApp(app), { ok: true, value: { accessToken: /^app-/, expireIn: 7200 } })
+  t.same(contract.violations(), [])
+})
+
+t.test('a wrong password is a refusal with its code', async t => {
+  const { client } = await emulated(t)
+  t.match(await client.corpAuth({ ...corp, password: 'wrong' }), {
+    ok: false,
+    failure: { is: 'refused', httpStatus: 403, code: 4_031_003, message: /./ },
+  })
+})
+
+t.test('a gateway call with a member credential', async t => {
+  const { client, contract, exchanges } = await emulated(t)
+  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
+  const demo = { method: 'POST', path: '/v2/api-gateway/demo', body: { name: 'Ada', age: 36 }, auth } as const
+  t.same(await client.call(demo), { ok: true, value: { name: 'Ada', age: 36 } })
+  t.same(await client.call(demo), { ok: true, value: { name: 'Ada', age: 36 } })
+  t.same(
+    exchanges.map(({ path, code }) => [path, code]),
+    [
+      ['/v2/corp-auth', 200],
+      ['/v2/api-gateway/demo', 200],
+      ['/v2/api-gateway/demo', 200],
+    ],
+  )
+  t.same(contract.violations(), [])
+})
+
+t.test('a hundred calls at once share one login, and one more when their token is refused', async t => {
+  const { client, tokens, exchanges } = await emulated(t)
+  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
+  const call = () => client.call({ method: 'GET', path: '/v2/api-gateway/echo', auth })
+  const hundred = () => Promise.all(Array.from({ length: 100 }, call))
+  const logins = () => exchanges.filter(({ path }) => path === '/v2/corp-auth').length
+  t.ok((await hundred()).every(each => each.ok))
+  t.equal(logins(), 1)
+  tokens.revoke()
+  t.ok((await hundred()).every(each => each.ok))
+  t.equal(logins(), 2)
+})
+
+t.test('a call that stays refused is repeated once, no more', async t => {
+  const { client, exchanges } = await emulated(t)
+  const credential = {
+    refusals: [] as string[],
+    token: async () => ({ ok: true, value: 'made-up' }) as const,
+    refused(token: string) {
+      this.refusals.push(token)
+    },
+  }
+  const result = await client.call({
+    method: 'GET',
+    path: '/v2/api-gateway/echo',
+    auth: { by: 'token', credential },
+  })
+  t.match(result, { ok: false, failure: { httpStatus: 403, code: 4_031_003 } })
+  t.equal(exchanges.length, 2)
+  t.same(credential.refusals, ['made-up', 'made-up'])
+})
+
+t.test('without a credential the gateway says 401, and the failed login is the result of a call', async t => {
+  const { client } = await emulated(t)
+  t.match(await client.call({ method: 'GET', path: '/v2/api-gateway/echo' }), {
+    failure: { httpStatus: 401, status: 401, code: 4_011_001 },
+  })
+  const credential = client.credential(() => client.corpAuth({ account: 'nobody', password: 'none' }))
+  t.match(
+    await client.call({ method: 'GET', path: '/v2/api-gateway/echo', auth: { by: 'token', credential } }),
+    {
+      failure: { httpStatus: 403, message: /account/ },
+    },
+  )
+})
+
+t.test('PUT and DELETE go as POST with XR-Method, or as they are', async t => {
+  const { client, exchanges } = await emulated(t)
+  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
+  for (const method of ['PUT', 'DELETE', 'POST', 'GET'] as const) {
+    for (const direct of [false, true]) {
+      const result = await client.call({ method, path: '/v2/api-gateway/echo', auth, direct })
+      t.match(result, { ok: true, value: { as: method } })
+    }
+  }
+  t.same(
+    exchanges.slice(1).map(each => [each.method, each.handledAs]),
+    [
+      ['POST', 'PUT'],
+      ['PUT', 'PUT'],
+      ['POST', 'DELETE'],
+      ['DELETE', 'DELETE'],
+      ['POST', 'POST'],
+      ['POST', 'POST'],
+      ['GET', 'GET'],
+      ['GET', 'GET'],
+    ],
+  )
+})
+
+t.test('the headers of the contract, and URL parameters encoded', async t => {
+  const { client } = await emulated(t)
+  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
+  const result = await client.call({
+    method: 'GET',
+    path: '/v2/api-gateway/echo',
+    query: { name: 'a b&c=d', 名: '值' },
+    corpId: corp.corpId,
+    apiVersion: '2.1',
+    group: 'devices',
+    stage: 'PRE_RELEASE',
+    auth,
+  })
+  t.match(result, {
+    ok: true,
+    value: {
+      path: '/v2/api-gateway/echo?name=a+b%26c%3Dd&%E5%90%8D=%E5%80%BC',
+      headers: { 'corp-id': corp.corpId, 'api-version': '2.1', group: 'devices', stage: 'PRE_RELEASE' },
+    },
+  })
+})
+
+t.test('a signed call carries what the mechanism asks for, and no Access-Token', async t => {
+  const { client, signatures } = await emulated(t)
+  const given: object[] = []
+  const signing: Signing = {
+    appId: app.appId,
+    sign: request => {
+      given.push(request)
+      return 'signed'
+    },
+    timestamp: () => '1795219200000',
+    requestId: () => 'request-1',
+  }
+  const call = (method: 'GET' | 'POST' | 'PUT', md5: 'base64' | 'hex') =>
+    client.call({
+      method,
+      path: '/v2/api-gateway/echo',
+      group: 'devices',
+      stage: 'RELEASE',
+      ...(method === 'GET' ? {} : { body: { a: 1 } }),
+      auth: { by: 'signature', signing: { ...signing, md5 } },
+    })
+  t.match(await call('POST', 'base64'), { ok: true })
+  t.match(await call('PUT', 'hex'), { ok: true, value: { as: 'PUT' } })
+  t.match(await call('GET', 'base64'), { ok: true })
+  t.match(given[0], {
+    method: 'POST',
+    path: '/v2/api-gateway/echo',
+    body: '{"a":1}',
+    headers: {
+      group: 'devices',
+      stage: 'RELEASE',
+      'app-id': app.appId,
+      timestamp: '1795219200000',
+      'request-id': 'request-1',
+      // printf '{"a":1}' | openssl md5 -binary | base64
+      'content-md5': 'u2y1xo30ZSlByvZSo2by2A==',
+    },
+  })
+  t.notMatch(given[2], { headers: { 'content-md5': /./ } }, 'a GET has no content')
+  t.equal(signatures.length, 3)
+  t.notOk(signatures.some(each => 'access-token' in (each as { headers: object }).headers))
+})
+
+t.test('a wrong signature is refused', async t => {
+  const { client } = await emulated(t)
+  const signing = { appId: app.appId, sign: () => 'wrong', timestamp: () => '1', requestId: () => '2' }
+  const call = { method: 'GET', path: '/v2/api-gateway/echo', group: 'g', stage: 'TEST' } as const
+  t.match(await client.call({ ...call, auth: { by: 'signature', signing } }), {
+    failure: { code: 4_031_003 },
+  })
+})
+
+t.test('version 1: the result is bare, and errors have their own form', async t => {
+  const { client } = await emulated(t)
+  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
+  const demo = (body: object) => client.call({ method: 'POST', path: '/v1/demo', body, auth })
+  t.same(await demo({ name: 'Ada', age: 36 }), { ok: true, value: { name: 'Ada', age: 36 } })
+  t.match(await demo({ name: 'Ada', age: 'old' }), { failure: { httpStatus: 400, code: 4_001_001 } })
+})
+
+t.test('failures of the gateway keep their code and status', async t => {
+  const { client, api } = await emulated(t)
+  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
+  const call = (path: string, method: 'GET' | 'POST', body?: object) =>
+    client.call({ method, path, body, auth })
+  t.match(await call('/v2/api-gateway/none', 'GET'), { failure: { status: 404, code: 4_041_001 } })
+  t.match(await call('/v2/api-gateway/demo', 'GET'), { failure: { status: 405, code: 4_051_001 } })
+  t.match(await call('/v2/api-gateway/demo', 'POST', { age: 3 }), {
+    failure: { status: 400, code: 4_001_002 },
+  })
+  t.match(await call('/v2/api-gateway/demo', 'POST', { name: '', age: 3 }), { failure: { code: 4_001_002 } })
+  for (const [fault, status, code] of [
+    ['timeout', 408, 4_081_001],
+    ['gateway', 502, 5_021_001],
+    ['degraded', 503, 5_031_002],
+    ['access', 504, 5_041_001],
+  ] as const) {
+    api.setFault(fault)
+    t.match(await call('/v2/api-gateway/echo', 'GET'), { failure: { httpStatus: status, status, code } })
+  }
+})
+
+t.test('a missing answer is a failure with its reason', async t => {
+  const silent = createServer(() => {})
+  await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
+  const { port } = silent.address() as AddressInfo
+  const slow = createPlatformClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 100 })
+  t.same(await slow.corpAuth(corp), {
+    ok: false,
+    failure: { is: 'unreachable', message: 'no answer within 100 ms' },
+  })
+  silent.closeAllConnections()
+  await new Promise(resolve => silent.close(resolve))
+  t.match(await slow.corpAuth(corp), {
+    failure: { is: 'unreachable', message: /ECONNREFUSED|ECONNRESET|SOCKET/ },
+  })
+  await slow.close()
+})
+
+t.test('a login without a token is unreadable', async t => {
+  const bodies = ['{"user_id":5}', '{"access_token":"","user_id":5}', '{"access_token":"x"}', '"x"', 'x']
+  const odd = createServer((_request, response) => response.end(bodies[0]))
+  await new Promise<void>(resolve => odd.listen(0, '127.0.0.1', resolve))
+  const client = createPlatformClient({ baseUrl: `http://127.0.0.1:${(odd.address() as AddressInfo).port}` })
+  for (; bodies.length > 0; bodies.shift())
+    t.match(await client.userAuth(byEmail), { ok: false, failure: { is: 'unreadable' } }, bodies[0] ?? '')
+  await client.close()
+  odd.closeAllConnections()
+  await new Promise(resolve => odd.close(resolve))
+})
+
+t.test('a path without its version is a mistake of the caller', async t => {
+  const { client } = await emulated(t)
+  await t.rejects(client.call({ method: 'GET', path: '/devices' }), TypeError)
+})

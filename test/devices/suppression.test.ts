@@ -1,0 +1,117 @@
+import t from 'tap'
+import type { Occurrence } from '../../src/devices/occurrence.ts'
+import {
+  type AlertMemory,
+  decideSuppression,
+  parseMemory,
+  serializeMemory,
+  updateMemory,
+} from '../../src/devices/suppression.ts'
+
+const MINUTE = 60_000
+const NOW = Date.UTC(2026, 10, 20)
+
+const occurrence = (is: 'alarm' | 'recovery', at: number | null = NOW): Occurrence => ({
+  source: 'alert',
+  product: 'p',
+  device: '1',
+  rule: 'r',
+  is,
+  canRecover: true,
+  at,
+  identity: ['1'],
+  kind: is === 'alarm' ? 'device-alert' : 'device-recovered',
+  params: {},
+})
+const memory = (more: Partial<AlertMemory> = {}): AlertMemory => ({
+  sentAt: NOW,
+  alarmAt: NOW,
+  recoveredAt: null,
+  open: true,
+  messageId: 'm',
+  ...more,
+})
+
+t.test('a first alarm is sent; a first recovery is not', async t => {
+  t.equal(decideSuppression(null, occurrence('alarm'), 0, NOW), 'send')
+  t.equal(decideSuppression(null, occurrence('recovery'), 0, NOW), 'not-alarmed')
+})
+
+t.test('alarms are sent at most once in the row’s minutes', async t => {
+  const later = (ms: number, everyMs = 10 * MINUTE) =>
+    decideSuppression(memory(), occurrence('alarm', NOW + ms), everyMs, NOW + ms)
+  t.equal(later(1), 'quiet')
+  t.equal(later(10 * MINUTE - 1), 'quiet')
+  t.equal(later(10 * MINUTE), 'send')
+  t.equal(later(0, 0), 'send', '0 minutes: each')
+})
+
+t.test('the minutes count also when it recovered in between', async t => {
+  const recovered = memory({ open: false, recoveredAt: NOW + MINUTE })
+  t.equal(
+    decideSuppression(recovered, occurrence('alarm', NOW + 2 * MINUTE), 10 * MINUTE, NOW + 2 * MINUTE),
+    'quiet',
+  )
+  t.equal(
+    decideSuppression(recovered, occurrence('recovery', NOW + 3 * MINUTE), 10 * MINUTE, NOW + 3 * MINUTE),
+    'not-alarmed',
+  )
+})
+
+t.test('a recovery is sent once, to those who got the alarm', async t => {
+  const later = NOW + MINUTE
+  t.equal(
+    decideSuppression(memory(), occurrence('recovery', later), 10 * MINUTE, later),
+    'send',
+    'without waiting for the minutes',
+  )
+  const after = updateMemory(memory(), occurrence('recovery', later), 10 * MINUTE, later, 'm2').memory
+  t.equal(decideSuppression(after, occurrence('recovery', later), 10 * MINUTE, later), 'not-alarmed')
+  t.equal(after.messageId, 'm', 'the alarm’s message stays known')
+})
+
+t.test('neither an alarm that is over already nor the recovery of an earlier alarm is sent', async t => {
+  const recovered = memory({ open: false, recoveredAt: NOW + 5 * MINUTE })
+  t.equal(
+    decideSuppression(recovered, occurrence('alarm', NOW + 4 * MINUTE), 0, NOW + 20 * MINUTE),
+    'outdated',
+  )
+  t.equal(decideSuppression(recovered, occurrence('alarm', NOW + 6 * MINUTE), 0, NOW + 20 * MINUTE), 'send')
+  t.equal(decideSuppression(memory(), occurrence('recovery', NOW - MINUTE), 0, NOW + MINUTE), 'outdated')
+  t.equal(
+    decideSuppression(memory(), occurrence('recovery', null), 0, NOW + MINUTE),
+    'send',
+    'without a time nothing is late',
+  )
+})
+
+t.test('a clock that was set back does not suppress alarms for long', async t => {
+  t.equal(
+    decideSuppression(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 30_000),
+    'quiet',
+    'a little is skew',
+  )
+  t.equal(decideSuppression(memory(), occurrence('alarm'), 10 * MINUTE, NOW - 60 * MINUTE), 'send')
+})
+
+t.test('a memo is kept for 90 days while the alert is open, else for a day or the row’s minutes', async t => {
+  const DAY = 24 * 60 * MINUTE
+  const alarmed = updateMemory(null, occurrence('alarm'), 10 * MINUTE, NOW, 'm1')
+  t.match(alarmed, {
+    memory: { open: true, messageId: 'm1', sentAt: NOW, alarmAt: NOW },
+    expiresAt: NOW + 90 * DAY,
+  })
+  const recovered = updateMemory(alarmed.memory, occurrence('recovery', NOW + 1), 10 * MINUTE, NOW, 'm2')
+  t.match(recovered, { memory: { open: false, recoveredAt: NOW + 1 }, expiresAt: NOW + DAY })
+  t.match(updateMemory(null, { ...occurrence('alarm'), canRecover: false }, 3 * DAY, NOW, 'm'), {
+    memory: { open: false },
+    expiresAt: NOW + 3 * DAY,
+  })
+})
+
+t.test('a memo is parsed as it was serialized; one that cannot be parsed is none', async t => {
+  for (const each of [memory(), memory({ open: false, alarmAt: null, recoveredAt: 5 })])
+    t.same(parseMemory(serializeMemory(each)), each)
+  for (const text of [undefined, '', '{', '[]', '["x"]', 'null', '{"sentAt":1}'])
+    t.equal(parseMemory(text), null)
+})
