@@ -112,6 +112,7 @@ function createAliyunApi(settings: AliyunSettings, connections: number) {
       const path = `/?${encodeQuery(query)}`
       return api.request({ method: 'POST', path, headers, body: null }, readJsonAnswer, signal, expiresAt)
     },
+    probe: api.probe,
     close: api.close,
   }
 }
@@ -195,6 +196,7 @@ export function createAliyunProvider(settings: AliyunSettings): Provider {
       return judgeAnswer(result.value, query.PhoneNumbers, secrets, clock.now())
     },
     lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
+    probe: api.probe,
     verify: () => verifyKey(api, settings),
     close: () => api.close(),
   })

@@ -56,6 +56,10 @@ export function withFallback(
       if (isIncapable(second)) return named(primary.name, first)
       return first.is === 'retry' ? both(primary.name, first, second) : second
     },
+    async probe() {
+      const found = await Promise.all([primary.probe?.(), fallback.probe?.()])
+      return found.includes('up') ? 'up' : 'down'
+    },
     async verify() {
       const [first, second] = await Promise.all([primary.verify(), fallback.verify()])
       const next = [

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
-import type { Outcome } from './provider.ts'
+import { type Outcome, PROBE_MS } from './provider.ts'
 
 type Undici = typeof import('undici')
 const require = createRequire(import.meta.url)
@@ -81,7 +81,6 @@ const MAX_BODY_BYTES = 256 * 1024
 export function createHttpClient({ baseUrl, connections, limits, ca, proxy }: HttpClientOptions) {
   const { origin } = new URL(baseUrl)
   const settings = {
-    connections,
     pipelining: 1,
     keepAliveTimeout: IDLE_MS,
     connect: { timeout: limits.connectMs, ...(ca !== undefined && { ca }) },
@@ -89,21 +88,39 @@ export function createHttpClient({ baseUrl, connections, limits, ca, proxy }: Ht
     bodyTimeout: limits.bodyMs,
     maxResponseSize: MAX_BODY_BYTES,
   }
-  const pool =
+  const openPool = (most: number): Dispatcher =>
     proxy === undefined
-      ? new (loadPool())(origin, settings)
+      ? new (loadPool())(origin, { ...settings, connections: most })
       : new (require('undici') as Undici).EnvHttpProxyAgent({
           ...settings,
+          connections: most,
           connectTimeout: limits.connectMs,
           httpsProxy: proxy.url,
           // Plain HTTP goes to this machine alone. Empty rather than absent, or the environment would be read instead.
           httpProxy: '',
           noProxy: proxy.except ?? '',
         })
+  const pool = openPool(connections)
   return {
     /** Makes `exchange`'s request. Its errors carry no headers. */
     request: (exchange: Exchange, { headers, ...request }: HttpRequest): Promise<HttpResponse> =>
       dispatch(pool, exchange, { ...request, origin, headers: { ...headers } }),
+    /** See Provider.probe: connects, TLS and the proxy's tunnel included, and hangs up where a request would be written. */
+    async probe(): Promise<'up' | 'down'> {
+      const fresh = openPool(1)
+      const ended = new AbortController()
+      const limit = setTimeout(() => ended.abort(), PROBE_MS)
+      let isUp = false
+      const beforeWriting = (): void => {
+        isUp = true
+        ended.abort()
+      }
+      const exchange = { signal: ended.signal, written: false, beforeWriting }
+      await dispatch(fresh, exchange, { method: 'HEAD', path: '/', origin }).catch(() => undefined)
+      clearTimeout(limit)
+      await fresh.destroy()
+      return isUp ? 'up' : 'down'
+    },
     /** Ends all connections. */
     close: () => pool.destroy(),
   }
@@ -134,6 +151,7 @@ export function createHttpApi({ clock, ...options }: HttpClientOptions & Pick<Ht
         signal,
         expiresAt,
       ),
+    probe: client.probe,
     /** Aborts what is under way and ends all connections. */
     async close() {
       exchanges.abort()

@@ -77,6 +77,9 @@ export type LookUp =
 /** Attempts of a channel that may wait for their final reply alone, beyond `concurrency`; each holds a connection. */
 export const MOST_AWAITING_REPLY = 100
 
+/** A probe ends within so many ms: what takes longer is left to a message to find out. */
+export const PROBE_MS = 2_000
+
 /** The result of a check of an account: the finding, and the remedy as far as it is known. */
 export interface Verification {
   readonly ok: boolean
@@ -115,6 +118,11 @@ export interface Provider {
    * @param since the message was not sent before, ms since the epoch.
    */
   lookUp?(message: Outgoing, since: number, signal: AbortSignal): Promise<LookUp>
+  /**
+   * Says whether the way to it is open, by a new connection that carries no message and no login, within PROBE_MS. A login
+   * that is refused again and again would lock the account, so `up` says nothing about it.
+   */
+  probe?(): Promise<'up' | 'down'>
   /** Looks whether the account works, without sending: for `check`, the console and a breaker's curiosity. */
   verify(): Promise<Verification>
   /** Loads what takes long to load and is needed to send: once the service listens, so that the first message finds it. */

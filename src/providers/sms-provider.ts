@@ -17,6 +17,7 @@ export interface SmsCarrier<Parcel extends object> {
   send(message: OutgoingSms, parcel: Parcel, signal: AbortSignal): Promise<Outcome>
   /** Absent: it cannot be asked. */
   lookUp?(message: OutgoingSms, since: number, signal: AbortSignal): Promise<LookUp>
+  probe: NonNullable<Provider['probe']>
   verify(): Promise<Verification>
   /** Ends its connections. */
   close(): Promise<void>
@@ -44,6 +45,7 @@ export function createSmsProvider<Parcel extends object>(carrier: SmsCarrier<Par
       return carrier.send(sms, parcel, signal)
     },
     ...(lookUp && { lookUp: (message, since, signal) => lookUp(smsOf(message, name), since, signal) }),
+    probe: () => carrier.probe(),
     verify: () => carrier.verify(),
     async close() {
       closed = true

@@ -130,6 +130,7 @@ function createTencentApi(settings: TencentSettings, connections: number) {
       }
       return api.request({ method: 'POST', path: '/', headers, body }, read, signal, expiresAt)
     },
+    probe: api.probe,
     close: api.close,
   }
 }
@@ -217,6 +218,7 @@ export function createTencentProvider(settings: TencentSettings): Provider {
       return judgeAnswer(result.value, to, [secretKey, ...params], clock.now())
     },
     lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
+    probe: api.probe,
     verify: () => verifyKey(api, settings),
     close: () => api.close(),
   })

@@ -85,6 +85,7 @@ export function createSdkClient(options: HttpClientOptions) {
         if (current === exchange) current = undefined
       }
     },
+    probe: client.probe,
     close: client.close,
   }
 }

@@ -210,6 +210,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
         : judgeFailure(result, to, clock.now(), api.secrets)
     },
     lookUp: (message, since, signal) => lookUpMessage(api, message, since, clock, signal),
+    probe: async () => (await api.load()).http.probe(),
     verify: () => verifyAccount(api, settings),
     close: () => api.close(),
   })

@@ -151,6 +151,15 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     t.strictSame(rig.arrived(), [])
   })
 
+  test('a probe says whether the way is open, without a message or a login', async (t, rig) => {
+    t.equal(await rig.wrongLogin.probe?.(), 'up')
+    t.strictSame(rig.arrived(), [])
+    await until(() => rig.sockets() === 0)
+    t.equal(rig.sockets(), 0, 'it keeps no connection')
+    await rig.goDown()
+    t.equal(await rig.provider.probe?.(), 'down')
+  })
+
   test('closing ends its connections; afterwards it takes nothing', async (t, rig) => {
     await send(rig)
     t.ok(rig.sockets() > 0)

@@ -3,6 +3,8 @@ import net, { type AddressInfo } from 'node:net'
 import t from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import { createExchanges, createHttpClient, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
+import { PROBE_MS } from '../../src/providers/provider.ts'
+import { startHttpProxy } from '../rigs/http-proxy.ts'
 
 const LIMITS = { connectMs: 2_000, answerMs: 2_000, bodyMs: 2_000 }
 const REQUEST = { method: 'POST', path: '/?secret', headers: {}, body: null }
@@ -30,6 +32,36 @@ t.test('a certificate that nobody vouches for gets no request', async t => {
   t.notMatch(JSON.stringify(outcome), 'secret')
   t.equal(requests, 0)
   t.match(await ask({ ca: certificate.cert }), { value: { statusCode: 200 } })
+})
+
+t.test('a probe finds out about TLS and the proxy, writes no request, and waits for no one', async t => {
+  const certificate = await createCertificate(Date.now())
+  let requests = 0
+  const server = https.createServer(certificate, () => void (requests += 1))
+  const silent = net.createServer(socket => void socket.on('error', () => {}))
+  for (const each of [server, silent])
+    await new Promise<void>(resolve => each.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => [server, silent].map(each => each.close()))
+  const [port, silentPort] = [server, silent].map(each => (each.address() as AddressInfo).port)
+  const open = (to = port, options: object = { ca: certificate.cert }) => {
+    const client = createHttpClient({
+      baseUrl: `https://127.0.0.1:${to}`,
+      connections: 1,
+      limits: LIMITS,
+      ...options,
+    })
+    t.teardown(() => client.close())
+    return client
+  }
+  t.equal(await open().probe(), 'up')
+  t.equal(await open(port, {}).probe(), 'down', 'a certificate that nobody vouches for')
+  const through = await startHttpProxy(t)
+  t.equal(await open(port, { proxy: through }).probe(), 'down', 'the same, by a tunnel')
+  t.match(through.asked, [{ to: `127.0.0.1:${port}` }])
+  const began = performance.now()
+  t.equal(await open(silentPort).probe(), 'down', 'a server that never says hello')
+  t.ok(performance.now() - began < PROBE_MS + 1500)
+  t.equal(requests, 0)
 })
 
 t.test('an API that only ever says that it is still there is not listened to', async t => {

@@ -117,6 +117,7 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
     clock,
     pack: message => packMessage(settings, message),
     send: (message, request, signal) => sendRequest(call, settings, message, request, signal),
+    probe: api.probe,
     verify: () => verifyLogin(call, settings),
     close: api.close,
   })

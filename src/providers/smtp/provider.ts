@@ -4,7 +4,7 @@ import { createSmtpConnection, type SmtpConnection, type SmtpConnectionOptions }
 import { createDkimSigner, type DkimSettings } from './dkim.ts'
 import type { AccessTokens } from './oauth2.ts'
 import { readSmtpUrl, SMTP_LIMITS, type SmtpLimits } from './settings.ts'
-import { verifyAccount } from './verify.ts'
+import { probeServer, verifyAccount } from './verify.ts'
 
 export interface SmtpSettings
   extends Pick<SmtpConnectionOptions, 'ehloName' | 'bounceTo' | 'loginWithoutTls' | 'tls'> {
@@ -70,6 +70,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
         pool.giveBack(connection)
       }
     },
+    probe: () => probeServer(options),
     verify: () => verifyAccount(options),
     async close() {
       await Promise.all([pool.close(), tokens?.close()])

@@ -1,6 +1,6 @@
 import { connect } from 'node:tls'
 import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
-import type { Verification } from '../provider.ts'
+import { PROBE_MS, type Verification } from '../provider.ts'
 import {
   Attempt,
   asSmtpError,
@@ -39,6 +39,26 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
     const { what, next } = await diagnoseLogin(error, address, limits.greetingMs)
     return { ok: false, detail: `${what} (${reply})`, next }
   } finally {
+    attempt.finish()
+  }
+}
+
+/** See Provider.probe: connects, and goes as far as EHLO, over TLS where it is spoken. */
+export async function probeServer(options: SmtpConnectionOptions): Promise<'up' | 'down'> {
+  const { auth: _login, ...address } = options.address
+  const attempt = new Attempt(options.limits)
+  const limit = setTimeout(() => attempt.stop('probe-limit'), PROBE_MS)
+  try {
+    const session = await attempt.unlessStopped(
+      openSession({ ...options, address, tokenLogin: undefined }, attempt),
+    )
+    session.quit()
+    session.close()
+    return 'up'
+  } catch {
+    return 'down'
+  } finally {
+    clearTimeout(limit)
     attempt.finish()
   }
 }

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Outcome, Provider } from '../../../src/providers/provider.ts'
+import { type Outcome, PROBE_MS, type Provider } from '../../../src/providers/provider.ts'
 import { Attempt } from '../../../src/providers/smtp/connection.ts'
 import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import type { SmtpLimits } from '../../../src/providers/smtp/settings.ts'
@@ -179,6 +179,28 @@ await t.test('a name that does not resolve and a closed port are for later', asy
     const outcome = await provider.send(mail(), new AbortController().signal)
     t.match(outcome, { is: 'retry', whose: 'later', untouched: true, code })
   }
+})
+
+void t.test('a probe goes as far as EHLO, and waits for no one', { buffered: true }, async t => {
+  for (const [step, act, found] of [
+    ['AUTH', drop, 'up'],
+    ['greeting', stall, 'down'],
+    ['greeting', say('421 4.3.2 closing', true), 'down'],
+    ['STARTTLS', drop, 'down'],
+    ['EHLO', { is: 'trickle', ms: 50 }, 'down'],
+  ] as const) {
+    const { server, provider } = await start(t, { login: LOGIN, certificate })
+    server.act = moment => (moment.step === step ? act : undefined)
+    const began = performance.now()
+    t.equal(await provider.probe?.(), found, `${step}: ${JSON.stringify(act)}`)
+    t.ok(performance.now() - began < PROBE_MS + 1500)
+    t.equal(
+      server.connections.flatMap(each => each.commands).find(each => /^(AUTH|MAIL)/.test(each)),
+      undefined,
+    )
+  }
+  const { provider } = await start(t, { certificate: wrongName })
+  t.equal(await provider.probe?.(), 'down', 'a certificate of another name')
 })
 
 await t.test('a connection that the server closed while idle is replaced silently', async t => {
