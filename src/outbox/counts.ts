@@ -51,10 +51,5 @@ export function createCountChanges() {
     changes: (): readonly CountChange[] => [...changes.values()].filter(({ by }) => by !== 0),
     /** Says by how many the live messages of each channel have grown. */
     live: (): Readonly<Record<Channel, number>> => live,
-    clear(): void {
-      changes.clear()
-      live.email = 0
-      live.sms = 0
-    },
   }
 }

@@ -198,6 +198,14 @@ export interface StoreOptions {
   readonly onCommit?: (event: { readonly ms: number; readonly calls: number }) => void
 }
 
+/** A message that the store ended by itself. */
+export interface SettledByStore {
+  readonly id: string
+  readonly state: FinalState
+  readonly channel: Channel
+  readonly kind: string
+}
+
 export interface Outbox {
   /**
    * Stores the messages of one callback: all of them durably committed when it resolves, or none.
@@ -221,12 +229,7 @@ export interface Outbox {
     leaseMs: number,
   ): Promise<{
     readonly messages: readonly ClaimedMessage[]
-    readonly settled: readonly {
-      readonly id: string
-      readonly state: FinalState
-      readonly channel: Channel
-      readonly kind: string
-    }[]
+    readonly settled: readonly SettledByStore[]
     readonly nextDueAt: number | null
   }>
   /**

@@ -37,6 +37,36 @@ export interface Charged {
   readonly nearing: readonly string[]
 }
 
+/** The counters of quotas within a transaction, as it leaves them. */
+export interface QuotaLedger {
+  /** Counts one message in every counter, or in none when one is full. */
+  charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas>
+  /** Takes a message that was not sent out of the windows that it was counted in. */
+  refund(windows: ChargedWindows): void
+  /** The counters that have changed, by name. */
+  readonly changed: ReadonlyMap<string, QuotaCounter>
+}
+
+/** @param readStored gives what is stored under a name. */
+export function createQuotaLedger(readStored: (name: string) => QuotaCounter | undefined): QuotaLedger {
+  const changed = new Map<string, QuotaCounter>()
+  const readCounter = (name: string) => changed.get(name) ?? readStored(name)
+  return {
+    changed,
+    charge(charges, now) {
+      const charged = chargeQuotas(charges, readCounter, now)
+      if (charged.is === 'charged') for (const [name, counter] of charged.counters) changed.set(name, counter)
+      return charged
+    },
+    refund(windows) {
+      for (const [name, windowStart] of windows) {
+        const counter = readCounter(name)
+        if (counter !== undefined) changed.set(name, refundCounter(counter, windowStart))
+      }
+    },
+  }
+}
+
 /** Names a charge's counter. The name begins with the bucket, so that the counters of a recipient lie together on disk. */
 export function counterName({ quota, bucket, windowMs }: Charge): string {
   return `${bucket} ${quota} ${windowMs}`

@@ -1,11 +1,9 @@
 import type { Channel } from '../messages/message.ts'
-import type { SettledByStore } from './calls.ts'
 import type { CountChanges } from './counts.ts'
 import { chargesOf, type Row, timelineOf } from './message-row.ts'
 import type {
   Acceptance,
   AttemptRecord,
-  Charge,
   ChargedWindows,
   DeliveryReport,
   FinalAnswer,
@@ -13,8 +11,9 @@ import type {
   Memo,
   QueuedEvent,
   QueuedEventType,
+  SettledByStore,
 } from './outbox.ts'
-import type { chargeQuotas } from './quota.ts'
+import type { QuotaLedger } from './quota.ts'
 import {
   appendToTimeline,
   isLive,
@@ -35,14 +34,6 @@ export interface NewEvent {
 
 /** A delivery report as it is kept with its message. */
 export type Receipt = Pick<DeliveryReport, 'status' | 'errorCode' | 'at'>
-
-/** The counters of quotas within a transaction. */
-export interface QuotaLedger {
-  /** Counts one message in every counter, or in none when one is full. */
-  charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas>
-  /** Takes a message that was not sent out of the windows that it was counted in. */
-  refund(windows: ChargedWindows): void
-}
 
 /**
  * What a transaction changes, kept in memory until its store writes it. The store reads and locks the rows, the functions of
@@ -67,7 +58,7 @@ export interface UnitOfWork {
   /** Messages that ended, until a claim of their channel reports them to the delivery. */
   readonly ended: SettledByStore[]
   readonly counts: Pick<CountChanges, 'addChange' | 'live'>
-  readonly quotas: QuotaLedger
+  readonly quotas: Pick<QuotaLedger, 'charge' | 'refund'>
 }
 
 /** Begins a unit of work with nothing in it. */

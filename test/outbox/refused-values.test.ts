@@ -1,6 +1,7 @@
 import t from 'tap'
+import { settleWithoutRefused } from '../../src/outbox/front.ts'
+import { ValuesRefused } from '../../src/outbox/operations.ts'
 import type { Settlement } from '../../src/outbox/outbox.ts'
-import { settleWithoutRefused, ValuesRefused } from '../../src/outbox/refused-values.ts'
 import { NOON, record } from './samples.ts'
 
 const clock = { now: () => NOON }

@@ -41,14 +41,13 @@ function openAt(path: string) {
       return Array.from({ length: count }, (_, n) => {
         clock.advance(1000)
         const given = sample(clock, { recipient: `r${from + n}@example.com`, lease: lease(clock) })
-        run([1, 'accept', { now: clock.now(), messages: [given] }])
+        run(['accept', { now: clock.now(), messages: [given] }])
         return given
       })
     },
     send(given: readonly Acceptance[]) {
       for (const { message, lease: own } of given)
         run([
-          1,
           'settle',
           {
             now: clock.now(),
@@ -160,10 +159,10 @@ t.test('ends that are lost are told, and an attempt that had begun then counts a
   await rm(`${path}-wal`)
   const { store, run, close } = openAt(path)
   t.match(store.loss, { messages: 0, unsent: 0 })
-  const claim = () => run([1, 'claim', { now: clock.now(), channel: 'email', limit: 9, leaseMs: 1000 }])
+  const claim = () => run(['claim', { now: clock.now(), channel: 'email', limit: 9, leaseMs: 1000 }])
   claim()
   clock.advance(LOST_LEASE_PAUSE_MS)
-  t.match(claim(), [[1, { messages: [{ attempts: 2, ambiguous: 1 }] }]])
+  t.match(claim(), { values: [{ messages: [{ attempts: 2, ambiguous: 1 }] }] })
   close()
 })
 
@@ -264,23 +263,42 @@ t.test('a watermark that cannot be written refuses the start', t => {
 })
 
 t.test('a watermark counts what is stored, and not what is undone or repeated', async t => {
-  const path = await killed(t, ({ accept, run }) => {
+  const path = await killed(t, ({ accept, run }, own) => {
     accept(4)
     const now = clock.now()
     const [ann, bob, eve] = ['ann', 'bob', 'eve'].map(name =>
       sample(clock, { recipient: `${name}@example.com` }),
     )
     if (ann === undefined || bob === undefined || eve === undefined) throw new Error('three')
-    run([1, 'accept', { now, messages: [ann, bob] }])
-    run([1, 'accept', { now, messages: [ann] }])
-    // Values that no column takes: the call is undone, and its neighbours with it at first.
-    const bad = { ...sample(clock), recipientHash: {} as never }
-    t.match(run([1, 'accept', { now, messages: [bad] }], [2, 'accept', { now, messages: [eve] }]), [
-      [1, null, {}],
-      [2, [{ is: 'stored' }]],
-    ])
+    run(['accept', { now, messages: [ann, bob] }])
+    run(['accept', { now, messages: [ann] }])
+    // A column takes no value of this kind: whatever shares its commit is undone with it, what was stored before it in its call, too.
+    const given = sample(clock, { recipient: 'bad@example.com' })
+    const bad = { ...given, message: { ...given.message, masked: {} as never } }
+    t.match(run(['accept', { now, messages: [eve] }], ['accept', { now, messages: [bad] }]), {
+      undone: { is: 'fault' },
+    })
+    t.match(run(['accept', { now, messages: [sample(clock, { recipient: 'x@example.com' }), bad] }]), {
+      failures: [[0, { is: 'fault' }]],
+    })
+    t.match(readWatermark(`${own}-watermark`), { stored: 6, live: 6 }, 'nothing of it is counted')
+    t.match(run(['accept', { now, messages: [eve] }]), { values: [[{ is: 'stored' }]], failures: [] })
   })
   t.match(readWatermark(`${path}-watermark`), { stored: 7, live: 7 })
+  t.same(lossAt(path), { loss: null, there: 7 })
+})
+
+t.test('what an undone transaction charged is not used up', async t => {
+  await killed(t, ({ run }) => {
+    const now = clock.now()
+    const charges = [{ quota: 'q', bucket: 'b', windowMs: 600_000, limit: 1 }]
+    const [first, second] = ['1', '2'].map(code => sample(clock, { code, purpose: 'link', charges }))
+    if (first === undefined || second === undefined) throw new Error('two')
+    const bad = { ...first, message: { ...first.message, masked: {} as never } }
+    t.match(run(['accept', { now, messages: [bad] }]), { failures: [[0, {}]] })
+    t.match(run(['accept', { now, messages: [first] }]), { values: [[{ is: 'stored' }]] })
+    t.match(run(['accept', { now, messages: [second] }]), { values: [[{ is: 'over-quota' }]] })
+  })
 })
 
 t.test('the outbox shows a loss for a day', async t => {

@@ -1,8 +1,9 @@
 import type { Channel } from '../../messages/message.ts'
-import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
 import { tryDecrypt } from '../encryption.ts'
 import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
+import type { Gives, Takes } from '../operations.ts'
+import type { SettledByStore } from '../outbox.ts'
 import { claimOrder } from '../rules.ts'
 import { takeEnded } from '../unit.ts'
 import {
@@ -42,7 +43,7 @@ export function createClaim(deps: ClaimDeps) {
   const searchedAfter = new Map<Channel, number>()
   const isSearchDue = createOrphanSearch(uncertain)
 
-  return async (client: Client, call: CallArguments<'claim'>): Promise<CallResult<'claim'>> => {
+  return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
     const { channel, now } = call
     const sent = heartbeats.heartbeats()
     const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
@@ -88,7 +89,7 @@ function createOrphanSearch(uncertain: UncertainCommits) {
 async function claimDue(
   { writerOptions, uncertain, uncertainEnds }: ClaimDeps,
   client: Client,
-  { now, channel, limit, leaseMs }: CallArguments<'claim'>,
+  { now, channel, limit, leaseMs }: Takes<'claim'>,
   token: string,
   oldest: OldestDue,
 ) {
@@ -122,7 +123,7 @@ type OldestDue = readonly [number | null, number | null]
 /** Begins the transaction, and locks the due messages that are to be claimed. */
 async function lockDue(
   client: Client,
-  { channel, limit, now }: Pick<CallArguments<'claim'>, 'channel' | 'limit' | 'now'>,
+  { channel, limit, now }: Pick<Takes<'claim'>, 'channel' | 'limit' | 'now'>,
   oldest: OldestDue,
 ): Promise<QueryResult['rows']> {
   const found: QueryResult['rows'] = []

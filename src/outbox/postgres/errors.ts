@@ -1,3 +1,4 @@
+import { ValuesRefused } from '../operations.ts'
 import { StoreUnavailable } from '../outbox.ts'
 import { QUOTA_COUNTERS } from './schema.ts'
 
@@ -25,6 +26,18 @@ export function classifyError(error: unknown): 'again' | 'unavailable' | 'refuse
   // A key that is there already, or bad SQL, is a bug of ours.
   if (code === '23505' || code.startsWith('42')) return null
   return /^2[23]/.test(code) ? 'refused' : 'unavailable'
+}
+
+/** Makes the error that a caller of the port gets. */
+export function toError(error: unknown): Error {
+  if (error instanceof StoreUnavailable) return error
+  const fault = classifyError(error)
+  // The server's own words would quote the value.
+  if (fault === 'refused')
+    return new ValuesRefused(`the database cannot hold it (${(error as { code: string }).code})`)
+  const message = error instanceof Error ? error.message : 'unknown fault'
+  if (fault === null) return new Error(`a fault in the store: ${message}`, { cause: error })
+  return new StoreUnavailable(`the store cannot commit now: ${message}`, { cause: error })
 }
 
 /** Tells an operator what to do when the store cannot be opened. Never shows the URL, which holds a password. */

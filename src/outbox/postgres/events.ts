@@ -1,5 +1,5 @@
-import type { CallArguments, CallResult } from '../calls.ts'
 import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
+import type { Gives, Takes } from '../operations.ts'
 import type { NewEvent } from '../unit.ts'
 import { awaitStatements, type Client, runStatement, statement, type Write } from './connect.ts'
 
@@ -10,20 +10,17 @@ export function addEvents(events: readonly NewEvent[]): readonly Write[] {
 
 export async function readEvents(
   client: Client,
-  { limit }: CallArguments<'readEvents'>,
-): Promise<CallResult<'readEvents'>> {
+  { limit }: Takes<'readEvents'>,
+): Promise<Gives<'readEvents'>> {
   const [read, span] = await awaitStatements(runStatement(client, READ, limit), runStatement(client, SPAN))
   return { events: read.rows.map(eventOfRow), waiting: Number(span.rows[0]?.['waiting'] ?? 0) }
 }
 
-export async function removeEvents(client: Client, { seqs }: CallArguments<'removeEvents'>): Promise<void> {
+export async function removeEvents(client: Client, { seqs }: Takes<'removeEvents'>): Promise<void> {
   await runStatement(client, REMOVE, seqs)
 }
 
-export async function dropEvents(
-  client: Client,
-  { most, before }: CallArguments<'dropEvents'>,
-): Promise<number> {
+export async function dropEvents(client: Client, { most, before }: Takes<'dropEvents'>): Promise<number> {
   return (await runStatement(client, DROP, most, before)).rowCount ?? 0
 }
 

@@ -1,4 +1,4 @@
-import type { CallArguments } from '../calls.ts'
+import type { Takes } from '../operations.ts'
 import { type Settlement, StoreUnavailable } from '../outbox.ts'
 import { TIMELINE_LINES } from '../rules.ts'
 import { addToBacklogRow, addToCountRows, type CountPlaces, takeBacklogRow } from './backlog.ts'
@@ -89,11 +89,11 @@ const MARK = statement(
   ${reportChanged('marked', '$4')}`
 
 /** A call whose message was sent. */
-export interface SentCall extends CallArguments<'settle'> {
+export interface SentCall extends Takes<'settle'> {
   readonly settlement: Settlement & { readonly to: 'final'; readonly state: 'sent' }
 }
 
-export function isSent(call: CallArguments<'settle'>): call is SentCall {
+export function isSent(call: Takes<'settle'>): call is SentCall {
   return call.settlement.to === 'final' && call.settlement.state === 'sent'
 }
 

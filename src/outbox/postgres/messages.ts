@@ -1,4 +1,3 @@
-import type { CallArguments, CallResult, SettledByStore } from '../calls.ts'
 import {
   acceptMessages,
   cancelMessage,
@@ -10,7 +9,8 @@ import {
   settleMessage,
 } from '../decide.ts'
 import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
-import type { Acceptance, Accepted, BacklogFull, DeliveryReport, Settled } from '../outbox.ts'
+import type { Gives, Takes } from '../operations.ts'
+import type { Acceptance, Accepted, BacklogFull, DeliveryReport, Settled, SettledByStore } from '../outbox.ts'
 import type { UnitOfWork } from '../unit.ts'
 import { createBacklogEstimate } from './backlog.ts'
 import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
@@ -38,7 +38,7 @@ export function createAccept({ maxBacklog, writerOptions, uncertain, unreported 
   const backlog = createBacklogEstimate(maxBacklog)
   return async (
     client: Client,
-    calls: readonly CallArguments<'accept'>[],
+    calls: readonly Takes<'accept'>[],
     again: boolean,
   ): Promise<(readonly Accepted[] | BacklogFull)[]> => {
     const now = Math.max(...calls.map(call => call.now))
@@ -110,11 +110,7 @@ async function lockKnown(
 export function createSettle(options: WriterOptions) {
   /** Tokens of leases whose settlement may have been committed. */
   const uncertain = new Set<string>()
-  return async (
-    client: Client,
-    calls: readonly CallArguments<'settle'>[],
-    again: boolean,
-  ): Promise<Settled[]> => {
+  return async (client: Client, calls: readonly Takes<'settle'>[], again: boolean): Promise<Settled[]> => {
     const tokens = calls.map(({ token }) => token)
     const mayBeWritten = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
@@ -128,7 +124,7 @@ export function createSettle(options: WriterOptions) {
 async function settleAll(
   client: Client,
   options: WriterOptions,
-  calls: readonly CallArguments<'settle'>[],
+  calls: readonly Takes<'settle'>[],
   mayBeWritten: ReadonlySet<string>,
 ): Promise<Settled[]> {
   if (options.keepsEvents || !calls.every(isSent)) return settleEach(client, options, calls, mayBeWritten)
@@ -141,7 +137,7 @@ async function settleAll(
 async function settleEach(
   client: Client,
   options: WriterOptions,
-  calls: readonly CallArguments<'settle'>[],
+  calls: readonly Takes<'settle'>[],
   mayBeWritten: ReadonlySet<string>,
 ): Promise<Settled[]> {
   const { unit, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
@@ -166,8 +162,8 @@ async function settleEach(
 export function createWriteReceipts(options: WriterOptions, unreported: SettledByStore[]) {
   return async (
     client: Client,
-    reports: readonly CallArguments<'writeReceipt'>[],
-  ): Promise<CallResult<'writeReceipt'>[]> => {
+    reports: readonly Takes<'writeReceipt'>[],
+  ): Promise<Gives<'writeReceipt'>[]> => {
     const { unit, commit } = openTransaction(client, options, Math.max(...reports.map(({ at }) => at)))
     const rows = await lockReported(client, reports)
     const answers = reports.map((report, n) => keepReport(unit, rows[n], report))

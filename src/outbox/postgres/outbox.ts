@@ -1,15 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import type { CallArguments, SettledByStore } from '../calls.ts'
 import type { PayloadKeys } from '../encryption.ts'
-import { type Outbox, type StoreOptions, StoreUnavailable, StoreUnusable } from '../outbox.ts'
-import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refused-values.ts'
+import { createFront } from '../front.ts'
+import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../group-commit.ts'
+import {
+  type Gives,
+  type OperationName,
+  type OwnName,
+  type SharedName,
+  sharesCommit,
+  type Takes,
+} from '../operations.ts'
+import { type Lease, type Outbox, type SettledByStore, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createBacklogRow, WRITERS } from './backlog.ts'
 import { createClaim } from './claim.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type Client, type Connections, createConnections, runTogether } from './connect.ts'
-import { adviseOnFailure } from './errors.ts'
+import { adviseOnFailure, classifyError, toError } from './errors.ts'
 import { addEvents, dropEvents, readEvents, removeEvents } from './events.ts'
-import { createGroupCommit, toError } from './group-commit.ts'
 import {
   HEARTBEAT_LIMITS,
   type HeartbeatLimits,
@@ -88,10 +95,12 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     log,
   }).catch((error: unknown) => failStart(error, connections, heartbeatConnection))
   const shard = Math.floor(settings.random() * SHARDS) * WRITERS
-  const { idle, ...calls } = createCalls(settings, connections, heartbeats, shard)
+  const { call, beginAttempt, takeLeaderLease, idle } = createCalls(settings, connections, heartbeats, shard)
+  const front = createFront(call, settings)
   return {
-    ...calls,
-    ...createDirectCalls(settings, connections),
+    ...front,
+    beginAttempt,
+    memos: { ...front.memos, takeLeaderLease },
     sharedLeases: {
       newLeaseToken: heartbeats.newLeaseToken,
       isHeld: ({ token }) => heartbeats.isHeld(token),
@@ -104,58 +113,24 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   }
 }
 
-/** The calls of the service's work: those of one kind that come together share a commit. */
-function createCalls(
-  settings: Settings,
-  connections: Connections,
-  heartbeats: ReplicaHeartbeats,
-  shard: number,
-) {
-  const { clock, log } = settings
-  const uncertain = createUncertainCommits(settings.monotonic)
-  const transactions = createTransactions(settings, heartbeats, shard, uncertain)
-  const commits = createGroupCommits(settings, connections, heartbeats, transactions)
-  return {
-    accept: given =>
-      acceptEach(
-        given,
-        messages =>
-          commits.accept.call({ now: clock.now(), messages }).catch((error: unknown) => {
-            for (const { lease } of messages) if (lease !== undefined) uncertain.giveUp(lease.token)
-            throw error
-          }),
-        log,
-      ),
-    claim: (channel, limit, leaseMs) => commits.claim.call({ now: clock.now(), channel, limit, leaseMs }),
-    // A message whose attempt began when it was accepted has its mark already.
-    beginAttempt: (id, { token, begins }, provider) =>
-      begins === true && provider === undefined ? undefined : commits.begin.call({ id, token, provider }),
-    settle: (id, { token }, given) =>
-      settleWithoutRefused(
-        id,
-        given,
-        settlement => commits.settle.call({ now: clock.now(), id, token, settlement }),
-        log,
-      ),
-    writeReceipt: report => writeReceiptIfTaken(() => commits.writeReceipt.call(report), log),
-    /** Resolves when nothing is under way. */
-    async idle() {
-      await Promise.all(Object.values(commits).map(each => each.idle()))
-    },
-  } satisfies Pick<Outbox, 'accept' | 'claim' | 'beginAttempt' | 'settle' | 'writeReceipt'> & {
-    idle(): Promise<void>
-  }
+/** The operations of which calls share a commit: some calls of one kind within a transaction of their own. */
+type SharedOperations = {
+  readonly [N in SharedName]: (
+    client: Client,
+    calls: readonly Takes<N>[],
+    again: boolean,
+  ) => Promise<readonly (Gives<N> | Error)[]>
 }
 
-type Transactions = ReturnType<typeof createTransactions>
+/** The others: each call has a connection for itself. */
+type OwnOperations = { readonly [N in OwnName]: (client: Client, call: Takes<N>) => Promise<Gives<N>> }
 
-/** The work of the calls, within a transaction of its own. */
-function createTransactions(
+function createSharedOperations(
   { payloadKeys, maxBacklog, keepsEvents, monotonic, log }: Settings,
   heartbeats: ReplicaHeartbeats,
   shard: number,
   uncertain: UncertainCommits,
-) {
+): SharedOperations {
   const unreported: SettledByStore[] = []
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
   const writerOptions = (n: number) => ({
@@ -164,7 +139,7 @@ function createTransactions(
     payloadKeys,
     keepsEvents,
   })
-  const claimOne = createClaim({
+  const claim = createClaim({
     writerOptions: writerOptions(2),
     unreported,
     uncertainEnds: createUncertainEnds(monotonic),
@@ -176,63 +151,134 @@ function createTransactions(
   return {
     accept: createAccept({ maxBacklog, writerOptions: writerOptions(0), uncertain, unreported }),
     settle: createSettle(writerOptions(1)),
-    writeReceipts: createWriteReceipts(writerOptions(1), unreported),
-    async claim(client: Client, calls: readonly CallArguments<'claim'>[]) {
+    writeReceipt: createWriteReceipts(writerOptions(1), unreported),
+    async claim(client, calls) {
       const claimed = []
-      for (const call of calls) claimed.push(await claimOne(client, call))
+      for (const call of calls) claimed.push(await claim(client, call))
       return claimed
     },
   }
 }
 
-/** Gathers calls of one kind while a transaction of that kind runs. */
-function createGroupCommits(
+function createOwnOperations({ payloadKeys, keepsEvents }: Settings): OwnOperations {
+  // A shard that the writers of no process have.
+  const shard = SHARDS * WRITERS
+  const backlogRow = createBacklogRow(shard)
+  return {
+    ...createOperatorActions({ shard, backlogRow, payloadKeys, keepsEvents }),
+    addEvent: async (client, event) => void (await Promise.all(runTogether(client, addEvents([event])))),
+    readEvents,
+    removeEvents,
+    dropEvents,
+    readMemos: (client, { names }) => readMemos(client, names),
+    readSummary,
+    listMessages,
+    findMessage,
+    probeCommit,
+  }
+}
+
+/** Makes the calls of the operations, and the two that only this store has. */
+function createCalls(
   settings: Settings,
   connections: Connections,
-  heartbeats: Pick<ReplicaHeartbeats, 'confirmAlive'>,
-  { accept, settle, writeReceipts, claim }: Transactions,
+  heartbeats: ReplicaHeartbeats,
+  shard: number,
 ) {
   const { statementTimeoutMs, monotonic, onCommit } = settings
+  const uncertain = createUncertainCommits(monotonic)
+  const own = createOwnOperations(settings)
+  const shared = createSharedOperations(settings, heartbeats, shard, uncertain)
   const pruneNow = createPruning(settings, connections)
-  const shared = { max: MAX_MESSAGES_PER_COMMIT, againWithinMs: statementTimeoutMs, weight: () => 1 }
-  /** Runs calls in one transaction, and tells how long it took. */
-  async function timed<T>(calls: readonly unknown[], work: (client: Client) => Promise<T>): Promise<T> {
-    const began = monotonic()
-    const value = await connections.use(work)
-    onCommit({ ms: monotonic() - began, calls: calls.length })
-    return value
+
+  /** Lends a connection to some work; a failure is said in the words of the port. */
+  async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    try {
+      return await connections.use(work)
+    } catch (error) {
+      throw toError(error)
+    }
   }
-  return {
-    accept: createGroupCommit({
-      ...shared,
-      run: (batch: readonly CallArguments<'accept'>[], again) =>
-        timed(batch, client => accept(client, batch, again)),
-      weight: call => call.messages.length,
-    }),
-    begin: createGroupCommit({
-      ...shared,
-      run: (batch: readonly BegunAttempt[]) => connections.use(client => markBegun(client, batch)),
-    }),
-    settle: createGroupCommit({
-      ...shared,
-      run: (batch: readonly CallArguments<'settle'>[], again) =>
-        timed(batch, client => settle(client, batch, again)),
-    }),
-    writeReceipt: createGroupCommit({
-      ...shared,
-      run: (batch: readonly CallArguments<'writeReceipt'>[]) =>
-        connections.use(client => writeReceipts(client, batch)),
-    }),
-    claim: createGroupCommit({
-      ...shared,
+
+  /** Tries work a second time, when it failed soon and for what may be over already. */
+  async function tryTwice<T>(work: (again: boolean) => Promise<T>): Promise<T> {
+    const began = performance.now()
+    try {
+      try {
+        return await work(false)
+      } catch (error) {
+        if (classifyError(error) !== 'again' || performance.now() - began > statementTimeoutMs) throw error
+        return await work(true)
+      }
+    } catch (error) {
+      throw toError(error)
+    }
+  }
+
+  /** Gathers calls of one kind while a transaction of that kind runs. */
+  function gather<N extends SharedName>(
+    name: N,
+    more: Partial<GroupCommitOptions<Takes<N>, Gives<N>>> & { readonly isTimed?: boolean } = {},
+  ): GroupCommit<Takes<N>, Gives<N>> {
+    const { isTimed = false, ...rest } = more
+    return createGroupCommit<Takes<N>, Gives<N>>({
+      max: MAX_MESSAGES_PER_COMMIT,
+      async run(calls) {
+        const began = monotonic()
+        const values = await tryTwice(again => connections.use(client => shared[name](client, calls, again)))
+        if (isTimed) onCommit({ ms: monotonic() - began, calls: calls.length })
+        return values
+      },
+      ...rest,
+    })
+  }
+
+  const begins = createGroupCommit<BegunAttempt, undefined>({
+    max: MAX_MESSAGES_PER_COMMIT,
+    run: batch => tryTwice(() => connections.use(client => markBegun(client, batch))),
+  })
+  const commits: { readonly [N in SharedName]: GroupCommit<Takes<N>, Gives<N>> } = {
+    accept: gather('accept', { isTimed: true, weight: ({ messages }) => messages.length }),
+    settle: gather('settle', { isTimed: true }),
+    writeReceipt: gather('writeReceipt'),
+    claim: gather('claim', {
       max: 1,
-      run: async (batch: readonly CallArguments<'claim'>[]) => {
-        await heartbeats.confirmAlive()
-        const claimed = await connections.use(client => claim(client, batch))
+      async run(calls) {
+        const claimed = await tryTwice(async again => {
+          await heartbeats.confirmAlive()
+          return connections.use(client => shared.claim(client, calls, again))
+        })
         await pruneNow()
         return claimed
       },
     }),
+  }
+
+  async function call<N extends OperationName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
+    if (sharesCommit(name)) return commits[name].call(takes as never)
+    return direct(client => own[name as OwnName](client, takes as never) as Promise<Gives<N>>)
+  }
+
+  return {
+    async call<N extends OperationName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
+      try {
+        return await call(name, takes)
+      } catch (error) {
+        if (name === 'accept')
+          for (const { lease } of (takes as Takes<'accept'>).messages)
+            if (lease !== undefined) uncertain.giveUp(lease.token)
+        throw error
+      }
+    },
+    // A message whose attempt began when it was accepted has its mark already.
+    beginAttempt: (id: string, { token, begins: hasBegun }: Lease, provider?: string) =>
+      hasBegun === true && provider === undefined ? undefined : begins.call({ id, token, provider }),
+    takeLeaderLease: (name: string, owner: string, ttlMs: number) =>
+      direct(client => takeLeaderLease(client, name, owner, ttlMs)),
+    /** Resolves when nothing is under way. */
+    async idle() {
+      await Promise.all([begins, ...Object.values(commits)].map(each => each.idle()))
+    },
   }
 }
 
@@ -255,56 +301,6 @@ function createPruning(
     } catch (error) {
       log({ doing: 'prune', message: toError(error).message })
     }
-  }
-}
-
-/** The calls that are rare: each has a connection for itself and shares no commit. */
-function createDirectCalls(
-  { clock, payloadKeys, keepsEvents }: Pick<Settings, 'clock' | 'payloadKeys' | 'keepsEvents'>,
-  connections: Connections,
-): Pick<Outbox, 'memos' | 'events' | 'queries' | 'actions'> {
-  async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    try {
-      return await connections.use(work)
-    } catch (error) {
-      throw toError(error)
-    }
-  }
-  // A shard that the writers of no process have.
-  const actions = createOperatorActions({
-    shard: SHARDS * WRITERS,
-    backlogRow: createBacklogRow(SHARDS * WRITERS),
-    payloadKeys,
-    keepsEvents,
-  })
-  return {
-    memos: {
-      readMemos: names => direct(client => readMemos(client, names)),
-      takeLeaderLease: (name, owner, ttlMs) => direct(client => takeLeaderLease(client, name, owner, ttlMs)),
-    },
-    ...(keepsEvents && {
-      events: {
-        addEvent: event =>
-          direct(async client => void (await Promise.all(runTogether(client, addEvents([event]))))),
-        readEvents: limit => direct(client => readEvents(client, { limit })),
-        removeEvents: seqs => direct(client => removeEvents(client, { seqs })),
-        dropEvents: (most, before) => direct(client => dropEvents(client, { most, before })),
-      },
-    }),
-    queries: {
-      readSummary: (since, stepMs) => direct(client => readSummary(client, { since, stepMs })),
-      listMessages: filter => direct(client => listMessages(client, { filter })),
-      findMessage: id => direct(client => findMessage(client, { id })),
-      probeCommit: () =>
-        direct(probeCommit).catch((error: unknown) => {
-          if (error instanceof StoreUnavailable) return false
-          throw error
-        }),
-    },
-    actions: {
-      retryMessage: id => direct(client => actions.retryMessage(client, { now: clock.now(), id })),
-      cancelMessage: id => direct(client => actions.cancelMessage(client, { now: clock.now(), id })),
-    },
   }
 }
 

@@ -1,20 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import type { CallArguments } from '../calls.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import type { Takes } from '../operations.ts'
 import { type ListFilter, type MessageView, PROBE_BYTES } from '../outbox.ts'
 import { beginTransaction, type Client, commitTransaction, runStatement, statement } from './connect.ts'
 
-export async function findMessage(
-  client: Client,
-  { id }: CallArguments<'findMessage'>,
-): Promise<MessageView | null> {
+export async function findMessage(client: Client, { id }: Takes<'findMessage'>): Promise<MessageView | null> {
   const { rows } = await runStatement(client, FIND, withoutNul(id))
   return rows[0] === undefined ? null : viewOfRow(rows[0])
 }
 
 export async function listMessages(
   client: Client,
-  { filter }: CallArguments<'listMessages'>,
+  { filter }: Takes<'listMessages'>,
 ): Promise<readonly MessageView[]> {
   const conditions: (readonly [string, keyof ListFilter])[] = [
     ['recipient_hash =', 'recipientHash'],

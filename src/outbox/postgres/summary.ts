@@ -1,14 +1,11 @@
-import type { CallArguments } from '../calls.ts'
+import type { Takes } from '../operations.ts'
 import type { Summary } from '../outbox.ts'
 import { awaitStatements, type Client, runStatement, statement } from './connect.ts'
 
 const MINUTE = 60_000
 
 /** Adds up the counts, to the minute; reads no message but the oldest. */
-export async function readSummary(
-  client: Client,
-  { since, stepMs }: CallArguments<'readSummary'>,
-): Promise<Summary> {
+export async function readSummary(client: Client, { since, stepMs }: Takes<'readSummary'>): Promise<Summary> {
   const from = Math.floor(since / MINUTE)
   const minutes = Math.max(1, Math.round(stepMs / MINUTE))
   const [backlog, oldest, counts, series, bytes] = await awaitStatements(

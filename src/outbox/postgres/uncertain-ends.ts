@@ -1,4 +1,4 @@
-import type { SettledByStore } from '../calls.ts'
+import type { SettledByStore } from '../outbox.ts'
 import { type Client, runStatement, statement } from './connect.ts'
 
 /** Ends are kept for so long, ms: a commit that is not seen by then never happened, or another replica has reported its ends. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Counts } from './counts.ts'
+import type { CountChanges } from '../counts.ts'
 
 /** No wait between two attempts is longer, ms. */
 const LONGEST_WAIT_MS = 3_600_000
@@ -10,10 +10,10 @@ const LONGEST_WAIT_MS = 3_600_000
  * of ten minutes could be sent an hour after its life, a retry come hours late, and a code that comes now be taken for
  * older than one that waits.
  *
- * @param counts written with the open transaction.
+ * @param counts of the open transaction.
  * @param now ms since the epoch, at the start.
  */
-export function correctClock(db: DatabaseSync, counts: Counts, now: number): void {
+export function correctClock(db: DatabaseSync, counts: CountChanges, now: number): void {
   // The statements go by channel and state or rank, so that each reads one stretch of an index, however many messages wait.
   const due = db.prepare(
     "UPDATE messages SET due_at = ? WHERE state = 'queued' AND channel = ? AND arrived_at > ?",
@@ -32,15 +32,9 @@ export function correctClock(db: DatabaseSync, counts: Counts, now: number): voi
     for (const rank of [0, 1]) late.run(now, channel, rank, now + LONGEST_WAIT_MS)
     for (const state of ['queued', 'sending'] as const) {
       for (const { at, kind, n } of ahead.all(state, channel, now)) {
-        counts.changes.addRedated(
-          { channel, kind: String(kind), arrivedAt: Number(at) },
-          state,
-          now,
-          Number(n),
-        )
+        counts.addRedated({ channel, kind: String(kind), arrivedAt: Number(at) }, state, now, Number(n))
       }
       arrived.run(now, state, channel)
     }
   }
-  counts.write()
 }

@@ -1,17 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { CallArguments, CallResult } from '../calls.ts'
 import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
+import type { Gives, Takes } from '../operations.ts'
 import type { NewEvent } from '../unit.ts'
 
-export function createEventQueue(db: DatabaseSync): {
-  /** Adds an event in the open transaction. */
-  readonly addEvent: (event: NewEvent) => void
-  readonly handlers: {
-    readonly [N in 'addEvent' | 'readEvents' | 'removeEvents' | 'dropEvents']: (
-      call: CallArguments<N>,
-    ) => CallResult<N>
-  }
-} {
+/** The operations on the queue of events, in the open transaction. */
+export function createEventQueue(db: DatabaseSync) {
   const insert = db.prepare('INSERT INTO events (at, type, message, data) VALUES (?, ?, ?, ?)')
   const read = db.prepare(READ)
   const span = db.prepare(
@@ -19,25 +12,17 @@ export function createEventQueue(db: DatabaseSync): {
   )
   const remove = db.prepare('DELETE FROM events WHERE seq = ?')
   const drop = db.prepare(DROP)
-  const addEvent = ({ at, type, message, data }: NewEvent): void =>
-    void insert.run(at, type, message ?? null, data === undefined ? null : JSON.stringify(data))
   return {
-    addEvent,
-    handlers: {
-      addEvent(event) {
-        addEvent(event)
-        return null
-      },
-      readEvents: ({ limit }) => ({
-        events: read.all(limit).map(eventOfRow),
-        waiting: Number(span.get()?.['waiting'] ?? 0),
-      }),
-      removeEvents({ seqs }) {
-        for (const seq of seqs) remove.run(seq)
-        return null
-      },
-      dropEvents: ({ most, before }) => Number(drop.run(most, before).changes),
+    addEvent: ({ at, type, message, data }: NewEvent): void =>
+      void insert.run(at, type, message ?? null, data === undefined ? null : JSON.stringify(data)),
+    readEvents: ({ limit }: Takes<'readEvents'>): Gives<'readEvents'> => ({
+      events: read.all(limit).map(eventOfRow),
+      waiting: Number(span.get()?.['waiting'] ?? 0),
+    }),
+    removeEvents({ seqs }: Takes<'removeEvents'>): void {
+      for (const seq of seqs) remove.run(seq)
     },
+    dropEvents: ({ most, before }: Takes<'dropEvents'>): number => Number(drop.run(most, before).changes),
   }
 }
 

@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
-import type { CallArguments, CallResult } from '../calls.ts'
 import {
   acceptMessages,
   cancelMessage,
@@ -16,6 +15,7 @@ import {
 } from '../decide.ts'
 import { encryptPayload, type PayloadKeys, tryDecrypt } from '../encryption.ts'
 import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
+import type { Gives, Takes } from '../operations.ts'
 import type { Acceptance, BacklogFull, DeliveryReport, Memo } from '../outbox.ts'
 import { claimOrder, isLive, rankOfPurpose, readinessOf } from '../rules.ts'
 import { type NewEvent, takeEnded, type UnitOfWork } from '../unit.ts'
@@ -44,9 +44,9 @@ export function createMessages(deps: MessageDeps): {
   readonly apply: (unit: UnitOfWork) => void
   readonly operations: {
     readonly [N in Operation]: (
-      call: CallArguments<N>,
+      call: Takes<N>,
       unit: UnitOfWork,
-    ) => CallResult<N> | (N extends 'accept' ? BacklogFull : never)
+    ) => Gives<N> | (N extends 'accept' ? BacklogFull : never)
   }
 } {
   const { db, maxBacklog } = deps
@@ -117,7 +117,7 @@ function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (un
   const promote = db.prepare(PROMOTE)
   const readDue = createReadDue(db, payloadKeys)
   const nextDueAt = createNextDueAt(db)
-  return ({ channel, limit, leaseMs, now }: CallArguments<'claim'>, unit: UnitOfWork) => {
+  return ({ channel, limit, leaseMs, now }: Takes<'claim'>, unit: UnitOfWork) => {
     for (const row of lost.all(channel, now).map(rowOf)) takeOver(unit, row)
     apply(unit)
     for (const row of outlived.all(channel, now).map(rowOf)) endOutlived(unit, row)

@@ -1,21 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '../../runtime/clock.ts'
-import type { MessageFromWorker } from '../calls.ts'
-import {
-  type Outbox,
-  type Settlement,
-  type StoreLoss,
-  type StoreOptions,
-  StoreUnavailable,
-  StoreUnusable,
-} from '../outbox.ts'
-import { acceptEach, settleWithoutRefused, writeReceiptIfTaken } from '../refused-values.ts'
+import { createFront } from '../front.ts'
+import { type Outbox, type StoreLoss, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { syncDirectory } from '../store-secret.ts'
 import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
 import type { StoreSettings } from './serve-store.ts'
-import { createThreadCalls, type StoreThread, type ThreadCalls } from './thread-calls.ts'
+import { createThreadCalls, type MessageFromWorker, type StoreThread } from './thread.ts'
 import { LOSS_SHOWN_MS } from './watermark.ts'
 
 export interface SqliteOutboxOptions extends StoreOptions {
@@ -56,65 +47,24 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   const worker = startThread(settings)
   const loss = await awaitOpen(worker)
   const journal = openJournal(path)
-  const log = options.log ?? (() => {})
-  const calls = createThreadCalls(worker, options)
-  const { call } = calls
-  const timer = setInterval(
-    () => void call('prune', { now: clock.now() }).catch(() => {}),
-    PRUNE_EVERY_MS,
-  ).unref()
+  const thread = createThreadCalls(worker, options)
+  const front = createFront(thread.call, options)
+  const timer = setInterval(() => thread.maintain(clock.now()), PRUNE_EVERY_MS).unref()
 
   return {
-    accept: given => acceptEach(given, messages => call('accept', { now: clock.now(), messages }), log),
-    claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
+    ...front,
     beginAttempt: (id, { token }, provider) => journal.begin(id, token, provider),
-    async settle(id, { token }, given) {
-      const settle = (settlement: Settlement) => call('settle', { now: clock.now(), id, token, settlement })
-      const settled = await settleWithoutRefused(id, given, settle, log)
-      journal.end(id, token)
+    async settle(id, lease, given) {
+      const settled = await front.settle(id, lease, given)
+      journal.end(id, lease.token)
       return settled
     },
-    writeReceipt: report => writeReceiptIfTaken(() => call('writeReceipt', report), log),
-    ...createDirectCalls(call, clock, keepsEvents),
     loss: () => (loss !== null && clock.now() - loss.noticedAt < LOSS_SHOWN_MS ? loss : null),
-    backUp: file => calls.backUp(file),
+    backUp: thread.backUp,
     async close() {
       clearInterval(timer)
-      await calls.close()
+      await thread.close()
       journal.close()
-    },
-  }
-}
-
-/** Makes the calls that go to the store's thread unchanged. */
-function createDirectCalls(
-  call: ThreadCalls['call'],
-  clock: Clock,
-  keepsEvents: boolean,
-): Pick<Outbox, 'memos' | 'events' | 'queries' | 'actions'> {
-  return {
-    memos: { readMemos: names => call('readMemos', { names }) },
-    ...(keepsEvents && {
-      events: {
-        addEvent: async event => void (await call('addEvent', event)),
-        readEvents: limit => call('readEvents', { limit }),
-        removeEvents: async seqs => void (await call('removeEvents', { seqs })),
-        dropEvents: (most, before) => call('dropEvents', { most, before }),
-      },
-    }),
-    queries: {
-      readSummary: (since, stepMs) => call('readSummary', { since, stepMs }),
-      listMessages: filter => call('listMessages', { filter }),
-      findMessage: id => call('findMessage', { id }),
-      probeCommit: () =>
-        call('probeCommit', { now: clock.now() }).catch((error: unknown) => {
-          if (error instanceof StoreUnavailable) return false
-          throw error
-        }),
-    },
-    actions: {
-      retryMessage: id => call('retryMessage', { now: clock.now(), id }),
-      cancelMessage: id => call('cancelMessage', { now: clock.now(), id }),
     },
   }
 }

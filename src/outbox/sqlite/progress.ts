@@ -45,8 +45,8 @@ export function recordLoss(
 }
 
 /**
- * Counts commits and stored messages, in the database and after each commit in its watermark. Counting goes with the
- * transaction: `write` before its commit, then `commit` or `rollBack`.
+ * Counts commits and stored messages, in the database and after each commit in its watermark: `write` before a commit, `commit`
+ * after it.
  * @param live counts the messages that wait or are being sent, when a transaction is committed.
  */
 export function createProgressCount(db: DatabaseSync, path: string, live: () => number) {
@@ -56,27 +56,18 @@ export function createProgressCount(db: DatabaseSync, path: string, live: () => 
   )
   let committed = readProgress(db)
   let pending = committed
-  let added = 0
   const watermark = openWatermark(watermarkPath(path))
   const mark = (): Mark => ({ store, ...committed, live: live() })
   watermark.write(mark())
   return {
-    /** Counts messages that the open transaction stores. */
-    addStored(count: number): void {
-      added += count
-    },
-    /** @param at ms since the epoch. */
-    write(at: number): void {
-      pending = { commits: committed.commits + 1, stored: committed.stored + added, at }
+    /** @param at ms since the epoch. @param stored messages that the open transaction stores. */
+    write(at: number, stored: number): void {
+      pending = { commits: committed.commits + 1, stored: committed.stored + stored, at }
       update.run(JSON.stringify(pending))
     },
     commit(): void {
       committed = pending
-      added = 0
       watermark.write(mark())
-    },
-    rollBack(): void {
-      added = 0
     },
     /** Lets go of the watermark. */
     close: () => watermark.close(),

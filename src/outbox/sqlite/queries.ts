@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
-import type { CallArguments } from '../calls.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import type { Takes } from '../operations.ts'
 import type { ListFilter, MessageView } from '../outbox.ts'
 
 /** Finds and lists messages for people. Reads only. */
@@ -10,11 +10,11 @@ export function createAdminQueries(db: DatabaseSync) {
     `SELECT ${VIEW_COLUMNS} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1`,
   )
   return {
-    findMessage({ id }: CallArguments<'findMessage'>) {
+    findMessage({ id }: Takes<'findMessage'>) {
       const row = byId.get(id)
       return row === undefined ? null : viewOfRow(row)
     },
-    listMessages({ filter }: CallArguments<'listMessages'>) {
+    listMessages({ filter }: Takes<'listMessages'>) {
       const channels: readonly (Channel | undefined)[] =
         filter.state !== undefined && filter.channel === undefined ? ['email', 'sms'] : [filter.channel]
       // The index by state is also by channel: one list each, put together here, instead of sorting all there is.

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
-import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { MessageFromWorker, MessageToWorker, StoreCall } from '../calls.ts'
+import type { MessagePort } from 'node:worker_threads'
 import type { PayloadKeys } from '../encryption.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { adviseOnDamage, closeQuietly, openStore } from './open.ts'
 import { createStore } from './store.ts'
+import type { MessageFromWorker, MessageToWorker } from './thread.ts'
 
 export interface StoreSettings {
   readonly path: string
@@ -20,9 +20,6 @@ export interface StoreSettings {
   /** How often the WAL is emptied, ms. */
   readonly emptyWalEveryMs: number
 }
-
-/** The most calls in one transaction, so that the first callers do not wait for all who came later. */
-const MOST_TOGETHER = 1000
 
 /** Pages of a backup that are copied while calls wait: about a millisecond. */
 const PAGES_A_STEP = 100
@@ -56,8 +53,8 @@ function openOrReport(port: MessagePort, settings: StoreSettings) {
 
 /**
  * Opens the store and answers the calls that come by the port. Only code that is called from here touches the file. It runs in
- * a thread of its own, so that an fsync never holds up the service's event loop. While a commit runs, calls gather in the
- * port; the next transaction takes all of them.
+ * a thread of its own, so that an fsync never holds up the service's event loop. While a commit runs, calls gather at their
+ * caller; the next transaction takes all of them.
  */
 export function serveStore(port: MessagePort, settings: StoreSettings): void {
   const opened = openOrReport(port, settings)
@@ -88,22 +85,24 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
   emptyWal()
   send(port, { is: 'open', loss: store.loss })
 
-  port.on('message', (first: MessageToWorker) => {
-    const { calls, batches, backUpTo, close } = gatherCalls(
-      first,
-      () => receiveMessageOnPort(port)?.message as MessageToWorker | undefined,
-    )
-    for (let at = 0; at < calls.length; at += MOST_TOGETHER) {
-      const started = performance.now()
-      const replies = store.runCalls(calls.slice(at, at + MOST_TOGETHER))
-      const last = at + MOST_TOGETHER >= calls.length
-      send(port, { is: 'replies', replies, ms: performance.now() - started, batches: last ? batches : 0 })
-      // When the disk is full, the log may be what fills it.
-      if (replies.some(([, , failure]) => failure?.is === 'unavailable')) emptyWal()
+  port.on('message', (message: MessageToWorker) => {
+    if (message === 'close') {
+      void backingUp.then(end)
+      return
     }
-    runInBackground('prune', () => store.maintain())
-    if (backUpTo !== null) backingUp = backUp(port, db, backUpTo)
-    if (close) void backingUp.then(end)
+    if ('backUpTo' in message) {
+      backingUp = backUp(port, db, message.backUpTo)
+      return
+    }
+    if ('batch' in message) {
+      const started = performance.now()
+      const { batch, calls } = message
+      const replies = store.runCalls(calls)
+      send(port, { is: 'replies', batch, replies, ms: performance.now() - started })
+      // When the disk is full, the log may be what fills it.
+      if ('failures' in replies && replies.failures.some(([, { is }]) => is === 'unavailable')) emptyWal()
+    }
+    runInBackground('prune', () => store.maintain('maintainAt' in message ? message.maintainAt : undefined))
   })
 }
 
@@ -140,21 +139,4 @@ export async function copyStore(db: DatabaseSync, path: string): Promise<void> {
       await setTimeout(BACKUP_PAUSE_MS)
     }
   }
-}
-
-/** Takes all calls that have arrived by now. */
-function gatherCalls(first: MessageToWorker, next: () => MessageToWorker | undefined) {
-  const calls: StoreCall[] = []
-  let batches = 0
-  let backUpTo: string | null = null
-  let close = false
-  for (let message: MessageToWorker | undefined = first; message !== undefined; message = next()) {
-    if (message === 'close') close = true
-    else if ('backUpTo' in message) backUpTo = message.backUpTo
-    else {
-      calls.push(...message)
-      batches += 1
-    }
-  }
-  return { calls, batches, backUpTo, close }
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import type { CallArguments, CallName, CallResult, SettledByStore, StoreCall, StoreReply } from '../calls.ts'
 import {
   isSecretMissing,
   joinSecretChecks,
@@ -10,21 +9,22 @@ import {
   splitSecretChecks,
   tryDecrypt,
 } from '../encryption.ts'
-import { BacklogFull, PROBE_BYTES, type StoreLoss, StoreUnusable } from '../outbox.ts'
+import { type Gives, OPERATIONS, type OperationName, type Takes } from '../operations.ts'
+import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { beginUnit, type UnitOfWork } from '../unit.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { correctClock } from './clock-correction.ts'
-import { type Counts, createCounts } from './counts.ts'
+import { createCounters, type LiveMessages } from './counters.ts'
+import { classifyError } from './errors.ts'
 import { createEventQueue } from './events.ts'
-import { createGroupCommit } from './group-commit.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMemos } from './memos.ts'
 import { createMessages } from './messages.ts'
 import { readMeta, writeMeta } from './open.ts'
 import { createProgressCount, type ProgressCount, recordLoss } from './progress.ts'
 import { createAdminQueries } from './queries.ts'
-import { createQuotas } from './quotas.ts'
 import { createReadSummary } from './summary.ts'
+import type { BatchReplies, CallFailure, StoreCall } from './thread.ts'
 import { watermarkPath } from './watermark.ts'
 
 export interface StoreDeps {
@@ -43,10 +43,10 @@ export interface StoreDeps {
 
 /** The embedded store behind its thread's port. */
 export interface Store {
-  /** Runs calls with one commit. */
-  runCalls(calls: readonly StoreCall[]): readonly StoreReply[]
-  /** Prunes a step, and shortens a long WAL. */
-  maintain(): void
+  /** Runs calls: those that write with one commit, then those that only read. */
+  runCalls(calls: readonly StoreCall[]): BatchReplies
+  /** Prunes a step, and shortens a long WAL. @param at the time, where it is known better than from the last call. */
+  maintain(at?: number): void
   readonly maintenance: Maintenance
   /** @throws when the store's files are not where they were: what is stored now is gone with the process. */
   checkFiles(): void
@@ -57,84 +57,120 @@ export interface Store {
 }
 
 type Handlers = {
-  readonly [N in CallName]: (call: CallArguments<N>, unit: UnitOfWork) => CallResult<N> | BacklogFull
+  readonly [N in OperationName]: (call: Takes<N>, unit: UnitOfWork) => Gives<N> | BacklogFull
 }
-
-const READS: ReadonlySet<CallName> = new Set<CallName>([
-  'readSummary',
-  'listMessages',
-  'findMessage',
-  'readMemos',
-  'readEvents',
-  'prune',
-])
 
 /**
  * @param db from openStore.
  * @throws StoreUnusable when messages wait that were encrypted with another secret, or its watermark cannot be written.
  */
 export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
-  const counts = createCounts(db)
+  const { path, keepsEvents } = deps
   const maintenance = createMaintenance(db, deps.retentionMs)
-  inTransaction(db, () => keepSecretChecks(db, deps, counts.live('email') + counts.live('sms')))
+  const counters = createCounters(db)
+  /** Live messages, committed ones only. */
+  const live = counters.countLive()
+  inTransaction(db, () => keepSecretChecks(db, deps, live.email + live.sms))
   const loss = inTransaction(db, () => {
-    const noted = recordLoss(db, deps.path, deps.now)
+    const noted = recordLoss(db, path, deps.now)
     // Only one process can hold the file, so the one that was sending is dead, and its leases are over. After a loss the journal
     // is not used: an attempt that it does not name may have ended in a commit that was lost.
-    endLeases(db, noted.isNew ? null : readAttemptJournal(journalPath(deps.path)))
+    endLeases(db, noted.isNew ? null : readAttemptJournal(journalPath(path)))
     return noted.loss
   })
-  inTransaction(db, () => correctClock(db, counts, deps.now))
-  counts.commit()
+  inTransaction(db, () => {
+    const corrected = counters.begin()
+    correctClock(db, corrected.counts, deps.now)
+    counters.write(corrected)
+  })
 
-  const checkFiles = createFileCheck(deps.path)
-  const progress = openProgress(db, deps.path, counts)
-  const quotas = createQuotas(db)
-  const { apply, handlers } = createHandlers(db, deps, counts, checkFiles)
-  let { now } = deps
-  /** Ends that no claim has reported yet: as they are committed, and as the open transaction leaves them. */
+  const checkFiles = createFileCheck(path)
+  const progress = openProgress(db, path, live)
+  const { apply, handlers } = createHandlers(db, deps, live, checkFiles)
+  const transaction = prepareTransaction(db)
+  /** Ends that no claim has reported yet. */
   let unreported: readonly SettledByStore[] = []
-  let ended: SettledByStore[] = []
-  function handle<N extends CallName>(name: N, call: CallArguments<N>): CallResult<N> {
-    const at = 'now' in call ? call.now : 'at' in call ? call.at : now
-    if ('now' in call) now = call.now
-    const unit = beginUnit(at, {
-      keepsEvents: deps.keepsEvents,
-      marksAttempts: false,
-      ended,
-      counts: counts.changes,
-      quotas,
-    })
-    const value = handlers[name](call, unit)
-    if (value instanceof BacklogFull) throw value
-    progress.addStored(unit.stored.length)
-    apply(unit)
-    return value
+  let { now } = deps
+  /** Set once damage was met: what is written into a damaged file may be lost with it, so nothing is written any more. */
+  let damage: CallFailure | undefined
+
+  /** Runs calls with one commit. What they count is theirs until then: nothing of it need be undone when they are. */
+  function runWrites(calls: readonly StoreCall[]): readonly unknown[] {
+    const counted = counters.begin()
+    const ended = [...unreported]
+    let stored = 0
+    const values = transaction(
+      () =>
+        calls.map(([name, call]) => {
+          if ('now' in call) now = call.now
+          const at = 'at' in call ? call.at : now
+          const unit = beginUnit(at, { keepsEvents, marksAttempts: false, ended, ...counted })
+          const value = handle(name, call, unit)
+          stored += unit.stored.length
+          apply(unit)
+          return value
+        }),
+      () => {
+        counters.write(counted)
+        progress.write(now, stored)
+      },
+    )
+    const { email, sms } = counted.counts.live()
+    live.email += email
+    live.sms += sms
+    unreported = ended
+    progress.commit()
+    return values
   }
+
+  /** Reads change nothing. */
+  const reading = beginUnit(0, { keepsEvents, marksAttempts: false, ended: [], ...counters.begin() })
+  function handle<N extends OperationName>(name: N, call: Takes<N>, unit: UnitOfWork): unknown {
+    return handlers[name](call, unit)
+  }
+
+  function noteFailure(error: unknown): CallFailure {
+    const failure = toCallFailure(error, deps.damaged)
+    if (classifyError(error) === 'corrupt') damage = failure
+    return failure
+  }
+
   return {
-    runCalls: createGroupCommit({
-      db,
-      run: ([, name, call]) => handle(name, call),
-      reads: ([, name]) => READS.has(name),
-      beforeCommit() {
-        quotas.write()
-        counts.write()
-        progress.write(now)
-      },
-      afterCommit() {
-        counts.commit()
-        progress.commit()
-        unreported = [...ended]
-      },
-      afterRollback() {
-        quotas.rollBack()
-        counts.rollBack()
-        progress.rollBack()
-        ended = [...unreported]
-      },
-      damaged: deps.damaged,
-    }),
-    maintain() {
+    runCalls(calls) {
+      const places = [...calls.keys()]
+      const writing = places.filter(at => OPERATIONS[(calls[at] as StoreCall)[0]].writes)
+      const values: unknown[] = calls.map(() => null)
+      const failures: (readonly [number, CallFailure])[] = []
+      const failAll = (failure: CallFailure) =>
+        void failures.push(...writing.map(at => [at, failure] as const))
+      if (damage !== undefined) failAll(damage)
+      else if (writing.length > 0) {
+        try {
+          const written = runWrites(writing.map(at => calls[at] as StoreCall))
+          for (const [n, at] of writing.entries()) {
+            const value = written[n]
+            if (value instanceof BacklogFull) failures.push([at, { is: 'backlog', message: value.message }])
+            else values[at] = value
+          }
+        } catch (error) {
+          const failure = noteFailure(error)
+          if (failure.is !== 'unavailable' && calls.length > 1) return { undone: failure }
+          failAll(failure)
+        }
+      }
+      for (const at of places) {
+        const [name, call] = calls[at] as StoreCall
+        if (OPERATIONS[name].writes) continue
+        try {
+          values[at] = handle(name, call, reading)
+        } catch (error) {
+          failures.push([at, noteFailure(error)])
+        }
+      }
+      return { values, failures }
+    },
+    maintain(at = now) {
+      now = at
       if (maintenance.isPruneDue(now)) inTransaction(db, () => maintenance.prune(now))
       maintenance.shortenWal()
     },
@@ -145,9 +181,43 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   }
 }
 
-function openProgress(db: DatabaseSync, path: string, { live }: Counts): ProgressCount {
+/** Makes the function that does some work and writes what it counted, with one commit. It throws when that fails, and then nothing is done. */
+function prepareTransaction(db: DatabaseSync) {
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+  const rollback = db.prepare('ROLLBACK')
+  return <T>(work: () => T, beforeCommit: () => void): T => {
+    try {
+      begin.run()
+      const value = work()
+      beforeCommit()
+      commit.run()
+      return value
+    } catch (error) {
+      // After some faults SQLite has rolled back by itself.
+      if (db.isTransaction) rollback.run()
+      throw error
+    }
+  }
+}
+
+function toCallFailure(error: unknown, damaged: string): CallFailure {
+  const message = error instanceof Error ? error.message : 'unknown fault'
+  switch (classifyError(error)) {
+    case null:
+      return { is: 'fault', message, cause: error }
+    case 'refused':
+      return { is: 'refused', message: `the store cannot hold it: ${message}` }
+    case 'corrupt':
+      return { is: 'unavailable', message: damaged, cause: error }
+    default:
+      return { is: 'unavailable', message: `the store cannot commit now: ${message}`, cause: error }
+  }
+}
+
+function openProgress(db: DatabaseSync, path: string, live: LiveMessages): ProgressCount {
   try {
-    return createProgressCount(db, path, () => live('email') + live('sms'))
+    return createProgressCount(db, path, () => live.email + live.sms)
   } catch (error) {
     throw new StoreUnusable(
       `${watermarkPath(path)} cannot be written: make it and its directory writable for the service's user`,
@@ -190,7 +260,7 @@ function endLeases(db: DatabaseSync, begun: ReadonlyMap<string, string> | null):
 function createHandlers(
   db: DatabaseSync,
   deps: StoreDeps,
-  counts: Counts,
+  live: LiveMessages,
   checkFiles: () => void,
 ): { readonly apply: (unit: UnitOfWork) => void; readonly handlers: Handlers } {
   const memos = createMemos(db)
@@ -198,15 +268,15 @@ function createHandlers(
   const { apply, operations } = createMessages({
     ...deps,
     db,
-    backlog: () => counts.live('email') + counts.live('sms'),
+    backlog: () => live.email + live.sms,
     writeMemo: memos.write,
     addEvent: events.addEvent,
   })
   const handlers: Handlers = {
     ...operations,
     ...createAdminQueries(db),
-    ...events.handlers,
-    readSummary: createReadSummary(db, counts.live, deps.path),
+    ...events,
+    readSummary: createReadSummary(db, live, deps.path),
     readMemos: ({ names }) => memos.read(names),
     probeCommit() {
       // Random, since SQLite does not write a page that stays the same.
@@ -219,22 +289,12 @@ function createHandlers(
       }
       return true
     },
-    // The thread prunes after every batch of calls; this call does nothing, but makes sure that there is a batch.
-    prune: () => null,
   }
   return { apply, handlers }
 }
 
 function inTransaction<T>(db: DatabaseSync, work: () => T): T {
-  db.exec('BEGIN IMMEDIATE')
-  try {
-    const result = work()
-    db.exec('COMMIT')
-    return result
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK')
-    throw error
-  }
+  return prepareTransaction(db)(work, () => {})
 }
 
 /** Keeps checks of the secrets that the store is written with, and refuses a start that could not read what waits. */

@@ -1,18 +1,18 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
-import type { CallArguments } from '../calls.ts'
+import type { Takes } from '../operations.ts'
 import type { State, Summary } from '../outbox.ts'
-import type { Counts } from './counts.ts'
+import type { LiveMessages } from './counters.ts'
 
 const MINUTE = 60_000
 
 /** Makes the function that adds up the counts by the minute. It reads no message but the oldest. */
 export function createReadSummary(
   db: DatabaseSync,
-  live: Counts['live'],
+  live: Readonly<LiveMessages>,
   path: string,
-): (call: CallArguments<'readSummary'>) => Summary {
+): (call: Takes<'readSummary'>) => Summary {
   const oldest = db.prepare('SELECT min(arrived_at) AS at FROM messages WHERE state = ? AND channel = ?')
   const counts = db.prepare(
     `SELECT channel, kind, state, sum(count) AS count FROM counts WHERE minute >= ?
@@ -34,7 +34,7 @@ export function createReadSummary(
     const from = Math.floor(since / MINUTE)
     const minutes = Math.max(1, Math.round(stepMs / MINUTE))
     return {
-      backlog: { email: live('email'), sms: live('sms') },
+      backlog: { ...live },
       oldest: { email: oldestArrival('email'), sms: oldestArrival('sms') },
       counts: counts.all(from).map(row => ({
         channel: row['channel'] as Channel,

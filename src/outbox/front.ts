@@ -1,16 +1,65 @@
-import type { CallResult } from './calls.ts'
-import type { Acceptance, Accepted, Settled, Settlement, StoreLog } from './outbox.ts'
+import { type CallStore, type Gives, ValuesRefused } from './operations.ts'
+import {
+  type Acceptance,
+  type Accepted,
+  type Outbox,
+  type Settled,
+  type Settlement,
+  type StoreLog,
+  type StoreOptions,
+  StoreUnavailable,
+} from './outbox.ts'
 
-/**
- * The store refuses values of this very call, such as a text that it cannot hold: trying again would not help. Nothing
- * of the call was written. The message names the kind of fault, never a value.
- */
-export class ValuesRefused extends Error {
-  override readonly name = 'ValuesRefused'
+/** What both stores answer by calls of their operations alone. */
+export type Front = Pick<
+  Outbox,
+  'accept' | 'claim' | 'settle' | 'writeReceipt' | 'memos' | 'events' | 'queries' | 'actions'
+>
+
+/** Makes the port of a store out of its operations. What a store refuses is made good here, and said in the log. */
+export function createFront(
+  call: CallStore,
+  { clock, log = () => {}, keepsEvents = false }: Pick<StoreOptions, 'clock' | 'log' | 'keepsEvents'>,
+): Front {
+  return {
+    accept: given => acceptEach(given, messages => call('accept', { now: clock.now(), messages }), log),
+    claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
+    settle: (id, { token }, given) =>
+      settleWithoutRefused(
+        id,
+        given,
+        settlement => call('settle', { now: clock.now(), id, token, settlement }),
+        log,
+      ),
+    writeReceipt: report => writeReceiptIfTaken(() => call('writeReceipt', report), log),
+    memos: { readMemos: names => call('readMemos', { names }) },
+    ...(keepsEvents && {
+      events: {
+        addEvent: event => call('addEvent', event),
+        readEvents: limit => call('readEvents', { limit }),
+        removeEvents: seqs => call('removeEvents', { seqs }),
+        dropEvents: (most, before) => call('dropEvents', { most, before }),
+      },
+    }),
+    queries: {
+      readSummary: (since, stepMs) => call('readSummary', { since, stepMs }),
+      listMessages: filter => call('listMessages', { filter }),
+      findMessage: id => call('findMessage', { id }),
+      probeCommit: () =>
+        call('probeCommit', { now: clock.now() }).catch((error: unknown) => {
+          if (error instanceof StoreUnavailable) return false
+          throw error
+        }),
+    },
+    actions: {
+      retryMessage: id => call('retryMessage', { now: clock.now(), id }),
+      cancelMessage: id => call('cancelMessage', { now: clock.now(), id }),
+    },
+  }
 }
 
 /** Accepts the messages of a callback; when the store refuses values of one, that one alone is not stored. */
-export async function acceptEach(
+async function acceptEach(
   messages: readonly Acceptance[],
   accept: (messages: readonly Acceptance[]) => Promise<readonly Accepted[]>,
   log: StoreLog,
@@ -64,10 +113,10 @@ export async function settleWithoutRefused(
 }
 
 /** Writes a delivery report; one that the store cannot hold counts as a report on no message of ours. */
-export async function writeReceiptIfTaken(
-  write: () => Promise<CallResult<'writeReceipt'>>,
+async function writeReceiptIfTaken(
+  write: () => Promise<Gives<'writeReceipt'>>,
   log: StoreLog,
-): Promise<CallResult<'writeReceipt'>> {
+): Promise<Gives<'writeReceipt'>> {
   try {
     return await write()
   } catch (error) {

@@ -1,0 +1,100 @@
+import { StoreUnavailable } from './outbox.ts'
+
+export interface GroupCommitOptions<Call, Value> {
+  /**
+   * Runs calls in one transaction; gives each its value, or an error that is its own.
+   * Rejects when none of them was committed: with StoreUnavailable, or with what one of them is to blame for.
+   */
+  readonly run: (calls: readonly Call[]) => Promise<readonly (Value | Error)[]>
+  /** Says how many messages a call holds; 1 unless given. */
+  readonly weight?: (call: Call) => number
+  /** Messages in one transaction at most, unless a single call has more. */
+  readonly max: number
+  /** Transactions that are asked for at a time, the one that runs included; 1 unless given. */
+  readonly atOnce?: number
+}
+
+export type GroupCommit<Call, Value> = ReturnType<typeof createGroupCommit<Call, Value>>
+
+interface Waiting<Call, Value> {
+  readonly call: Call
+  resolve(value: Value): void
+  reject(error: Error): void
+}
+
+/**
+ * Shares commits: the calls of one turn of the event loop go into one transaction, and those that come while as many as `atOnce`
+ * are under way go into the next one together.
+ *
+ * A call that fails by its own fault (a bug, or values that are refused) must not make the others fail. It should never happen, so
+ * nothing is prepared for it: the calls are run again instead, each in a transaction of its own.
+ */
+export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call, Value>) {
+  const { run, max, atOnce = 1, weight = () => 1 } = options
+  let queue: Waiting<Call, Value>[] = []
+  let underWay = 0
+  let whenIdle: (() => void)[] = []
+
+  function flush(): void {
+    while (queue.length > 0 && underWay < atOnce) {
+      const batch = queue.slice(0, countTogether(queue, weight, max))
+      queue = queue.slice(batch.length)
+      underWay += 1
+      void runBatch(batch).then(noteDone)
+    }
+  }
+
+  function noteDone(): void {
+    underWay -= 1
+    flush()
+    if (underWay > 0) return
+    for (const resolve of whenIdle) resolve()
+    whenIdle = []
+  }
+
+  async function runBatch(batch: readonly Waiting<Call, Value>[]): Promise<void> {
+    try {
+      const values = await run(batch.map(each => each.call))
+      batch.forEach((each, at) => {
+        const value = values[at]
+        if (value instanceof Error) each.reject(value)
+        else each.resolve(value as Value)
+      })
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) && batch.length > 1) {
+        for (const each of batch) await runBatch([each])
+        return
+      }
+      for (const each of batch) each.reject(error as Error)
+    }
+  }
+
+  return {
+    call: (call: Call) =>
+      new Promise<Value>((resolve, reject) => {
+        queue.push({ call, resolve, reject })
+        if (queue.length === 1) setImmediate(flush)
+      }),
+    /** Resolves when nothing waits or is under way. */
+    async idle(): Promise<void> {
+      flush()
+      if (underWay > 0) await new Promise<void>(resolve => whenIdle.push(resolve))
+    },
+  }
+}
+
+/** How many of the first calls go into one transaction: as many as hold `max` messages, but one at least. */
+function countTogether<Call>(
+  queue: readonly { readonly call: Call }[],
+  weight: (call: Call) => number,
+  max: number,
+): number {
+  let room = max
+  let together = 0
+  for (const { call } of queue) {
+    room -= weight(call)
+    if (room < 0 && together > 0) break
+    together += 1
+  }
+  return together
+}

@@ -1,0 +1,155 @@
+import type { EventEmitter } from 'node:events'
+import { createGroupCommit } from '../group-commit.ts'
+import { type CallStore, type OperationName, type Takes, ValuesRefused } from '../operations.ts'
+import { BacklogFull, type StoreLoss, type StoreOptions, StoreUnavailable } from '../outbox.ts'
+
+/** The messages between the service's thread and the store's: plain data, copied; many calls in one message each way. */
+export type MessageToWorker =
+  | { readonly batch: number; readonly calls: readonly StoreCall[] }
+  /** Prunes what is older than the retention, if that was not done for a while. */
+  | { readonly maintainAt: number }
+  | { readonly backUpTo: string }
+  | 'close'
+
+export type MessageFromWorker =
+  | { readonly is: 'open'; readonly loss: StoreLoss | null }
+  | { readonly is: 'unusable'; readonly message: string; readonly cause?: unknown }
+  /** The end of a batch, and how long it took with its commit, ms. */
+  | { readonly is: 'replies'; readonly batch: number; readonly replies: BatchReplies; readonly ms: number }
+  /** A failure that concerns no call: of a checkpoint or of pruning. */
+  | { readonly is: 'background-failure'; readonly doing: string; readonly message: string }
+  /** The copy is made; or why it is not. */
+  | { readonly is: 'backed-up'; readonly failure?: string }
+  | { readonly is: 'closed' }
+
+/** A call on its way: what is called, with what. */
+export type StoreCall = { [N in OperationName]: readonly [N, Takes<N>] }[OperationName]
+
+/** The failure of a call. `unavailable`: nothing was written; `refused`: values of its own; `fault`: a bug. */
+export interface CallFailure {
+  readonly is: 'unavailable' | 'backlog' | 'refused' | 'fault'
+  readonly message: string
+  readonly cause?: unknown
+}
+
+/** What each call of a batch gives, and the failures of some by their place; or why all of them were undone, for one's fault. */
+export type BatchReplies =
+  | { readonly values: readonly unknown[]; readonly failures: readonly (readonly [number, CallFailure])[] }
+  | { readonly undone: CallFailure }
+
+/** The thread that serves the store (serve-store.ts), as its caller sees it. */
+export type StoreThread = Pick<EventEmitter, 'on' | 'once' | 'off'> & {
+  postMessage(message: MessageToWorker, transfer: readonly []): void
+}
+
+/** The thread works on one batch, and has the next one waiting. Each wakes it, which costs more than a call: so more calls gather. */
+const BATCHES_AT_ONCE = 2
+/** The most calls in one transaction, so that the first callers do not wait for all who came later. */
+const MOST_TOGETHER = 1000
+
+/** Calls into the store's thread. All throw StoreUnavailable once it has ended. */
+export function createThreadCalls(
+  worker: StoreThread,
+  { log, onCommit }: Pick<StoreOptions, 'log' | 'onCommit'>,
+) {
+  const batches = new Map<number, PromiseWithResolvers<BatchReplies>>()
+  const backups = createBackups(worker)
+  let sent = 0
+  let ended: StoreUnavailable | undefined
+
+  const commits = createGroupCommit<StoreCall, unknown>({
+    max: MOST_TOGETHER,
+    atOnce: BATCHES_AT_ONCE,
+    async run(calls) {
+      if (ended !== undefined) throw ended
+      sent += 1
+      const answered = Promise.withResolvers<BatchReplies>()
+      batches.set(sent, answered)
+      worker.postMessage({ batch: sent, calls }, [])
+      return valuesOf(await answered.promise)
+    },
+  })
+
+  function end(reason: Error): void {
+    ended ??= new StoreUnavailable(reason.message, { cause: reason })
+    for (const { reject } of batches.values()) reject(ended)
+    batches.clear()
+    backups.fail(ended)
+  }
+
+  worker.on('message', (message: MessageFromWorker) => {
+    if (message.is === 'replies') {
+      const { batch, replies, ms } = message
+      batches.get(batch)?.resolve(replies)
+      batches.delete(batch)
+      if ('values' in replies) onCommit?.({ ms, calls: replies.values.length })
+    } else if (message.is === 'backed-up') backups.settle(message.failure)
+    else if (message.is === 'background-failure') log?.({ doing: message.doing, message: message.message })
+  })
+  worker.on('error', error => {
+    end(new Error("the store's thread failed", { cause: error }))
+    // This is a bug, and without its store the service is of no use: it ends, and is started again.
+    throw new Error("the store's thread failed", { cause: error })
+  })
+  worker.on('exit', () => end(new Error('the store is closed')))
+
+  const call = ((name: OperationName, takes: Takes<OperationName>) =>
+    commits.call([name, takes] as StoreCall)) as CallStore
+  return {
+    call,
+    maintain(now: number): void {
+      if (ended === undefined) worker.postMessage({ maintainAt: now }, [])
+    },
+    /** Makes a backup; a second one at the same time is refused. */
+    async backUp(file: string): Promise<void> {
+      if (ended !== undefined) throw ended
+      await backups.begin(file)
+    },
+    /** Waits for what has gathered, and for the thread to end. */
+    async close(): Promise<void> {
+      await commits.idle()
+      if (ended !== undefined) return
+      const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+      worker.postMessage('close', [])
+      await exited
+    },
+  }
+}
+
+/** Keeps the backup that the thread is making; there is one at a time. */
+function createBackups(worker: StoreThread) {
+  let running: PromiseWithResolvers<void> | undefined
+  return {
+    begin(file: string): Promise<void> {
+      if (running !== undefined) throw new StoreUnavailable('a backup is being made already')
+      running = Promise.withResolvers()
+      worker.postMessage({ backUpTo: file }, [])
+      return running.promise
+    },
+    settle(failure: string | undefined): void {
+      if (failure === undefined) running?.resolve()
+      else running?.reject(new StoreUnavailable(failure))
+      running = undefined
+    },
+    fail: (reason: Error): void => running?.reject(reason),
+  }
+}
+
+/** Puts the failures of single calls in their places. @throws the failure that undid the whole batch. */
+function valuesOf(replies: BatchReplies): readonly unknown[] {
+  if ('undone' in replies) throw toError(replies.undone)
+  const { values, failures } = replies
+  if (failures.length === 0) return values
+  const own = new Map(failures)
+  return values.map((value, at) => {
+    const failure = own.get(at)
+    return failure === undefined ? value : toError(failure)
+  })
+}
+
+function toError({ is, message, cause }: CallFailure): Error {
+  if (is === 'backlog') return new BacklogFull(message)
+  if (is === 'refused') return new ValuesRefused(message)
+  if (is === 'unavailable') return new StoreUnavailable(message, { cause })
+  return new Error(`a fault in the store: ${message}`, { cause })
+}
