@@ -377,9 +377,9 @@ async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
     import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
     import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
     import { createReadiness } from '${from('../../src/admin/readiness.ts')}'
+    import { viewOf } from '${from('../rigs/view.ts')}'
     const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock: { now: Date.now }, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
-    const ready = createReadiness({ draining: () => false, probe: () => outbox.queries.probeCommit(), health: { providers: () => [] },
-      channelStatus: () => [], renewalRefused: () => false, isBrakeGone: false, storeLoss: () => null, monotonic: () => performance.now() })
+    const ready = createReadiness(viewOf({ queries: outbox.queries }), () => performance.now())
     let failures = 0
     for (let n = 0; n < 100 && failures < 3; n += 1) {
       const at = await ready()
