@@ -28,7 +28,7 @@ export interface Validation {
 }
 
 /** Callers of a channel whose authentication failed. */
-export interface Refusals {
+export interface RefusedCallers {
   readonly count: number
   /** The latest one, with its answer. */
   readonly last: { readonly at: number; readonly reason: string } | null
@@ -49,7 +49,7 @@ export interface SignatureCounts {
   readonly absent: number
 }
 
-const NOBODY: Refusals = { count: 0, last: null }
+const NOBODY: RefusedCallers = { count: 0, last: null }
 
 export type ServiceHealth = ReturnType<typeof createServiceHealth>
 
@@ -61,7 +61,7 @@ export function createServiceHealth(now: () => number) {
   const providers = new Map<string, ProviderStatus>()
   const validations = new Map<Channel, Validation>()
   const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
-  const refusals: Record<Channel, Refusals> = { email: NOBODY, sms: NOBODY }
+  const refusals: Record<Channel, RefusedCallers> = { email: NOBODY, sms: NOBODY }
   const heldBack = { email: new Map<string, HeldBack>(), sms: new Map<string, HeldBack>() }
   const outdatedAt: Record<Channel, number | null> = { email: null, sms: null }
   let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
@@ -105,7 +105,7 @@ export function createServiceHealth(now: () => number) {
     providers: (): readonly ProviderStatus[] => [...providers.values()],
     validation: (channel: Channel): Validation | null => validations.get(channel) ?? null,
     signatures: (channel: Channel): SignatureCounts => signatures[channel],
-    refusals: (channel: Channel): Refusals => refusals[channel],
+    refusals: (channel: Channel): RefusedCallers => refusals[channel],
     /** Lists what quotas have held back, in the order in which they first did. */
     heldBack: (channel: Channel): readonly HeldBack[] => [...heldBack[channel].values()],
     /** Says when somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */

@@ -11,7 +11,7 @@ import { callbackUrls } from '../service/callback-urls.ts'
 import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
 import type { SettingFault } from '../settings/setting.ts'
-import { trustAuthorities } from '../tls/authorities.ts'
+import { trustAuthorities } from '../tls/certificate.ts'
 import { createCallbackClient } from './callback-client.ts'
 import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
 import {

@@ -4,7 +4,7 @@ import { stringifyExactly } from '../devices/exact-json.ts'
 import { type DdqMessage, topicFor } from '../devices/message.ts'
 import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
 import { findFileFaults } from '../service/files.ts'
-import { trustAuthorities } from '../tls/authorities.ts'
+import { trustAuthorities } from '../tls/certificate.ts'
 import { type Command, type Io, readArguments, UsageError } from './command.ts'
 
 export const ddq: Command = {

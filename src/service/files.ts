@@ -3,8 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import type { Partly } from '../config/rules.ts'
 import { describeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
-import { readAuthorities } from '../tls/authorities.ts'
-import { CertificateUnusable, parseCertificate } from '../tls/certificate.ts'
+import { CertificateUnusable, parseCertificate, readAuthorities } from '../tls/certificate.ts'
 
 type FileSetting = 'TLS_CERT_FILE' | 'TLS_KEY_FILE' | 'TLS_CA_FILE' | 'DKIM_KEY_FILE'
 

@@ -278,10 +278,9 @@ async function openWebhooks(
 ): Promise<Webhooks | null> {
   const { EVENTS_URL: url, EVENTS_SECRET: secret = '', EVENTS_MAX_WAITING: mostWaiting } = config
   if (url === undefined || outbox.events === undefined) return null
-  const [{ createWebhooks }, { createPoster }, { readSigningKeys }] = await Promise.all([
+  const [{ createWebhooks }, { createPoster, readSigningKeys }] = await Promise.all([
     import('../webhooks/webhooks.ts'),
     import('../webhooks/post.ts'),
-    import('../webhooks/sign.ts'),
   ])
   const owner = randomBytes(16).toString('hex')
   const { takeLeaderLease } = outbox.memos

@@ -4,9 +4,8 @@ import { type EventQueue, type QueuedEvent, StoreUnavailable } from '../outbox/o
 import type { Clock } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { repeat } from '../runtime/retry.ts'
-import { createDispatcher, type DispatcherOptions } from './dispatcher.ts'
+import { createDispatcher, createReceiverState, type DispatcherOptions } from './dispatcher.ts'
 import type { Poster } from './post.ts'
-import { createReceiverState } from './receiver-state.ts'
 
 /** The state of the webhooks, as this process knows it. */
 export interface WebhooksStatus {

@@ -98,3 +98,23 @@ t.test('a store that does not answer is down, and what is not known has no sampl
       name,
     )
 })
+
+t.test('the time of acceptance is that of messages that were sent, and of no others', async t => {
+  const final = {
+    type: 'final',
+    id: 'a1',
+    channel: 'sms',
+    kind: 'login-code',
+    answer: null,
+    tookMs: 700,
+  } as const
+  const count = async (...events: ServiceEvent[]) =>
+    (await scrape(events)).find(line =>
+      line.startsWith('callback_courier_acceptance_seconds_count{channel="sms"}'),
+    )
+  const others = ['refused', 'expired', 'unknown'] as const
+  t.equal(
+    await count({ ...final, state: 'sent' }, ...others.map(state => ({ ...final, state }))),
+    'callback_courier_acceptance_seconds_count{channel="sms"} 1',
+  )
+})

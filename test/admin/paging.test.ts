@@ -1,5 +1,6 @@
 import t from 'tap'
-import { filterOf } from '../../src/admin/console/messages.ts'
+import { filterOf, messagePages } from '../../src/admin/console/messages.ts'
+import type { ConsoleOptions, PageRequest } from '../../src/admin/console/page.ts'
 import { createStatus } from '../../src/admin/status/status.ts'
 import type { ListFilter, MessageView } from '../../src/outbox/outbox.ts'
 import { viewOf } from '../rigs/view.ts'
@@ -29,6 +30,26 @@ async function walk(recipients: readonly number[]): Promise<readonly (readonly s
     query = { before: String(page.before) }
   }
   return pages
+}
+
+/** A message as the store shows it. */
+const row: MessageView = {
+  id: 'a'.repeat(32),
+  channel: 'sms',
+  kind: 'login-code',
+  purpose: 'code',
+  maskedRecipient: '+86*******8000',
+  state: 'sent',
+  answer: null,
+  attempts: 1,
+  ambiguous: 0,
+  arrivedAt: 0,
+  expiresAt: 60_000,
+  dueAt: null,
+  finalAt: 1000,
+  providerId: null,
+  receipt: null,
+  timeline: [],
 }
 
 t.test('every message is on one page, however the callbacks fall', async t => {
@@ -68,4 +89,35 @@ t.test('a page ends between two callbacks', async t => {
     (await walk(Array<number>(120).fill(1))).map(page => page.length),
     [50, 50, 20],
   )
+})
+
+t.test('a list keeps its filter: in what the store is asked, in the form, and on the older page', async t => {
+  const asked: object[] = []
+  const options = {
+    view: viewOf(),
+    kindNames: ['login-code'],
+    recipientHash: () => 'hash-of-ann',
+    status: {
+      async listMessages(filter: object) {
+        asked.push(filter)
+        return { messages: [{ ...row, arrivedAt: 9000 }], before: 9000 }
+      },
+    },
+  } as unknown as ConsoleOptions
+  const ask = (method: string, given: Partial<PageRequest>) =>
+    messagePages
+      .find(page => page.method === method && page.path === '/console/messages')
+      ?.handle({ operator: '', params: {}, query: {}, fields: {}, ...given }, options)
+  const chosen = { channel: 'sms', state: 'sent', kind: 'login-code' }
+  const redirect = await ask('POST', { fields: { ...chosen, recipient: '+8613800138000' } })
+  if (redirect?.is !== 'redirect') throw new Error('no redirect')
+  const query = Object.fromEntries(new URL(redirect.to, 'http://console').searchParams)
+  t.same(query, { ...chosen, who: 'hash-of-ann' })
+  const page = await ask('GET', { query: { ...query, before: '12000' } })
+  t.same(asked, [{ ...chosen, recipientHash: 'hash-of-ann', before: 12_000 }])
+  const text = page?.is === 'page' ? page.content.in('en') : ''
+  const all = 'channel=sms&amp;state=sent&amp;kind=login-code&amp;who=hash-of-ann'
+  t.match(text, `<a href="/console/messages?${all}">Newest</a>`)
+  t.match(text, `<a href="/console/messages?${all}&amp;before=9000">Older</a>`)
+  for (const value of Object.values(chosen)) t.match(text, `<option value="${value}" selected>`)
 })

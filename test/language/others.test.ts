@@ -20,7 +20,7 @@ const FILES = [
   'src/config/{advice,removed,rules,schema,sources}.ts',
   'src/config/settings/*.ts',
   'src/settings/*.ts',
-  'src/tls/{certificate,chain,watch}.ts',
+  'src/tls/*.ts',
   'src/service/{files,device-alerts}.ts',
   'src/runtime/fault.ts',
   'src/outbox/{schema-version,store-secret}.ts',

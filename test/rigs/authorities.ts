@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { Test } from 'tap'
-import { trustAuthorities } from '../../src/tls/authorities.ts'
+import { trustAuthorities } from '../../src/tls/certificate.ts'
 
 /**
  * Trusts a certificate as TLS_CA_FILE would, until the test ends. What a process trusts is common to all tests in it, and a

@@ -6,10 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
-import { CertificateUnusable, loadCertificate, parseCertificate } from '../../src/tls/certificate.ts'
-import { followChain, readCertificates } from '../../src/tls/chain.ts'
-import { tlsServerOptions } from '../../src/tls/options.ts'
-import { type CertificateWatch, watchCertificate } from '../../src/tls/watch.ts'
+import {
+  CertificateUnusable,
+  followChain,
+  loadCertificate,
+  parseCertificate,
+  readCertificates,
+} from '../../src/tls/certificate.ts'
+import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../../src/tls/watch.ts'
 import { makeCertificate, makeChain, type Pair } from './authority.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000

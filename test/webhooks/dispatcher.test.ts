@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { EventQueue, QueuedEvent } from '../../src/outbox/outbox.ts'
-import { createDispatcher } from '../../src/webhooks/dispatcher.ts'
-import { createReceiverState } from '../../src/webhooks/receiver-state.ts'
+import { createDispatcher, createReceiverState } from '../../src/webhooks/dispatcher.ts'
 
 t.test('after a full batch there may be more to post at once', async t => {
   let rows = Array.from(

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { createPoster } from '../../src/webhooks/post.ts'
-import { readSigningKeys, signPayload } from '../../src/webhooks/sign.ts'
+import { createPoster, readSigningKeys, signPayload } from '../../src/webhooks/post.ts'
 import { type Act, SECRET, startReceiver } from './receiver.ts'
 
 const LIMITS = { connectMs: 500, answerMs: 500, bodyMs: 200 }

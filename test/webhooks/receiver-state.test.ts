@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createReceiverState } from '../../src/webhooks/receiver-state.ts'
+import { createReceiverState } from '../../src/webhooks/dispatcher.ts'
 
 const failed = (retryAfterMs?: number) => ({ is: 'failed', reason: 'http-503', retryAfterMs }) as const
 

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { readSigningKeys, signPayload } from '../../src/webhooks/sign.ts'
+import { readSigningKeys, signPayload } from '../../src/webhooks/post.ts'
 import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
 import { SECRET, startReceiver, type ToldEvent } from './receiver.ts'
 

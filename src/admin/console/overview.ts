@@ -1,7 +1,7 @@
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
-import type { HeldBack, Refusals } from '../service-health.ts'
+import type { HeldBack, RefusedCallers } from '../service-health.ts'
 import type { DeviceAlertsStatus } from '../service-view.ts'
 import type { ProviderView, Status } from '../status/status.ts'
 import { type Cause, causesOf, describeEnd } from './causes.ts'
@@ -128,7 +128,7 @@ function callers(channel: Channel, { view: { health }, requiredIsSafe, rotating 
 ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
 }
 
-function refusedLine({ count, last }: Refusals): Html | Sentence {
+function refusedLine({ count, last }: RefusedCallers): Html | Sentence {
   if (last === null) return say('none since the start')
   const { at, reason } = last
   return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason: translateText(reason) })}`

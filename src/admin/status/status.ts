@@ -1,7 +1,13 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { AdminQueries, ListFilter, MessageView } from '../../outbox/outbox.ts'
-import type { HeldBack, ProviderStatus, Refusals, ServiceHealth, Validation } from '../service-health.ts'
+import type {
+  HeldBack,
+  ProviderStatus,
+  RefusedCallers,
+  ServiceHealth,
+  Validation,
+} from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
@@ -19,7 +25,7 @@ export interface ChannelCalls {
   readonly channel: Channel
   /** When its newest message to anybody came, ms since the epoch; null: there is none in the store. */
   readonly newestAt: number | null
-  readonly refusals: Refusals
+  readonly refusals: RefusedCallers
   readonly heldBack: readonly HeldBack[]
   readonly validation: Validation | null
 }

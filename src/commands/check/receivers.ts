@@ -5,9 +5,14 @@ import type { HttpLimits } from '../../providers/http-client.ts'
 import { proxyOf } from '../../providers/module.ts'
 import { type CheckResult, checkFailure, checkOk } from '../../runtime/check-result.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { batchOf } from '../../webhooks/payload.ts'
-import { createPoster, type Poster, type PostResult } from '../../webhooks/post.ts'
-import { readSigningKeys, signPayload } from '../../webhooks/sign.ts'
+import {
+  batchOf,
+  createPoster,
+  type Poster,
+  type PostResult,
+  readSigningKeys,
+  signPayload,
+} from '../../webhooks/post.ts'
 
 /** A machine that is told something, and the advice about it. */
 interface Receiver {
