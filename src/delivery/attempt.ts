@@ -144,7 +144,7 @@ export function createAttempts(options: AttemptsOptions) {
         const record = { at: clock.now(), tookMs: 0, provider, outcome: 'retry', ...fault }
         return endUnasked(job, { is: 'retry', whose: 'ours', ...fault }, [record])
       }
-      let holder = findHolder(job, outgoing, route)
+      const holder = findHolder(job, outgoing, route)
       if (job.ambiguous >= MAX_COPIES[channel] && holder?.provider.lookUp === undefined)
         return { settlement: { to: 'final', state: 'unknown', answer: null }, begun: false }
       let { ambiguous } = job
@@ -209,7 +209,6 @@ export function createAttempts(options: AttemptsOptions) {
         outcomes.push(outcome)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome)) break
-        holder = undefined
       }
 
       const last = outcomes.at(-1)

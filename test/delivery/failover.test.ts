@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 import { testClock } from '../outbox/samples.ts'
 import { type FakeCarrier, fakeCarrier, openDelivery, openStore } from './failover-rig.ts'
@@ -279,6 +280,26 @@ t.test(
     t.same([first.asked, first.lookedUp, second.asked], [[id], [id], [other]])
   },
 )
+
+t.test('once the store cannot note whom it goes to, no further carrier is asked', async t => {
+  const { outbox, clock } = await shared
+  const [first, second, third] = [carrierThat('later'), carrierThat('sent'), carrierThat('sent')]
+  const between: Outbox = {
+    ...outbox,
+    beginAttempt(id, lease, provider) {
+      if (provider === 'second') throw new StoreUnavailable('no space left')
+      return outbox.beginAttempt(id, lease, provider)
+    },
+  }
+  const rig = openDelivery({ outbox: between, clock }, { first, second, third })
+  const { id } = await rig.accept()
+  await until(
+    'the end of the attempt',
+    async () => (await outbox.queries.findMessage(id))?.state === 'queued',
+  )
+  t.same([first.asked, second.asked, third.asked], [[id], [], []])
+  await rig.delivery.stop(1000, 200)
+})
 
 t.test('one that is busy keeps nobody waiting who goes another way', async t => {
   const [first, second] = [carrierThat('sent'), carrierThat('sent')]
