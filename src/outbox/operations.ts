@@ -58,7 +58,7 @@ export type CallStore = <N extends OperationName>(name: N, takes: Takes<N>) => P
  * one, only calls of one kind share it, and only where `sharesCommit` says so: the others are rare. `decision` is the function of
  * decide.ts that says what becomes of the messages.
  */
-export const OPERATIONS = {
+export const STORE_OPERATIONS = {
   accept: { writes: true, sharesCommit: true, decision: 'acceptMessages' },
   claim: { writes: true, sharesCommit: true, decision: 'claimMessages' },
   settle: { writes: true, sharesCommit: true, decision: 'settleMessage' },
@@ -79,7 +79,7 @@ export const OPERATIONS = {
   { writes: boolean; sharesCommit: boolean; decision?: keyof typeof import('./decide.ts') }
 >
 
-type Table = typeof OPERATIONS
+type Table = typeof STORE_OPERATIONS
 /** The operations of which calls share a commit on a shared store, and the others. */
 export type SharedName = {
   [N in OperationName]: Table[N]['sharesCommit'] extends true ? N : never
@@ -87,5 +87,5 @@ export type SharedName = {
 export type OwnName = Exclude<OperationName, SharedName>
 
 export function sharesCommit(name: OperationName): name is SharedName {
-  return OPERATIONS[name].sharesCommit
+  return STORE_OPERATIONS[name].sharesCommit
 }

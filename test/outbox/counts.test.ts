@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createCountChanges } from '../../src/outbox/counts.ts'
+import { createCountChanges } from '../../src/outbox/unit.ts'
 import { NOON } from './samples.ts'
 
 const MINUTE = NOON / 60_000

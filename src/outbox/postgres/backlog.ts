@@ -1,4 +1,4 @@
-import type { CountChanges } from '../counts.ts'
+import type { CountChanges } from '../unit.ts'
 import { type Client, runStatement, statement, type Write } from './connect.ts'
 
 /** The writers of a process that may count at the same time. */

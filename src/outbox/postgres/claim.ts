@@ -16,8 +16,7 @@ import {
 } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
-import type { UncertainCommits } from './uncertain-commits.ts'
-import type { UncertainEnds } from './uncertain-ends.ts'
+import type { UncertainCommits, UncertainEnds } from './uncertain.ts'
 
 /** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500

@@ -1,5 +1,6 @@
+import type { Clock } from '../../runtime/clock.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
-import { StoreUnavailable } from '../outbox.ts'
+import { type StoreLog, StoreUnavailable } from '../outbox.ts'
 import { awaitStatements, type Client, type Connections, runStatement, statement } from './connect.ts'
 
 export interface DeadReplica {
@@ -19,7 +20,7 @@ export interface HeartbeatLimits {
 
 export const HEARTBEAT_LIMITS: HeartbeatLimits = { everyMs: 2000, sureMs: 8000, goneMs: 12_000 }
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   /** A connection of its own: a heartbeat must not wait behind the service's work. */
   readonly connections: Pick<Connections, 'use'>
   /** This replica's name, unlike any other ever. Without a dot. */
@@ -208,3 +209,23 @@ const LEAVE = statement(
 )`UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1`
 const FORGET = statement('forget-replica')`DELETE FROM courier_replicas r WHERE r.name = $1 AND NOT EXISTS
     (SELECT FROM courier_messages m WHERE m.lease_until IS NOT NULL AND split_part(m.lease_token, '.', 1) = r.name)`
+
+/** Clocks that are further apart than this make leases and lives of different replicas disagree, ms. */
+const SKEW_MS = 2000
+
+/**
+ * Compares this process's clock with the database's, and says so when they part and when they agree again.
+ * @returns takes the database's time, ms since the epoch, and how long it took to ask for it, ms.
+ */
+export function createClockWatch(clock: Clock, log: StoreLog): (at: number, tookMs: number) => void {
+  let apart = false
+  return (at, tookMs) => {
+    const skew = Math.abs(at - (clock.now() - tookMs / 2))
+    if (skew > SKEW_MS + tookMs / 2 === apart) return
+    apart = !apart
+    const message = apart
+      ? `our clock and the database's are ${Math.round(skew / 1000)} s apart: set both by NTP`
+      : "our clock and the database's agree again"
+    log({ doing: 'compare clocks', message })
+  }
+}

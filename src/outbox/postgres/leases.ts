@@ -129,7 +129,7 @@ export async function writeSent(
   return whichChanged(result, tokens)
 }
 
-/** The counts change in the order of locks that counts.ts has: the counts by minute and state first, then the backlog. */
+/** The counts change in the order of locks that backlog.ts has: the counts by minute and state first, then the backlog. */
 const SENT = statement('settle-sent')`WITH sent AS (
     UPDATE courier_messages m SET state = 'sent', ready = NULL, due_at = NULL, lease_until = NULL, final_at = $2::bigint,
       answer = found.answer, provider_id = coalesce(found.provider_id, m.provider_id), charges = NULL, payload = NULL,

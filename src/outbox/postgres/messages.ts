@@ -17,7 +17,7 @@ import { awaitStatements, beginTransaction, type Client, runStatement, statement
 import { isSent, writeSent } from './leases.ts'
 import { LIVE_GROUP } from './schema.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
-import type { UncertainCommits } from './uncertain-commits.ts'
+import type { UncertainCommits } from './uncertain.ts'
 
 export interface AcceptDeps {
   readonly maxBacklog: number

@@ -11,7 +11,7 @@ import { StoreUnusable } from '../outbox.ts'
 import { findPendingMigrations, type Schema } from '../schema-version.ts'
 import type { Client } from './connect.ts'
 import { HEARTBEAT_LIMITS } from './heartbeats.ts'
-import { SCHEMA } from './schema.ts'
+import { POSTGRES_SCHEMA } from './schema.ts'
 
 /** Locked while tables are created or changed, so that replicas that start together do it one after the other. */
 const MIGRATION_LOCK = 7_310_928_441
@@ -23,7 +23,11 @@ const MIGRATION_LOCK = 7_310_928_441
  *   not write it any more or could not read what this one would write, or holds messages that were encrypted with another
  *   secret.
  */
-export async function migrate(client: Client, payloadKeys: PayloadKeys, schema = SCHEMA): Promise<void> {
+export async function migrate(
+  client: Client,
+  payloadKeys: PayloadKeys,
+  schema = POSTGRES_SCHEMA,
+): Promise<void> {
   const server = await client.query<{ version: string; fsync: string }>(
     "SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync",
   )

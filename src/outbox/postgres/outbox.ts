@@ -13,11 +13,18 @@ import {
 import { type Lease, type Outbox, type SettledByStore, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createBacklogRow, WRITERS } from './backlog.ts'
 import { createClaim } from './claim.ts'
-import { createClockWatch } from './clock-watch.ts'
-import { type Client, type Connections, createConnections, runTogether } from './connect.ts'
-import { adviseOnFailure, classifyError, toError } from './errors.ts'
-import { addEvents, dropEvents, readEvents, removeEvents } from './events.ts'
 import {
+  adviseOnFailure,
+  type Client,
+  type Connections,
+  classifyPostgresError,
+  createConnections,
+  requireOwnSessions,
+  runTogether,
+  toError,
+} from './connect.ts'
+import {
+  createClockWatch,
   HEARTBEAT_LIMITS,
   type HeartbeatLimits,
   type ReplicaHeartbeats,
@@ -25,14 +32,11 @@ import {
 } from './heartbeats.ts'
 import { type BegunAttempt, markBegun } from './leases.ts'
 import { prune } from './maintenance.ts'
-import { readMemos, takeLeaderLease } from './memos.ts'
 import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
 import { migrate } from './migrate.ts'
-import { findMessage, listMessages, probeCommit } from './queries.ts'
-import { requireOwnSessions } from './sessions.ts'
-import { readSummary } from './summary.ts'
-import { createUncertainCommits, type UncertainCommits } from './uncertain-commits.ts'
-import { createUncertainEnds } from './uncertain-ends.ts'
+import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
+import { addEvents, dropEvents, readEvents, readMemos, removeEvents, takeLeaderLease } from './side-tables.ts'
+import { createUncertainCommits, createUncertainEnds, type UncertainCommits } from './uncertain.ts'
 
 export interface PostgresOutboxOptions extends StoreOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -207,7 +211,8 @@ function createCalls(
       try {
         return await work(false)
       } catch (error) {
-        if (classifyError(error) !== 'again' || performance.now() - began > statementTimeoutMs) throw error
+        if (classifyPostgresError(error) !== 'again' || performance.now() - began > statementTimeoutMs)
+          throw error
         return await work(true)
       }
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Schema } from '../schema-version.ts'
 /** The group of a live code; null for every other message. Written the same where it is looked up. */
 export const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
 
-/** Two transactions that both write a counter for the first time make one of them fail by its key; errors.ts knows it by this name. */
+/** Two transactions that both write a counter for the first time make one of them fail by its key; connect.ts knows it by this name. */
 export const QUOTA_COUNTERS = 'courier_quota_counters'
 
 /**
@@ -129,4 +129,4 @@ CREATE TABLE courier_events (
   'ALTER TABLE courier_messages SET (fillfactor = 60)',
 ]
 
-export const SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }
+export const POSTGRES_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }

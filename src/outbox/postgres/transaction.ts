@@ -1,29 +1,29 @@
-import { createCountChanges } from '../counts.ts'
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import { chargesOf, type Row } from '../message-row.ts'
 import type { Charge, ChargedWindows } from '../outbox.ts'
+import { counterName, createQuotaLedger, type QuotaCounter, rotateCounter, toCounter } from '../quota.ts'
 import { rankOfPurpose, readinessOf } from '../rules.ts'
-import { beginUnit, type UnitOfWork } from '../unit.ts'
+import { beginUnit, createCountChanges, type UnitOfWork } from '../unit.ts'
 import { type CountPlaces, writeCounts } from './backlog.ts'
 import {
+  awaitStatements,
   type Client,
   commitTransaction,
   type QueryResult,
   runStatement,
   runTogether,
+  type Statement,
   statement,
+  type Write,
 } from './connect.ts'
-import { addEvents } from './events.ts'
-import { writeMemos } from './memos.ts'
-import { createQuotas } from './quotas.ts'
+import { QUOTA_COUNTERS } from './schema.ts'
+import { addEvents, writeMemos } from './side-tables.ts'
 
 export interface WriterOptions extends CountPlaces {
   readonly payloadKeys: PayloadKeys
   /** Whether the store queues events for webhooks. */
   readonly keepsEvents: boolean
 }
-
-export type Transaction = ReturnType<typeof openTransaction>
 
 /**
  * A unit of work on the database: rows are read and locked first, decided about in memory, and written together with the
@@ -47,7 +47,7 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
   async function lockRefunds(): Promise<void> {
     if (refunds.length === 0) return
     await counters.lock([], refunds)
-    for (const windows of refunds.splice(0)) counters.refund(windows)
+    for (const windows of refunds.splice(0)) counters.ledger.refund(windows)
   }
 
   const unit = beginUnit(now, {
@@ -56,8 +56,8 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
     ended: [],
     counts,
     quotas: {
-      charge: charges => counters.charge(charges),
-      refund: windows => (isLocked ? counters.refund(windows) : void refunds.push(windows)),
+      charge: counters.ledger.charge,
+      refund: windows => (isLocked ? counters.ledger.refund(windows) : void refunds.push(windows)),
     },
   })
   return {
@@ -183,3 +183,66 @@ const KEEP_RECEIPTS = statement(
   'write-receipts',
 )`UPDATE courier_messages m SET receipt = r.receipt, provider_id = coalesce(m.provider_id, r.provider_id)
     FROM json_to_recordset($1::json) AS r(seq bigint, provider_id text, receipt jsonb) WHERE m.seq = r.seq`
+
+/** The quotas' counters of one transaction: locked, counted in memory, written back. */
+function createQuotas(client: Client, now: number) {
+  /** As they are stored. */
+  const locked = new Map<string, QuotaCounter>()
+  const ledger = createQuotaLedger(name => locked.get(name))
+
+  return {
+    ledger,
+    /**
+     * Reads and locks the counters of charges, and those that refunds would touch. One that is not there is written as it
+     * is after its charges; if another transaction is the first to write it, this one fails, and is worth another try.
+     * @param create writes those that are not there at once, empty: then no other transaction can be the first.
+     */
+    async lock(
+      charges: readonly Charge[],
+      refunds: readonly ChargedWindows[],
+      create = false,
+    ): Promise<void> {
+      const charged = new Map(
+        charges.map(charge => [counterName(charge), rotateCounter(undefined, charge.windowMs, now)]),
+      )
+      const names = new Set([...charged.keys(), ...refunds.flat().map(([name]) => name)])
+      if (names.size === 0) return
+      const results = await awaitStatements(
+        ...(create ? [runStatement(client, CREATE, countersAsJson(charged))] : []),
+        runStatement(client, LOCK, [...names]),
+      )
+      for (const row of results.at(-1)?.rows ?? []) locked.set(row['name'] as string, toCounter(row))
+    },
+    /** The writes of what has changed. The first one may wait for another transaction that writes the same new counter. */
+    write(): readonly Write[] {
+      const write = (into: Statement, isStored: boolean) => {
+        const counters = [...ledger.changed].filter(([name]) => locked.has(name) === isStored)
+        return counters.length === 0 ? [] : [{ ...into, values: [countersAsJson(counters)] }]
+      }
+      return [...write(INSERT, false), ...write(UPDATE, true)]
+    },
+  }
+}
+
+function countersAsJson(counters: Iterable<readonly [string, QuotaCounter]>): string {
+  return JSON.stringify([...counters].map(([name, counter]) => ({ name, ...counter })))
+}
+
+const COLUMNS = '(name, window_start, current, previous, expires_at)'
+const RECORDS = `SELECT name, "windowStart", current, previous, "expiresAt"
+  FROM json_to_recordset($1::json)
+    AS r(name text, "windowStart" bigint, current integer, previous integer, "expiresAt" bigint)
+  ORDER BY name`
+
+const CREATE = statement(
+  'create-quota-counters',
+)`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS} ON CONFLICT DO NOTHING`
+const LOCK = statement(
+  'lock-quota-counters',
+)`SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
+const INSERT = statement('insert-quota-counters')`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS}`
+const UPDATE = statement(
+  'update-quota-counters',
+)`UPDATE ${QUOTA_COUNTERS} c SET window_start = r."windowStart", current = r.current, previous = r.previous,
+      expires_at = r."expiresAt"
+    FROM (${RECORDS}) AS r WHERE c.name = r.name`

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { CountChanges } from '../counts.ts'
+import type { CountChanges } from '../unit.ts'
 
 /** No wait between two attempts is longer, ms. */
 const LONGEST_WAIT_MS = 3_600_000

@@ -2,8 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreUnusable } from '../outbox.ts'
 import { findPendingMigrations, type Schema } from '../schema-version.ts'
-import { classifyError } from './errors.ts'
-import { SCHEMA } from './schema.ts'
+import { SQLITE_SCHEMA } from './schema.ts'
 
 /** Up to this size the whole store is checked, which takes about half a second; damage in a larger one shows when it is read. */
 const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
@@ -14,7 +13,7 @@ const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
  * @param path of the database file; its directory exists.
  * @throws StoreUnusable
  */
-export function openStore(path: string, schema = SCHEMA): DatabaseSync {
+export function openStore(path: string, schema = SQLITE_SCHEMA): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     // The file is made before SQLite would make it, with rights for the service's user only; SQLite gives the WAL the same rights.
@@ -92,7 +91,7 @@ function checkIntegrity(db: DatabaseSync, path: string): void {
 }
 
 function adviseOnFailure(error: unknown, path: string): string {
-  switch (classifyError(error)) {
+  switch (classifySqliteError(error)) {
     case 'locked':
       return `the store ${path} is in use by another process: end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)`
     case 'corrupt':
@@ -108,4 +107,40 @@ export function adviseOnDamage(path: string): string {
     `the store ${path} is damaged: stop the service, keep a copy of the file and of ${path}-wal, look after the disk, ` +
     `then restore a backup, or save what can be read with "sqlite3 ${path} .recover | sqlite3 recovered.db" and put that in its place`
   )
+}
+
+/**
+ * The meaning of an error of SQLite, by its primary result code (https://www.sqlite.org/rescode.html).
+ *
+ * - `locked`   somebody else holds the file
+ * - `corrupt`  the file is damaged, or is no database
+ * - `resource` no room, no permission, an I/O error: passes when its cause is gone
+ * - `refused`  values of the call itself: a constraint, a type, a size
+ * - null       not the storage's fault: a bug
+ */
+export function classifySqliteError(error: unknown): SqliteFault | null {
+  const code = (error as { errcode?: unknown } | null)?.errcode
+  if (typeof code !== 'number') return null
+  return FAULTS[code & 0xff] ?? null
+}
+
+type SqliteFault = 'locked' | 'corrupt' | 'resource' | 'refused'
+
+const FAULTS: Readonly<Record<number, SqliteFault>> = {
+  3: 'resource', // PERM
+  5: 'locked', // BUSY
+  6: 'locked', // LOCKED
+  7: 'resource', // NOMEM
+  8: 'resource', // READONLY
+  10: 'resource', // IOERR
+  11: 'corrupt', // CORRUPT
+  13: 'resource', // FULL
+  14: 'resource', // CANTOPEN
+  15: 'resource', // PROTOCOL
+  18: 'refused', // TOOBIG
+  19: 'refused', // CONSTRAINT
+  20: 'refused', // MISMATCH
+  22: 'resource', // NOLFS
+  23: 'resource', // AUTH
+  26: 'corrupt', // NOTADB
 }

@@ -110,4 +110,4 @@ CREATE TABLE events (
   '-- nothing changes here: both kinds of store have the same versions',
 ]
 
-export const SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }
+export const SQLITE_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }

@@ -9,23 +9,18 @@ import {
   splitSecretChecks,
   tryDecrypt,
 } from '../encryption.ts'
-import { type Gives, OPERATIONS, type OperationName, type Takes } from '../operations.ts'
+import { type Gives, type OperationName, STORE_OPERATIONS, type Takes } from '../operations.ts'
 import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { beginUnit, type UnitOfWork } from '../unit.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { correctClock } from './clock-correction.ts'
-import { createCounters, type LiveMessages } from './counters.ts'
-import { classifyError } from './errors.ts'
-import { createEventQueue } from './events.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
-import { createMemos } from './memos.ts'
 import { createMessages } from './messages.ts'
-import { readMeta, writeMeta } from './open.ts'
-import { createProgressCount, type ProgressCount, recordLoss } from './progress.ts'
-import { createAdminQueries } from './queries.ts'
-import { createReadSummary } from './summary.ts'
+import { classifySqliteError, readMeta, writeMeta } from './open.ts'
+import { createAdminQueries, createReadSummary } from './queries.ts'
+import { createCounters, createEventQueue, createMemos, type LiveMessages } from './side-tables.ts'
 import type { BatchReplies, CallFailure, StoreCall } from './thread.ts'
-import { watermarkPath } from './watermark.ts'
+import { createProgressCount, type ProgressCount, recordLoss, watermarkPath } from './watermark.ts'
 
 export interface StoreDeps {
   readonly path: string
@@ -131,14 +126,14 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
 
   function noteFailure(error: unknown): CallFailure {
     const failure = toCallFailure(error, deps.damaged)
-    if (classifyError(error) === 'corrupt') damage = failure
+    if (classifySqliteError(error) === 'corrupt') damage = failure
     return failure
   }
 
   return {
     runCalls(calls) {
       const places = [...calls.keys()]
-      const writing = places.filter(at => OPERATIONS[(calls[at] as StoreCall)[0]].writes)
+      const writing = places.filter(at => STORE_OPERATIONS[(calls[at] as StoreCall)[0]].writes)
       const values: unknown[] = calls.map(() => null)
       const failures: (readonly [number, CallFailure])[] = []
       const failAll = (failure: CallFailure) =>
@@ -160,7 +155,7 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
       }
       for (const at of places) {
         const [name, call] = calls[at] as StoreCall
-        if (OPERATIONS[name].writes) continue
+        if (STORE_OPERATIONS[name].writes) continue
         try {
           values[at] = handle(name, call, reading)
         } catch (error) {
@@ -203,7 +198,7 @@ function prepareTransaction(db: DatabaseSync) {
 
 function toCallFailure(error: unknown, damaged: string): CallFailure {
   const message = error instanceof Error ? error.message : 'unknown fault'
-  switch (classifyError(error)) {
+  switch (classifySqliteError(error)) {
     case null:
       return { is: 'fault', message, cause: error }
     case 'refused':

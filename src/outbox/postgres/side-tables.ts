@@ -1,0 +1,96 @@
+import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
+import type { Gives, Takes } from '../operations.ts'
+import type { Memo } from '../outbox.ts'
+import type { NewEvent } from '../unit.ts'
+import {
+  awaitStatements,
+  type Client,
+  type QueryResult,
+  runStatement,
+  statement,
+  type Write,
+} from './connect.ts'
+
+/** Writes memos in the place of those of their names, in the open transaction. */
+export function writeMemos(client: Client, memos: readonly Memo[]): Promise<QueryResult>[] {
+  // The last one of a name: a statement may change a row only once.
+  const last = new Map(memos.map(memo => [memo.name, memo]))
+  return last.size === 0 ? [] : [runStatement(client, WRITE, JSON.stringify([...last.values()]))]
+}
+
+export async function readMemos(
+  client: Client,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await runStatement(client, READ_MEMOS, names)
+  return new Map(rows.map(row => [row['name'] as string, row['value'] as string]))
+}
+
+/**
+ * Takes or renews a leader lease by the database's clock, which is the same for all replicas.
+ * @param ttlMs 0 gives it up.
+ */
+export async function takeLeaderLease(
+  client: Client,
+  name: string,
+  owner: string,
+  ttlMs: number,
+): Promise<boolean> {
+  if (ttlMs <= 0) {
+    await runStatement(client, GIVE_UP, name, owner)
+    return false
+  }
+  const { rows } = await runStatement(client, TAKE, name, owner, ttlMs)
+  return rows.length > 0
+}
+
+const WRITE = statement('write-memos')`INSERT INTO courier_memos (name, value, expires_at)
+    SELECT name, value, "expiresAt" FROM json_to_recordset($1::json) AS r(name text, value text, "expiresAt" bigint) ORDER BY name
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`
+const READ_MEMOS = statement('read-memos')`SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])`
+const TAKE = statement('take-leader-lease')`INSERT INTO courier_leader_leases AS held (name, owner, until)
+    VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
+    ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
+      WHERE held.owner = excluded.owner OR held.until <= clock_timestamp()
+    RETURNING owner`
+const GIVE_UP = statement(
+  'give-up-leader-lease',
+)`DELETE FROM courier_leader_leases WHERE name = $1 AND owner = $2`
+
+/** The write that adds events, if there are any. */
+export function addEvents(events: readonly NewEvent[]): readonly Write[] {
+  return events.length === 0 ? [] : [{ ...ADD, values: [JSON.stringify(events)] }]
+}
+
+export async function readEvents(
+  client: Client,
+  { limit }: Takes<'readEvents'>,
+): Promise<Gives<'readEvents'>> {
+  const [read, span] = await awaitStatements(
+    runStatement(client, READ_EVENTS, limit),
+    runStatement(client, SPAN),
+  )
+  return { events: read.rows.map(eventOfRow), waiting: Number(span.rows[0]?.['waiting'] ?? 0) }
+}
+
+export async function removeEvents(client: Client, { seqs }: Takes<'removeEvents'>): Promise<void> {
+  await runStatement(client, REMOVE, seqs)
+}
+
+export async function dropEvents(client: Client, { most, before }: Takes<'dropEvents'>): Promise<number> {
+  return (await runStatement(client, DROP, most, before)).rowCount ?? 0
+}
+
+const ADD = statement('add-events')`INSERT INTO courier_events (at, type, message, data)
+    SELECT at, type, message, data FROM json_to_recordset($1::json) AS r(at bigint, type text, message text, data jsonb)`
+const READ_EVENTS = statement(
+  'read-events',
+)`SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS.replace(/\w+/g, 'm.$&')} FROM courier_events e
+    LEFT JOIN courier_messages m ON m.id = e.message ORDER BY e.seq LIMIT $1`
+const SPAN = statement(
+  'span-of-events',
+)`SELECT (SELECT max(seq) FROM courier_events) - (SELECT min(seq) FROM courier_events) + 1 AS waiting`
+const REMOVE = statement('remove-events')`DELETE FROM courier_events WHERE seq = ANY($1::bigint[])`
+const DROP = statement('drop-events')`DELETE FROM courier_events WHERE seq IN (
+    SELECT seq FROM (SELECT seq, at FROM courier_events ORDER BY seq LIMIT ${DROP_STEP}) AS oldest
+    WHERE seq <= (SELECT max(seq) FROM courier_events) - $1::bigint OR at < $2)`

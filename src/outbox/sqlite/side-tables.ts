@@ -1,0 +1,113 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Channel } from '../../messages/message.ts'
+import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
+import type { Gives, Takes } from '../operations.ts'
+import type { Memo } from '../outbox.ts'
+import { createQuotaLedger, type QuotaLedger, toCounter } from '../quota.ts'
+import { type CountChanges, createCountChanges, type NewEvent } from '../unit.ts'
+
+/** How many messages of each channel live. */
+export type LiveMessages = Record<Channel, number>
+
+/** What a transaction has counted: it is written before the commit, and left alone when the transaction is undone. */
+export interface Counted {
+  readonly counts: CountChanges
+  readonly quotas: QuotaLedger
+}
+
+/**
+ * The counters beside the messages: how many are of a minute, channel, kind and state, and how much of each quota is used. They are
+ * counted in memory, so that one which many calls of a transaction share is written once.
+ */
+export function createCounters(db: DatabaseSync) {
+  const addCount = db.prepare(
+    'INSERT INTO counts (minute, channel, kind, state, count) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
+  )
+  const countLive = db.prepare(
+    "SELECT count(*) AS n FROM messages WHERE state IN ('queued', 'sending') AND channel = ?",
+  )
+  const readQuota = db.prepare(
+    'SELECT window_start, current, previous, expires_at FROM quota_counters WHERE name = ?',
+  )
+  const writeQuota = db.prepare(
+    `INSERT INTO quota_counters (name, window_start, current, previous, expires_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET window_start = excluded.window_start, current = excluded.current,
+         previous = excluded.previous, expires_at = excluded.expires_at`,
+  )
+  return {
+    begin: (): Counted => ({
+      counts: createCountChanges(),
+      quotas: createQuotaLedger(name => {
+        const row = readQuota.get(name)
+        return row === undefined ? undefined : toCounter(row)
+      }),
+    }),
+    /** Writes what was counted, in the open transaction. */
+    write({ counts, quotas }: Counted): void {
+      for (const { minute, channel, kind, state, by } of counts.changes())
+        addCount.run(minute, channel, kind, state, by)
+      for (const [name, { windowStart, current, previous, expiresAt }] of quotas.changed)
+        writeQuota.run(name, windowStart, current, previous, expiresAt)
+    },
+    /** Counts the live messages of each channel, which takes some time when many are. */
+    countLive: (): LiveMessages => ({
+      email: Number(countLive.get('email')?.['n']),
+      sms: Number(countLive.get('sms')?.['n']),
+    }),
+  }
+}
+
+export type Memos = ReturnType<typeof createMemos>
+
+/** Values kept beside the messages. */
+export function createMemos(db: DatabaseSync) {
+  const write = db.prepare(
+    `INSERT INTO memos (name, value, expires_at) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
+  )
+  const read = db.prepare('SELECT value FROM memos WHERE name = ?')
+  return {
+    /** Writes a memo in the place of the one of its name, in the open transaction. */
+    write: ({ name, value, expiresAt }: Memo) => void write.run(name, value, expiresAt),
+    read(names: readonly string[]): ReadonlyMap<string, string> {
+      const found = new Map<string, string>()
+      for (const name of names) {
+        const value = read.get(name)?.['value']
+        if (typeof value === 'string') found.set(name, value)
+      }
+      return found
+    },
+  }
+}
+
+/** The operations on the queue of events, in the open transaction. */
+export function createEventQueue(db: DatabaseSync) {
+  const insert = db.prepare('INSERT INTO events (at, type, message, data) VALUES (?, ?, ?, ?)')
+  const read = db.prepare(READ)
+  const span = db.prepare(
+    'SELECT (SELECT max(seq) FROM events) - (SELECT min(seq) FROM events) + 1 AS waiting',
+  )
+  const remove = db.prepare('DELETE FROM events WHERE seq = ?')
+  const drop = db.prepare(DROP)
+  return {
+    addEvent: ({ at, type, message, data }: NewEvent): void =>
+      void insert.run(at, type, message ?? null, data === undefined ? null : JSON.stringify(data)),
+    readEvents: ({ limit }: Takes<'readEvents'>): Gives<'readEvents'> => ({
+      events: read.all(limit).map(eventOfRow),
+      waiting: Number(span.get()?.['waiting'] ?? 0),
+    }),
+    removeEvents({ seqs }: Takes<'removeEvents'>): void {
+      for (const seq of seqs) remove.run(seq)
+    },
+    dropEvents: ({ most, before }: Takes<'dropEvents'>): number => Number(drop.run(most, before).changes),
+  }
+}
+
+const READ = `
+  SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS} FROM events e
+  LEFT JOIN messages m ON substr(m.id, 1, 16) = substr(e.message, 1, 16) AND m.id = e.message
+  ORDER BY e.seq LIMIT ?`
+const DROP = `
+  DELETE FROM events WHERE seq IN (
+    SELECT seq FROM (SELECT seq, at FROM events ORDER BY seq LIMIT ${DROP_STEP})
+    WHERE seq <= (SELECT max(seq) FROM events) - ? OR at < ?)`
