@@ -11,7 +11,7 @@ import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../m
 import type { StoreKeys } from '../outbox/encryption.ts'
 import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { matchLocale } from '../words/locales.ts'
+import { matchLocale } from '../words/catalog.ts'
 import { openRecipientReader } from './factories.ts'
 
 /** The parts of device alerts, from the settings. This file is loaded only when DDQ_HOST is set. */

@@ -1,9 +1,6 @@
-import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
+import { findKind, PLAIN_KIND, UNIT_MS as STATED } from '../messages/kinds.ts'
 import { transliterate } from '../messages/sms-segments.ts'
-import { toReadableDuration } from './duration.ts'
-import { lineOf } from './json-text.ts'
-import type { LanguageSource, MailWordsSource } from './language-file.ts'
-import { createPhraseCompiler, MAX_OUTCOMES, type Phrase, type PhraseCompiler } from './phrases.ts'
+import { type LanguageSource, lineOf, type MailWordsSource } from './language-file.ts'
 import { type Engine, type Scope, TemplateFault } from './template-engine.ts'
 import { type LocaleView, wordVariables } from './template-variables.ts'
 
@@ -236,4 +233,92 @@ function cutPreheader(text: string): string {
   const short = chars.slice(0, PREHEADER_MAX - 1).join('')
   const space = short.lastIndexOf(' ')
   return `${space > PREHEADER_MAX / 2 ? short.slice(0, space) : short}…`
+}
+
+/** Compiled words: plain text with Liquid in it. */
+type Phrase = (scope: Scope) => string
+
+/** Variables whose values many messages share; with no other in it, a phrase has few different outcomes. */
+const SHARED = /^(?:validity|brand\.\w+|locale\.\w+)$/
+const MAX_OUTCOMES = 100
+
+type PhraseCompiler = ReturnType<typeof createPhraseCompiler>
+
+/**
+ * @param source the language file's text
+ * @param compileNow whether each phrase is compiled at once, so that a fault shows, or when it is first said
+ */
+function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean) {
+  function compile(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
+    try {
+      const compiled = engine.compile(words, known)
+      return compiled.variables.every(name => SHARED.test(name)) ? cacheByValidity(compiled) : compiled
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new TemplateFault(`${pointer}: ${reason}`, lineOf(source, pointer), { cause: error })
+    }
+  }
+  function phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
+    if (!/\{[{%]/.test(words)) return () => words
+    let compiled = compileNow ? compile(words, known, pointer) : undefined
+    return scope => (compiled ??= compile(words, known, pointer))(scope)
+  }
+  return {
+    /**
+     * @param known the variables that it may name
+     * @param pointer where it stands in the language file, to name the line of a fault
+     * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
+     *   later
+     */
+    phrase,
+    /** The same for one phrase, several, or none. */
+    phrases(
+      words: string | readonly string[] | undefined = [],
+      known: ReadonlySet<string>,
+      pointer: string,
+    ): readonly Phrase[] {
+      if (typeof words === 'string') return [phrase(words, known, pointer)]
+      return words.map((one, at) => phrase(one, known, `${pointer}/${at}`))
+    },
+  }
+}
+
+/** Renders once for each validity. Nothing that belongs to one message is ever kept. */
+function cacheByValidity(compiled: Phrase): Phrase {
+  const outcomes = new Map<unknown, string>()
+  return scope => {
+    const known = outcomes.get(scope['validity'])
+    if (known !== undefined) return known
+    const rendered = compiled(scope)
+    if (outcomes.size < MAX_OUTCOMES) outcomes.set(scope['validity'], rendered)
+    return rendered
+  }
+}
+
+/** The units that a language may have words for, from the smallest. */
+export const DURATION_UNITS = ['second', 'minute', 'hour', 'day'] as const
+export type DurationUnit = (typeof DURATION_UNITS)[number]
+
+const UNIT_MS: Readonly<Record<DurationUnit, number>> = { second: 1000, ...STATED, day: 24 * STATED.hour }
+
+/**
+ * A life in the unit that a person would say it in: 90 minutes, 24 hours, 3 days. Rounded down where it does not come
+ * out even, so that nothing is promised longer than it holds; never 0.
+ * @param has whether there are words for a unit; in place of one that there are none for, the next smaller one is said
+ * @returns null when there are only words for larger units
+ */
+export function toReadableDuration(
+  ms: number,
+  has: (unit: DurationUnit) => boolean = () => true,
+): { readonly n: number; readonly unit: DurationUnit } | null {
+  const usual = DURATION_UNITS.indexOf(usualUnit(ms))
+  const unit = DURATION_UNITS.slice(0, usual + 1).findLast(has)
+  return unit === undefined ? null : { n: Math.max(1, Math.floor(ms / UNIT_MS[unit])), unit }
+}
+
+function usualUnit(ms: number): DurationUnit {
+  const { minute, hour, day } = UNIT_MS
+  if (ms < minute) return 'second'
+  if (ms >= 3 * day || (ms >= 2 * day && ms % day === 0)) return 'day'
+  return ms >= 3 * hour || ms % hour === 0 ? 'hour' : 'minute'
 }

@@ -20,7 +20,7 @@ export type Check =
   | 'validity'
 
 /** A finding: something that a reader would notice, or a mail client. */
-export interface LintResult {
+interface LintResult {
   readonly check: Check
   /** The file, or the message: `locales/de.json`, `email/file in ar`. */
   readonly where: string
@@ -29,7 +29,7 @@ export interface LintResult {
   readonly reason: string
 }
 
-export interface LintOptions {
+interface LintOptions {
   readonly renderer: Renderer
   /** The WebOTP domain that the renderer was made with. */
   readonly webotpDomain?: string

@@ -11,7 +11,7 @@ export interface ComposerOptions {
   readonly messageIdDomain: string
 }
 
-export interface MailParts {
+interface MailParts {
   /** The left side of the Message-ID: 32 hex digits. */
   readonly id: string
   /** One bare address. */

@@ -2,8 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Channel } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
-import { countSegments } from '../messages/sms-segments.ts'
-import { galleryPage, type Preview } from './gallery-page.ts'
+import { countSegments, type Segments } from '../messages/sms-segments.ts'
+import { escapeHtml } from '../runtime/html.ts'
+import type { MailView } from './mails.ts'
 import type { Renderer } from './render.ts'
 
 /**
@@ -55,4 +56,66 @@ function previewOf(renderer: Renderer, sample: Sample, locale: string): Preview 
   const outgoing = renderer.render(message)
   const text = outgoing.channel === 'sms' ? outgoing.text() : ''
   return { channel, kind, locale, text, size: countSegments(text) }
+}
+
+/** One sample message in one language, as a reader would get it. */
+export type Preview =
+  | { readonly channel: 'email'; readonly kind: string; readonly locale: string; readonly mail: MailView }
+  | {
+      readonly channel: 'sms'
+      readonly kind: string
+      readonly locale: string
+      readonly text: string
+      readonly size: Segments
+    }
+
+const STYLE = `
+:root { color-scheme: light dark; --page: #f3f4f6; --card: #fff; --text: #16191d; --soft: #5b636e; --rule: #e3e5e9; --bubble: #e7e9ee; }
+@media (prefers-color-scheme: dark) { :root { --page: #101216; --card: #1b1e24; --text: #e9ebee; --soft: #a9b0bb; --rule: #2c313a; --bubble: #2b303a; } }
+body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+header, section { max-width: 1500px; margin: 0 auto; padding: 24px; box-sizing: border-box; }
+h1 { font-size: 24px; margin: 0; } h2 { font-size: 18px; margin: 0 0 12px; }
+nav a { margin-inline-end: 12px; } a { color: inherit; }
+.row { display: grid; grid-auto-flow: column; grid-auto-columns: 375px; gap: 20px; overflow-x: auto; padding-bottom: 12px; }
+figure { margin: 0; } figcaption { color: var(--soft); font-size: 13px; margin-bottom: 6px; }
+iframe { width: 100%; height: 660px; border: 1px solid var(--rule); border-radius: 10px; background: var(--card); }
+.phone { background: var(--card); border: 1px solid var(--rule); border-radius: 22px; padding: 20px 14px; }
+.bubble { background: var(--bubble); border-radius: 18px; padding: 10px 14px; max-width: 290px; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
+`
+
+/** The page that shows the gallery's files, kind by kind, each in every language. No script, nothing from elsewhere. */
+function galleryPage(all: readonly Preview[]): string {
+  const kinds = [...new Set(all.map(({ channel, kind }) => `${channel}/${kind}`))]
+  const sections = kinds.map(key => {
+    const own = all.filter(({ channel, kind }) => `${channel}/${kind}` === key)
+    const id = key.replace('/', '-')
+    return `<section id="${id}"><h2>${escapeHtml(key.replace('/', ': '))}</h2><div class="row">${own.map(figure).join('')}</div></section>`
+  })
+  const links = kinds.map(key => `<a href="#${key.replace('/', '-')}">${escapeHtml(key)}</a>`)
+  return [
+    '<!DOCTYPE html>',
+    '<html lang="en">',
+    `<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Words and layouts</title><style>${STYLE}</style></head>`,
+    `<body><header><h1>What people get to read</h1><nav>${links.join(' ')}</nav></header>`,
+    ...sections,
+    '</body></html>',
+    '',
+  ].join('\n')
+}
+
+function figure(one: Preview): string {
+  const name = `${one.kind}.${one.locale}`
+  if (one.channel === 'sms') {
+    const { encoding, units, segments } = one.size
+    const cost = `${segments} ${segments === 1 ? 'segment' : 'segments'}, ${encoding}, ${units}`
+    return (
+      `<figure><figcaption>${one.locale} · ${cost} · <a href="sms/${name}.txt">text</a></figcaption>` +
+      `<div class="phone"><div class="bubble">${escapeHtml(one.text)}</div></div></figure>`
+    )
+  }
+  const size = `${(Buffer.byteLength(one.mail.html) / 1024).toFixed(1)} KB`
+  return (
+    `<figure><figcaption>${one.locale} · ${size} · <a href="mail/${name}.html">html</a> · <a href="mail/${name}.txt">text</a></figcaption>` +
+    `<iframe src="mail/${name}.html" title="${escapeHtml(name)}" sandbox="" loading="lazy"></iframe></figure>`
+  )
 }

@@ -12,13 +12,16 @@ import type {
 } from '../messages/message.ts'
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
-import { type Brand, type BrandSettings, createBrand } from './brand.ts'
 import type { RenderedInFull } from './catalog.ts'
 import { createMailRenderer, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
-import { createRenderCache } from './render-cache.ts'
-import { chooseText, fullText } from './sms-text.ts'
-import { formatStatedValidity, scopeOf } from './template-variables.ts'
+import {
+  type Brand,
+  type BrandSettings,
+  createBrand,
+  formatStatedValidity,
+  scopeOf,
+} from './template-variables.ts'
 import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
 
 export interface RendererOptions {
@@ -198,4 +201,89 @@ function senderOf(plugin: PluginSender | undefined): SmsSender | undefined {
 /** The country of a number, ISO 3166-1 alpha-2; `ZZ` when it has none. @param number E.164. */
 export function countryOf(number: string): string {
   return parsePhoneNumberFromString(number)?.country ?? 'ZZ'
+}
+
+/** Makes a value of a content, or takes the one that was made of it, with the same words, a moment ago. */
+type RenderCache<T> = (content: Content, words: object, key: string, make: () => T) => T
+
+/**
+ * Parts that the recipients of one callback have in common are made once, and those that one country has in common once for
+ * each: they share one content, and are rendered one after the other without a pause. The latest content alone is kept,
+ * and only for as long as that takes, since it may hold a code or a link.
+ */
+export function createRenderCache<T>(): RenderCache<T> {
+  let latest: { readonly content: Content; readonly words: object; readonly made: Map<string, T> } | undefined
+  const forget = () => {
+    latest = undefined
+  }
+  return (content, words, key, make) => {
+    if (latest?.content !== content || latest.words !== words) {
+      latest = { content, words, made: new Map() }
+      queueMicrotask(forget)
+    }
+    const { made } = latest
+    let value = made.get(key)
+    if (value === undefined) {
+      value = make()
+      made.set(key, value)
+    }
+    return value
+  }
+}
+
+/**
+ * Matches what phones take for a command at the beginning of a text, and do not show: `//SCKL` (an application's port, Nokia Smart
+ * Messaging), `//VVM` (visual voicemail), `//BREW`, `//ANDROID` and others of that form.
+ */
+const COMMAND = /^\/\/(?=[a-z])/i
+
+/** The codes that the origin-bound one-time code format allows: a browser would not read any other. */
+const WEBOTP_CODE = /^[\w-]{1,64}$/
+
+/**
+ * Chooses what an SMS says so that it is paid for once: the first variant that fits one segment, with the line that
+ * lets a browser fill the code in if at all possible; when none fits, the one with the fewest segments.
+ * The line is `@domain #code`, last of the message (WICG, "Origin-bound one-time codes delivered via SMS").
+ * @param variants from the fullest to the shortest, at least one
+ */
+function chooseText(
+  variants: Iterable<string>,
+  content: Content,
+  webotpDomain: string | undefined,
+): string {
+  const code = content.params['code']
+  const line =
+    webotpDomain !== undefined && code !== undefined && WEBOTP_CODE.test(code)
+      ? `\n@${webotpDomain} #${code}`
+      : ''
+  const texts: string[] = []
+  for (const variant of variants) {
+    const text = present(variant)
+    if (countSegments(text + line).segments === 1) return text + line
+    texts.push(text)
+  }
+  const count = (text: string) => countSegments(text).segments
+  return (
+    texts.find(text => count(text) === 1) ??
+    texts.reduce((best, text) => (count(text) < count(best) ? text : best))
+  )
+}
+
+/** The fullest variant, whatever it costs. @param variants at least one */
+function fullText(variants: Iterable<string>): string {
+  const [full = ''] = variants
+  return present(full)
+}
+
+/** A text as a phone shows it, whole: a command at its beginning is taken apart. */
+function present(variant: string): string {
+  return trimLines(variant).replace(COMMAND, '/ /')
+}
+
+/**
+ * Conditions in the words leave blanks behind. Lines stay as they are. The look behind is for blanks before something
+ * else: without it each of them would be a place to begin from, which takes the square of the time.
+ */
+function trimLines(text: string): string {
+  return text.replace(/(?<![ \t])[ \t]+$/gm, '').trim()
 }

@@ -1,7 +1,6 @@
 import { type MessageKind, messageKinds, parseValidity, VALIDITY_UNIT } from '../messages/kinds.ts'
 import { hostOf } from '../messages/links.ts'
 import type { Channel, Content } from '../messages/message.ts'
-import type { Brand } from './brand.ts'
 import type { Scope } from './template-engine.ts'
 
 /** The variables of words and layouts: the kind's parameters, the plain text, brand, locale, validity; no other. */
@@ -116,4 +115,88 @@ function allParams(channel: Channel): readonly string[] {
 
 function blank(channel: Channel): Scope {
   return Object.fromEntries(allParams(channel).map(key => [key, null]))
+}
+
+export interface BrandSettings {
+  readonly name: string
+  readonly url?: string
+  /** `#rgb` or `#rrggbb`. */
+  readonly color?: string
+}
+
+const DEFAULT_COLOR = '#1f5fd0'
+/** The grounds that the built-in layout puts text on; the harder one of each pair decides. */
+const LIGHT_PAGE = '#f3f4f6'
+const DARK_CARD = '#1b1e24'
+/** WCAG 2.2, 1.4.3: contrast of normal text, level AA. */
+const READABLE = 4.5
+
+type Rgb = readonly [number, number, number]
+
+export type Brand = ReturnType<typeof createBrand>
+
+/**
+ * The brand as templates see it: besides the settings, colours that stay readable whatever the brand's own is.
+ * @throws TypeError when the colour is not `#rgb` or `#rrggbb`.
+ */
+export function createBrand({ name, url, color = DEFAULT_COLOR }: BrandSettings) {
+  const own = parse(color)
+  const hex = format(own)
+  const ink = mixUntilReadable(own, [0, 0, 0], parse(LIGHT_PAGE))
+  const ink_dark = mixUntilReadable(own, [255, 255, 255], parse(DARK_CARD))
+  const onWhite = contrast(own, [255, 255, 255])
+  return {
+    name,
+    url: url ?? null,
+    /** The url without its scheme, as people write it. */
+    url_text: url === undefined ? null : url.replace(/^https?:\/\//i, '').replace(/\/$/, ''),
+    color: hex,
+    /** Text on `color`: black or white, whichever reads better (4.5:1 or more). */
+    on_color: onWhite >= READABLE ? '#ffffff' : contrast(own, [0, 0, 0]) >= onWhite ? '#000000' : '#ffffff',
+    /** Text in the brand's hue on a white card and on the light page, 4.5:1 or more. */
+    ink: format(ink),
+    /** The same on the card of dark mode. */
+    ink_dark: format(ink_dark),
+    /** A border that parts a button in `color` from either card. */
+    edge: onWhite < 1.5 ? format(ink) : contrast(own, parse(DARK_CARD)) < 1.5 ? format(ink_dark) : hex,
+  }
+}
+
+/** WCAG 2.2 contrast ratio of two `#rrggbb` colours, 1 to 21. */
+export function contrastOf(a: string, b: string): number {
+  return contrast(parse(a), parse(b))
+}
+
+/** `from`, mixed with just enough of `to` to be read on `ground`. */
+function mixUntilReadable(from: Rgb, to: Rgb, ground: Rgb): Rgb {
+  for (let share = 0; share < 1; share += 0.02) {
+    const mixed = from.map((value, i) => Math.round(value + ((to[i] ?? 0) - value) * share))
+    const color: Rgb = [mixed[0] ?? 0, mixed[1] ?? 0, mixed[2] ?? 0]
+    if (contrast(color, ground) >= READABLE) return color
+  }
+  return to
+}
+
+function contrast(a: Rgb, b: Rgb): number {
+  const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x)
+  return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05)
+}
+
+/** Relative luminance, WCAG 2.2. */
+function luminance([r, g, b]: Rgb): number {
+  const linear = (value: number) =>
+    value <= 10.31475 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
+}
+
+function parse(color: string): Rgb {
+  const hex = /^#([\da-f]{3}|[\da-f]{6})$/i.exec(color)?.[1]
+  if (hex === undefined) throw new TypeError(`not a colour: ${color} (write #rrggbb)`)
+  const full = hex.length === 3 ? hex.replace(/./g, '$&$&') : hex
+  const value = Number.parseInt(full, 16)
+  return [value >> 16, (value >> 8) & 255, value & 255]
+}
+
+function format(color: Rgb): string {
+  return `#${color.map(value => value.toString(16).padStart(2, '0')).join('')}`
 }

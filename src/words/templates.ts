@@ -1,9 +1,8 @@
 import { watchFiles } from '../runtime/file-watch.ts'
-import type { Brand } from './brand.ts'
-import { type Catalog, createCatalogLoader } from './catalog.ts'
-import { FALLBACK, matchLocale } from './locales.ts'
+import { type Catalog, createCatalogLoader, FALLBACK, matchLocale } from './catalog.ts'
 import { templateFaultOf } from './template-engine.ts'
 import { describeTemplates, type TemplateProblem } from './template-files.ts'
+import type { Brand } from './template-variables.ts'
 
 export interface TemplatesOptions {
   /** Directory of the words and layouts that come with the service. */

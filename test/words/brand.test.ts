@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { contrastOf, createBrand } from '../../src/words/brand.ts'
+import { contrastOf, createBrand } from '../../src/words/template-variables.ts'
 
 t.test('contrast is the ratio of WCAG 2.2', async t => {
   t.equal(contrastOf('#000000', '#ffffff'), 21)

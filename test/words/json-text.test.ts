@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { lineOf, parseJsonFile } from '../../src/words/json-text.ts'
+import { lineOf, parseJsonFile } from '../../src/words/language-file.ts'
 import { templateFaultOf } from '../../src/words/template-engine.ts'
 
 t.test('every value is found on its line', async t => {

@@ -1,12 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { messageKinds } from '../../src/messages/kinds.ts'
-import { createBrand } from '../../src/words/brand.ts'
-import { parseJsonFile } from '../../src/words/json-text.ts'
-import { checkLanguage, type LanguageSource } from '../../src/words/language-file.ts'
+import { readLanguage, renderSamples } from '../../src/words/catalog.ts'
+import { checkLanguage, type LanguageSource, parseJsonFile } from '../../src/words/language-file.ts'
 import { createEngine, templateFaultOf } from '../../src/words/template-engine.ts'
-import { readLanguage, renderSamples } from '../../src/words/template-validation.ts'
-import { layoutVariables } from '../../src/words/template-variables.ts'
+import { createBrand, layoutVariables } from '../../src/words/template-variables.ts'
 
 const LOCALES = new URL('../../src/words/templates/locales/', import.meta.url)
 const english = await readFile(new URL('en.json', LOCALES), 'utf8')

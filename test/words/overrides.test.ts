@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { createBrand } from '../../src/words/brand.ts'
 import { createCatalogLoader } from '../../src/words/catalog.ts'
 import type { Renderer, RendererOptions } from '../../src/words/render.ts'
+import { createBrand } from '../../src/words/template-variables.ts'
 import { messageOf, rendererFor, smsOf } from './rendering.ts'
 
 /** A TEMPLATES_DIR with these files, and a renderer on it. */

@@ -1,6 +1,6 @@
 import { say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { Preview } from '../../words/gallery-page.ts'
+import type { Preview } from '../../words/preview.ts'
 import { type Html, html } from './html.ts'
 import { type ConsoleOptions, type ConsolePage, notFound, type PageRequest } from './page.ts'
 
