@@ -1,9 +1,8 @@
 import { Ajv, type DefinedError, type ValidateFunction } from 'ajv'
 import { type Node, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
-import { messageKinds, PLAIN_KIND } from '../messages/kinds.ts'
+import { messageKinds, PLAIN_KIND, UNIT_MS as STATED } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
 import { isObject } from '../runtime/json-object.ts'
-import { DURATION_UNITS } from './language.ts'
 import { TemplateFault } from './template-engine.ts'
 
 /** The words of one kind of mail. Plain text with Liquid in it, never HTML: the layout escapes them. */
@@ -27,6 +26,34 @@ export interface LanguageSource {
   readonly mail: Readonly<Record<string, string | MailWordsSource>>
   /** Variants from the fullest to the shortest: the first that fits one segment is sent. */
   readonly sms: Readonly<Record<string, string | readonly string[]>>
+}
+
+/** The units that a language may have words for, from the smallest. */
+export const DURATION_UNITS = ['second', 'minute', 'hour', 'day'] as const
+export type DurationUnit = (typeof DURATION_UNITS)[number]
+
+const UNIT_MS: Readonly<Record<DurationUnit, number>> = { second: 1000, ...STATED, day: 24 * STATED.hour }
+
+/**
+ * A life in the unit that a person would say it in: 90 minutes, 24 hours, 3 days. Rounded down where it does not come
+ * out even, so that nothing is promised longer than it holds; never 0.
+ * @param has whether there are words for a unit; in place of one that there are none for, the next smaller one is said
+ * @returns null when there are only words for larger units
+ */
+export function toReadableDuration(
+  ms: number,
+  has: (unit: DurationUnit) => boolean = () => true,
+): { readonly n: number; readonly unit: DurationUnit } | null {
+  const usual = DURATION_UNITS.indexOf(usualUnit(ms))
+  const unit = DURATION_UNITS.slice(0, usual + 1).findLast(has)
+  return unit === undefined ? null : { n: Math.max(1, Math.floor(ms / UNIT_MS[unit])), unit }
+}
+
+function usualUnit(ms: number): DurationUnit {
+  const { minute, hour, day } = UNIT_MS
+  if (ms < minute) return 'second'
+  if (ms >= 3 * day || (ms >= 2 * day && ms % day === 0)) return 'day'
+  return ms >= 3 * hour || ms % hour === 0 ? 'hour' : 'minute'
 }
 
 const text = { type: 'string', pattern: '\\S' } as const

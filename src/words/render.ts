@@ -246,11 +246,7 @@ const WEBOTP_CODE = /^[\w-]{1,64}$/
  * The line is `@domain #code`, last of the message (WICG, "Origin-bound one-time codes delivered via SMS").
  * @param variants from the fullest to the shortest, at least one
  */
-function chooseText(
-  variants: Iterable<string>,
-  content: Content,
-  webotpDomain: string | undefined,
-): string {
+function chooseText(variants: Iterable<string>, content: Content, webotpDomain: string | undefined): string {
   const code = content.params['code']
   const line =
     webotpDomain !== undefined && code !== undefined && WEBOTP_CODE.test(code)

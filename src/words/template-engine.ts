@@ -166,9 +166,6 @@ function shorten(value: unknown, most: unknown = 50): string {
   return whole === '' ? '' : `${whole}...`
 }
 
-/** The template engine's. */
-type Scope = Readonly<Record<string, unknown>>
-
 /** Text, the name of a variable that is printed, or a choice by whether a variable is there. */
 type Piece = string | { readonly print: string } | Choice
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { defaultValidity, parseValidity } from '../../src/messages/kinds.ts'
-import { type DurationUnit, toReadableDuration } from '../../src/words/language.ts'
+import { type DurationUnit, toReadableDuration } from '../../src/words/language-file.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
