@@ -29,7 +29,7 @@ export interface LanguageSource {
 }
 
 /** The units that a language may have words for, from the smallest. */
-export const DURATION_UNITS = ['second', 'minute', 'hour', 'day'] as const
+const DURATION_UNITS = ['second', 'minute', 'hour', 'day'] as const
 export type DurationUnit = (typeof DURATION_UNITS)[number]
 
 const UNIT_MS: Readonly<Record<DurationUnit, number>> = { second: 1000, ...STATED, day: 24 * STATED.hour }
