@@ -305,7 +305,7 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
  */
 export type Heartbeat = 'ping' | 'settings' | `post:/${string}`
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   readonly session: ClientHttp2Session
   readonly heartbeat: Heartbeat
   /** ms between two of them. */

@@ -327,7 +327,7 @@ export function readLogin<T>(
     : { ok: true, value: login }
 }
 
-export function textOf(value: unknown): string | undefined {
+function textOf(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
