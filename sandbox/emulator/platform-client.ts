@@ -4,6 +4,7 @@ import { type Int, intOf, stringifyExactly } from '../../src/devices/exact-json.
 import {
   type AnswerForm,
   type Credential,
+  filledTextOf,
   type GrantedToken,
   type Method,
   openPlatform,
@@ -12,7 +13,6 @@ import {
   readLogin,
   refusesCredential,
   type Send,
-  textOf,
 } from '../../src/devices/platform-api.ts'
 
 /** The credential of a call. Access-Token wins on the platform's side, so a call never carries both. */
@@ -217,7 +217,7 @@ export function userAuthBody(account: UserAccount): object {
 
 export function readCorpLogin(value: unknown, httpStatus: number): PlatformResult<CorpLogin> {
   return readLogin(value, httpStatus, (body, granted) => {
-    const [corpId, memberId] = [textOf(body['corp_id']), textOf(body['member_id'])]
+    const [corpId, memberId] = [filledTextOf(body['corp_id']), filledTextOf(body['member_id'])]
     if (corpId === undefined) return 'corp_id'
     if (memberId === undefined) return 'member_id'
     return { ...granted, corpId, memberId, roleType: intOf(body['role_type']) ?? null }

@@ -313,12 +313,12 @@ export function readLogin<T>(
   more: (body: Readonly<Record<string, unknown>>, granted: GrantedToken) => T | string,
 ): PlatformResult<T> {
   if (!isObject(value)) return unreadableFailure(httpStatus, 'not a JSON object')
-  const accessToken = textOf(value['access_token'])
+  const accessToken = filledTextOf(value['access_token'])
   if (accessToken === undefined) return unreadableFailure(httpStatus, 'a login without access_token')
   const expireIn = intOf(value['expire_in'])
   const granted: GrantedToken = {
     accessToken,
-    refreshToken: textOf(value['refresh_token']) ?? '',
+    refreshToken: filledTextOf(value['refresh_token']) ?? '',
     expireIn: expireIn === undefined ? null : Number(expireIn),
   }
   const login = more(value, granted)
@@ -327,7 +327,7 @@ export function readLogin<T>(
     : { ok: true, value: login }
 }
 
-function textOf(value: unknown): string | undefined {
+export function filledTextOf(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
