@@ -179,7 +179,7 @@ export const OPENAPI_PATH = `${API}/openapi.json`
 const MOST_MINUTES = 30 * 24 * 60
 
 /** The API, once: the routes check requests by it, and the document is made of it. */
-export const OPERATIONS = {
+export const API_OPERATIONS = {
   findMessage: {
     method: 'GET',
     path: '/messages/{id}',
@@ -218,7 +218,7 @@ export const OPERATIONS = {
   },
 } as const satisfies Readonly<Record<string, Operation>>
 
-export type OperationId = keyof typeof OPERATIONS
+export type OperationId = keyof typeof API_OPERATIONS
 
 const FAILURES: Readonly<Record<string, string>> = {
   400: 'The request is not as described here; message says which field',
@@ -241,7 +241,7 @@ export function openApi(): JsonSchema {
     Object.keys(FAILURES).map(status => [status, { $ref: `#/components/responses/Failed${status}` }]),
   )
   const paths: Record<string, Record<string, JsonSchema>> = {}
-  for (const [operationId, operation] of Object.entries<Operation>(OPERATIONS)) {
+  for (const [operationId, operation] of Object.entries<Operation>(API_OPERATIONS)) {
     const { method, path, summary, body, answer } = operation
     const described = {
       operationId,

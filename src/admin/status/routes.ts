@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Channel } from '../../messages/message.ts'
 import type { State } from '../../outbox/outbox.ts'
 import { type Failure, RequestRefused } from '../failure.ts'
-import { API, OPENAPI_PATH, OPERATIONS, type Operation, type OperationId, openApi } from './openapi.ts'
+import { API, API_OPERATIONS, OPENAPI_PATH, type Operation, type OperationId, openApi } from './openapi.ts'
 import type { Status } from './status.ts'
 
 export interface StatusRoutesOptions {
@@ -39,7 +39,7 @@ interface Search {
 export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOptions): Promise<void> {
   const handlers = createHandlers(options)
   app.removeContentTypeParser('text/plain')
-  for (const [name, operation] of Object.entries<Operation>(OPERATIONS)) {
+  for (const [name, operation] of Object.entries<Operation>(API_OPERATIONS)) {
     const { method, path, params, query, body } = operation
     app.route({
       method,
