@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { adminAddress } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
+import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import { modulesOf } from '../providers/list.ts'
 import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
@@ -205,7 +205,8 @@ const LEVELS = { ok: say('ok'), warn: say('warn'), fail: say('fail') } as const
 
 /** Formats results as lines for a terminal in its reader's language, with a count at the end. */
 export function formatAsText(results: readonly CheckResult[], language: ReaderLanguage): string {
-  const write = (english: string) => translateText(english).in(language)
+  const write = (words: Sentence | string) =>
+    (typeof words === 'string' ? translateText(words) : words).in(language)
   const lines = results.map(({ about, is, what, next }) => {
     const first = `${pad(LEVELS[is].in(language), 4)}  ${pad(write(about), WIDTH)}  ${write(what)}\n`
     return next === undefined ? first : `${first}${' '.repeat(WIDTH + 8)}→ ${write(next)}\n`

@@ -35,7 +35,8 @@ async function found(env: Env, world: CheckDependencies = {}): Promise<readonly 
   }
   const findings = await runChecks(io, { resolveTxt: wellKnown, machine, ...world })
   return findings.map(
-    ({ is, about, what, next }) => `${is} ${about}: ${what}${next === undefined ? '' : ` → ${next}`}`,
+    ({ is, about, what, next }) =>
+      `${is} ${about}: ${String(what)}${next === undefined ? '' : ` → ${String(next)}`}`,
   )
 }
 

@@ -39,7 +39,6 @@ const PIECES = new Set([
   ', row {}',
   ', though it names{}',
   '<a href="{}" target="_blank" rel="noopener noreferrer" style="color: inherit; word-break: break-word; overflow-wrap: anywhere;">{}</a>',
-  'ahead of',
   "allow the key to list them, or look at the {} {} in use in the carrier's console",
   'approved, for {} {}',
   'cannot know whether its {} are approved: {}',
@@ -56,7 +55,6 @@ const PIECES = new Set([
   'is not known; known are {}',
   'is one that guessers try',
   'is wrong',
-  'is {} s {} that of {}',
   'its text has the variables {}',
   'must be an address, or a number such as +8613800138000',
   'must be the words, or the name of a kind that has them; {} is none',
@@ -101,8 +99,6 @@ const WHOLE = [
   'connected and logged in with an access token for 59 min (with it came a new refresh token, which is forgotten with the next start: docs/operations.md)',
   'the token endpoint does not let this client ask for itself (client credentials)',
   'the token endpoint does not let this client ask with a refresh token',
-  'clock: is 12 s ahead of that of twilio',
-  'is 7 s behind that of twilio',
   'ALERTS there is no row; one is: X1',
   'ALERTS line 3: something is missing; a row is: X1',
   'ALERTS line 3, row 2: recipient 2 is empty',
@@ -179,7 +175,7 @@ t.test('every sentence of others that readers see is known', async t => {
       }
       let n = 0
       const said = text.replaceAll('{}', () => `X${(n += 1)}`)
-      t.same(englishIn(recognize(said)), [], `${file}: ${text}`)
+      t.same(englishIn(recognize(said).replaceAll(/\{\w+\}/g, ' ')), [], `${file}: ${text}`)
     }
   }
   t.same([...unused], [], 'no piece is listed that there is not')

@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
+import { say, translateText } from '../../language/sentence.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
 import { modulesOf } from '../../providers/list.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
@@ -65,36 +66,40 @@ function checkDisk(
   const directory = nearestExisting(resolve(dirname(store.path)))
   const free = machine.freeBytes(directory)
   if (free === null) return []
-  const what = `${formatSize(free)} free at ${directory}`
+  const place = { size: formatSize(free), directory }
   if (free < LEAST_FREE)
     return [
       checkFailure(
         'disk',
-        `${what}: callbacks are answered 503 when it is full`,
-        'make room, or move DATABASE_URL',
+        say('{size} free at {directory}: callbacks are answered 503 when it is full', place),
+        say('make room, or move DATABASE_URL'),
       ),
     ]
   if (free < MAX_BACKLOG * PER_MESSAGE)
     return [
       checkWarning(
         'disk',
-        `${what}: less than MAX_BACKLOG messages need (${formatSize(MAX_BACKLOG * PER_MESSAGE)})`,
-        'make room, or lower MAX_BACKLOG',
+        say('{size} free at {directory}: less than MAX_BACKLOG messages need ({need})', {
+          ...place,
+          need: formatSize(MAX_BACKLOG * PER_MESSAGE),
+        }),
+        say('make room, or lower MAX_BACKLOG'),
       ),
     ]
-  return [checkOk('disk', what)]
+  return [checkOk('disk', say('{size} free at {directory}', place))]
 }
 
 function checkOpenFiles(machine: MachineLimits): readonly CheckResult[] {
   const most = machine.openFiles()
   if (most === null) return []
-  const what = `${most} may be open at once`
-  if (most >= ENOUGH_FILES) return [checkOk('open files', what)]
+  if (most >= ENOUGH_FILES) return [checkOk('open files', say('{most} may be open at once', { most }))]
   return [
     checkWarning(
       'open files',
-      `${what}: each connection takes one`,
-      `raise it to ${ENOUGH_FILES} or more (ulimits in compose, LimitNOFILE in systemd)`,
+      say('{most} may be open at once: each connection takes one', { most }),
+      say('raise it to {enough} or more (ulimits in compose, LimitNOFILE in systemd)', {
+        enough: ENOUGH_FILES,
+      }),
     ),
   ]
 }
@@ -105,8 +110,8 @@ function checkMemory(machine: MachineLimits): readonly CheckResult[] {
   return [
     checkWarning(
       'memory',
-      `${formatSize(most)} are allowed, and a burst of callbacks takes more`,
-      'allow it 256 MB',
+      say('{size} are allowed, and a burst of callbacks takes more', { size: formatSize(most) }),
+      say('allow it 256 MB'),
     ),
   ]
 }
@@ -115,7 +120,7 @@ function checkDotenv(path: string, machine: MachineLimits): readonly CheckResult
   const mode = machine.mode(path)
   if (mode === null || (mode & 0o004) === 0) return []
   return [
-    checkWarning(path, 'holds secrets, and every user of this machine can read it', `chmod 600 ${path}`),
+    checkWarning(path, say('holds secrets, and every user of this machine can read it'), `chmod 600 ${path}`),
   ]
 }
 
@@ -170,12 +175,16 @@ export async function checkClock(
 }
 
 function compareClocks(aheadMs: number, carrier: string): CheckResult {
-  if (Math.abs(aheadMs) <= TOLERANCE_MS) return checkOk('clock', `agrees with that of ${carrier}`)
+  if (Math.abs(aheadMs) <= TOLERANCE_MS)
+    return checkOk('clock', say('agrees with that of {carrier}', { carrier }))
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
   return checkWarning(
     'clock',
-    `is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${carrier}`,
-    'let the machine keep its time by NTP (timedatectl set-ntp true)',
+    say(
+      aheadMs > 0 ? 'is {seconds} s ahead of that of {carrier}' : 'is {seconds} s behind that of {carrier}',
+      { seconds, carrier },
+    ),
+    say('let the machine keep its time by NTP (timedatectl set-ntp true)'),
   )
 }
 
@@ -200,13 +209,15 @@ export async function checkStore(
   const service = await askService()
   // A shared store is tried all the same: the settings may name another one than the service uses.
   if (service.is === 'ready' && store.kind === 'file')
-    return [checkOk('store', 'the running service says that it commits')]
+    return [checkOk('store', say('the running service says that it commits'))]
   if (service.is === 'unready')
     return [
       checkFailure(
         'store',
-        `the running service does not accept callbacks: ${service.reason}`,
-        'look at its log',
+        say('the running service does not accept callbacks: {reason}', {
+          reason: translateText(service.reason),
+        }),
+        say('look at its log'),
       ),
       ...(store.kind === 'postgres' ? [await tryStore(open)] : []),
     ]
@@ -223,11 +234,17 @@ async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
       if (commits && loss !== null)
         return checkWarning(
           'store',
-          `opens and commits, but lacks ${loss.messages} messages that it had stored`,
-          'see docs/operations.md, CallbackCourierStoreLoss',
+          say('opens and commits, but lacks {messages} messages that it had stored', {
+            messages: loss.messages,
+          }),
+          say('see docs/operations.md, CallbackCourierStoreLoss'),
         )
-      if (commits) return checkOk('store', 'opens and commits')
-      return checkFailure('store', 'opens, but cannot commit', 'look for a full disk or a read-only mount')
+      if (commits) return checkOk('store', say('opens and commits'))
+      return checkFailure(
+        'store',
+        say('opens, but cannot commit'),
+        say('look for a full disk or a read-only mount'),
+      )
     } finally {
       await outbox.close()
     }
@@ -244,12 +261,12 @@ function checkCreatable(path: string): CheckResult {
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   try {
     accessSync(folder, constants.W_OK)
-    return checkOk('store', `${path} will be made at the first start`)
+    return checkOk('store', say('{path} will be made at the first start', { path }))
   } catch {
     return checkFailure(
       'store',
-      `${path} cannot be made: ${folder} is not writable`,
-      'make it writable for the service’s user',
+      say('{path} cannot be made: {folder} is not writable', { path, folder }),
+      say('make it writable for the service’s user'),
     )
   }
 }
