@@ -24,7 +24,7 @@ const FILES = [
   'src/service/{files,device-alerts}.ts',
   'src/runtime/fault.ts',
   'src/outbox/{schema-version,store-secret}.ts',
-  'src/outbox/postgres/{errors,migrate,sessions}.ts',
+  'src/outbox/postgres/{connect,migrate}.ts',
   'src/outbox/sqlite/{open,outbox,store}.ts',
   'src/words/{catalog,language-file,language,template-files,templates,template-engine}.ts',
   'src/devices/{alert-table,ddq-client,exchange,frame-guard,platform-api}.ts',
