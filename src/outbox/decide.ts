@@ -1,4 +1,4 @@
-import type { Payload } from './encryption.ts'
+import type { MessagePayload } from './encryption.ts'
 import { type Row, timelineOf } from './message-row.ts'
 import type {
   Acceptance,
@@ -154,7 +154,7 @@ export interface DueMessage {
   readonly row: Row
   readonly masked: string
   /** Null: it cannot be read. */
-  readonly payload: Payload | null
+  readonly payload: MessagePayload | null
 }
 
 /** Claims the due messages, each under a lease of its own; those that nobody can send end instead. */
@@ -189,7 +189,7 @@ function takeLease(unit: UnitOfWork, row: Row, lease: Lease): void {
   row.attemptedBy = null
 }
 
-function claimedMessage(row: Row, masked: string, payload: Payload, lease: Lease): ClaimedMessage {
+function claimedMessage(row: Row, masked: string, payload: MessagePayload, lease: Lease): ClaimedMessage {
   const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, groupKey } = row
   const { recipient, content } = payload
   const claimed: ClaimedMessage = {

@@ -10,7 +10,7 @@ import {
 import type { Channel, Content } from '../messages/message.ts'
 
 /** The encrypted part of a message: to whom, and what. */
-export interface Payload {
+export interface MessagePayload {
   readonly recipient: string
   readonly content: Content
 }
@@ -33,9 +33,9 @@ export interface KeyedHashes {
 export interface StoreKeys extends KeyedHashes {
   /** The keys of payloads. A KeyObject shows its bytes to no log and may cross to a thread. */
   readonly payloadKeys: PayloadKeys
-  encrypt(id: string, payload: Payload): Buffer
+  encrypt(id: string, payload: MessagePayload): Buffer
   /** @throws when it was changed, encrypted with another secret, or belongs to another row. */
-  decrypt(id: string, encrypted: Uint8Array): Payload
+  decrypt(id: string, encrypted: Uint8Array): MessagePayload
 }
 
 type Hash = (fields: readonly string[]) => string
@@ -97,7 +97,7 @@ function nextNonce(): Buffer {
  * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce; the row's id is authenticated too, so that no row can be
  * given another's content. Version byte, nonce, ciphertext, tag.
  */
-export function encryptPayload([key]: PayloadKeys, id: string, payload: Payload): Buffer {
+export function encryptPayload([key]: PayloadKeys, id: string, payload: MessagePayload): Buffer {
   const nonce = nextNonce()
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   cipher.setAAD(Buffer.from(id, 'latin1'))
@@ -106,7 +106,11 @@ export function encryptPayload([key]: PayloadKeys, id: string, payload: Payload)
 }
 
 /** @throws when it was changed, encrypted with none of the keys, or belongs to another row. */
-export function decryptPayload([key, ...others]: PayloadKeys, id: string, encrypted: Uint8Array): Payload {
+export function decryptPayload(
+  [key, ...others]: PayloadKeys,
+  id: string,
+  encrypted: Uint8Array,
+): MessagePayload {
   try {
     return decryptWith(key, id, encrypted)
   } catch (error) {
@@ -116,7 +120,7 @@ export function decryptPayload([key, ...others]: PayloadKeys, id: string, encryp
   }
 }
 
-function decryptWith(key: KeyObject, id: string, encrypted: Uint8Array): Payload {
+function decryptWith(key: KeyObject, id: string, encrypted: Uint8Array): MessagePayload {
   if (encrypted[0] !== VERSION || encrypted.length < 1 + NONCE_BYTES + TAG_BYTES) {
     throw new Error('an encrypted payload of an unknown form')
   }
@@ -130,7 +134,7 @@ function decryptWith(key: KeyObject, id: string, encrypted: Uint8Array): Payload
 }
 
 const SECRET_CHECK = 'secret-check'
-const CHECK_PAYLOAD: Payload = { recipient: '', content: { params: {}, words: 'ours' } }
+const CHECK_PAYLOAD: MessagePayload = { recipient: '', content: { params: {}, words: 'ours' } }
 const CHECK_BYTES = 1 + NONCE_BYTES + JSON.stringify(['', CHECK_PAYLOAD.content]).length + TAG_BYTES
 
 /** Makes a value that only the first key can read: kept in the store, it tells whether the secret is still the same. */
@@ -139,7 +143,7 @@ function createSecretCheck(keys: PayloadKeys): Buffer {
 }
 
 /** Null: it was changed, encrypted with none of the keys, or belongs to another row. */
-export function tryDecrypt(keys: PayloadKeys, id: string, encrypted: unknown): Payload | null {
+export function tryDecrypt(keys: PayloadKeys, id: string, encrypted: unknown): MessagePayload | null {
   try {
     return decryptPayload(keys, id, encrypted as Uint8Array)
   } catch {

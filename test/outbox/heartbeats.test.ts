@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { ClaimedMessage, Lease, Outbox } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import type { HeartbeatLimits } from '../../src/outbox/postgres/heartbeats.ts'
+import type { Client } from '../../src/outbox/postgres/connect.ts'
+import { type HeartbeatLimits, startHeartbeats } from '../../src/outbox/postgres/heartbeats.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
@@ -71,6 +72,38 @@ async function claimNow(outbox: Outbox): Promise<readonly ClaimedMessage[]> {
     throw error
   }
 }
+
+t.test(
+  'a replica is dead when it is silent for long, and not when nobody could reach the database',
+  async t => {
+    let at = 0
+    const rows: Record<string, readonly object[]> = {
+      'send-heartbeat': [{ at: 0 }],
+      'read-replicas': [{ name: 'other', heartbeats: 5, has_left: false }],
+    }
+    const client = {
+      connection: { stream: { writableCorked: 1 } },
+      query: async ({ name }: { readonly name: string }) => ({ rows: rows[name] ?? [] }),
+    }
+    const beats = await startHeartbeats({
+      connections: { use: work => work(client as unknown as Client) },
+      name: 'own',
+      limits: { everyMs: 5000, sureMs: 6000, goneMs: 12_000 },
+      monotonic: () => at,
+      onDatabaseTime: () => {},
+      log: () => {},
+    })
+    t.teardown(() => beats.leave())
+    const beatAt = async (ms: number) => {
+      at = ms
+      await beats.confirmAlive()
+      return beats.deadReplicas()
+    }
+    t.same(await beatAt(20_000), [], 'after an outage each has time to come back')
+    t.same(await beatAt(27_000), [])
+    t.same(await beatAt(34_000), [{ name: 'other', heartbeats: 5 }], 'it was silent while others were heard')
+  },
+)
 
 t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t => {
   const rig = await startPostgres()

@@ -312,6 +312,27 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     },
   )
 
+  await t.test(
+    'a session that an administrator ends is no failure of the call: it is tried once more',
+    async t => {
+      const url = await rig.url()
+      const outbox = await openAt(url)
+      const admin = new pg.Client(url)
+      await admin.connect()
+      const given = sample(clock, { recipient: 'ended@example.com' })
+      await admin.query('SELECT pg_advisory_lock(hashtextextended($1, 8443))', [given.recipientHash])
+      const accepted = outbox.accept([given])
+      const endWaiting =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'callback-courier' AND datname = current_database() AND wait_event_type = 'Lock'"
+      for (let ended: number | null = 0; (ended ?? 0) === 0; await wait(20))
+        ended = (await admin.query(endWaiting)).rowCount
+      await admin.query('SELECT pg_advisory_unlock_all()')
+      t.match(await accepted, [{ is: 'stored' }])
+      await admin.end()
+      await outbox.close()
+    },
+  )
+
   await t.test('the answer to a commit is lost on its way: what was done is known all the same', async t => {
     const { url, loseNextCommit } = await lossyWay(t, await rig.url())
     const outbox = await openAt(url)

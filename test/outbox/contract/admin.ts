@@ -149,4 +149,26 @@ export async function admin(t: Test, create: Create): Promise<void> {
       t.not(await outbox.queries.findMessage(waiting.message.id), null)
     },
   )
+
+  await t.test('what is too old goes as fast as the store is used, and not a step a minute', async t => {
+    const { outbox, clock } = await fresh(t, create, { retentionDays: 1 })
+    const old = Array.from({ length: 600 }, (_, n) =>
+      sample(clock, { recipient: `r${n}@example.com`, lease: lease(clock) }),
+    )
+    await outbox.accept(old)
+    await Promise.all(
+      old.map(({ message, lease: held }) =>
+        outbox.settle(message.id, held ?? lease(clock), { to: 'final', state: 'sent', answer: null }),
+      ),
+    )
+    clock.advance(DAY + 60_000)
+    const kept = sample(clock)
+    await outbox.accept([kept])
+    for (let n = 0; n < 5; n += 1) await outbox.claim('sms', 1, 1000)
+    const left = await outbox.queries.listMessages({ limit: 1000 })
+    t.same(
+      left.map(({ id }) => id),
+      [kept.message.id],
+    )
+  })
 }
