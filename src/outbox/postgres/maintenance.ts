@@ -1,14 +1,47 @@
-import { beginTransaction, type Client, commitTransaction, runStatement, statement } from './connect.ts'
+import type { StoreOptions } from '../outbox.ts'
+import {
+  beginTransaction,
+  type Client,
+  type Connections,
+  commitTransaction,
+  runStatement,
+  statement,
+  toError,
+} from './connect.ts'
 import { OLD_REPLICAS } from './heartbeats.ts'
 
 const PRUNE_STEP = 500
+/** How often old rows are pruned, ms by the clock. */
+const PRUNE_EVERY_MS = 60_000
+
+/**
+ * Prunes a step at most every minute, or at every call while there is more. A step that fails is logged: it must not take along
+ * what was claimed before it, since that would wait for the end of its lease.
+ */
+export function createPruning(
+  { retentionDays, clock, log }: Required<Pick<StoreOptions, 'retentionDays' | 'clock' | 'log'>>,
+  connections: Pick<Connections, 'use'>,
+): () => Promise<void> {
+  let prunedAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    const now = clock.now()
+    if (Math.abs(now - prunedAt) < PRUNE_EVERY_MS) return
+    prunedAt = now
+    try {
+      const more = await connections.use(client => prune(client, now, retentionDays * 24 * 3600 * 1000))
+      if (more) prunedAt = Number.NEGATIVE_INFINITY
+    } catch (error) {
+      log({ doing: 'prune', message: toError(error).message })
+    }
+  }
+}
 
 /**
  * Deletes a step of what is older than the retention. Replicas share the work: each passes by the rows that another one
  * has locked.
  * @returns whether there is more.
  */
-export async function prune(client: Client, now: number, retentionMs: number): Promise<boolean> {
+async function prune(client: Client, now: number, retentionMs: number): Promise<boolean> {
   const [, messages, counters, memos] = await commitTransaction(
     client,
     beginTransaction(client),

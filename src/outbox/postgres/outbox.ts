@@ -31,7 +31,7 @@ import {
   startHeartbeats,
 } from './heartbeats.ts'
 import { type BegunAttempt, markBegun } from './leases.ts'
-import { prune } from './maintenance.ts'
+import { createPruning } from './maintenance.ts'
 import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
 import { migrate } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
@@ -50,8 +50,6 @@ export interface PostgresOutboxOptions extends StoreOptions {
   readonly heartbeats?: HeartbeatLimits
 }
 
-/** How often old rows are pruned, ms by the clock. */
-const PRUNE_EVERY_MS = 60_000
 /** Messages in one transaction: each holds a lock in the server's table, which has room for some thousands. */
 const MAX_MESSAGES_PER_COMMIT = 128
 /** How many processes can write without one waiting for another's counts. */
@@ -284,28 +282,6 @@ function createCalls(
     async idle() {
       await Promise.all([begins, ...Object.values(commits)].map(each => each.idle()))
     },
-  }
-}
-
-/**
- * Prunes a step at most every minute, or at every call while there is more. A step that fails is logged: it must not take along
- * what was claimed before it, since that would wait for the end of its lease.
- */
-function createPruning(
-  { retentionDays, clock, log }: Settings,
-  connections: Pick<Connections, 'use'>,
-): () => Promise<void> {
-  let prunedAt = Number.NEGATIVE_INFINITY
-  return async () => {
-    const now = clock.now()
-    if (Math.abs(now - prunedAt) < PRUNE_EVERY_MS) return
-    prunedAt = now
-    try {
-      const more = await connections.use(client => prune(client, now, retentionDays * 24 * 3600 * 1000))
-      if (more) prunedAt = Number.NEGATIVE_INFINITY
-    } catch (error) {
-      log({ doing: 'prune', message: toError(error).message })
-    }
   }
 }
 

@@ -1,24 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import {
-  isSecretMissing,
-  joinSecretChecks,
-  type PayloadKeys,
-  renewSecretChecks,
-  splitSecretChecks,
-  tryDecrypt,
-} from '../encryption.ts'
+import type { PayloadKeys } from '../encryption.ts'
 import { type Gives, type OperationName, STORE_OPERATIONS, type Takes } from '../operations.ts'
 import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { beginUnit, type UnitOfWork } from '../unit.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
-import { correctClock } from './clock-correction.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMessages } from './messages.ts'
-import { classifySqliteError, readMeta, writeMeta } from './open.ts'
+import { classifySqliteError, writeMeta } from './open.ts'
 import { createAdminQueries, createReadSummary } from './queries.ts'
 import { createCounters, createEventQueue, createMemos, type LiveMessages } from './side-tables.ts'
+import { correctClock, endLeases, keepSecretChecks } from './start.ts'
 import type { BatchReplies, CallFailure, StoreCall } from './thread.ts'
 import { createProgressCount, type ProgressCount, recordLoss, watermarkPath } from './watermark.ts'
 
@@ -237,21 +230,6 @@ function createFileCheck(path: string): () => void {
   }
 }
 
-/**
- * Ends the leases of the process that ran before. Those that ended at an earlier start stay as they are: the journal
- * says nothing of them any more.
- * @param begun ids of the messages whose attempt had begun, and whom it went to; null: all of them may have.
- */
-function endLeases(db: DatabaseSync, begun: ReadonlyMap<string, string> | null): void {
-  const endLease = db.prepare(
-    'UPDATE messages SET lease_until = 0, begun = ?, attempted_by = ? WHERE seq = ?',
-  )
-  for (const { seq, id } of db
-    .prepare("SELECT seq, id FROM messages WHERE state = 'sending' AND lease_until > 0")
-    .all())
-    endLease.run(begun === null || begun.has(String(id)) ? 1 : 0, begun?.get(String(id)) || null, Number(seq))
-}
-
 function createHandlers(
   db: DatabaseSync,
   deps: StoreDeps,
@@ -290,35 +268,4 @@ function createHandlers(
 
 function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   return prepareTransaction(db)(work, () => {})
-}
-
-/** Keeps checks of the secrets that the store is written with, and refuses a start that could not read what waits. */
-function keepSecretChecks(db: DatabaseSync, { payloadKeys, path }: StoreDeps, waiting: number): void {
-  const current = readMeta(db, 'secret-check')
-  const replaced = readMeta(db, 'secrets-replaced')
-  const stored =
-    current instanceof Uint8Array
-      ? { current, replaced: replaced instanceof Uint8Array ? splitSecretChecks(replaced) : [] }
-      : null
-  // The messages are tried only when a secret is missing: a single damaged one must not stop a start.
-  if (waiting > 0 && isSecretMissing(payloadKeys, stored)) {
-    const unreadable = countUnreadable(db, payloadKeys)
-    if (unreadable > 0)
-      throw new StoreUnusable(
-        `${unreadable} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS`,
-      )
-  }
-  const checks = renewSecretChecks(payloadKeys, stored)
-  if (checks === null) return
-  writeMeta(db, 'secret-check', checks.current)
-  writeMeta(db, 'secrets-replaced', joinSecretChecks(checks.replaced))
-}
-
-function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
-  let count = 0
-  for (const { id, payload } of db
-    .prepare('SELECT id, payload FROM messages WHERE final_at IS NULL')
-    .iterate())
-    if (tryDecrypt(payloadKeys, String(id), payload) === null) count += 1
-  return count
 }
