@@ -106,6 +106,8 @@ function answerOfDuplicate(
     // Another process put it back into the queue after we had read it, and will end it.
     if (!known.mayEnd(duplicate)) return { is: 'in-progress', id: duplicate.id }
     endOutlived(unit, duplicate)
+    // It may have been sent after all; then it answers for its repetition.
+    return answerForDuplicate(duplicate, judgeDuplicate(duplicate, unit.now, acceptance.dedupeWindowMs))
   }
   return answerForDuplicate(duplicate, verdict)
 }

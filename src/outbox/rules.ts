@@ -230,7 +230,7 @@ export interface Duplicate {
  * - `live`: both callers wait for the same end
  * - `outlived`: it waits, but its life is over and nobody has noticed: it ends now, and the new one is stored
  * - `recent`: final within the window, or superseded and its life not over: the same answer
- * - `past`: somebody asked again, or a new event: a new message
+ * - `past`: somebody asked again, it expired unsent, or a new event: a new message
  */
 export type DuplicateVerdict = 'live' | 'outlived' | 'recent' | 'past'
 
@@ -244,6 +244,8 @@ export function judgeDuplicate(
   if (state === 'sending') return 'live'
   if (state === 'queued') return expiresAt > now ? 'live' : 'outlived'
   if (state === 'superseded' && expiresAt > now) return 'recent'
+  // Nothing was sent and nobody tries any more: its repetition must not be told that all is well.
+  if (state === 'expired') return 'past'
   // The distance counts in both directions: replicas' clocks differ a little, and after a clock was set back by an hour the end
   // of a duplicate must not answer for new messages all that time.
   return Math.abs(now - (finalAt ?? now)) <= windowMs ? 'recent' : 'past'

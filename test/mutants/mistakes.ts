@@ -427,6 +427,11 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/outbox'],
   },
   {
+    text: "if (state === 'expired') return 'past'",
+    instead: "if (state === 'expired' && expiresAt > now) return 'past'",
+    tests: ['test/outbox'],
+  },
+  {
     text: "return Math.abs(now - (finalAt ?? now)) <= windowMs ? 'recent' : 'past'",
     instead: "return now - (finalAt ?? now) <= windowMs ? 'recent' : 'past'",
     tests: ['test/outbox'],

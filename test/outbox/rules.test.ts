@@ -182,6 +182,8 @@ t.test('a duplicate: what each state of it means, and what is answered for it', 
   t.same(judge({ state: 'refused', answer: 'recipient' }), ['recent', same('refused', 'recipient')])
   t.same(judge({ state: 'superseded' }, over - 1), ['recent', same('superseded')], 'as long as it lives')
   t.same(judge({ state: 'superseded' }, over), ['past', null])
+  t.same(judge({ state: 'expired' }), ['past', null], 'what expired unsent suppresses nothing')
+  t.same(judge({ state: 'unknown' }), ['recent', same('unknown')], 'it may have arrived')
   t.equal(judgeDuplicate(duplicate, NOON + 90_000, 90_000), 'recent', 'a window of its own')
   t.end()
 })

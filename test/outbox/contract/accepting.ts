@@ -203,6 +203,34 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     t.match(settled, [{ id: first.message.id, state: 'expired' }], 'and its end is reported')
   })
 
+  await t.test('what expired unsent suppresses nothing: its repetition is new, with a full life', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const first = sample(clock, { lifeMs: 1000 })
+    await outbox.accept([first])
+    clock.advance(1000)
+    t.match(await outbox.claim('email', 1, 1000), { settled: [{ id: first.message.id, state: 'expired' }] })
+    const second = sample(clock)
+    t.same(kinds(await outbox.accept([second])), ['stored'])
+    const claimed = await claimOne(outbox)
+    t.match(claimed, { id: second.message.id, attempts: 1 })
+    await outbox.settle(claimed.id, claimed.lease, { to: 'final', state: 'expired', answer: null })
+    t.same(kinds(await outbox.accept([sample(clock)])), ['stored'], 'the same when its attempt ended it')
+  })
+
+  await t.test('what may have been sent answers for its repetition, noticed or not', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    await outbox.accept([sample(clock, { lifeMs: 5000 })])
+    const first = await claimOne(outbox)
+    await outbox.settle(first.id, first.lease, { to: 'queued', dueAt: clock.now() + 1000, ambiguous: 1 })
+    clock.advance(5000)
+    const same = [{ is: 'finished', id: first.id, state: 'unknown', answer: null }]
+    t.same(await outbox.accept([sample(clock)]), same, 'its end was not noticed before')
+    t.match(await view(first.id), { state: 'unknown' })
+    t.same(await outbox.accept([sample(clock)]), same)
+    clock.advance(45_001)
+    t.same(kinds(await outbox.accept([sample(clock)])), ['stored'])
+  })
+
   await t.test(
     'MAX_BACKLOG: nothing of a call that does not fit is stored; what ends makes room',
     async t => {
