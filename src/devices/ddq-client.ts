@@ -2,6 +2,7 @@ import { type ClientHttp2Session, type ClientSessionOptions, connect as connectH
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
+import { lookUpName } from '../runtime/name-lookup.ts'
 import { createExchange, type DdqExchange, errorCodeOf, postRequest, type ReaderOptions } from './exchange.ts'
 import { createFrameGuard, guardSocket } from './frame-guard.ts'
 import { type Credential, describeFailure, type PlatformFailure, refusesCredential } from './platform-api.ts'
@@ -209,9 +210,16 @@ function isSecure({ origin }: DdqEndpoint): boolean {
 function openSocket(endpoint: DdqEndpoint): Socket {
   const { hostname, port } = new URL(endpoint.origin)
   const host = hostname.replace(/^\[|\]$/g, '')
-  if (!isSecure(endpoint)) return connectTcp({ host, port: Number(port) || 80 })
+  if (!isSecure(endpoint)) return connectTcp({ host, port: Number(port) || 80, lookup: lookUpName })
   const servername = isIP(host) === 0 ? host : ''
-  return connectTls({ host, port: Number(port) || 443, servername, ALPNProtocols: ['h2'], ca: endpoint.ca })
+  return connectTls({
+    host,
+    port: Number(port) || 443,
+    lookup: lookUpName,
+    servername,
+    ALPNProtocols: ['h2'],
+    ca: endpoint.ca,
+  })
 }
 
 function sessionOptions({ topics }: ConnectionOptions, socket: Duplex): ClientSessionOptions {

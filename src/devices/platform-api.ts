@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import { isObject } from '../runtime/json-object.ts'
+import { lookUpName } from '../runtime/name-lookup.ts'
 import { type Int, intOf, parseExactly, stringifyExactly } from './exact-json.ts'
 
 /** The result of a call to the platform. An expected failure is a value; only misuse throws. */
@@ -238,7 +239,11 @@ export function openPlatform(options: PlatformOptions) {
   // HTTP/1.1, as the contract says.
   const own = options.dispatcher
     ? null
-    : new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: MAX_ANSWER_BYTES, allowH2: false })
+    : new Agent({
+        connect: { timeout: timeoutMs, lookup: lookUpName },
+        maxResponseSize: MAX_ANSWER_BYTES,
+        allowH2: false,
+      })
   const send = createSender(base, timeoutMs, options.dispatcher ?? own ?? undefined)
 
   /** Posts a login. @param read reads the body of one that succeeded */

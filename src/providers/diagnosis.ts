@@ -20,6 +20,11 @@ export interface FailedConnection {
 /** Finds the cause of a connection that could not be made; null when the code does not tell. */
 export function diagnoseConnection({ cause, host, port, setting }: FailedConnection): Diagnosis | null {
   const at = `${host}:${port}`
+  if (cause === 'EAI_AGAIN')
+    return {
+      what: `the DNS does not answer for ${host}`,
+      next: 'look at the name servers of this machine (/etc/resolv.conf), and at the firewall on the way to them',
+    }
   if (/^(?:ENOTFOUND|EDNS|EAI_)/.test(cause))
     return {
       what: `the DNS has no address for ${host}`,

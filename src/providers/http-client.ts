@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
+import { lookUpName } from '../runtime/name-lookup.ts'
 import { type Outcome, PROBE_MS } from './provider.ts'
 
 type Undici = typeof import('undici')
@@ -83,7 +84,7 @@ export function createHttpClient({ baseUrl, connections, limits, ca, proxy }: Ht
   const settings = {
     pipelining: 1,
     keepAliveTimeout: IDLE_MS,
-    connect: { timeout: limits.connectMs, ...(ca !== undefined && { ca }) },
+    connect: { timeout: limits.connectMs, lookup: lookUpName, ...(ca !== undefined && { ca }) },
     headersTimeout: limits.answerMs,
     bodyTimeout: limits.bodyMs,
     maxResponseSize: MAX_BODY_BYTES,
@@ -95,6 +96,7 @@ export function createHttpClient({ baseUrl, connections, limits, ca, proxy }: Ht
           ...settings,
           connections: most,
           connectTimeout: limits.connectMs,
+          proxyTls: { lookup: lookUpName },
           httpsProxy: proxy.url,
           // Plain HTTP goes to this machine alone. Empty rather than absent, or the environment would be read instead.
           httpProxy: '',

@@ -1,4 +1,6 @@
+import { Socket } from 'node:net'
 import pg from 'pg'
+import { lookUpName } from '../../runtime/name-lookup.ts'
 import { ValuesRefused } from '../operations.ts'
 import { StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { QUOTA_COUNTERS } from './schema.ts'
@@ -38,6 +40,7 @@ export function createConnections(options: ConnectOptions) {
     // Statements that need no answer of each other travel together.
     pipeline: true,
     keepAlive: true,
+    stream: createSocket,
     application_name: 'callback-courier',
     connectionTimeoutMillis: options.connectTimeoutMs ?? statementTimeoutMs,
     // This limit is for a database that does not answer at all: one that answers ends the statement itself, and sooner.
@@ -85,6 +88,15 @@ export function createConnections(options: ConnectOptions) {
     },
     close: (): Promise<void> => pool.end(),
   }
+}
+
+/** Makes a socket for pg, which takes no look-up of its own: it calls `connect` with a port and a host, or with the path of a socket. */
+function createSocket(): Socket {
+  const socket = new Socket()
+  const connect = socket.connect.bind(socket)
+  const connectByName = (port: number | string, host: string): Socket =>
+    typeof port === 'number' ? connect({ port, host, lookup: lookUpName }) : connect(port)
+  return Object.assign(socket, { connect: connectByName })
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ConnectionOptions } from 'node:tls'
 import SMTPConnection, { type SMTPConnectionAuth } from 'nodemailer/lib/smtp-connection'
 import type { OutgoingMail } from '../../messages/message.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { lookUpName } from '../../runtime/name-lookup.ts'
 import { isLoopback } from '../../settings/urls.ts'
 import type { Outcome } from '../provider.ts'
 import type { SignMessage } from './dkim.ts'
@@ -244,7 +245,7 @@ async function connectSocket(
   { address: { host, port }, limits: { connectMs } }: SmtpConnectionOptions,
   attempt: Attempt,
 ): Promise<net.Socket> {
-  const socket = net.connect({ host, port })
+  const socket = net.connect({ host, port, lookup: lookUpName })
   attempt.socket = socket
   const tooLong = (): void =>
     void socket.destroy(Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' }))

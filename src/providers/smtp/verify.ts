@@ -1,4 +1,5 @@
 import { connect } from 'node:tls'
+import { lookUpName } from '../../runtime/name-lookup.ts'
 import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
 import { PROBE_MS, type Verification } from '../provider.ts'
 import {
@@ -151,7 +152,7 @@ function diagnoseTokenRefusal(response: string): Diagnosis {
 function speaksTls({ host, port }: SmtpAddress, withinMs: number): Promise<boolean> {
   return new Promise(resolve => {
     // Nothing is sent over this connection, so it does not matter whose certificate it is.
-    const socket = connect({ host, port, rejectUnauthorized: false, timeout: withinMs })
+    const socket = connect({ host, port, rejectUnauthorized: false, timeout: withinMs, lookup: lookUpName })
     const end = (speaks: boolean) => {
       socket.destroy()
       resolve(speaks)

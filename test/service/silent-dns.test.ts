@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { request as passOn } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo, Server } from 'node:net'
+import t, { type Test } from 'tap'
+import { trustDuring } from '../rigs/authorities.ts'
+import { createTestCertificate } from '../rigs/certificate.ts'
+import { startDnsServer } from '../rigs/dns-server.ts'
+import { patient } from '../rigs/patience.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
+import { createSmtpServer } from '../rigs/smtp-server.ts'
+import { startTwilioServer } from '../rigs/twilio-server.ts'
+
+const NAMES = ['mail', 'sms', 'hooks', 'db'].map(name => `${name}.courier.test`)
+const MAIL = 'mail.courier.test'
+
+/** A POST of webhooks. */
+interface Told {
+  readonly data: {
+    readonly events: readonly {
+      readonly type: string
+      readonly data: { readonly channel?: string; readonly provider?: string }
+    }[]
+  }
+}
+
+async function listen(t: Test, server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** The service, everybody that it talks to by name, and the DNS server that knows them all. */
+async function start(t: Test) {
+  const resolver = await startDnsServer(t, Object.fromEntries(NAMES.map(name => [name, '127.0.0.1'])))
+  const certificate = await createTestCertificate({ name: '*.courier.test' })
+  trustDuring(t, certificate.cert)
+  const smtp = createSmtpServer()
+  const mailPort = (await smtp.listen()).port
+  const twilio = await startTwilioServer()
+  t.teardown(() => Promise.all([smtp.close(), twilio.close()]))
+  const carrier = createServer(certificate, (request, response) => {
+    // A connection for each request, so that each asks for the name.
+    response.shouldKeepAlive = false
+    const onward = passOn(
+      `${twilio.url}${request.url}`,
+      { method: request.method, headers: request.headers },
+      answer => {
+        response.statusCode = answer.statusCode ?? 500
+        answer.pipe(response)
+      },
+    )
+    request.pipe(onward)
+  })
+  const smsPort = await listen(t, carrier)
+  const events: string[] = []
+  const hooks = createServer(certificate, (request, response) => {
+    request.on('data', chunk => events.push(String(chunk))).on('end', () => response.end())
+  })
+  const hooksPort = await listen(t, hooks)
+  const postgres = noPostgres === false ? await startPostgres({ tls: certificate }) : undefined
+  t.teardown(() => postgres?.close())
+  const rig = await startRig(t, {
+    SMTP_URL: `smtp://${MAIL}:${mailPort}?ignoreTLS=true`,
+    TWILIO_API_URL: `https://sms.courier.test:${smsPort}`,
+    EVENTS_URL: `https://hooks.courier.test:${hooksPort}/`,
+    EVENTS_SECRET: `whsec_${Buffer.from('canary-hook-secret-0123456789').toString('base64')}`,
+    ANSWER_WITHIN_MS: '1500',
+    LOG_LEVEL: 'trace',
+    ...(postgres && {
+      DATABASE_URL: `postgres://courier@db.courier.test:${postgres.port}/postgres?sslmode=verify-full`,
+    }),
+  })
+  const ready = async () => (await (await fetch(`${rig.service().adminUrl}/readyz`)).json()) as object
+  return { rig, resolver, smtp, twilio, events, ready }
+}
+
+t.test('a silent DNS of the mail server stops nothing else', async t => {
+  const { rig, resolver, smtp, twilio, events, ready } = await start(t)
+  let sent = 0
+  /** Sends SMS, one after the other. @returns how long the slowest was on its way, ms */
+  async function sendSms(count: number): Promise<number> {
+    let slowest = 0
+    for (let n = 0; n < count; n += 1) {
+      sent += 1
+      const answer = await rig.post('sms', smsBody({ to: `138001${38000 + sent}` }))
+      t.match(answer, { status: 200, errCode: 0 })
+      await until(() => twilio.messages.length === sent, `SMS ${sent} is sent`)
+      slowest = Math.max(slowest, answer.ms)
+    }
+    return slowest
+  }
+  const usual = await sendSms(5)
+  resolver.silent.add(MAIL)
+
+  await t.test('before it was ever found: mail waits, SMS and webhooks do not', async t => {
+    const codes = Array.from({ length: 20 }, (_, n) =>
+      rig.post('email', mailBody({ to: `reader${n}@example.com` }, { type: 5, code: `48291${n}` })),
+    )
+    await until(() => resolver.asked.includes(MAIL), 'the name is asked for')
+    const slowest = await sendSms(12)
+    t.ok(slowest < Math.max(4 * usual, patient(500)), `${slowest} ms, usually ${usual} ms`)
+    await Promise.all(codes)
+    await until(() => rig.log.some(line => /EAI_AGAIN/.test(line)), 'the silence is noticed', 10_000)
+    t.ok(await sendSms(3))
+    const told = () => events.flatMap(text => (JSON.parse(text) as Told).data.events)
+    const ended = () => told().filter(({ type, data }) => type === 'message.ended' && data.channel === 'sms')
+    await until(() => ended().length === sent, 'webhooks of all SMS', 20_000)
+    t.same(
+      told().flatMap(({ type, data }) => (type === 'provider.down' ? [data.provider] : [])),
+      ['smtp'],
+    )
+    t.equal(smtp.mails.length, 0)
+    t.ok(resolver.asked.filter(name => name === MAIL).length < 20, 'those who wait share a question')
+    t.strictSame(await ready(), { status: 'ready', degraded: ['email'] })
+    const attempts = rig.events().filter(({ event }) => event === 'attempt')
+    t.same(
+      attempts.filter(({ provider, outcome }) => provider !== 'smtp' && outcome !== 'sent'),
+      [],
+    )
+    t.match(rig.log.join(''), `the DNS does not answer for ${MAIL}`)
+  })
+
+  await t.test('the DNS speaks again: mail goes out', async t => {
+    resolver.silent.clear()
+    await until(() => smtp.mails.length === 20, 'all mails are sent', 30_000)
+    t.strictSame(await ready(), { status: 'ready', degraded: [] })
+  })
+
+  await t.test('silent again: mail goes on by the last address that worked', async t => {
+    resolver.silent.add(MAIL)
+    for (let n = 0; n < 4; n += 1) {
+      for (const connection of smtp.connections) connection.end()
+      await until(() => smtp.openConnections() === 0, 'the mail server has hung up')
+      const answer = await rig.post('email', mailBody({ to: `later${n}@example.com` }))
+      t.match(answer, { status: 200, errCode: 0 })
+      t.ok(answer.ms < (n === 0 ? 1500 : patient(500)), `mail ${n + 1}: ${answer.ms} ms`)
+    }
+    t.equal(smtp.mails.length, 24)
+    t.ok((await sendSms(3)) < Math.max(4 * usual, patient(500)))
+    t.strictSame(await ready(), { status: 'ready', degraded: [] })
+  })
+})
