@@ -179,10 +179,10 @@ type ObjectOf<P, Required> = { readonly [K in keyof P as Extract<K, Required>]: 
   readonly [K in keyof P as Exclude<K, Required>]?: TypeOf<P[K]>
 } & { readonly [more: string]: unknown }
 
-export type Payload<K extends KnownTopic> = TypeOf<(typeof payloadSchemas)[K]>
+export type TopicPayload<K extends KnownTopic> = TypeOf<(typeof payloadSchemas)[K]>
 
 /** The online flag, in whichever form it came. */
-export function isOnline({ is_online: flag }: Pick<Payload<'online-state'>, 'is_online'>): boolean {
+export function isOnline({ is_online: flag }: Pick<TopicPayload<'online-state'>, 'is_online'>): boolean {
   return flag === true || ['1', 'true', 'online'].includes(String(flag))
 }
 
@@ -225,7 +225,7 @@ interface Received<K, P> {
 
 /** A message of DDQ. One of an unknown topic is passed on as it is, as are unknown fields. */
 export type DdqMessage =
-  | { [K in KnownTopic]: Received<K, Payload<K>> }[KnownTopic]
+  | { [K in KnownTopic]: Received<K, TopicPayload<K>> }[KnownTopic]
   | Received<'unknown', unknown>
 
 /** An object from the stream, parsed. */

@@ -1,6 +1,6 @@
 import { confineName } from '../messages/characters.ts'
 import { defuseLinks } from '../messages/links.ts'
-import { type DdqMessage, isOnline, type Payload } from './message.ts'
+import { type DdqMessage, isOnline, type TopicPayload } from './message.ts'
 
 /** The topic of DDQ that an alert comes from, in the alert table's words. */
 export type Source = 'state' | 'event' | 'alert'
@@ -173,7 +173,7 @@ function oneLine(value: unknown): string {
   return characters.length <= MAX_CHARACTERS ? line : `${characters.slice(0, MAX_CHARACTERS - 1).join('')}…`
 }
 
-function formatFields(fields: Payload<'event'>['events']): string {
+function formatFields(fields: TopicPayload<'event'>['events']): string {
   return fields.map(({ field, value }) => `${field}: ${value ?? '-'}`).join(', ')
 }
 
