@@ -45,8 +45,7 @@ export type Engine = ReturnType<typeof createEngine>
  * @param parts templates that others may name in `layout`, `render` or `include`, by file name
  */
 export function createEngine(escape: Escape, parts: Readonly<Record<string, string>> = {}) {
-  const liquidjs = require('liquidjs') as typeof Liquidjs
-  const { Liquid } = liquidjs
+  const { Liquid } = require('liquidjs') as typeof Liquidjs
   const liquid = new Liquid({
     root: '.',
     templates: { ...parts },
@@ -89,9 +88,7 @@ export function createEngine(escape: Escape, parts: Readonly<Record<string, stri
           throw new TemplateFault(`unknown variable: ${name}`, lineOf(source, name))
         }
       }
-      const fill = escape === 'none' ? createPlainFiller(liquidjs, templates) : null
-      const render = (scope: Scope) =>
-        fill?.(scope) ?? (liquid.renderSync(templates, scope, LIMITS) as string)
+      const render = (scope: Scope) => liquid.renderSync(templates, scope, LIMITS) as string
       return Object.assign(render, { variables })
     },
   }
@@ -164,82 +161,4 @@ function shorten(value: unknown, most: unknown = 50): string {
   const words = text.includes(' ') ? room.slice(0, Math.max(room.lastIndexOf(' '), 0)) : room.slice(0, -1)
   const whole = words.replace(/(?:^|\s)[<>=≤≥]*[-+−]?\d[\d.,:]*$/u, '').trimEnd()
   return whole === '' ? '' : `${whole}...`
-}
-
-/** Text, the name of a variable that is printed, or a choice by whether a variable is there. */
-type Piece = string | { readonly print: string } | Choice
-
-interface Choice {
-  readonly when: string
-  readonly there: readonly Piece[]
-  readonly absent: readonly Piece[]
-}
-
-/**
- * Turns a template that only prints variables, and asks whether they are there, into pieces to put together. Nearly all words
- * are such templates, and Liquid's general way through them costs an SMS a tenth of its processor time.
- * @returns null for any other template; else a function that gives null for a scope that Liquid itself has to judge: one in which
- *   such a variable is neither text nor null
- */
-function createPlainFiller(
-  liquidjs: typeof Liquidjs,
-  templates: readonly Liquidjs.Template[],
-): ((scope: Scope) => string | null) | null {
-  const pieces = piecesOf(liquidjs, templates)
-  return pieces && (scope => fill(pieces, scope))
-}
-
-function fill(pieces: readonly Piece[], scope: Scope): string | null {
-  let filled = ''
-  for (const piece of pieces) {
-    if (typeof piece === 'string') {
-      filled += piece
-      continue
-    }
-    const isPrinted = 'print' in piece
-    const value = scope[isPrinted ? piece.print : piece.when]
-    if (typeof value !== 'string' && value !== null) return null
-    // An empty text is there, in Liquid.
-    const more = isPrinted ? (value ?? '') : fill(value === null ? piece.absent : piece.there, scope)
-    if (more === null) return null
-    filled += more
-  }
-  return filled
-}
-
-function piecesOf(
-  liquidjs: typeof Liquidjs,
-  templates: readonly Liquidjs.Template[],
-): readonly Piece[] | null {
-  const pieces: Piece[] = []
-  for (const template of templates) {
-    const piece = pieceOf(liquidjs, template)
-    if (piece === null) return null
-    pieces.push(piece)
-  }
-  return pieces
-}
-
-function pieceOf(liquidjs: typeof Liquidjs, template: Liquidjs.Template): Piece | null {
-  const { IfTag, Output, TypeGuards } = liquidjs
-  if (TypeGuards.isHTMLToken(template.token)) return template.token.getContent()
-  if (template instanceof Output) {
-    const name = variableOf(liquidjs, template.value)
-    return name === null ? null : { print: name }
-  }
-  if (!(template instanceof IfTag)) return null
-  const [branch, ...more] = template.branches
-  const when = branch === undefined || more.length > 0 ? null : variableOf(liquidjs, branch.value)
-  const there = piecesOf(liquidjs, branch?.templates ?? [])
-  const absent = piecesOf(liquidjs, template.elseTemplates ?? [])
-  return when === null || there === null || absent === null ? null : { when, there, absent }
-}
-
-/** The variable that is the whole of an expression; null: it is more. */
-function variableOf({ TypeGuards }: typeof Liquidjs, { filters, initial }: Liquidjs.Value): string | null {
-  const [token, ...more] = initial.postfix
-  if (filters.length > 0 || more.length > 0 || !TypeGuards.isPropertyAccessToken(token)) return null
-  const [name, ...fields] = token.props
-  const isName = token.variable === undefined && fields.length === 0 && TypeGuards.isWordToken(name)
-  return isName ? name.content : null
 }
