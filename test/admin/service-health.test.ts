@@ -61,3 +61,26 @@ t.test('a stranger’s wrong key is no validation of the platform, unless none w
   t.equal(health.validation('sms'), null)
   t.end()
 })
+
+t.test('a failure of the store is over when a callback is stored, not when one is only let in', t => {
+  const health = createServiceHealth(() => 0)
+  health.handlers['store-failed']?.({ type: 'store-failed', doing: 'accept', error: new Error('full disk') })
+  const post = (err_code: number) => {
+    health.handlers.callback?.({
+      type: 'callback',
+      channel: 'email',
+      method: 'POST',
+      answer: { err_code, err_msg: '' },
+      refusal: null,
+      signature: 'absent',
+      outdated: false,
+      kind: 'none',
+      tookMs: 1,
+      ids: [],
+    })
+    return health.storeFailure()
+  }
+  t.match(post(1), { doing: 'accept', message: 'full disk' })
+  t.equal(post(0), null)
+  t.end()
+})

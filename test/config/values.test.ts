@@ -77,6 +77,8 @@ t.test('senders of mails', t => {
       'a b@example.com',
       'a@example.com, b@example.com',
       'X <a@[127.0.0.1]>',
+      'Exam\u0007ple <a@example.com>',
+      'Example\r\nBcc: x <a@example.com>',
       '@example.com',
     ],
   )
@@ -85,6 +87,19 @@ t.test('senders of mails', t => {
 })
 
 t.test('addresses of servers', t => {
+  const api = 'SMTP_OAUTH2_TOKEN_URL'
+  for (const name of ['localhost', '127.0.0.1', '[::1]'])
+    t.notMatch(
+      faultsIn({ ...enough, [api]: `http://${name}:8080/token` }).join(),
+      'must be an https address',
+      name,
+    )
+  for (const name of ['localhost.evil.com', '127.0.0.1.evil.com', 'api.example.com'])
+    t.match(
+      faultsIn({ ...enough, [api]: `http://${name}/token` }).join(),
+      `${api} must be an https address`,
+      name,
+    )
   reads(t, 'SMTP_URL', { 'smtps://u:p%40ss@mail.example.com:465': 'smtps://u:p%40ss@mail.example.com:465' }, [
     'mail.example.com:587',
     'smtp://',

@@ -377,11 +377,6 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/config'],
   },
   {
-    text: 'if (text.startsWith(text.slice(period))) return true',
-    instead: 'if (text.endsWith(text.slice(period))) return false',
-    tests: ['test/config'],
-  },
-  {
     text: 'if (address === null || /\\p{Cc}/u.test(name))',
     instead: 'if (address === null)',
     tests: ['test/config'],

@@ -31,6 +31,7 @@ const COPIED = [
   'package.json',
   'README.md',
   'CHANGELOG.md',
+  '.env.example',
 ]
 
 const { values } = parseArgs({
