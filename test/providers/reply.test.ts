@@ -1,5 +1,6 @@
 import t from 'tap'
 import { presentableReply } from '../../src/providers/reply.ts'
+import { patient } from '../rigs/patience.ts'
 
 await t.test('what the provider repeats of the message is taken out', async t => {
   const said = (text: string, secrets?: readonly string[]): string =>
@@ -50,6 +51,32 @@ await t.test('a hostile reply is no work', async t => {
     presentableReply(text, 'reader@example.com')
   const { user, system } = process.cpuUsage(before)
   t.ok(user + system < 500_000, `${Math.round((user + system) / 1000)} ms`)
+})
+
+await t.test('a refusal that was made to be looked at for long costs little', async t => {
+  let worst = { unit: '', tail: '', ms: 0 }
+  for (const unit of ['a', '1', 'a.', '@', 'a@', '<', '"a', 'www.', 'a:', 'x1 ', 'é', '1-', ' ', "'"])
+    for (const tail of ['', '@', ' @', '://', '"@x']) {
+      const text = `550 5.1.1 ${unit.repeat(1950 / unit.length)}${tail}`
+      const took: number[] = []
+      for (let n = 0; n < 3; n += 1) {
+        const { user } = process.threadCpuUsage()
+        presentableReply(text, 'reader@example.com', ['a-password'])
+        took.push((process.threadCpuUsage().user - user) / 1000)
+      }
+      const ms = Math.min(...took)
+      if (ms > worst.ms) worst = { unit, tail, ms }
+    }
+  t.ok(worst.ms < patient(3), JSON.stringify(worst))
+})
+
+t.test('where a long reply is cut no half of an address is left', t => {
+  const links = `https://example.com/${'a'.repeat(225)} `.repeat(2)
+  for (let filler = 50; filler < 150; filler += 1) {
+    const text = `${links}${'x'.repeat(filler)} canary.other@example.org unknown`
+    t.notMatch(presentableReply(text, 'reader@example.com'), /canary/)
+  }
+  t.end()
 })
 
 t.test('an emoji that is cut in half, by the server or by the limit, is not passed on', async t => {

@@ -12,12 +12,13 @@ export interface DkimSettings {
 export type SignMessage = (raw: Buffer) => Promise<Buffer>
 
 /**
- * The fields that readers see, and those that decide how the message is read. Each name is signed once more than the field occurs,
+ * The fields that readers see, those that decide how the message is read, and those that their programs act upon. Each name is signed once more than the field occurs,
  * which states that there is no further one (RFC 6376, 5.4.2 and 8.15). Otherwise a second Subject, From or To that somebody put
- * above ours would be shown under our signature.
+ * above ours would be shown under our signature, or a List-Unsubscribe be offered.
  */
-const OVERSIGNED = `from to cc subject date reply-to message-id auto-submitted mime-version content-type
-  content-transfer-encoding`.split(/\s+/)
+const OVERSIGNED =
+  `from sender to cc subject date reply-to message-id in-reply-to references resent-from auto-submitted
+  list-unsubscribe list-unsubscribe-post mime-version content-type content-transfer-encoding`.split(/\s+/)
 const HEADER_END = '\r\n\r\n'
 const signAsync = promisify(sign)
 

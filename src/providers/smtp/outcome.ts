@@ -136,6 +136,7 @@ function describeFailure(error: SmtpError, cause: string, { stopped }: DialogueP
   if (stopped) return STOPPED[stopped] ?? stopped
   const text =
     error.message
+      .slice(0, 1000)
       .replace(OPENSSL, '$1')
       .replace(/[\p{C}\p{Z}]+/gu, ' ')
       .slice(0, 150) || cause

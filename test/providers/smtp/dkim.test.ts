@@ -67,6 +67,12 @@ t.test('what was added, changed or taken away does not verify', async t => {
     'Content-Type': 'text/html',
     'Content-Transfer-Encoding': 'base64',
     'Auto-Submitted': 'no',
+    Sender: 'evil@example.net',
+    'Resent-From': 'evil@example.net',
+    'In-Reply-To': '<other@example.net>',
+    References: '<other@example.net>',
+    'List-Unsubscribe': '<https://evil.example/collect>',
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   }
   for (const [name, value] of Object.entries(added)) {
     const field = `${name}: ${value}\r\n`
