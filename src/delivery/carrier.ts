@@ -205,7 +205,7 @@ export function limiterEndOf(outcome: Outcome): AttemptEnd {
   if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs }
   if (isOwnDoing(outcome)) return { is: 'void' }
   if (outcome.is === 'ambiguous') return { is: 'failed' }
-  if (outcome.is === 'limit') return { is: outcome.scope === 'account' ? 'void' : 'answered' }
+  if (outcome.is === 'limit') return { is: outcome.scope === 'recipient' ? 'answered' : 'void' }
   if (outcome.is !== 'retry') return { is: 'answered' }
   // A wrong password is no sign of too many at once, nor is what a look-up does not find yet.
   if (outcome.whose === 'ours' || outcome.code === NOT_KNOWN_YET.code) return { is: 'void' }
@@ -226,8 +226,7 @@ function createRefusalJudge(): (outcome: Outcome, recipient: string) => Outcome 
   const recipientsByCode = new Map<string, Set<string>>()
   return (outcome, recipient) => {
     if (outcome.is === 'sent') recipientsByCode.clear()
-    if (outcome.is !== 'retry' || outcome.whose !== 'ours' || outcome.perhapsRecipient !== true)
-      return outcome
+    if (outcome.is !== 'retry' || outcome.whose !== 'ours' || outcome.scope !== 'recipient') return outcome
     const recipients = recipientsByCode.get(outcome.code) ?? new Set()
     if (recipientsByCode.size < MOST_CODES) recipientsByCode.set(outcome.code, recipients)
     if (recipients.size < SEVERAL_RECIPIENTS) recipients.add(recipient)

@@ -1,6 +1,6 @@
 import type { Channel, Purpose } from '../messages/message.ts'
-import type { AttemptRecord, Settlement } from '../outbox/outbox.ts'
-import { isOperatorFault, type Outcome } from '../providers/provider.ts'
+import type { AttemptRecord, FinalAnswer, Settlement } from '../outbox/outbox.ts'
+import { type FaultScope, faultScopeOf, isOperatorFault, type Outcome } from '../providers/provider.ts'
 import { wasStopped } from './breaker.ts'
 
 const SECOND = 1000
@@ -27,10 +27,10 @@ export const MAX_COPIES: Readonly<Record<Channel, number>> = { email: 4, sms: 2 
 
 /**
  * Says whether the next carrier may be asked in the same attempt: when this one has surely not sent the message, and the end
- * says nothing of the recipient: what this service stopped would end alike with the next one. That an account may not send to a country says nothing of another account.
+ * says nothing of the recipient: what this service stopped would end alike with the next one. A country, words or a template that one carrier refuses another one may take.
  */
 export function mayAskNext(outcome: Outcome): boolean {
-  if (outcome.is === 'rejected') return outcome.why === 'country'
+  if (outcome.is === 'rejected') return outcome.scope !== 'recipient'
   return outcome.is === 'limit' || (outcome.is === 'retry' && !wasStopped(outcome))
 }
 
@@ -60,6 +60,7 @@ export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
   return {
     is: 'retry',
     whose: isOperatorFault(decisive) ? 'ours' : 'later',
+    scope: faultScopeOf(decisive),
     code,
     reply,
     ...(retryAfterMs !== null && { retryAfterMs }),
@@ -100,7 +101,7 @@ export function decideSettlement(
     case 'sent':
       return { to: 'final', state: 'sent', answer: null, providerId: outcome.providerId, records }
     case 'rejected':
-      return { to: 'final', state: 'refused', answer: outcome.why, records }
+      return { to: 'final', state: 'refused', answer: answerOf(outcome.scope), records }
     case 'ambiguous':
       return afterAmbiguous(message, now, random, records, repeatPausesMs ?? pausesOf(message.purpose))
     case 'limit':
@@ -115,6 +116,11 @@ export function decideSettlement(
   }
 }
 
+/** Says why a message was refused, as it is kept and answered. */
+function answerOf(scope: FaultScope): FinalAnswer {
+  return scope === 'recipient' || scope === 'country' ? scope : 'content'
+}
+
 /**
  * Decides what follows a refusal for a limit. A number that may have no more is refused when its message ends before the next one
  * is due, so that a caller who still waits learns of it. A limit of our account waits like anything else that the operator has to mend.
@@ -127,7 +133,7 @@ function afterLimit(
   records: readonly AttemptRecord[],
 ): Settlement {
   const dueAt = now + retryAfterMs + Math.min(backoff(purpose, attempts, random), MINUTE)
-  if (scope === 'number' && ambiguous === 0 && dueAt >= expiresAt)
+  if (scope === 'recipient' && ambiguous === 0 && dueAt >= expiresAt)
     return { to: 'final', state: 'refused', answer: 'limit', records }
   return { to: 'queued', dueAt, ambiguous, records }
 }

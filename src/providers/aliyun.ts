@@ -5,10 +5,11 @@ import { readApiUrl } from '../settings/urls.ts'
 import published from './aliyun.codes.json' with { type: 'json' }
 import {
   CHINA_OFFSET_MS,
-  type CodeVerdict,
   createCodeTable,
+  type Judgement,
+  judgeStatus,
+  msUntilNextTotal,
   outcomeOfRefusal,
-  windowOfAccount,
 } from './codes.ts'
 import { unverified } from './diagnosis.ts'
 import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
@@ -20,7 +21,7 @@ import {
   readJsonAnswer,
   textOf,
 } from './json-answer.ts'
-import type { LimitWindow, LookUp, Outcome, Provider, Verification } from './provider.ts'
+import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
@@ -181,6 +182,7 @@ export function createAliyunProvider(settings: AliyunSettings): Provider {
     concurrency,
     clock,
     pack: message => packMessage(settings, message),
+    namesOf: ({ template, signName }) => ({ template, sender: signName }),
     /** @see https://help.aliyun.com/zh/sms/developer-reference/api-dysmsapi-2017-05-25-sendsms */
     async send(message, { template, signName, params }: AliyunParcel, signal) {
       const query = {
@@ -213,12 +215,12 @@ const codesOfReceipts = createCodeTable(published.receipt, published.send)
  *
  * @param status HTTP status: the service itself refuses with 200, the gateway before it with 4xx.
  */
-function judgeCode(status: number, code: string): CodeVerdict {
-  if (code === 'OK') return status === 200 ? 'ok' : 'ambiguous'
+function judgeCode(status: number, code: string): Judgement {
+  if (code === 'OK') return { verdict: status === 200 ? 'ok' : 'ambiguous' }
   const known = codesOfSend(code)
-  if (known !== undefined) return known.verdict
-  if (status === 429) return 'later'
-  return status >= 500 || code.startsWith('isp.') ? 'ambiguous' : 'ours'
+  if (known !== undefined) return known
+  if (status === 429 || (status !== 200 && !code.startsWith('isp.'))) return judgeStatus(status)
+  return { verdict: code.startsWith('isp.') ? 'ambiguous' : 'ours' }
 }
 
 /**
@@ -238,13 +240,16 @@ function judgeAnswer(
   const code = textOf(body?.['Code'])
   if (code === '' && (status === 200 || status >= 500)) return unreadableAnswer(status)
   const message = textOf(body?.['Message'])
-  const verdict = judgeCode(status, code)
+  const { verdict, scope } = judgeCode(status, code)
   if (verdict === 'ok')
     return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(body?.['BizId'])) }
   const named = presentableCode(code, recipient, secrets) ?? `http-${status}`
   const reply = presentableReply(withoutRequest(message) || named, recipient, secrets)
-  if (verdict === 'limit') return { is: 'limit', code: named, reply, ...windowOf(code, message, now) }
-  return outcomeOfRefusal(verdict, named, reply, answer, now)
+  if (verdict === 'limit') {
+    const retryAfterMs = scope === 'recipient' ? windowOfNumber(message) : msUntilNextTotal(now)
+    return { is: 'limit', scope: scope ?? 'account', code: named, reply, retryAfterMs }
+  }
+  return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now)
 }
 
 /** Cuts the request off the refusal of a signature, which ends with the request as Aliyun understood it, number and code included. */
@@ -253,13 +258,12 @@ function withoutRequest(message: string): string {
 }
 
 /**
- * The owner of the limit, and how long it holds. A number's window stands in the message alone: 分钟级 a minute, 小时级 an hour,
- * 天级 24 hours from the send.
+ * The length of a number's limit, ms, which stands in the message alone: 分钟级 a minute, 小时级 an hour, 天级 24 hours from the send.
+ * An unknown text is taken for the shortest: a longer one is refused again, and then nothing is lost but a request.
  */
-function windowOf(code: string, message: string, now: number): LimitWindow {
-  if (code !== 'isv.BUSINESS_LIMIT_CONTROL') return windowOfAccount(now)
-  const retryAfterMs = message.includes('分钟') ? MINUTE : message.includes('小时') ? HOUR : DAY
-  return { scope: 'number', retryAfterMs }
+function windowOfNumber(message: string): number {
+  if (/天级|\bday|\bdaily/i.test(message)) return DAY
+  return /小时|\bhour/i.test(message) ? HOUR : MINUTE
 }
 
 /** A refusal of anything but a message, in words. */

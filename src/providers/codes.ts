@@ -1,5 +1,5 @@
 import { readRetryAfter } from './http-client.ts'
-import type { LimitWindow, Outcome } from './provider.ts'
+import type { FaultScope, Outcome } from './provider.ts'
 
 /** The meaning of a carrier's code for a message. */
 export type CodeVerdict =
@@ -12,17 +12,23 @@ export type CodeVerdict =
   | 'limit'
   | 'ambiguous'
 
-/** A code with its verdict, as the carrier's `*.codes.json` lists it. */
+/** What a code means for a message, and what else it concerns. */
+export interface Judgement<V extends string = CodeVerdict> {
+  readonly verdict: V
+  /** Absent of `ok`, and where it follows from the verdict. */
+  readonly scope?: FaultScope | undefined
+}
+
+/** A code as the carrier's `*.codes.json` lists it. */
 export interface ListedCode {
   readonly code: string
   readonly verdict: string
+  readonly scope?: string
   /** The entry is for all codes that begin so; `*` at its end is not part of them. */
   readonly prefix?: boolean
-  /** The operator has it to mend, and yet the carrier may refuse this recipient alone. */
-  readonly perhapsRecipient?: boolean
 }
 
-type FoundCode = Omit<ListedCode, 'verdict'> & { readonly verdict: CodeVerdict }
+type FoundCode = ListedCode & Judgement
 
 /** Makes a table of lists of codes. @returns the entry of a code, of the first list that has it. */
 export function createCodeTable(
@@ -35,26 +41,40 @@ export function createCodeTable(
     exact.get(code) ?? prefixes.find(({ code: start }) => code.startsWith(start.replace(/\*$/, '')))
 }
 
+/** The judgement on an HTTP answer that says nothing but its status. */
+export function judgeStatus(status: number): Judgement<'ours' | 'later' | 'ambiguous'> {
+  if (status === 429) return { verdict: 'later', scope: 'account' }
+  if (status >= 500) return { verdict: 'ambiguous', scope: 'transport' }
+  if (status < 400) return { verdict: 'ours', scope: 'transport' }
+  return { verdict: 'ours', scope: [401, 402, 403, 404, 407].includes(status) ? 'account' : 'message' }
+}
+
+type Refusal = Judgement<Exclude<CodeVerdict, 'ok' | 'limit'>>
+
 /** The outcome of a refusal that is no limit. */
-export function outcomeOfVerdict(
-  verdict: Exclude<CodeVerdict, 'ok' | 'limit'>,
-  code: string,
-  reply: string,
-): Outcome {
-  if (verdict === 'ambiguous') return { is: 'ambiguous', code, reply }
-  if (verdict === 'ours' || verdict === 'later') return { is: 'retry', whose: verdict, code, reply }
-  return { is: 'rejected', why: verdict, code, reply }
+export function outcomeOfVerdict({ verdict, scope }: Refusal, code: string, reply: string): Outcome {
+  switch (verdict) {
+    case 'ambiguous':
+      return { is: 'ambiguous', scope, code, reply }
+    case 'ours':
+    case 'later':
+      return { is: 'retry', whose: verdict, scope, code, reply }
+    case 'content':
+      return { is: 'rejected', scope: scope ?? 'message', code, reply }
+    default:
+      return { is: 'rejected', scope: scope ?? verdict, code, reply }
+  }
 }
 
 /** The same of an answer that may ask for time. @param now ms since the epoch: what a Retry-After date counts from. */
 export function outcomeOfRefusal(
-  verdict: Parameters<typeof outcomeOfVerdict>[0],
+  judgement: Refusal,
   code: string,
   reply: string,
   { retryAfter }: { readonly retryAfter: string | undefined },
   now: number,
 ): Outcome {
-  const outcome = outcomeOfVerdict(verdict, code, reply)
+  const outcome = outcomeOfVerdict(judgement, code, reply)
   if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
   return { ...outcome, retryAfterMs: readRetryAfter(retryAfter, now), overload: 'requests' }
 }
@@ -70,7 +90,10 @@ export function msUntilChinaMidnight(now: number): number {
   return DAY - ((now + CHINA_OFFSET_MS) % DAY)
 }
 
-/** The window of a total of the account: it ends at midnight in China, and the operator may raise the total at any time. */
-export function windowOfAccount(now: number): LimitWindow {
-  return { scope: 'account', retryAfterMs: Math.min(msUntilChinaMidnight(now), HOUR) }
+/** How long a day's total of ours is waited for at most, ms: the operator may raise it at any time. */
+export const LONGEST_TOTAL_MS = HOUR
+
+/** The wait for a total of ours, ms, which ends at midnight in China. @param now ms since the epoch. */
+export function msUntilNextTotal(now: number): number {
+  return Math.min(msUntilChinaMidnight(now), LONGEST_TOTAL_MS)
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../runtime/clock.ts'
-import type { Outcome, Provider } from './provider.ts'
+import { faultScopeOf, type Outcome, type Provider } from './provider.ts'
 
 /** The bounds beyond which the primary is left alone. */
 export interface FallbackPolicy {
@@ -44,6 +44,7 @@ export function withFallback(
     name: primary.name,
     channel: primary.channel,
     concurrency: Math.max(primary.concurrency, fallback.concurrency),
+    scopesOf: message => primary.scopesOf?.(message) ?? {},
     async send(message, signal, onAwaitingReply) {
       if (!admits()) {
         const only = await fallback.send(message, signal, onAwaitingReply)
@@ -107,17 +108,17 @@ function both(primary: string, first: Outcome & { is: 'retry' }, second: Outcome
   const { overload, accepted } = first
   const met = overload === undefined ? {} : { overload, accepted }
   if (second.is !== 'retry') return { ...second, ...met }
-  const { retryAfterMs: _waits, untouched: _begun, perhapsRecipient: _only, ...outcome } = second
+  const { retryAfterMs: _waits, untouched: _begun, ...outcome } = second
   const decisive = first.whose === 'ours' ? first : second
   const waits = [first.retryAfterMs, second.retryAfterMs].filter(ms => ms !== undefined)
   return {
     ...outcome,
     ...met,
     whose: decisive.whose,
+    scope: faultScopeOf(decisive),
     code: decisive.code,
     reply: `${`${primary}: ${first.reply}`.slice(0, 99)}; ${second.reply}`.slice(0, 200),
     ...(waits.length === 2 && { retryAfterMs: Math.min(...waits) }),
     ...(first.untouched && second.untouched && { untouched: true as const }),
-    ...(decisive.perhapsRecipient && { perhapsRecipient: true as const }),
   }
 }

@@ -321,7 +321,13 @@ export function outcomeWithoutAnswer(
 export function unreadableAnswer(status: number): Outcome {
   const code = `http-${status}`
   if (status >= 300 && status < 500)
-    return { is: 'retry', whose: 'later', code, reply: `HTTP ${status}, and the rest of the answer was lost` }
+    return {
+      is: 'retry',
+      whose: 'later',
+      scope: 'transport',
+      code,
+      reply: `HTTP ${status}, and the rest of the answer was lost`,
+    }
   return { is: 'ambiguous', code, reply: `HTTP ${status}, but the answer cannot be read` }
 }
 

@@ -1,5 +1,11 @@
 import type { Channel, Outgoing } from '../messages/message.ts'
 
+/**
+ * What a fault concerns, from the narrowest to the widest: nothing outside of it is slowed by it. `sender` is who it is from: a
+ * number, a signature, MAIL FROM. `account`: the login, the money, the rate. `transport`: the way to the provider and its machines.
+ */
+export type FaultScope = 'message' | 'recipient' | 'country' | 'template' | 'sender' | 'account' | 'transport'
+
 /** A sign of overload that an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
 interface Overload {
   /** One more was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
@@ -14,16 +20,16 @@ interface Overload {
  * the address it refuses), safe to log, store and show.
  */
 export type Outcome = Overload & Ending
-/** Whose a limit is, and how long it holds. */
-export type LimitWindow = Pick<Outcome & { is: 'limit' }, 'scope' | 'retryAfterMs'>
+/** An outcome that is not `sent`. Its scope is read by {@link faultScopeOf}. */
+export type Fault = Exclude<Outcome, { is: 'sent' }>
 
 type Ending =
   /** Accepted by the provider: 250 after the dot, Twilio 201. */
   | { readonly is: 'sent'; readonly reply: string; readonly providerId?: string }
-  /** Refused for good, and whose fault it is. */
+  /** Refused for good by this provider. Of `recipient` it is taken to be true of every provider, of what the message says it is not. */
   | {
       readonly is: 'rejected'
-      readonly why: 'recipient' | 'content' | 'country'
+      readonly scope: FaultScope
       readonly code: string
       readonly reply: string
       /** This server lacks what the message needs; another one may have it. */
@@ -36,27 +42,46 @@ type Ending =
   | {
       readonly is: 'retry'
       readonly whose: 'ours' | 'later'
+      readonly scope?: FaultScope | undefined
       readonly code: string
       readonly reply: string
       readonly retryAfterMs?: number
       /** No byte of this message left the process (connection refused, DNS, TLS, aborted while waiting). */
       readonly untouched?: boolean
-      /** With `ours`: the provider may refuse this recipient alone. */
-      readonly perhapsRecipient?: true
     }
   /**
-   * Surely not sent: a limit is used up, of the recipient's number (three codes an hour) or of our account.
+   * Surely not sent: a limit is used up, of the recipient's number (three codes an hour) or, in any other scope, of ours.
    * `retryAfterMs`: when the next one may be taken, as far as that is known.
    */
   | {
       readonly is: 'limit'
-      readonly scope: 'number' | 'account'
+      readonly scope: FaultScope
       readonly code: string
       readonly reply: string
       readonly retryAfterMs: number
     }
   /** Nobody knows: no reply after the dot, or after the POST was written. */
-  | { readonly is: 'ambiguous'; readonly code: string; readonly reply: string }
+  | {
+      readonly is: 'ambiguous'
+      readonly scope?: FaultScope | undefined
+      readonly code: string
+      readonly reply: string
+    }
+
+/**
+ * Says what a fault concerns. Where the provider has not said it, a fault without an answer is the transport's, one that asks for
+ * fewer requests is the account's, and any other is its message's alone.
+ */
+export function faultScopeOf(fault: Fault): FaultScope {
+  if (fault.scope !== undefined) return fault.scope
+  if (fault.overload !== undefined) return 'account'
+  const isUnanswered =
+    fault.is === 'ambiguous' || (fault.is === 'retry' && fault.whose === 'later' && fault.untouched === true)
+  return isUnanswered ? 'transport' : 'message'
+}
+
+/** The names of what a message would use at a provider, by the scope that a fault of it has. Where a name is absent, all messages share one. */
+export type ScopeNames = { readonly [S in 'template' | 'sender' | 'country']?: string | undefined }
 
 /** The outcome of an attempt that ended before any byte of the message left. */
 export function notBegun(code: string, reply: string): Outcome {
@@ -100,6 +125,8 @@ export interface Provider {
    * @throws what `text()` of the message throws, when the provider sends text
    */
   fits?(message: Outgoing): string | null
+  /** Names what a message would use here, as far as the provider has it: two messages with the same name share its faults. Pure. */
+  scopesOf?(message: Outgoing): ScopeNames
   /**
    * Tries once, within the provider's own time limits, which are shorter than a lease.
    * When `signal` aborts: `retry` with `untouched` when nothing was written yet, `ambiguous` once the dot or the POST
@@ -142,7 +169,7 @@ function isProviderFailure(outcome: Outcome): boolean {
 /** Says whether the operator has something to mend: a wrong password, or an account that is used up. */
 export function isOperatorFault(outcome: Outcome): boolean {
   return outcome.is === 'limit'
-    ? outcome.scope === 'account'
+    ? outcome.scope !== 'recipient'
     : outcome.is === 'retry' && outcome.whose === 'ours'
 }
 

@@ -1,6 +1,13 @@
 import type { Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type LookUp, notBegun, type Outcome, type Provider, type Verification } from './provider.ts'
+import {
+  type LookUp,
+  notBegun,
+  type Outcome,
+  type Provider,
+  type ScopeNames,
+  type Verification,
+} from './provider.ts'
 
 /** One carrier's way to send a message. `Parcel` is the form in which it is sent. */
 export interface SmsCarrier<Parcel extends object> {
@@ -14,6 +21,8 @@ export interface SmsCarrier<Parcel extends object> {
    * @throws what `text()` of the message throws, when the carrier sends text
    */
   pack(message: OutgoingSms): Parcel | { readonly why: string }
+  /** The template and the sender of a message, as far as the carrier has them. */
+  namesOf(parcel: Parcel, message: OutgoingSms): Omit<ScopeNames, 'country'>
   send(message: OutgoingSms, parcel: Parcel, signal: AbortSignal): Promise<Outcome>
   /** Absent: it cannot be asked. */
   lookUp?(message: OutgoingSms, since: number, signal: AbortSignal): Promise<LookUp>
@@ -34,6 +43,11 @@ export function createSmsProvider<Parcel extends object>(carrier: SmsCarrier<Par
     fits(message) {
       const parcel = carrier.pack(smsOf(message, name))
       return 'why' in parcel ? parcel.why : null
+    },
+    scopesOf(message) {
+      const sms = smsOf(message, name)
+      const parcel = carrier.pack(sms)
+      return { ...('why' in parcel ? {} : carrier.namesOf(parcel, sms)), country: sms.country }
     },
     async send(message, signal) {
       const sms = smsOf(message, name)

@@ -3,11 +3,12 @@ import { checkOk } from '../runtime/check-result.ts'
 import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import {
-  type CodeVerdict,
   createCodeTable,
+  type Judgement,
+  judgeStatus,
   msUntilChinaMidnight,
+  msUntilNextTotal,
   outcomeOfRefusal,
-  windowOfAccount,
 } from './codes.ts'
 import { unverified } from './diagnosis.ts'
 import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
@@ -19,7 +20,7 @@ import {
   readJsonAnswer,
   textOf,
 } from './json-answer.ts'
-import type { LimitWindow, LookUp, Outcome, Provider, Verification } from './provider.ts'
+import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
 import { canonicalPost, hmacSha256, sha256 } from './signing.ts'
@@ -203,6 +204,7 @@ export function createTencentProvider(settings: TencentSettings): Provider {
     concurrency,
     clock,
     pack: message => packMessage(settings, message),
+    namesOf: ({ template, signName }) => ({ template, sender: signName }),
     /** @see https://cloud.tencent.com/document/api/382/55981 */
     async send({ id, to, expiresAt }, { template, signName, params }: TencentParcel, signal) {
       const request = {
@@ -229,23 +231,29 @@ export function createTencentProvider(settings: TencentSettings): Provider {
 const codesOfSend = createCodeTable(published.send, published.common.codes)
 const codes: readonly string[] = published.send.map(({ code }) => code)
 
-/** The verdicts on unlisted codes, by the part before the dot; all others are for the operator to mend. */
-const FAMILIES: Readonly<Record<string, CodeVerdict>> = {
-  LimitExceeded: 'limit',
-  RequestLimitExceeded: 'later',
-  FailedOperation: 'ambiguous',
-  InternalError: 'ambiguous',
+/** The judgements on unlisted codes, by the part before the dot; all others are for the operator to mend. */
+const FAMILIES: Readonly<Record<string, Judgement>> = {
+  LimitExceeded: { verdict: 'limit', scope: 'account' },
+  RequestLimitExceeded: { verdict: 'later', scope: 'account' },
+  AuthFailure: { verdict: 'ours', scope: 'account' },
+  UnauthorizedOperation: { verdict: 'ours', scope: 'account' },
+  FailedOperation: { verdict: 'ambiguous', scope: 'message' },
+  InternalError: { verdict: 'ambiguous', scope: 'transport' },
 }
 
 /**
  * The verdict on a code, of one number or of the whole request. Tencent spells some in several ways, and one of its own
  * examples lacks the last letter.
  */
-function judgeCode(code: string): CodeVerdict {
+function judgeCode(code: string): Judgement {
   const cutOff =
     code.includes('.') && codes.find(each => each.startsWith(code) && each.length - code.length <= 2)
   const listed = codesOfSend(code) ?? (cutOff ? codesOfSend(cutOff) : undefined)
-  return listed?.verdict ?? FAMILIES[code.split('.')[0] ?? ''] ?? 'ours'
+  if (listed !== undefined) return listed
+  const family = FAMILIES[code.split('.')[0] ?? ''] ?? { verdict: 'ours' }
+  return family.verdict === 'limit' && /PhoneNumber|DeliveryFrequency/.test(code)
+    ? { verdict: 'limit', scope: 'recipient' }
+    : family
 }
 
 /** The code and the words of a refusal of the whole request; null: it was processed. */
@@ -265,27 +273,28 @@ function judgeAnswer(answer: JsonAnswer, to: string, secrets: readonly string[],
   const { status, body } = answer
   // Something in front of the service failed, or answered in its place.
   if (status !== 200) {
-    const verdict = status >= 500 ? 'ambiguous' : status === 429 ? 'later' : 'ours'
-    return outcomeOfRefusal(verdict, `http-${status}`, `HTTP ${status}`, answer, now)
+    return outcomeOfRefusal(judgeStatus(status), `http-${status}`, `HTTP ${status}`, answer, now)
   }
   const error = errorOf(answer)
   const row = objectsOf(body?.['SendStatusSet']).find(each => each['PhoneNumber'] === to)
   const code = error?.code ?? textOf(row?.['Code'])
   if (code === '') return unreadableAnswer(status)
-  const verdict = judgeCode(code)
+  const { verdict, scope } = judgeCode(code)
   if (verdict === 'ok')
     return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(row?.['SerialNo'])) }
   const named = presentableCode(code, to, secrets) ?? 'unreadable-code'
   const reply = presentableReply((error?.message ?? textOf(row?.['Message'])) || named, to, secrets)
-  if (verdict === 'limit') return { is: 'limit', code: named, reply, ...windowOf(code, now) }
-  return outcomeOfRefusal(verdict, named, reply, answer, now)
+  if (verdict === 'limit') {
+    const retryAfterMs = scope === 'recipient' ? windowOfNumber(code, now) : msUntilNextTotal(now)
+    return { is: 'limit', scope: scope ?? 'account', code: named, reply, retryAfterMs }
+  }
+  return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now)
 }
 
-/** The owner of the limit, and how long it holds. */
-function windowOf(code: string, now: number): LimitWindow {
-  if (!/PhoneNumber|DeliveryFrequency/.test(code)) return windowOfAccount(now)
-  if (code.includes('ThirtySecond')) return { scope: 'number', retryAfterMs: 30_000 }
-  return { scope: 'number', retryAfterMs: code.includes('Daily') ? msUntilChinaMidnight(now) : HOUR }
+/** The length of a number's limit, ms. */
+function windowOfNumber(code: string, now: number): number {
+  if (code.includes('ThirtySecond')) return 30_000
+  return code.includes('Daily') ? msUntilChinaMidnight(now) : HOUR
 }
 
 /** A refusal of anything but a message, in words; null: it was none. */

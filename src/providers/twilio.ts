@@ -12,7 +12,7 @@ import {
   type Values,
 } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
-import { type CodeVerdict, createCodeTable, outcomeOfVerdict } from './codes.ts'
+import { createCodeTable, judgeStatus, LONGEST_TOTAL_MS, outcomeOfVerdict } from './codes.ts'
 import { type Diagnosis, diagnoseExchange } from './diagnosis.ts'
 import {
   createExchanges,
@@ -198,6 +198,10 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
     clock,
     // A text that cannot be made throws here, before anything is sent.
     pack: message => ({ body: message.text() }),
+    namesOf(_parcel, { sender = settings.sender }) {
+      if (sender === undefined) return {}
+      return { sender: 'from' in sender ? sender.from : sender.messagingServiceSid }
+    },
     async send(message, { body }, signal) {
       const { to, id, expiresAt, sender = settings.sender } = message
       const validityPeriod = validitySeconds(expiresAt - clock.now())
@@ -235,28 +239,28 @@ function validitySeconds(left: number): number {
 const codes = createCodeTable(published.send)
 
 /**
- * The meaning of an answer other than 2xx.
+ * Makes the outcome of an answer with an error.
  *
  * @param status HTTP status. 429 is never processed and always safe to try again
  *   (https://www.twilio.com/docs/usage/rest-api-best-practices); neither is any other 4xx, nor a redirect, which is
  *   not followed; a 5xx may have been.
+ * @param code Twilio's code, if the body had one.
  */
-function judgeRefusal(status: number, listed: CodeVerdict | undefined) {
-  if (status === 429) return 'later'
-  return (
-    (listed as Parameters<typeof outcomeOfVerdict>[0] | undefined) ?? (status >= 500 ? 'ambiguous' : 'ours')
-  )
-}
-
-/** Makes the outcome of an answer with an error. @param code Twilio's code, if the body had one. */
 function refused(status: number, code: unknown, reply: string): Outcome {
   const isCode = (typeof code === 'number' || typeof code === 'string') && code !== ''
   const known = isCode && Number.isInteger(Number(code)) ? String(Number(code)) : undefined
   const listed = known === undefined ? undefined : codes(known)
-  const outcome = outcomeOfVerdict(judgeRefusal(status, listed?.verdict), known ?? `http-${status}`, reply)
-  return outcome.is === 'retry' && listed?.perhapsRecipient === true
-    ? { ...outcome, perhapsRecipient: true }
-    : outcome
+  const named = known ?? `http-${status}`
+  if (listed?.verdict === 'limit')
+    return {
+      is: 'limit',
+      scope: listed.scope ?? 'account',
+      code: named,
+      reply,
+      retryAfterMs: LONGEST_TOTAL_MS,
+    }
+  const judgement = status === 429 || listed === undefined ? judgeStatus(status) : listed
+  return outcomeOfVerdict(judgement as Parameters<typeof outcomeOfVerdict>[0], named, reply)
 }
 
 /**

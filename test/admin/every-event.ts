@@ -70,7 +70,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   attempt: [
     { ...attempt, provider: 'smtp', outcome: { is: 'ambiguous', code: 'reply-limit', reply: '' } },
     { ...attempt, provider: 'smtp', outcome: { is: 'sent', reply: '250 ok' } },
-    { ...attempt, provider: 'a', outcome: { is: 'rejected', why: 'recipient', code: '21211', reply: '' } },
+    { ...attempt, provider: 'a', outcome: { is: 'rejected', scope: 'recipient', code: '21211', reply: '' } },
     { ...attempt, provider: 'b', outcome: { is: 'retry', whose: 'later', code: '450', reply: '' } },
     { ...attempt, provider: 'c', outcome: { is: 'retry', whose: 'ours', code: '535', reply: '' } },
     {

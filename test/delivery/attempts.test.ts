@@ -17,7 +17,7 @@ t.test('a message from memory is tried once, sent, and those who wait are told',
 
 t.test('a refusal is final, with its answer', async t => {
   const { delivery, provider, verdicts, accept, view, events } = await openRig(t)
-  provider.respond = () => ({ is: 'rejected', why: 'recipient', code: '550', reply: '550 no such user' })
+  provider.respond = () => ({ is: 'rejected', scope: 'recipient', code: '550', reply: '550 no such user' })
   delivery.start()
   const { acceptance } = await accept()
   const { id } = acceptance.message
@@ -329,7 +329,7 @@ t.test('what each outcome tells of how many attempts may be under way', async t 
   const refused = { overload: 'connections', accepted: 5 } as const
   const outcomes: readonly (readonly [Outcome, ReturnType<typeof limiterEndOf>])[] = [
     [SENT, { is: 'answered' }],
-    [{ is: 'rejected', why: 'recipient', code: '550', reply: '' }, { is: 'answered' }],
+    [{ is: 'rejected', scope: 'recipient', code: '550', reply: '' }, { is: 'answered' }],
     [retry, { is: 'answered' }],
     [{ ...retry, code: 'ECONNREFUSED', untouched: true }, { is: 'failed' }],
     [{ ...retry, code: 'dialogue-limit' }, { is: 'failed' }],

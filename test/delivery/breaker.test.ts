@@ -33,7 +33,7 @@ t.test('opens after failures in a row that speak about the provider', async t =>
 
 t.test('a limit of the account opens it, one of a number does not', async t => {
   const limit = { is: 'limit', code: 'day', reply: '', retryAfterMs: 1 } as const
-  for (const scope of ['account', 'number'] as const) {
+  for (const scope of ['account', 'recipient'] as const) {
     const breaker = make()
     for (let n = 0; n < 3; n += 1) breaker.record({ ...limit, scope }, 0, 0)
     t.equal(breaker.state(), scope === 'account' ? 'open' : 'closed', scope)

@@ -16,7 +16,7 @@ const DENIED = {
   whose: 'ours',
   code: '554 5.7.1',
   reply: 'relaying denied',
-  perhapsRecipient: true,
+  scope: 'recipient',
 } as const satisfies Outcome
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
 

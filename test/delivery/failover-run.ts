@@ -21,7 +21,7 @@ function unsteadyCarrier(phones: Phones, random: () => number, isWell: boolean):
     () => ({ is: 'retry', whose: 'later', code: 'busy', reply: '' }),
     () => ({ is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }),
     () => ({ is: 'retry', whose: 'ours', code: 'password', reply: '' }),
-    () => ({ is: 'limit', scope: 'number', code: 'minute', reply: '', retryAfterMs: 5000 }),
+    () => ({ is: 'limit', scope: 'recipient', code: 'minute', reply: '', retryAfterMs: 5000 }),
     () => ({ is: 'limit', scope: 'account', code: 'day', reply: '', retryAfterMs: 5000 }),
   ]
   const carrier = fakeCarrier({ is: 'sent', reply: '' })

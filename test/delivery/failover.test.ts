@@ -11,11 +11,11 @@ const OUTCOMES = {
   later: { is: 'retry', whose: 'later', code: 'busy', reply: 'busy' },
   unreachable: { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true },
   ours: { is: 'retry', whose: 'ours', code: 'password', reply: 'wrong password' },
-  'number limit': { is: 'limit', scope: 'number', code: 'hour', reply: 'no more', retryAfterMs: 60_000 },
+  'number limit': { is: 'limit', scope: 'recipient', code: 'hour', reply: 'no more', retryAfterMs: 60_000 },
   'account limit': { is: 'limit', scope: 'account', code: 'day', reply: 'no more', retryAfterMs: 60_000 },
-  recipient: { is: 'rejected', why: 'recipient', code: 'no-number', reply: '' },
-  content: { is: 'rejected', why: 'content', code: 'words', reply: '' },
-  country: { is: 'rejected', why: 'country', code: 'country', reply: '' },
+  recipient: { is: 'rejected', scope: 'recipient', code: 'no-number', reply: '' },
+  content: { is: 'rejected', scope: 'message', code: 'words', reply: '' },
+  country: { is: 'rejected', scope: 'country', code: 'country', reply: '' },
   ambiguous: { is: 'ambiguous', code: 'reply-limit', reply: 'no answer' },
 } as const satisfies Readonly<Record<string, Outcome>>
 type Name = keyof typeof OUTCOMES | 'does not fit'
@@ -27,6 +27,7 @@ const SURELY_NOT_SENT: readonly Name[] = [
   'ours',
   'number limit',
   'account limit',
+  'content',
   'country',
   'does not fit',
 ]
@@ -35,7 +36,6 @@ const SURELY_NOT_SENT: readonly Name[] = [
 const ENDS: Readonly<Partial<Record<Name, readonly [state: string, answer: string | null]>>> = {
   sent: ['sent', null],
   recipient: ['refused', 'recipient'],
-  content: ['refused', 'content'],
 }
 
 function carrierThat(name: Name): FakeCarrier {
@@ -75,9 +75,10 @@ async function open(t: Test, carriers: Readonly<Record<string, FakeCarrier>>) {
   return { ...rig, clock, outbox, view, settled }
 }
 
-/** No account may send there, or those that may cannot say it. */
-function isRefusedCountry(...pair: readonly Name[]): boolean {
-  return pair.includes('country') && pair.every(each => each === 'country' || each === 'does not fit')
+/** What all of them refused, or could not say, for no reason of the recipient's: the last one's reason; undefined: it lives. */
+function refusedByAll(...pair: readonly Name[]): Name | undefined {
+  const isRefused = pair.every(each => ['content', 'country', 'does not fit'].includes(each))
+  return isRefused ? pair.findLast(each => each !== 'does not fit') : undefined
 }
 
 const names: readonly Name[] = [...(Object.keys(OUTCOMES) as Name[]), 'does not fit']
@@ -98,8 +99,9 @@ t.test('for each pair of outcomes: who is asked, what is answered, what the time
       )
       const last = goesOn ? two : one
       const end = ENDS[last]
+      const refused = refusedByAll(one, two)
       if (end !== undefined) t.match([message.state, message.answer], end, about)
-      else if (isRefusedCountry(one, two)) t.match(message, { state: 'refused', answer: 'country' }, about)
+      else if (refused !== undefined) t.match(message, { state: 'refused', answer: refused }, about)
       else t.match(message, { state: 'queued', ambiguous: last === 'ambiguous' ? 1 : 0 }, about)
       t.match(await verdict, { is: message.state === 'queued' ? 'pending' : 'final' }, about)
       const asked = [

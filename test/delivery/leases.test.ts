@@ -23,7 +23,7 @@ t.test(
     rig.clock.advance(5000)
     await until('another sends it', () => other.provider.asked.length === 1)
     t.match(await rig.view(id), { state: 'sending', attempts: 2, ambiguous: 1 })
-    rig.provider.asked[0]?.answer({ is: 'rejected', why: 'recipient', code: '550', reply: '' })
+    rig.provider.asked[0]?.answer({ is: 'rejected', scope: 'recipient', code: '550', reply: '' })
     await pause(100)
     t.match(await rig.view(id), { state: 'sending', answer: null }, 'the late end is not written')
     other.provider.asked[0]?.answer(SENT)

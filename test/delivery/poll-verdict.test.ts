@@ -26,7 +26,7 @@ t.test('the end of a message that another replica sends is heard here', async t 
   const verdict = verdictOn(verdicts, id)
   follow(id)
   await until('it is being sent', () => rig.provider.asked.length === 1)
-  rig.provider.asked[0]?.answer({ is: 'rejected', why: 'recipient', code: '550', reply: '' })
+  rig.provider.asked[0]?.answer({ is: 'rejected', scope: 'recipient', code: '550', reply: '' })
   t.same(await verdict, { is: 'final', state: 'refused', answer: 'recipient' })
 })
 

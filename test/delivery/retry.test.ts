@@ -44,8 +44,13 @@ t.test('sent and rejected are final, with the answer they give', async t => {
     providerId: 'SM1',
     records,
   })
-  for (const why of ['recipient', 'content', 'country'] as const) {
-    t.same(decideSettlement({ is: 'rejected', why, code: '550', reply: '' }, tried(), NOW, half, records), {
+  for (const [scope, why] of [
+    ['recipient', 'recipient'],
+    ['message', 'content'],
+    ['template', 'content'],
+    ['country', 'country'],
+  ] as const) {
+    t.same(decideSettlement({ is: 'rejected', scope, code: '550', reply: '' }, tried(), NOW, half, records), {
       to: 'final',
       state: 'refused',
       answer: why,
@@ -128,7 +133,7 @@ t.test('Retry-After is a floor, with jitter on top', async t => {
 t.test(
   'a limit of the number waits for its end, or refuses what it would outlive; one of the account waits',
   async t => {
-    const limit = (scope: 'number' | 'account', retryAfterMs: number): Outcome => ({
+    const limit = (scope: 'recipient' | 'account', retryAfterMs: number): Outcome => ({
       is: 'limit',
       scope,
       code: 'minute',
@@ -137,11 +142,11 @@ t.test(
     })
     const after = (outcome: Outcome, more: Partial<AttemptedMessage> = {}) =>
       decideSettlement(outcome, tried({ channel: 'sms', attempts: 1, ...more }), NOW, half, records)
-    t.match(after(limit('number', 60_000)), { to: 'queued', dueAt: NOW + 60_500, ambiguous: 0 })
-    t.same(after(limit('number', 3_600_000)), { to: 'final', state: 'refused', answer: 'limit', records })
+    t.match(after(limit('recipient', 60_000)), { to: 'queued', dueAt: NOW + 60_500, ambiguous: 0 })
+    t.same(after(limit('recipient', 3_600_000)), { to: 'final', state: 'refused', answer: 'limit', records })
     t.match(after(limit('account', 3_600_000)), { to: 'queued', dueAt: NOW + 3_600_500 }, 'ours to mend')
     t.match(
-      after(limit('number', 3_600_000), { ambiguous: 1 }),
+      after(limit('recipient', 3_600_000), { ambiguous: 1 }),
       { to: 'queued', ambiguous: 1 },
       'not refused: it may be there',
     )

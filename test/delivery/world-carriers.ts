@@ -100,11 +100,11 @@ export function createWorldCarrier(
     if (how === 'used up') truth.usedUp = true
     if (how === 'limited' || how === 'closed country') truth.deniedBy.add(name)
     if (how === 'used up') return { is: 'limit', scope: 'account', code: 'day', ...waits }
-    if (how === 'limited') return { is: 'limit', scope: 'number', code: 'hour', ...waits }
-    if (how === 'closed country') return { is: 'rejected', why: 'country', code: 'country', reply: '' }
+    if (how === 'limited') return { is: 'limit', scope: 'recipient', code: 'hour', ...waits }
+    if (how === 'closed country') return { is: 'rejected', scope: 'country', code: 'country', reply: '' }
     if (random() >= 0.03) return null
     truth.rejected = true
-    return { is: 'rejected', why: 'recipient', code: '550', reply: '' }
+    return { is: 'rejected', scope: 'recipient', code: '550', reply: '' }
   }
 
   /** One message: it arrives at the dot or not, and the answer comes later or never. */

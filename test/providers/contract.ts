@@ -74,14 +74,14 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
 
   test('a refused recipient is final, and the next message is not', async (t, rig) => {
     rig.behave('refuse-recipient')
-    t.match(await send(rig), { is: 'rejected', why: 'recipient' })
+    t.match(await send(rig), { is: 'rejected', scope: 'recipient' })
     rig.behave('well')
     t.match(await send(rig), { is: 'sent' })
   })
 
   test('refused content is final', async (t, rig) => {
     rig.behave('refuse-content')
-    t.match(await send(rig), { is: 'rejected', why: 'content' })
+    t.match(await send(rig), { is: 'rejected', scope: 'message' })
   })
 
   test('a refusal for now may be tried again', async (t, rig) => {

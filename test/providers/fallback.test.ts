@@ -70,7 +70,7 @@ const later: Outcome = { is: 'retry', whose: 'later', code: '451', reply: '451 l
 const dead: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: 'refused', untouched: true }
 const login: Outcome = { is: 'retry', whose: 'ours', code: '535', reply: '535 wrong', untouched: true }
 const ambiguous: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: 'no reply' }
-const rejected: Outcome = { is: 'rejected', why: 'recipient', code: '550', reply: '550 no' }
+const rejected: Outcome = { is: 'rejected', scope: 'recipient', code: '550', reply: '550 no' }
 const never = new AbortController().signal
 
 await t.test('the fallback is asked when the primary did not take the message, and only then', async t => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { OutgoingSms } from '../../src/messages/message.ts'
+import { faultScopeOf, type Outcome } from '../../src/providers/provider.ts'
 
 /** A new SMS as data, with a code; its text names its id. */
 export function outgoingSms(changes: Partial<OutgoingSms> = {}): OutgoingSms {
@@ -16,5 +17,19 @@ export function outgoingSms(changes: Partial<OutgoingSms> = {}): OutgoingSms {
     expiresAt: Date.now() + 600_000,
     text: () => `${id}: your code is ${params['code']}`,
     ...changes,
+  }
+}
+
+/** An outcome in the words of a carrier's codes. */
+export function judgementOf(outcome: Outcome): { readonly verdict: string; readonly scope?: string } {
+  if (outcome.is === 'sent') return { verdict: 'ok' }
+  const scope = faultScopeOf(outcome)
+  switch (outcome.is) {
+    case 'rejected':
+      return { verdict: scope === 'message' ? 'content' : scope, scope }
+    case 'retry':
+      return { verdict: outcome.whose, scope }
+    default:
+      return { verdict: outcome.is, scope }
   }
 }

@@ -1,7 +1,7 @@
 import { type Context, createContext, Script } from 'node:vm'
-import { type CodeVerdict, outcomeOfRefusal } from '../codes.ts'
+import { type CodeVerdict, type Judgement, judgeStatus, outcomeOfRefusal } from '../codes.ts'
 import { objectOf, textOf } from '../json-answer.ts'
-import type { Outcome } from '../provider.ts'
+import type { FaultScope, Outcome } from '../provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
 import { unescapePointer } from '../yaml-text.ts'
@@ -99,10 +99,12 @@ export function findValue(pointer: string, json: unknown): unknown {
 
 // What an answer means
 
-/** The meaning of a gateway's code; of a limit also whose it is, and how long it lasts. */
-export type CodeMeaning =
+/** The meaning of a gateway's code as the file has it: what else it concerns where that is said, and how long a limit lasts. */
+type CodeMeaning =
   | Exclude<CodeVerdict, 'limit'>
-  | { readonly limit: 'number' | 'account'; readonly minutes: number }
+  | { readonly is: Exclude<CodeVerdict, 'limit' | 'ok'>; readonly scope: FaultScope }
+  /** `number` is the recipient's. */
+  | { readonly limit: 'number' | FaultScope; readonly minutes: number }
 
 /** The rules by which an answer to a request is read. */
 export interface GatewayAnswer {
@@ -143,10 +145,10 @@ export function gatewayOutcome(
       code: 'unreadable-answer',
       reply: 'its answer takes the expressions of the file too long',
     }
-  const meaning = meaningOf(answer, code, reply.status)
+  const { verdict, scope, minutes = 0 } = meaningOf(answer, code, reply.status)
   const named =
     code === '' ? `http-${reply.status}` : (presentableCode(code, to, secrets) ?? 'unreadable-code')
-  if (meaning === 'ok') {
+  if (verdict === 'ok') {
     const providerId = readWord(findText(answer.id, reply))
     if (answer.id === undefined) return { is: 'sent', reply: `accepted, ${named}` }
     return providerId !== undefined
@@ -155,15 +157,15 @@ export function gatewayOutcome(
   }
   const said = findText(answer.words, reply) ?? ''
   const words = said === '' ? named : presentableReply(said, to, secrets)
-  if (typeof meaning === 'object')
+  if (verdict === 'limit')
     return {
       is: 'limit',
-      scope: meaning.limit,
+      scope: scope ?? 'account',
       code: named,
       reply: words,
-      retryAfterMs: meaning.minutes * 60_000,
+      retryAfterMs: minutes * 60_000,
     }
-  return outcomeOfRefusal(meaning, named, words, reply, now)
+  return outcomeOfRefusal({ verdict, scope }, named, words, reply, now)
 }
 
 /** The meaning of a code by the file, else of its status by HTTP. @param code empty: the answer has none. */
@@ -171,15 +173,21 @@ function meaningOf(
   { codes = {}, otherwise = 'ambiguous' }: GatewayAnswer,
   code: string,
   status: number,
-): CodeMeaning {
+): Judgement & { readonly minutes?: number } {
   const isTaken = status >= 200 && status < 300
   const named = code || `http-${status}`
   const prefix = Object.keys(codes).find(each => each.endsWith('*') && named.startsWith(each.slice(0, -1)))
   const listed = Object.hasOwn(codes, named) ? codes[named] : codes[prefix ?? '']
-  if (listed !== undefined && (isTaken || listed !== 'ok')) return listed
-  if (isTaken) return code === '' ? 'ok' : otherwise
-  if (status === 429) return 'later'
-  return status >= 500 ? 'ambiguous' : 'ours'
+  if (listed !== undefined && (isTaken || listed !== 'ok')) return readMeaning(listed)
+  if (!isTaken) return judgeStatus(status)
+  return code === '' ? { verdict: 'ok' } : readMeaning(otherwise)
+}
+
+function readMeaning(meaning: CodeMeaning): ReturnType<typeof meaningOf> {
+  if (typeof meaning === 'string') return { verdict: meaning }
+  if ('is' in meaning) return { verdict: meaning.is, scope: meaning.scope }
+  const { limit, minutes } = meaning
+  return { verdict: 'limit', scope: limit === 'number' ? 'recipient' : limit, minutes }
 }
 
 // Delivery reports

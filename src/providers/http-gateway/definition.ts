@@ -1,6 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { ParsedSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
+import type { FaultScope } from '../provider.ts'
 import { parseYaml } from '../yaml-text.ts'
 import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answers.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
@@ -44,15 +45,31 @@ const POINTER = {
 /** Headers that are of a connection, or say where a body ends or goes: those are not the file's to say. */
 const OURS = 'host|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer'
 const TEMPLATE = { type: 'string', maxLength: 20_000 } as const
+const REFUSALS = ['recipient', 'content', 'country', 'ours', 'later', 'ambiguous'] as const
+const SCOPES = [
+  'message',
+  'recipient',
+  'country',
+  'template',
+  'sender',
+  'account',
+  'transport',
+] as const satisfies readonly FaultScope[]
 const MEANING = {
   anyOf: [
-    { enum: ['ok', 'recipient', 'content', 'country', 'ours', 'later', 'ambiguous'] },
+    { enum: ['ok', ...REFUSALS] },
+    {
+      type: 'object',
+      required: ['is', 'scope'],
+      additionalProperties: false,
+      properties: { is: { enum: REFUSALS }, scope: { enum: SCOPES } },
+    },
     {
       type: 'object',
       required: ['limit', 'minutes'],
       additionalProperties: false,
       properties: {
-        limit: { enum: ['number', 'account'] },
+        limit: { enum: ['number', ...SCOPES] },
         minutes: { type: 'integer', minimum: 1, maximum: 10_080 },
       },
     },

@@ -20,7 +20,7 @@ import {
   outcomeWithoutAnswer,
 } from '../http-client.ts'
 import { checkLogin, defineFamily, type ProviderModule, proxyOf } from '../module.ts'
-import type { Outcome, Provider, Verification } from '../provider.ts'
+import type { Outcome, Provider, ScopeNames, Verification } from '../provider.ts'
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'
 import { createSmsProvider } from '../sms-provider.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
@@ -116,11 +116,20 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
     concurrency,
     clock,
     pack: message => packMessage(settings, message),
+    namesOf: (_request, message) => namesOf(settings, message),
     send: (message, request, signal) => sendRequest(call, settings, message, request, signal),
     probe: api.probe,
     verify: () => verifyLogin(call, settings),
     close: api.close,
   })
+}
+
+/** The template and the sender that a message brings along; another one stands in the file. */
+function namesOf({ gateway, templates }: GatewaySettings, message: OutgoingSms): Omit<ScopeNames, 'country'> {
+  const use = templates.templateFor(gateway.name, message)
+  const signed = 'why' in use ? undefined : use.signature
+  const sender = message.sender !== undefined && 'from' in message.sender ? message.sender.from : signed
+  return { ...('why' in use ? {} : { template: use.template }), sender }
 }
 
 /** Fills the request. @returns why it cannot be, in words that tell nothing of what the message says */

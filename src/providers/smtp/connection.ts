@@ -34,7 +34,7 @@ export interface SmtpConnectionOptions {
 const BEYOND_ASCII = /[^\x20-\x7e]/
 const NO_SMTPUTF8: Outcome = {
   is: 'rejected',
-  why: 'recipient',
+  scope: 'recipient',
   code: 'no-smtputf8',
   reply: 'the mail server does not offer SMTPUTF8, which an address beyond ASCII needs',
   incapable: true,

@@ -300,7 +300,15 @@ export class TokenLoginError extends Error {
   /** The message waits. */
   toOutcome({ begun }: DialogueProgress): Outcome {
     const { whose, code, reply, retryAfterMs } = this.failure
-    return { is: 'retry', whose, code, reply, retryAfterMs, ...(!begun && { untouched: true }) }
+    return {
+      is: 'retry',
+      whose,
+      scope: 'account',
+      code,
+      reply,
+      retryAfterMs,
+      ...(!begun && { untouched: true }),
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { isCertificateError } from '../diagnosis.ts'
-import type { Outcome } from '../provider.ts'
+import type { FaultScope, Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 
 /** Makes the outcome of a message that the server has accepted. @param secrets are removed from its reply */
@@ -40,8 +40,8 @@ interface Reply {
 }
 
 type ReplyVerdict =
-  | { readonly is: 'rejected'; readonly why: 'recipient' | 'content' }
-  | { readonly is: 'retry'; readonly whose: 'ours' | 'later'; readonly perhapsRecipient?: true }
+  | { readonly is: 'rejected'; readonly scope: FaultScope }
+  | { readonly is: 'retry'; readonly whose: 'ours' | 'later'; readonly scope: FaultScope }
 
 /**
  * Makes the outcome of a failed attempt.
@@ -62,7 +62,7 @@ export function smtpFailure(
     const text = error.command === 'STARTTLS' ? `${NO_TLS}: ${shown}`.slice(0, 200) : shown
     const verdict = judgeReply(error.code ?? '', error.command ?? '', reply)
     return verdict.is === 'rejected'
-      ? { is: 'rejected', why: verdict.why, code, reply: text }
+      ? { ...verdict, code, reply: text }
       : { ...verdict, code, reply: text, ...untouched, ...overloadOf(reply, progress) }
   }
   const cause = progress.stopped ?? error.originalCode ?? error.code ?? 'connection-lost'
@@ -77,7 +77,7 @@ export function smtpFailure(
     }
   // A wrong certificate does not go away by itself, so the operator has to learn of it; other failures pass, or the server's side mends them.
   const whose = isCertificateError(cause) ? 'ours' : 'later'
-  return { is: 'retry', whose, code: cause, reply: words, ...untouched }
+  return { is: 'retry', whose, scope: 'transport', code: cause, reply: words, ...untouched }
 }
 
 /**
@@ -89,35 +89,47 @@ function overloadOf({ status, enhanced }: Reply, { begun }: DialogueProgress): {
 }
 
 /** Judges a reply of 4xx or 5xx by the command that it answers (RFC 5321 4.2, RFC 3463). */
-function judgeReply(code: string, command: string, { status, enhanced }: Reply): ReplyVerdict {
-  const ours: ReplyVerdict = { is: 'retry', whose: 'ours' }
-  const later: ReplyVerdict = { is: 'retry', whose: 'later' }
-  // "Relaying denied" may concern every recipient, when the server does not know us, or only this one, when it does not relay there.
-  const perhapsOurs: ReplyVerdict = command === 'RCPT TO' ? { ...ours, perhapsRecipient: true } : ours
+function judgeReply(code: string, command: string, reply: Reply): ReplyVerdict {
+  const { status, enhanced } = reply
+  const scope = scopeOfReply(code, command, reply)
+  const ours: ReplyVerdict = { is: 'retry', whose: 'ours', scope }
+  const later: ReplyVerdict = { is: 'retry', whose: 'later', scope }
   if (status === 421) return later
-  if (code === 'EAUTH' || status === 530 || status === 535) return ours
-  if (status === 454) return perhapsOurs
+  if (scope === 'account' || status === 454) return ours
   if (status < 500) return later
-  if (blamesSender(enhanced)) return ours
+  if (scope === 'sender') return ours
   const afterMessage = code === 'EMESSAGE'
-  if (command === 'RCPT TO' && enhanced.startsWith('5.7.')) return perhapsOurs
+  // "Relaying denied" may concern every recipient, when the server does not know us, or only this one, when it does not relay there.
+  if (command === 'RCPT TO' && enhanced.startsWith('5.7.')) return ours
   if (command === 'RCPT TO' || command === 'DATA') {
-    if (/^5\.[12]\./.test(enhanced)) return { is: 'rejected', why: 'recipient' }
+    if (/^5\.[12]\./.test(enhanced)) return { is: 'rejected', scope: 'recipient' }
     if (command === 'RCPT TO' && !enhanced && [550, 551, 553].includes(status))
-      return { is: 'rejected', why: 'recipient' }
-    if (afterMessage) return { is: 'rejected', why: 'content' }
+      return { is: 'rejected', scope: 'recipient' }
+    if (afterMessage) return { is: 'rejected', scope: 'message' }
   }
   // Greeting, EHLO, STARTTLS, MAIL FROM, and the reply to DATA itself, which has not seen the message: not its fault.
-  return perhapsOurs
+  return ours
+}
+
+/** Says what a reply concerns. */
+function scopeOfReply(code: string, command: string, { status, enhanced }: Reply): FaultScope {
+  if (status === 421 || enhanced.startsWith('4.3.')) return 'transport'
+  if (code === 'EAUTH' || status === 530 || status === 535) return 'account'
+  if (blamesSender(enhanced)) return 'sender'
+  if (command === 'RCPT TO') return 'recipient'
+  if (code === 'EMESSAGE') return /^4\.[12]\./.test(enhanced) ? 'recipient' : 'message'
+  if (command !== 'MAIL FROM') return 'transport'
+  if (status === 454) return 'account'
+  return status === 552 || enhanced === '5.3.4' ? 'message' : 'sender'
 }
 
 /**
- * Says whether a refusal blames the sender or its domain's set-up and not this message: bad sender address (5.1.7, 5.1.8,
- * RFC 3463), DKIM, SPF and reverse DNS failures (5.7.20 to 5.7.26, RFC 7372) and a sender without MX (5.7.27,
+ * Says whether a refusal blames the sender or its domain's set-up and not this message: bad sender address (x.1.7, x.1.8,
+ * RFC 3463), DKIM, SPF and reverse DNS failures (x.7.20 to x.7.26, RFC 7372) and a sender without MX (x.7.27,
  * RFC 7505). One wrong setting must not burn every message.
  */
 function blamesSender(enhanced: string): boolean {
-  return /^5\.(?:1\.[78]|7\.2[0-7])$/.test(enhanced)
+  return /^[45]\.(?:1\.[78]|7\.2[0-7])$/.test(enhanced)
 }
 
 /** Reads status and enhanced code of a refusal; undefined: the reply begins with neither 4xx nor 5xx. */

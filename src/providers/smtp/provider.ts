@@ -48,6 +48,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
     name,
     channel: 'email',
     concurrency: connections,
+    scopesOf: () => ({ sender: settings.bounceTo || undefined }),
     async send(message, signal, onAwaitingReply): Promise<Outcome> {
       if (message.channel !== 'email') throw new TypeError(`${name} sends e-mail, not ${message.channel}`)
       const connection = await pool.take(signal)

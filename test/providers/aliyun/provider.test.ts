@@ -3,6 +3,7 @@ import { type AliyunStandInOptions, REFUSALS } from '../../../sandbox/carriers/a
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import type { AliyunSettings } from '../../../src/providers/aliyun.ts'
+import { judgementOf } from '../sms.ts'
 import { NUMBER, openAliyun, refuse, SIGN_NAME, sms, startAliyunServer, templatesOf } from './rig.ts'
 
 const never = new AbortController().signal
@@ -64,15 +65,18 @@ t.test('an answer of the API means', async t => {
   const ambiguous = { is: 'ambiguous' }
   const limit = (words: string, retryAfterMs: number): [CarrierFault, object] => [
     refuse('isv.BUSINESS_LIMIT_CONTROL', words),
-    { is: 'limit', scope: 'number', retryAfterMs, reply: words },
+    { is: 'limit', scope: 'recipient', retryAfterMs, reply: words },
   ]
   const rows: readonly (readonly [CarrierFault, object])[] = [
     limit('触发分钟级流控Permits:1', 60_000),
     limit('触发小时级流控Permits:5', 3_600_000),
     limit('触发天级流控Permits:10', 86_400_000),
-    limit('触发流控', 86_400_000),
+    limit('Day-level limit, Permits:10', 86_400_000),
+    limit('Hour-level limit', 3_600_000),
+    limit('触发流控', 60_000),
+    limit('too many', 60_000),
     [refuse('isv.DAY_LIMIT_CONTROL'), { is: 'limit', scope: 'account' }],
-    [refuse('isv.NEW_CODE'), { is: 'retry', whose: 'ours', code: 'isv.NEW_CODE' }],
+    [refuse('isv.NEW_CODE'), { is: 'retry', whose: 'ours', scope: undefined, code: 'isv.NEW_CODE' }],
     [refuse('isp.NEW_CODE'), ambiguous],
     [refuse('Something.Else'), { is: 'retry', whose: 'ours' }],
     [
@@ -84,8 +88,8 @@ t.test('an answer of the API means', async t => {
     ],
     [refuse('Throttling.User'), { is: 'retry', whose: 'later', overload: 'requests' }],
     [plain(429, '', { 'retry-after': '7' }), { is: 'retry', whose: 'later', retryAfterMs: 7000 }],
-    [plain(403, '<html>'), { is: 'retry', whose: 'ours', code: 'http-403' }],
-    [plain(307, ''), { is: 'retry', whose: 'ours', code: 'http-307' }],
+    [plain(403, '<html>'), { is: 'retry', whose: 'ours', scope: 'account', code: 'http-403' }],
+    [plain(307, ''), { is: 'retry', whose: 'ours', scope: 'transport', code: 'http-307' }],
     [plain(500, '{"Code":"OK"}'), ambiguous],
     [plain(502, '<html>'), ambiguous],
     [plain(200, '<html>'), ambiguous],
@@ -112,11 +116,17 @@ t.test('every published code has an outcome, the one that its verdict says', asy
   const listed = [...published.send, ...published.gateway.codes]
   for (const { code } of REFUSALS) {
     server.fault = () => refuse(code)
-    const outcome = await send()
-    const { verdict } = listed.find(each => each.code.replace(/\*$/, '') === code) ?? {}
-    const said = outcome.is === 'rejected' ? outcome.why : outcome.is === 'retry' ? outcome.whose : outcome.is
-    t.equal(said, verdict, code)
+    const { verdict, scope } = listed.find(each => each.code.replace(/\*$/, '') === code) ?? {}
+    t.same(judgementOf(await send()), { verdict, scope }, code)
   }
+})
+
+t.test('template, signature and country of a message are named', async t => {
+  const { provider } = await start(t)
+  const { template } = templatesOf({}).templateFor('aliyun', sms()) as { template: string }
+  t.same(provider.scopesOf?.(sms()), { template, sender: SIGN_NAME, country: 'CN' })
+  const none = await start(t, { templates: { templateFor: () => ({ why: 'none' }) } })
+  t.same(none.provider.scopesOf?.(sms()), { country: 'CN' })
 })
 
 t.test('what does not fit is not sent', async t => {

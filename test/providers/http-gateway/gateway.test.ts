@@ -7,6 +7,7 @@ import { readExample } from '../../../sandbox/carriers/http-gateway.ts'
 import {
   createGatewayReceipts,
   findText,
+  type GatewayAnswer,
   gatewayOutcome,
 } from '../../../src/providers/http-gateway/answers.ts'
 import { GATEWAY_FILE, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
@@ -14,7 +15,18 @@ import { httpGateway } from '../../../src/providers/http-gateway/gateway.ts'
 import { modulesOf } from '../../../src/providers/list.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
+import { judgementOf } from '../sms.ts'
 import { CODE, EXAMPLES, type Example, gatewayOf, NUMBER, open, sms, startServer } from './rig.ts'
+
+/** What an entry of a file's codes comes to, scope and all. */
+function expectedOf(meaning: NonNullable<GatewayAnswer['codes']>[string]): ReturnType<typeof judgementOf> {
+  if (typeof meaning === 'object') {
+    if ('is' in meaning) return { verdict: meaning.is, scope: meaning.scope }
+    return { verdict: 'limit', scope: meaning.limit === 'number' ? 'recipient' : meaning.limit }
+  }
+  const usual = { content: 'message', ours: 'message', later: 'account', ambiguous: 'transport' }
+  return { verdict: meaning, scope: usual[meaning as keyof typeof usual] ?? meaning }
+}
 
 const abort = () => new AbortController().signal
 /** A file with one gateway, `g`. */
@@ -251,7 +263,7 @@ t.test('what an answer means follows the file, and HTTP where that says nothing'
   t.match(outcome(200, { id: 'x'.repeat(65) }), { is: 'ambiguous' }, 'more than can be kept')
   t.match(outcome(200, { code: 7, why: `to ${NUMBER}: ${CODE}` }), {
     is: 'rejected',
-    why: 'recipient',
+    scope: 'recipient',
     code: '7',
   })
   t.notMatch(JSON.stringify(outcome(200, { code: 7, why: `to ${NUMBER}: ${CODE}` })), /607182|7400112233/)
@@ -261,7 +273,7 @@ t.test('what an answer means follows the file, and HTTP where that says nothing'
       { is: 'retry', code: 'unreadable-code', reply: 'unreadable-code' },
       'a code is logged',
     )
-  t.match(outcome(200, { code: 9 }), { is: 'limit', scope: 'number', retryAfterMs: 1_800_000 })
+  t.match(outcome(200, { code: 9 }), { is: 'limit', scope: 'recipient', retryAfterMs: 1_800_000 })
   t.match(outcome(200, 'ERR: 7'), { is: 'rejected' }, 'of text, too')
   t.match(outcome(403, { code: 'BAD' }), { is: 'retry', whose: 'ours', code: 'BAD' })
   t.match(outcome(200, { code: 'new' }), { is: 'ambiguous', code: 'new' })
@@ -305,11 +317,7 @@ for (const example of Object.keys(EXAMPLES) as Example[])
         const outcome = await provider.send(sms(), abort())
         const told = JSON.stringify(outcome)
         if (meaning === 'ok') t.match(told, /"sent"|no-id/, code)
-        else if (typeof meaning === 'object') t.match(outcome, { is: 'limit', scope: meaning.limit }, code)
-        else if (meaning === 'ours' || meaning === 'later')
-          t.match(outcome, { is: 'retry', whose: meaning }, code)
-        else if (meaning === 'ambiguous') t.match(outcome, { is: 'ambiguous' }, code)
-        else t.match(outcome, { is: 'rejected', why: meaning }, code)
+        else t.match(judgementOf(outcome), expectedOf(meaning), code)
       }
       const [taken] = server.standIn.messages
       if (taken === undefined || gateway.reports === undefined) throw new Error('nothing to report on')

@@ -187,7 +187,7 @@ await t.test('an address beyond ASCII goes to a server with SMTPUTF8, and to no 
 
   const { server, send } = await start(t)
   const refused = await send(mail(to))
-  t.match(refused, { is: 'rejected', why: 'recipient', reply: /SMTPUTF8/ })
+  t.match(refused, { is: 'rejected', scope: 'recipient', reply: /SMTPUTF8/ })
   t.match(refused, { incapable: true }, 'so a second server is asked')
   t.match(await send(), { is: 'sent' })
   t.match(await send(mail(to)), { is: 'rejected' })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type SmtpError, smtpFailure } from '../../../src/providers/smtp/outcome.ts'
+import { judgementOf } from '../sms.ts'
 
 const TO = 'reader@example.com'
 
@@ -20,10 +21,7 @@ const atDot = (response: string): string =>
 const atLogin = (response: string): string =>
   short(smtpFailure(failed('AUTH PLAIN', 'EAUTH', response), { begun: false, dotted: false }, TO))
 
-function short(outcome: ReturnType<typeof smtpFailure>): string {
-  if (outcome.is === 'rejected') return outcome.why
-  return outcome.is === 'retry' ? outcome.whose : outcome.is
-}
+const short = (outcome: ReturnType<typeof smtpFailure>): string => judgementOf(outcome).verdict
 
 await t.test('a reply at RCPT', async t => {
   const expected: Readonly<Record<string, string>> = {
@@ -53,27 +51,48 @@ await t.test('a reply at RCPT', async t => {
   for (const [response, verdict] of Object.entries(expected)) t.equal(atRcpt(response), verdict, response)
 })
 
-await t.test('a refusal that one recipient alone may meet says so', async t => {
-  const isPerhaps = (command: string, code: string, response: string): boolean =>
-    'perhapsRecipient' in smtpFailure(failed(command, code, response), begun, TO)
-  for (const response of [
-    '550 5.7.1 relaying denied',
-    '454 4.7.1 relay access denied',
-    '554 bare',
-    '550 5.7.0 no',
-  ])
-    t.ok(isPerhaps('RCPT TO', 'EENVELOPE', response), response)
-  for (const response of [
-    '530 5.7.0 log in first',
-    '535 5.7.8 no',
-    '553 5.1.8 sender',
-    '550 5.7.26 SPF',
-    '450 later',
-  ])
-    t.notOk(isPerhaps('RCPT TO', 'EENVELOPE', response), response)
-  t.notOk(isPerhaps('MAIL FROM', 'EENVELOPE', '550 5.7.1 no'))
-  t.notOk(isPerhaps('DATA', 'EENVELOPE', '554 5.5.1 no'))
-  t.notOk(isPerhaps('AUTH PLAIN', 'EAUTH', '454 4.7.0 later'))
+await t.test('a reply says what it is about, by the command that it answers', async t => {
+  const expected: Readonly<Record<string, readonly string[]>> = {
+    recipient: [
+      'RCPT TO: 550 5.7.1 relaying denied',
+      'RCPT TO: 454 4.7.1 relay access denied',
+      'RCPT TO: 554 bare',
+      'RCPT TO: 550 5.7.0 no',
+      'RCPT TO: 550 5.1.1 no such user',
+      'RCPT TO: 450 4.2.0 greylisted',
+      'dot: 550 5.1.1 no such user',
+      'dot: 452 4.2.2 full',
+    ],
+    message: ['dot: 554 5.6.0 spam', 'dot: 554', 'dot: 451 later', 'MAIL FROM: 552 5.3.4 too big'],
+    sender: [
+      'RCPT TO: 553 5.1.8 sender domain not found',
+      'RCPT TO: 450 4.1.8 sender domain not found',
+      'RCPT TO: 550 5.7.26 SPF',
+      'MAIL FROM: 550 5.7.1 no',
+      'MAIL FROM: 553 5.1.7 bad sender',
+      'dot: 550 5.7.26 DMARC',
+    ],
+    account: [
+      'RCPT TO: 530 5.7.0 log in first',
+      'MAIL FROM: 530 5.7.0 log in first',
+      'AUTH PLAIN: 535 5.7.8 no',
+      'AUTH PLAIN: 454 4.7.0 later',
+    ],
+    transport: [
+      'RCPT TO: 421 4.3.2 closing',
+      'MAIL FROM: 452 4.3.1 no room',
+      'STARTTLS: 454 4.7.0 no',
+      'EHLO: 554 no',
+      'DATA: 554 5.5.1 no',
+    ],
+  }
+  for (const [scope, replies] of Object.entries(expected))
+    for (const each of replies) {
+      const [step = '', response = ''] = each.split(': ')
+      const code = step === 'dot' ? 'EMESSAGE' : step.startsWith('AUTH') ? 'EAUTH' : 'EENVELOPE'
+      const outcome = smtpFailure(failed(step === 'dot' ? 'DATA' : step, code, response), begun, TO)
+      t.equal(judgementOf(outcome).scope, scope, each)
+    }
 })
 
 await t.test('a reply at MAIL FROM or DATA says nothing against the message', async t => {
@@ -153,7 +172,7 @@ await t.test('code and reply are for people', async t => {
   )
   t.strictSame(outcome, {
     is: 'rejected',
-    why: 'recipient',
+    scope: 'recipient',
     code: '550 5.1.1',
     reply: '550 5.1.1 <recipient> does not exist',
   })

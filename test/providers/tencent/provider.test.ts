@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import { numberRefusalOf, REFUSALS, type TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts'
-import type { Outcome } from '../../../src/providers/provider.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import type { TencentSettings } from '../../../src/providers/tencent.ts'
+import { judgementOf } from '../sms.ts'
 import { NUMBER, openTencent, refuse, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
 
 const never = new AbortController().signal
@@ -62,15 +62,15 @@ t.test('an answer of the API means', async t => {
   const rows: readonly (readonly [CarrierFault, object])[] = [
     [
       inRow('LimitExceeded.PhoneNumberThirtySecondLimit'),
-      { is: 'limit', scope: 'number', retryAfterMs: 30_000 },
+      { is: 'limit', scope: 'recipient', retryAfterMs: 30_000 },
     ],
     [
       refuse('LimitExceeded.PhoneNumberOneHourLimit'),
-      { is: 'limit', scope: 'number', retryAfterMs: 3_600_000 },
+      { is: 'limit', scope: 'recipient', retryAfterMs: 3_600_000 },
     ],
-    [inRow('LimitExceeded.PhoneNumberDailyLimit'), { is: 'limit', scope: 'number' }],
+    [inRow('LimitExceeded.PhoneNumberDailyLimit'), { is: 'limit', scope: 'recipient' }],
     [refuse('LimitExceeded.AppDailyLimit'), { is: 'limit', scope: 'account' }],
-    [refuse('LimitExceeded.NewPhoneNumberRule'), { is: 'limit', scope: 'number' }],
+    [refuse('LimitExceeded.NewPhoneNumberRule'), { is: 'limit', scope: 'recipient' }],
     [refuse('LimitExceeded.NewRule'), { is: 'limit', scope: 'account' }],
     [refuse('RequestLimitExceeded.UinLimitExceeded'), { is: 'retry', whose: 'later', overload: 'requests' }],
     [inRow(cutOff), { ...ours, code: cutOff }],
@@ -112,14 +112,13 @@ t.test('an answer of the API means', async t => {
 t.test('every published code has an outcome, in a row and of the whole request alike', async t => {
   const { server, send } = await start(t)
   t.ok(REFUSALS.length > 70)
-  const said = (outcome: Outcome) =>
-    outcome.is === 'rejected' ? outcome.why : outcome.is === 'retry' ? outcome.whose : outcome.is
   for (const { code } of REFUSALS) {
-    const { verdict } = [...published.send, ...published.common.codes].find(each => each.code === code) ?? {}
+    const { verdict, scope } =
+      [...published.send, ...published.common.codes].find(each => each.code === code) ?? {}
     server.fault = () => refuse(code)
-    t.equal(said(await send()), verdict, code)
+    t.same(judgementOf(await send()), { verdict, scope }, code)
     server.fault = () => ({ is: 'answer', ...numberRefusalOf(NUMBER, code) })
-    t.equal(said(await send()), verdict, code)
+    t.same(judgementOf(await send()), { verdict, scope }, code)
   }
 })
 

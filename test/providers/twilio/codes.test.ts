@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import listed from '../../../src/providers/twilio.codes.json' with { type: 'json' }
 import { startTwilioServer } from '../../rigs/twilio-server.ts'
+import { judgementOf } from '../sms.ts'
 import { openTwilio, sms, twilioError } from './rig.ts'
 
 const published = JSON.parse(
@@ -14,7 +16,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
   recipient: '21211 21217 21265 21266 21604 21610 21614 21635 30003 30004 30005 30006',
   country: '21408',
   ours: '10001 10002 20003 20005 20006 20008 20403 20404 20410 21212 21603 21606 21608 21609 21612 21616 21657 21659 21660 21661 21701 21702 21703 21704 21705',
-  later: '21619 20429 14107 21611 30001 30022 30023 30027 63038 20503',
+  later: '21619 20429 14107 21611 30001 30022 20503',
+  limit: '30023 30027 63038',
   ambiguous: '20500',
 }
 const expected = new Map(
@@ -27,12 +30,12 @@ t.test('every published code means something, and the listed ones exactly that',
   const server = await startTwilioServer()
   const provider = openTwilio(server.url, { concurrency: 20 })
   t.teardown(async () => Promise.all([provider.close(), server.close()]))
-  const verdictOn = async (status: number, code: number) => {
+  const judgementOn = async (status: number, code: number) => {
     const outcome = await provider.send(
       sms(undefined, { text: () => `${status} ${code}` }),
       new AbortController().signal,
     )
-    return outcome.is === 'rejected' ? outcome.why : outcome.is === 'retry' ? outcome.whose : outcome.is
+    return judgementOf(outcome)
   }
   server.fault = ({ form }) => {
     const [status, code] = (form['Body'] ?? '').split(' ').map(Number)
@@ -43,11 +46,16 @@ t.test('every published code means something, and the listed ones exactly that',
   const wrong = await Promise.all(
     [...codes].map(async code => {
       const meant = expected.get(code)
-      const said = [await verdictOn(400, code)]
+      const said = [await judgementOn(400, code)]
       if (meant !== undefined || code % 10 === 0)
-        said.push(await verdictOn(500, code), await verdictOn(429, code))
-      const right = [meant ?? 'ours', meant ?? 'ambiguous', 'later']
-      return said.every((each, n) => each === right[n]) ? [] : [[code, said]]
+        said.push(await judgementOn(500, code), await judgementOn(429, code))
+      const { scope } = listed.send.find(each => Number(each.code) === code) ?? {}
+      const right = [
+        { verdict: meant ?? 'ours', scope: scope ?? 'message' },
+        { verdict: meant ?? 'ambiguous', scope: scope ?? 'transport' },
+        meant === 'limit' ? { verdict: meant, scope } : { verdict: 'later', scope: 'account' },
+      ]
+      return said.every((each, n) => isDeepStrictEqual(each, right[n])) ? [] : [[code, said]]
     }),
   )
   t.same(wrong.flat(), [])
@@ -67,8 +75,13 @@ t.test('without a code the status decides', async t => {
     server.fault = () => ({ is: 'answer', status, body: '{}' })
     return provider.send(sms(), new AbortController().signal)
   }
-  for (const status of [301, 307, 400, 401, 403, 404, 405, 413, 422])
-    t.match(await outcomeOf(status), { is: 'retry', whose: 'ours' }, String(status))
+  for (const [scope, statuses] of Object.entries({
+    transport: [301, 307],
+    message: [400, 405, 413, 422],
+    account: [401, 403, 404],
+  }))
+    for (const status of statuses)
+      t.match(await outcomeOf(status), { is: 'retry', whose: 'ours', scope }, String(status))
   t.match(await outcomeOf(429), { is: 'retry', whose: 'later' })
   for (const status of [500, 502, 503, 504, 599])
     t.match(await outcomeOf(status), { is: 'ambiguous' }, String(status))

@@ -159,9 +159,13 @@ await t.test('a message that was made and failed in the same answer was not sent
   const made = (status: string, error_code: number | null, error_message: string | null) =>
     json(201, { sid: `SM${'0'.repeat(32)}`, status, error_code, error_message, to: NUMBER })
   for (const [status, code, outcome] of [
-    ['failed', 30005, { is: 'rejected', why: 'recipient', code: '30005', reply: 'failed: words of Twilio' }],
-    ['undelivered', 30003, { is: 'rejected', why: 'recipient' }],
-    ['failed', 21408, { is: 'rejected', why: 'country' }],
+    [
+      'failed',
+      30005,
+      { is: 'rejected', scope: 'recipient', code: '30005', reply: 'failed: words of Twilio' },
+    ],
+    ['undelivered', 30003, { is: 'rejected', scope: 'recipient' }],
+    ['failed', 21408, { is: 'rejected', scope: 'country' }],
     ['failed', 20003, ours],
     ['failed', null, { ...later, code: 'failed' }],
     ['canceled', null, later],
@@ -177,12 +181,20 @@ await t.test('a message that was made and failed in the same answer was not sent
 
 await t.test('a refusal that one number alone may meet says so', async t => {
   const { server, send } = await start(t)
-  for (const code of [21608, 21612]) {
+  for (const code of [21606, 21608, 21612, 21703]) {
     server.fault = () => twilioError(400, code)
-    t.match(await send(), { ...ours, perhapsRecipient: true }, String(code))
+    t.match(await send(), { ...ours, scope: 'recipient' }, String(code))
   }
-  server.fault = () => twilioError(400, 21606)
-  t.strictSame(Object.hasOwn(await send(), 'perhapsRecipient'), false)
+  server.fault = () => twilioError(400, 21704)
+  t.match(await send(), { ...ours, scope: 'sender' })
+})
+
+await t.test('sender and country of a message are named', async t => {
+  const provider = openTwilio('http://127.0.0.1:1')
+  t.teardown(async () => provider.close())
+  t.match(provider.scopesOf?.(sms()), { country: 'US', sender: /./ })
+  const service = { messagingServiceSid: 'MG1' }
+  t.same(provider.scopesOf?.(sms(undefined, { sender: service })), { country: 'US', sender: 'MG1' })
 })
 
 await t.test('each answer, and what is none, is an outcome', async t => {
@@ -191,17 +203,17 @@ await t.test('each answer, and what is none, is an outcome', async t => {
     [
       '400 with a code of the recipient',
       twilioError(400, 21614),
-      { is: 'rejected', why: 'recipient', code: '21614' },
+      { is: 'rejected', scope: 'recipient', code: '21614' },
     ],
     [
       '400 with a code of the content',
       twilioError(400, 21602),
-      { is: 'rejected', why: 'content', code: '21602' },
+      { is: 'rejected', scope: 'message', code: '21602' },
     ],
     [
       '400 with a code of the country',
       twilioError(400, 21408),
-      { is: 'rejected', why: 'country', code: '21408' },
+      { is: 'rejected', scope: 'country', code: '21408' },
     ],
     ['401', twilioError(401, 20003), ours],
     ['403', twilioError(403, 20403), ours],
@@ -216,7 +228,7 @@ await t.test('each answer, and what is none, is an outcome', async t => {
     [
       '400 with a code as text',
       json(400, { code: '21211', message: 'x' }),
-      { is: 'rejected', why: 'recipient' },
+      { is: 'rejected', scope: 'recipient' },
     ],
     ['400 with a code that is none', json(400, { code: { a: 1 }, message: ['x'] }), ours],
     ['403 in HTML, from a gateway', raw(403, '<html>no</html>'), { ...ours, code: 'http-403' }],
