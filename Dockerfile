@@ -46,5 +46,5 @@ RUN node /app/src/main.ts --help >/dev/null \
       if (file.endsWith('.ts')) await import('/app/src/providers/' + file).catch(() => {}); \
       await import('/app/node_modules/twilio/lib/rest/api/v2010/account.js'); process.exit(0)"
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 CMD ["callback-courier", "health"]
-# Node is started without npm, which does not pass signals on well.
-CMD ["node", "/app/src/main.ts", "serve"]
+# Node is started without npm, which does not pass signals on well, and opens no debugger at a signal, not even before the program runs.
+CMD ["node", "--disable-sigusr1", "/app/src/main.ts", "serve"]

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 
+// Node opens its debugger to every user of the machine at this signal, unless somebody listens for it; the debugger could read every secret.
+process.on('SIGUSR1', () => {})
+
 // Reading and compiling the sources is most of a start, so the compiled code is cached for the next one. The cache is beside the
 // dependencies: whoever can write there could change the code itself. Where the service may not write there, it has no cache, or the
 // one made with the image. Nothing is loaded before the cache is on, hence the imports below; the store's thread finds it in the environment.

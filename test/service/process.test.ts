@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync, writeSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -22,9 +22,15 @@ function freePort(): Promise<number> {
 }
 
 /** `serve` whose log goes to `stdout`, once it answers. */
-async function startServe(t: Test, stdout: 'pipe' | number, level: string, drainSeconds = 0) {
+async function startServe(
+  t: Test,
+  stdout: 'pipe' | number,
+  level: string,
+  drainSeconds = 0,
+  flags: readonly string[] = [],
+) {
   const [port, adminPort] = [await freePort(), await freePort()]
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+  const child = spawn(process.execPath, [...flags, MAIN, 'serve'], {
     stdio: ['ignore', stdout, stdout],
     env: {
       ...COMPILED,
@@ -109,4 +115,51 @@ t.test('a second signal ends it at once, though nobody reads its log', async t =
   await pause(300)
   t.equal(child.signalCode, null, 'it serves on for DRAIN_SECONDS')
   t.ok((await end('SIGINT')) < END_WITHIN_MS / 2)
+})
+
+/** How many sockets of a process listen, over IPv4 and IPv6. */
+function countListening(pid: number | undefined): number {
+  const listening = ['tcp', 'tcp6'].flatMap(table =>
+    readFileSync(`/proc/${pid}/net/${table}`, 'utf8')
+      .split('\n')
+      .map(line => line.trim().split(/\s+/))
+      .filter(([, , , state]) => state === '0A')
+      .map(fields => `socket:[${fields[9]}]`),
+  )
+  const own = readdirSync(`/proc/${pid}/fd`).flatMap(fd => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
+    } catch {
+      return []
+    }
+  })
+  return listening.filter(socket => own.includes(socket)).length
+}
+
+t.test('SIGUSR1 opens no debugger, however it is started', async t => {
+  // The port of a debugger is any free one here: the usual one may be taken.
+  const anyPort = '--inspect-port=0'
+  const unguarded = spawn(process.execPath, [anyPort, '-e', 'console.log(1); setInterval(() => {}, 1000)'])
+  t.teardown(() => unguarded.kill('SIGKILL'))
+  await new Promise(resolve => unguarded.stdout.once('data', resolve))
+  unguarded.kill('SIGUSR1')
+  for (let tries = 0; countListening(unguarded.pid) === 0 && tries < 100; tries += 1) await pause(50)
+  t.equal(countListening(unguarded.pid), 1, 'a program that does not see to it listens then')
+
+  for (const flags of [[anyPort], [anyPort, '--disable-sigusr1']]) {
+    const { child } = await startServe(t, 'pipe', 'info', 0, flags)
+    const before = countListening(child.pid)
+    child.kill('SIGUSR1')
+    await pause(500)
+    t.equal(child.signalCode, null, `${flags.join(' ')}: it serves on`)
+    t.equal(before, 2, 'the two listeners')
+    t.equal(countListening(child.pid), before, `${flags.join(' ')}: no other port`)
+  }
+})
+
+t.test('image, unit and npm start it with the debugger off from the first moment', async t => {
+  for (const path of ['Dockerfile', 'package.json', 'docs/operations.md', 'docs/zh-CN/operations.md']) {
+    const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+    t.match(text, /node"?,? "?--disable-sigusr1"?,? "?\S*src\/main\.ts"?,? "?serve/, path)
+  }
 })
