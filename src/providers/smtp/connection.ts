@@ -8,7 +8,8 @@ import { lookUpName } from '../../runtime/name-lookup.ts'
 import { isLoopback } from '../../settings/urls.ts'
 import type { Outcome } from '../provider.ts'
 import type { SignMessage } from './dkim.ts'
-import { requireToken, type TokenLogin, TokenLoginError, tokenAuth, tokenAuthHandlers } from './oauth2.ts'
+import { LoginError, readOfferedLogins, requirePasswordLogin } from './login.ts'
+import { addTokenLogin, requireToken, type TokenLogin, tokenAuth } from './oauth2.ts'
 import { acceptedOutcome, type DialogueProgress, type SmtpError, smtpFailure } from './outcome.ts'
 import type { SmtpAddress, SmtpLimits } from './settings.ts'
 
@@ -16,8 +17,8 @@ export interface SmtpConnectionOptions {
   readonly address: SmtpAddress
   readonly limits: SmtpLimits
   readonly clock: Clock
-  /** The name in EHLO, which must resolve: some servers look up one that does not for seconds. */
-  readonly ehloName: string
+  /** The name in EHLO, which must resolve: some servers look up one that does not for seconds. Undefined: there is none. */
+  readonly ehloName?: string | undefined
   /** Envelope sender, where bounces go; empty for the null reverse-path. */
   readonly bounceTo: string
   /** Signs a message before it is sent. */
@@ -137,7 +138,7 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
         const response = await current.unlessStopped(deliver(current, mail, onAwaitingReply))
         return response === null ? NO_SMTPUTF8 : acceptedOutcome(response, mail.to, secretsOf(options))
       } catch (error) {
-        if (error instanceof TokenLoginError && current.stopped === undefined) return error.toOutcome(current)
+        if (error instanceof LoginError && current.stopped === undefined) return error.toOutcome(current)
         return smtpFailure(asSmtpError(error), current, mail.to, secretsOf(options))
       } finally {
         current.finish()
@@ -221,7 +222,7 @@ export function setUpMs({ connectMs, greetingMs, commandMs }: SmtpLimits): numbe
 
 /**
  * Connects and logs in. Without a token, where one is needed, the server is not connected to.
- * @throws nodemailer's error of the first step that failed, or a TokenLoginError.
+ * @throws nodemailer's error of the first step that failed, or a LoginError.
  */
 export async function openSession(options: SmtpConnectionOptions, attempt: Attempt): Promise<Session> {
   const { tokenLogin, limits } = options
@@ -262,6 +263,12 @@ async function connectSocket(
   }
 }
 
+/** Writes the address that we connect from in the place of a name (RFC 5321, 4.1.3): a server that wants a whole name takes no bare one. */
+function addressLiteral(address = '127.0.0.1'): string {
+  const bare = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+  return net.isIPv6(bare) ? `[IPv6:${bare}]` : `[${bare}]`
+}
+
 /** Says whether TLS is required: a password must not cross the network in the clear because somebody on the way hid STARTTLS. */
 function requiresTls({ address, loginWithoutTls = false }: SmtpConnectionOptions): boolean {
   if (address.startTls !== 'offered') return address.startTls === 'required'
@@ -297,6 +304,7 @@ export class Session extends SMTPConnection {
   hasBegun = false
   /** Awaited before the next message when the last one was refused. */
   restarted: Promise<unknown> | undefined
+  #logins: readonly string[] = []
   #octetsLeft = MOST_OCTETS
   #fail: ((error: Error) => void) | undefined
 
@@ -308,16 +316,16 @@ export class Session extends SMTPConnection {
       secure: address.secure,
       requireTLS: !address.secure && requiresTls(options),
       ignoreTLS: address.startTls === 'off',
-      name: options.ehloName,
+      name: options.ehloName ?? addressLiteral(tcp.localAddress),
       connection: tcp,
       connectionTimeout: setUpMs(limits),
       greetingTimeout: limits.greetingMs,
       // The attempt's own limits always fire before this one.
       socketTimeout: setUpMs(limits) + limits.replyMs * 2,
       tls,
-      customAuth: tokenLogin && tokenAuthHandlers(tokenLogin),
     })
     this.tcp = tcp
+    if (tokenLogin !== undefined) addTokenLogin(this, tokenLogin)
     this.customAuth.set(EXTENSIONS, async ({ extensions }) => {
       this.extensions = extensions
     })
@@ -326,11 +334,20 @@ export class Session extends SMTPConnection {
     this.once('end', () => this.#fail?.(connectionClosed()))
   }
 
-  /** Waits for the greeting, EHLO and STARTTLS, and logs in where the server asks for it. */
+  /** Tells the ways to log in that the server offers. */
+  readonly logins = (): readonly string[] => this.#logins
+
+  /**
+   * Waits for the greeting, EHLO and STARTTLS, and logs in where the server asks for it.
+   * @throws LoginError when it offers no way that we have.
+   */
   async setUp(auth: SMTPConnectionAuth | undefined): Promise<void> {
     await this.#step(done => this.connect(done))
+    this.#logins = readOfferedLogins(this.lastServerResponse || '')
     await this.#step(done => this.login({ method: EXTENSIONS }, done))
-    if (auth !== undefined && this.allowsAuth) await this.#step(done => this.login({ ...auth }, done))
+    if (auth === undefined || !this.allowsAuth) return
+    if (auth.method === undefined) requirePasswordLogin(this.#logins)
+    await this.#step(done => this.login({ ...auth }, done))
   }
 
   /** Names the sender as for a message, which is then called off: nothing is sent. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import { isIP } from 'node:net'
 import type { Values } from '../../settings/setting.ts'
 import { withFallback } from '../fallback.ts'
 import { type ChannelSettings, checkLogin, defineProvider, proxyOf } from '../module.ts'
@@ -26,8 +26,7 @@ export const smtp = defineProvider({
     const settings = {
       clock,
       connections: config.SMTP_CONNECTIONS,
-      // A server may look the name up, so it is the one that this service is known by, rather than a container's.
-      ehloName: config.PUBLIC_URL === undefined ? hostname() : new URL(config.PUBLIC_URL).hostname,
+      ehloName: publicName(config.PUBLIC_URL),
       bounceTo,
       limits,
       dkim: await readDkimKey(config),
@@ -51,6 +50,15 @@ export const smtp = defineProvider({
     return [await checkLogin(provider, next)]
   },
 })
+
+/**
+ * Gives the name that this service is known by, for EHLO; undefined without one. A server may look it up, and may refuse one without a
+ * dot, so that the machine's or container's own name would not do.
+ */
+function publicName(publicUrl: string | undefined): string | undefined {
+  const name = publicUrl === undefined ? '' : new URL(publicUrl).hostname
+  return name.includes('.') && isIP(name) === 0 ? name : undefined
+}
 
 async function openAccessTokens(
   config: Values<typeof smtpSettings>,

@@ -1,4 +1,4 @@
-import type { SMTPConnectionCustomAuthHandlers } from 'nodemailer/lib/smtp-connection'
+import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
 import {
   createHttpApi,
@@ -8,9 +8,8 @@ import {
   readRetryAfter,
 } from '../http-client.ts'
 import { type JsonObject, parseJsonObject, textOf } from '../json-answer.ts'
-import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
-import type { DialogueProgress } from './outcome.ts'
+import { LoginError, type LoginFailure } from './login.ts'
 
 /** Where access tokens are asked for, and who asks. */
 export interface TokenEndpoint {
@@ -21,15 +20,6 @@ export interface TokenEndpoint {
   /** Undefined: the client asks for itself (client credentials, RFC 6749 4.4); else for a user (6). */
   readonly refreshToken?: string | undefined
   readonly scope?: string | undefined
-}
-
-/** The failure when no access token could be had: nothing of the message was sent. */
-export interface TokenFailure extends Diagnosis {
-  readonly whose: 'ours' | 'later'
-  readonly code: string
-  /** Safe to log, store and show. */
-  readonly reply: string
-  readonly retryAfterMs?: number
 }
 
 interface TokenAnswer {
@@ -72,11 +62,11 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
   let refreshToken = endpoint.refreshToken
   let current: AccessToken | undefined
   let renewAt = 0
-  let renewal: Promise<AccessToken | TokenFailure> | undefined
+  let renewal: Promise<AccessToken | LoginFailure> | undefined
   const lasting = [endpoint.clientSecret, endpoint.refreshToken].filter(each => each !== undefined)
   let secrets: readonly string[] = lasting
 
-  async function requestToken(): Promise<AccessToken | TokenFailure> {
+  async function requestToken(): Promise<AccessToken | LoginFailure> {
     const askedAt = clock.now()
     const request = {
       method: 'POST',
@@ -97,7 +87,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
     return current
   }
 
-  function renewOnce(): Promise<AccessToken | TokenFailure> {
+  function renewOnce(): Promise<AccessToken | LoginFailure> {
     renewal ??= requestToken().finally(() => {
       renewal = undefined
     })
@@ -106,7 +96,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
 
   return {
     /** Gives a token that is valid now; asks for one when there is none. */
-    async getToken(): Promise<AccessToken | TokenFailure> {
+    async getToken(): Promise<AccessToken | LoginFailure> {
       const now = clock.now()
       if (current === undefined || now >= current.expiresAt) return renewOnce()
       if (now >= renewAt) {
@@ -117,7 +107,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
       return current
     },
     /** Gives a newer one than `refused`, which a server did not take although it should be valid. */
-    async renewToken(refused: AccessToken): Promise<AccessToken | TokenFailure> {
+    async renewToken(refused: AccessToken): Promise<AccessToken | LoginFailure> {
       return current === undefined || current.token === refused.token ? renewOnce() : current
     },
     /** Texts that no reply may repeat: client secret, refresh and access tokens. */
@@ -149,7 +139,7 @@ const USUAL_LIFE_SECONDS = 3600
 const LONGEST_LIFE_SECONDS = 86_400
 
 /** Makes the failure when the endpoint could not be reached, or did not answer in time. */
-export function failureWithoutAnswer(failed: FailedExchange, url: string): TokenFailure {
+export function failureWithoutAnswer(failed: FailedExchange, url: string): LoginFailure {
   const { code, message } = (failed.error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   const cause = failed.stopped ?? (typeof code === 'string' ? code : undefined)
   if (cause === undefined)
@@ -170,7 +160,7 @@ export function failureWithoutAnswer(failed: FailedExchange, url: string): Token
 export function readTokenAnswer(
   { statusCode, retryAfter, body }: HttpAnswer,
   { endpoint, secrets, now }: { endpoint: TokenEndpoint; secrets: readonly string[]; now: number },
-): TokenAnswer | TokenFailure {
+): TokenAnswer | LoginFailure {
   const answer = parseJsonObject(body)
   const token = textOf(answer?.['access_token'])
   if (statusCode === 200 && isToken(token)) {
@@ -204,7 +194,7 @@ function lifetimeSeconds(expiresIn: unknown): number {
 }
 
 /** Makes the failure for an answer that is neither a token nor an error of OAuth: another server's page, or a server out of order. */
-function unreadableAnswerFailure(status: number): TokenFailure {
+function unreadableAnswerFailure(status: number): LoginFailure {
   return {
     whose: 'later',
     code: `http-${status}`,
@@ -225,7 +215,7 @@ function refusalFailure(
   answer: JsonObject,
   endpoint: TokenEndpoint,
   secrets: readonly string[],
-): TokenFailure {
+): LoginFailure {
   const words = presentableReply(textOf(answer['error_description']), '', secrets)
   const microsoftCode = microsoftErrorCode(answer)
   const code = microsoftCode === undefined ? error : `${error} ${microsoftCode}`
@@ -286,37 +276,12 @@ const METHOD = 'ACCESS-TOKEN'
 /** The command in nodemailer's error about this login: it names the method. */
 export const TOKEN_COMMAND = `AUTH ${METHOD}`
 
-/** An access token could not be had, or be used; nodemailer hands it on as the failure of the connection. */
-export class TokenLoginError extends Error {
-  override readonly name = 'TokenLoginError'
-  /** nodemailer's code for a failed login. */
-  readonly code = 'EAUTH'
-  readonly failure: TokenFailure
-  constructor(failure: TokenFailure) {
-    super(failure.reply)
-    this.failure = failure
-  }
-
-  /** The message waits. */
-  toOutcome({ begun }: DialogueProgress): Outcome {
-    const { whose, code, reply, retryAfterMs } = this.failure
-    return {
-      is: 'retry',
-      whose,
-      scope: 'account',
-      code,
-      reply,
-      retryAfterMs,
-      ...(!begun && { untouched: true }),
-    }
-  }
-}
-
-const NOT_OFFERED: TokenFailure = {
+const NOT_OFFERED: LoginFailure = {
   whose: 'ours',
   code: 'no-xoauth2',
-  reply: 'the mail server does not offer XOAUTH2, which a login with an access token needs',
-  what: 'the mail server does not offer XOAUTH2',
+  reply:
+    'the mail server offers neither XOAUTH2 nor OAUTHBEARER, one of which a login with an access token needs',
+  what: 'the mail server offers neither XOAUTH2 nor OAUTHBEARER',
   next: 'look at the host in SMTP_URL; a server that takes a password needs it there, and no SMTP_OAUTH2_TOKEN_URL',
 }
 
@@ -325,34 +290,62 @@ export function tokenAuth({ user }: TokenLogin): { readonly user: string; readon
   return { user, method: METHOD }
 }
 
-/**
- * Logs in by XOAUTH2 (https://developers.google.com/workspace/gmail/imap/xoauth2-protocol). nodemailer's own asks for a
- * new token only after a challenge (334), as Google has it; Microsoft refuses an old one with 535 at once. Here a token
- * that should be good and is refused is replaced once, however it is refused.
- */
-export function tokenAuthHandlers({ user, tokens }: TokenLogin): SMTPConnectionCustomAuthHandlers {
-  return {
-    async [METHOD]({ authMethods, sendCommand }) {
-      if (!authMethods.includes('XOAUTH2')) throw new TokenLoginError(NOT_OFFERED)
-      const logIn = async (token: string): Promise<string> => {
-        const fields = Buffer.from(`user=${user}\x01auth=Bearer ${token}\x01\x01`).toString('base64')
-        const { response } = await sendCommand(`AUTH XOAUTH2 ${fields}`)
-        // With 334 the server says as JSON why the token is wrong, and refuses after our empty answer.
-        return response.startsWith('334') ? (await sendCommand('')).response : response
-      }
-      const first = await requireToken(tokens.getToken())
-      let response = await logIn(first.token)
-      if (response.startsWith('535'))
-        response = await logIn((await requireToken(tokens.renewToken(first))).token)
-      // nodemailer adds the server's words.
-      if (!response.startsWith('2')) throw new Error('Invalid login')
-    },
-  }
+/** How a token is sent, and what is answered when the server says why it is wrong, upon which it refuses. */
+interface TokenMethod {
+  readonly name: string
+  readonly fields: (user: string, token: string) => string
+  readonly answer: string
 }
 
-/** Waits for a token. @throws TokenLoginError when there is none. */
+const TOKEN_METHODS: readonly TokenMethod[] = [
+  // https://developers.google.com/workspace/gmail/imap/xoauth2-protocol
+  {
+    name: 'XOAUTH2',
+    fields: (user, token) => `user=${user}\x01auth=Bearer ${token}\x01\x01`,
+    answer: '',
+  },
+  // RFC 7628, 3.1 and 3.2.3
+  {
+    name: 'OAUTHBEARER',
+    fields: (user, token) =>
+      `n,a=${user.replaceAll('=', '=3D').replaceAll(',', '=2C')},\x01auth=Bearer ${token}\x01\x01`,
+    answer: Buffer.from('\x01').toString('base64'),
+  },
+]
+
+/**
+ * Lets a session log in by a token. nodemailer's own XOAUTH2 asks for a new token only after a challenge (334), as Google has it;
+ * Microsoft refuses an old one with 535 at once. Here a token that should be good and is refused is replaced once, however it is
+ * refused.
+ */
+export function addTokenLogin({ customAuth, logins }: TokenSession, { user, tokens }: TokenLogin): void {
+  customAuth.set(METHOD, async ({ sendCommand }) => {
+    const offered = logins()
+    const method = TOKEN_METHODS.find(({ name }) => offered.includes(name))
+    if (method === undefined) throw new LoginError(NOT_OFFERED)
+    const logIn = async (token: string): Promise<string> => {
+      const fields = Buffer.from(method.fields(user, token)).toString('base64')
+      const { response } = await sendCommand(`AUTH ${method.name} ${fields}`)
+      return response.startsWith('334') ? (await sendCommand(method.answer)).response : response
+    }
+    const first = await requireToken(tokens.getToken())
+    let response = await logIn(first.token)
+    if (response.startsWith('535'))
+      response = await logIn((await requireToken(tokens.renewToken(first))).token)
+    // nodemailer adds the server's words.
+    if (!response.startsWith('2')) throw new Error('Invalid login')
+  })
+}
+
+/** A dialogue that may log in by a token. */
+interface TokenSession extends Pick<SMTPConnection, 'customAuth'> {
+  /** Tells the ways to log in that the server offers. */
+  readonly logins: () => readonly string[]
+}
+
+/** Waits for a token. @throws LoginError when there is none. */
 export async function requireToken(asked: ReturnType<AccessTokens['getToken']>): Promise<AccessToken> {
   const got = await asked
-  if ('whose' in got) throw new TokenLoginError(got)
+  if ('whose' in got) throw new LoginError(got)
   return got
 }

@@ -10,7 +10,8 @@ import {
   type SmtpConnectionOptions,
   secretsOf,
 } from './connection.ts'
-import { TOKEN_COMMAND, TokenLoginError } from './oauth2.ts'
+import { LoginError } from './login.ts'
+import { TOKEN_COMMAND } from './oauth2.ts'
 import { type SmtpError, smtpFailure } from './outcome.ts'
 import type { SmtpAddress } from './settings.ts'
 
@@ -31,7 +32,7 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
     const detail = `takes ${bounceTo || 'the empty sender'} as sender`
     return { ok: true, detail: `${await describeLogin(options)}; ${detail}` }
   } catch (thrown) {
-    if (thrown instanceof TokenLoginError) {
+    if (thrown instanceof LoginError) {
       const { what, next, reply } = thrown.failure
       return { ok: false, detail: `${what} (${reply})`, next }
     }

@@ -160,6 +160,27 @@ await t.test('wrong certificates are named and ours to mend', async t => {
   t.match(await send(), { is: 'retry', whose: 'ours', reply: /certificate was not accepted.*self-signed/ })
 })
 
+await t.test('a password is not sent to a server that takes none', async t => {
+  for (const [logins, expected] of [
+    ['AUTH SCRAM-SHA-256 GSSAPI', { is: 'retry', whose: 'ours', code: 'no-password-login', untouched: true }],
+    ['AUTH=XOAUTH2', { is: 'retry', whose: 'ours', reply: /it offers XOAUTH2$/ }],
+    ['AUTH SCRAM-SHA-256 PLAIN', { is: 'sent' }],
+    ['AUTH=LOGIN', { is: 'sent' }],
+  ] as const) {
+    const { server, provider, send } = await start(t, { login: LOGIN })
+    server.act = ({ step }) => (step === 'EHLO' ? say(`250-rig\r\n250-${logins}\r\n250 8BITMIME`) : undefined)
+    t.match(await send(), expected, logins)
+    if (expected.is === 'sent') continue
+    t.match(await provider.verify(), {
+      ok: false,
+      detail: /takes a password in no way/,
+      next: /PLAIN or LOGIN/,
+    })
+    const said = server.connections.flatMap(({ commands }) => commands)
+    t.notOk(said.some(line => /^(?:AUTH|MAIL)/.test(line)))
+  }
+})
+
 await t.test('a name that does not resolve and a closed port are for later', async t => {
   const open = (url: string): Provider =>
     createSmtpProvider({

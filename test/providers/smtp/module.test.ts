@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
@@ -47,6 +49,32 @@ t.test('each setting reaches the mail server', async t => {
     /^MAIL FROM:<bounces@example\.com>/,
   ])
   t.match(server.mails[0]?.data.toString(), /^DKIM-Signature: .*d=example\.com;\s.*s=courier;/s)
+})
+
+t.test('without a name of its own the address stands in EHLO', async t => {
+  const { server, url } = await listen(t)
+  const nameless = ['https://203.0.113.7:8443', 'https://[2001:db8::7]/', 'https://courier']
+  for (const more of [{} as Record<string, string>, ...nameless.map(PUBLIC_URL => ({ PUBLIC_URL }))]) {
+    const provider = await open(t, { SMTP_URL: url, ...more })
+    t.match(await provider.send(mail(), new AbortController().signal), { is: 'sent' })
+    t.equal(server.connections.at(-1)?.commands[0], 'EHLO [127.0.0.1]', JSON.stringify(more))
+  }
+  let said = ''
+  const six = createServer(socket => {
+    socket.on('error', () => {}).write('220 rig\r\n')
+    socket.once('data', line => {
+      said = String(line)
+      socket.destroy()
+    })
+  })
+  six.listen(0, '::1')
+  const [error] = (await Promise.race([once(six, 'listening'), once(six, 'error')])) as unknown[]
+  if (error !== undefined) return t.comment('this machine has no IPv6')
+  t.teardown(() => six.close())
+  const { port } = six.address() as AddressInfo
+  const provider = await open(t, { SMTP_URL: `smtp://[::1]:${port}?ignoreTLS=true` })
+  await provider.send(mail(), new AbortController().signal)
+  t.equal(said, 'EHLO [IPv6:::1]\r\n')
 })
 
 t.test('without them: from the address of MAIL_FROM, unsigned', async t => {

@@ -29,25 +29,29 @@ export async function startOauth2(
   t: Test,
   {
     challenges = false,
+    method,
+    user = USER,
     connections = 1,
     query = '?ignoreTLS=true',
     ...options
   }: TokenEndpointOptions & {
     readonly challenges?: boolean
+    readonly method?: 'OAUTHBEARER'
+    readonly user?: string
     readonly connections?: number
     readonly query?: string
   } = {},
 ) {
   const endpoint = await startTokenEndpoint({ expiresIn: 3600, ...options })
   const revoked = new Set<string>()
-  const takes = (user: string, token: string) =>
-    user === USER && endpoint.issued.includes(token) && !revoked.has(token)
-  const server = createSmtpServer({ xoauth2: { takes, challenges } })
+  const takes = (who: string, token: string) =>
+    who === user && endpoint.issued.includes(token) && !revoked.has(token)
+  const server = createSmtpServer({ xoauth2: { takes, challenges, ...(method && { method }) } })
   const { port } = await server.listen()
   const tokens = openTokens(endpoint)
   const provider = createSmtpProvider({
     name: 'smtp',
-    url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}${query}`,
+    url: `smtp://${encodeURIComponent(user)}@127.0.0.1:${port}${query}`,
     connections,
     ehloName: 'courier.example.com',
     bounceTo: USER,
@@ -59,7 +63,7 @@ export async function startOauth2(
   const shown = () =>
     server.connections
       .flatMap(({ commands }) => commands)
-      .flatMap(line => /^AUTH XOAUTH2 (.*)$/.exec(line)?.[1] ?? [])
+      .flatMap(line => /^AUTH (?:XOAUTH2|OAUTHBEARER) (.*)$/.exec(line)?.[1] ?? [])
       .map(initial => tokenLoginOf(initial).token)
   return { endpoint, server, provider, tokens, revoked, shown, port }
 }
