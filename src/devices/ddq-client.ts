@@ -3,20 +3,23 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { lookUpName } from '../runtime/name-lookup.ts'
+import { repeat } from '../runtime/retry.ts'
 import { createExchange, type DdqExchange, errorCodeOf, postRequest, type ReaderOptions } from './exchange.ts'
 import { createFrameGuard, guardSocket } from './frame-guard.ts'
 import { type Credential, describeFailure, type PlatformFailure, refusesCredential } from './platform-api.ts'
 
-/** The client's state, for logs, metrics and pages. */
+/** The subscription as people look at it. */
 export interface DdqStatus {
-  readonly state: 'off' | 'connecting' | 'subscribed' | 'waiting'
-  /** Since when, ms by the client's clock. */
-  readonly since: number
+  readonly subscribed: boolean
+  /** How long it has been subscribed, or has not been, however many tries to connect failed meanwhile, ms. */
+  readonly forMs: number
+  /** Why it last ended, or could not begin; null: that has not happened. */
+  readonly lastEnd: ConnectionEnd | null
+  /** Topics that the platform refuses, though others come. */
+  readonly refused: readonly { readonly topic: string; readonly why: string }[]
+  /** Messages since the process began, and how many of them cannot be used. */
   readonly received: number
   readonly malformed: number
-  readonly connections: number
-  /** Why the last connection ended; null: none has. */
-  readonly lastEnd: ConnectionEnd | null
 }
 
 export interface DdqClientOptions
@@ -31,89 +34,118 @@ export interface DdqClientOptions
 /** Jitter: as if a fifth of the time between two tries were drawn anew each time, to either side. */
 const JITTER = 0.2
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-
 /**
  * Holds a subscription for as long as it is started: connects, and whenever the connection ends, connects again, every
  * `reconnectMs` with jitter until it succeeds. A refused credential is replaced at once, but only once in a row, so
  * that an application that is locked out does not hammer the platform.
  */
 export function createDdqClient(options: DdqClientOptions) {
-  const status: Mutable<DdqStatus> = {
-    state: 'off',
-    since: options.now(),
-    received: 0,
-    malformed: 0,
-    connections: 0,
-    lastEnd: null,
-  }
+  const { timings, random, now } = options
+  const subscription = createSubscriptionTracker(now)
+  let received = 0
+  let malformed = 0
   let stop: (() => void) | undefined
+
+  /** @returns a function that ends it */
+  function keepConnected(): () => void {
+    const stopping = new AbortController()
+    const { signal } = stopping
+    let connection: { stop(): void } | undefined
+    let justLoggedIn = false
+
+    /** Connects, and is done when the connection has ended. @returns how long to wait before the next one, ms */
+    async function connect(): Promise<number> {
+      const opened = openConnection({
+        ...options,
+        onMessage(message) {
+          received += 1
+          return options.onMessage(message)
+        },
+        onMalformed(fault) {
+          malformed += 1
+          options.onMalformed?.(fault)
+        },
+        onRefused(topic, why) {
+          subscription.recordRefusal(topic, why)
+          options.onRefused?.(topic, why)
+        },
+        onSubscribed(topics) {
+          if (signal.aborted) return
+          justLoggedIn = false
+          subscription.recordSubscription()
+          options.onSubscribed?.(topics)
+        },
+      })
+      connection = opened
+      const end = await opened.ended
+      if (signal.aborted) return 0
+      const atOnce = end.logInAgain && !justLoggedIn
+      justLoggedIn = atOnce
+      const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
+      subscription.recordEnd(end)
+      options.onEnd?.(end, waitMs)
+      return waitMs
+    }
+
+    void repeat(connect, signal)
+    return () => {
+      stopping.abort()
+      connection?.stop()
+    }
+  }
+
   return {
     start(): void {
-      stop ??= keepConnected(options, status)
+      if (stop !== undefined) return
+      subscription.recordStart()
+      stop = keepConnected()
     },
     /** Ends the connection and does not come back; `start` begins anew. */
     stop(): void {
       stop?.()
       stop = undefined
+      subscription.recordStart()
     },
-    status: (): DdqStatus => ({ ...status }),
+    status: (): DdqStatus => ({ ...subscription.status(), received, malformed }),
   }
 }
 
-/** @param status is kept up to date. @returns a function that ends it */
-function keepConnected(options: DdqClientOptions, status: Mutable<DdqStatus>): () => void {
-  const { timings, random, now } = options
-  let stopped = false
-  let connection: { stop(): void } | undefined
-  let timer: NodeJS.Timeout | undefined
-  let justLoggedIn = false
+/**
+ * Follows the subscription over its connections: the time without one counts from its end on, however many tries to
+ * connect fail meanwhile.
+ * @param now ms since any origin, never going back.
+ */
+export function createSubscriptionTracker(now: () => number) {
+  let subscribed = false
+  let since = now()
+  let lastEnd: ConnectionEnd | null = null
+  let refused: readonly { readonly topic: string; readonly why: string }[] = []
+  let refusedNow: { readonly topic: string; readonly why: string }[] = []
 
-  function enter(state: DdqStatus['state']): void {
-    status.state = state
-    status.since = now()
+  const enter = (next: boolean) => {
+    if (next !== subscribed) since = now()
+    subscribed = next
+    refusedNow = []
   }
-
-  async function connect(): Promise<void> {
-    status.connections += 1
-    enter('connecting')
-    const opened = openConnection({
-      ...options,
-      onMessage(message) {
-        status.received += 1
-        return options.onMessage(message)
-      },
-      onMalformed(malformed) {
-        status.malformed += 1
-        options.onMalformed?.(malformed)
-      },
-      onRefused: (topic, why) => options.onRefused?.(topic, why),
-      onSubscribed(topics) {
-        if (stopped) return
-        justLoggedIn = false
-        enter('subscribed')
-        options.onSubscribed?.(topics)
-      },
-    })
-    connection = opened
-    const end = await opened.ended
-    if (stopped) return
-    status.lastEnd = end
-    const atOnce = end.logInAgain && !justLoggedIn
-    justLoggedIn = atOnce
-    const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
-    enter('waiting')
-    options.onEnd?.(end, waitMs)
-    if (stopped) return
-    timer = setTimeout(() => void connect(), waitMs)
-  }
-
-  void connect()
-  return () => {
-    stopped = true
-    clearTimeout(timer)
-    connection?.stop()
-    enter('off')
+  return {
+    /** Nothing is known any more: connecting begins, for the first time or after another process did it, or has ended. */
+    recordStart(): void {
+      enter(false)
+      since = now()
+      lastEnd = null
+      refused = []
+    },
+    /** A topic is refused; comes before `recordSubscription`. */
+    recordRefusal: (topic: string, why: string): void => void refusedNow.push({ topic, why }),
+    recordSubscription(): void {
+      refused = refusedNow
+      enter(true)
+    },
+    recordEnd(end: ConnectionEnd): void {
+      lastEnd = end
+      enter(false)
+    },
+    status: () => ({ subscribed, forMs: now() - since, lastEnd, refused }),
   }
 }
 

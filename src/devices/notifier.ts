@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Emit } from '../events/events.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import {
@@ -10,6 +9,7 @@ import {
   StoreUnavailable,
 } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { retry } from '../runtime/retry.ts'
 import { type AlertRow, createRouting, type Notification } from './alert-table.ts'
 import type { DdqMessage } from './message.ts'
 import { createRecoveryTimes, occurrencesOf } from './occurrence.ts'
@@ -22,7 +22,30 @@ import {
   updateMemory,
 } from './suppression.ts'
 
-export interface NotifierOptions extends DispatchOptions {
+/** The part of the store that device alerts need, beside the leader lease. */
+export type AlertStore = Pick<Outbox, 'accept' | 'memos'> & {
+  readonly queries: Pick<Outbox['queries'], 'findMessage'>
+}
+
+export interface NotifierOptions {
+  readonly rows: readonly AlertRow[]
+  readonly outbox: AlertStore
+  readonly keys: {
+    /** HMAC that names the duplicates of an alert: the same occurrence, to the same recipient. */
+    dedupeKey(fields: readonly string[]): string
+    /** HMAC that names the memo about a recipient, device and rule. */
+    memoName(fields: readonly string[]): string
+    recipientHash(channel: Channel, recipient: string): string
+  }
+  readonly charges: ChargesOf
+  /** Throws when there are no words for it. */
+  readonly render: (message: NewMessage) => Outgoing
+  /** A message was stored for the channel, and is due. */
+  readonly wake: (channel: Channel) => void
+  readonly clock: Clock
+  /** 32 lower-case hex digits, new each time. */
+  readonly messageId: () => string
+  readonly emit: Emit
   /** Pause after the store could not take something, ms. Default 1000. */
   readonly retryMs?: number
 }
@@ -46,22 +69,23 @@ const MAX_WAITING = 500
 /** Notifies people by way of the outbox, in the order in which messages came. */
 export function createNotifier(options: NotifierOptions): Notifier {
   const routing = createRouting(options.rows, options.keys.memoName)
-  const retry = createRetry(options.retryMs ?? 1000, (doing, error) =>
-    options.emit({ type: 'alert-store-failed', doing, error }),
-  )
-  const dispatch = createDispatch(options, retry)
+  const stopping = new AbortController()
+  const dispatch = createDispatch(options, stopping.signal)
   let waiting: readonly Notification[] = []
   let draining: Promise<void> | undefined
   let backpressure: PromiseWithResolvers<void> | undefined
-  let stopped = false
 
   async function drain(): Promise<void> {
     // Messages of the same turn of the event loop are decided on together.
     await new Promise(resolve => setImmediate(resolve))
     while (waiting.length > 0) {
-      const done = await dispatch(waiting.slice(0, MAX_BATCH))
-      // The process ends and the store did not take them: they are lost, as after a crash.
-      waiting = done === 'given-up' ? [] : waiting.slice(done)
+      try {
+        waiting = waiting.slice(await dispatch(waiting.slice(0, MAX_BATCH)))
+      } catch (error) {
+        if (!isPassing(error)) throw error
+        // The process ends and the store did not take them: they are lost, as after a crash.
+        waiting = []
+      }
       if (waiting.length < MAX_WAITING) releaseBackpressure()
     }
     draining = undefined
@@ -74,7 +98,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
 
   return {
     take(message) {
-      if (stopped || !routing.isRouted(message)) return
+      if (stopping.signal.aborted || !routing.isRouted(message)) return
       waiting = [...waiting, ...occurrencesOf(message).flatMap(routing.notificationsFor)]
       if (waiting.length > 0) draining ??= drain()
       if (waiting.length < MAX_WAITING) return
@@ -82,38 +106,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
       return backpressure.promise
     },
     async stop() {
-      stopped = true
-      retry.stop()
+      stopping.abort()
       releaseBackpressure()
       await draining
     },
   }
-}
-
-/** The part of the store that device alerts need, beside the leader lease. */
-export type AlertStore = Pick<Outbox, 'accept' | 'memos'> & {
-  readonly queries: Pick<Outbox['queries'], 'findMessage'>
-}
-
-export interface DispatchOptions {
-  readonly rows: readonly AlertRow[]
-  readonly outbox: AlertStore
-  readonly keys: {
-    /** HMAC that names the duplicates of an alert: the same occurrence, to the same recipient. */
-    dedupeKey(fields: readonly string[]): string
-    /** HMAC that names the memo about a recipient, device and rule. */
-    memoName(fields: readonly string[]): string
-    recipientHash(channel: Channel, recipient: string): string
-  }
-  readonly charges: ChargesOf
-  /** Throws when there are no words for it. */
-  readonly render: (message: NewMessage) => Outgoing
-  /** A message was stored for the channel, and is due. */
-  readonly wake: (channel: Channel) => void
-  readonly clock: Clock
-  /** 32 lower-case hex digits, new each time. */
-  readonly messageId: () => string
-  readonly emit: Emit
 }
 
 /** An alert is worth sending for a day, as alarms of the platform are. */
@@ -134,20 +131,27 @@ interface Prepared {
  * whichever process stores it.
  *
  * @returns a function that takes a batch and gives how many of it, from the first on, are done. A notification after
- *   another of the same memo has to wait for the memo to change. `given-up`: the process ends, and the store did not
- *   take them.
+ *   another of the same memo has to wait for the memo to change. It throws what the store said when the process ends and the
+ *   store did not take them.
+ * @param signal from its abort on each call of the store is made once.
  */
-export function createDispatch(
-  options: DispatchOptions,
-  retry: Retry,
-): (batch: readonly Notification[]) => Promise<number | 'given-up'> {
-  const { outbox, clock, emit } = options
+function createDispatch(options: NotifierOptions, signal: AbortSignal) {
+  const { outbox, clock, emit, retryMs = 1000 } = options
   const recoveries = createRecoveryTimes()
 
-  async function dispatch(batch: readonly Notification[]): Promise<number | 'given-up'> {
+  /** Calls the store until it takes it: an alert is not given up because a disk is full. */
+  function callStore<T>(doing: string, call: () => Promise<T>): Promise<T> {
+    const waitAfter = (error: unknown) => {
+      if (!isPassing(error)) return null
+      emit({ type: 'alert-store-failed', doing, error })
+      return retryMs
+    }
+    return retry(call, waitAfter, signal)
+  }
+
+  async function dispatch(batch: readonly Notification[]): Promise<number> {
     const names = [...new Set(batch.map(({ memoName }) => memoName))]
-    const memos = await retry.callStore('read notes', () => outbox.memos.readMemos(names))
-    if (memos === null) return 'given-up'
+    const memos = await callStore('read notes', () => outbox.memos.readMemos(names))
     const prepared = new Map<string, Prepared>()
     let done = 0
     for (const notification of batch) {
@@ -164,7 +168,8 @@ export function createDispatch(
       const acceptance = prepare(notification, memory, options)
       if (acceptance !== null) prepared.set(memoName, { notification, acceptance })
     }
-    return prepared.size === 0 || (await store([...prepared.values()])) ? done : 'given-up'
+    if (prepared.size > 0) await store([...prepared.values()])
+    return done
   }
 
   async function decide(
@@ -174,20 +179,17 @@ export function createDispatch(
     if (recoveries.isAlreadyOver(occurrence)) return 'outdated'
     const decision = decideSuppression(memory, occurrence, row.everyMs, clock.now())
     if (decision !== 'send' || occurrence.is === 'alarm' || memory === null) return decision
-    const alarm = await retry.callStore('find', () => outbox.queries.findMessage(memory.messageId))
+    const alarm = await callStore('find', () => outbox.queries.findMessage(memory.messageId))
     return alarm !== null && UNDELIVERED.includes(alarm.state) ? 'not-alarmed' : 'send'
   }
 
-  /** @returns false when the process ends and the store did not take them. */
-  async function store(prepared: readonly Prepared[]): Promise<boolean> {
-    const answers = await retry.callStore('accept', () =>
+  async function store(prepared: readonly Prepared[]): Promise<void> {
+    const answers = await callStore('accept', () =>
       outbox.accept(prepared.map(({ acceptance }) => acceptance)),
     )
-    if (answers === null) return false
     prepared.forEach((each, at) => reportOutcome(each, answers[at], emit))
     const channels = new Set(prepared.map(({ notification }) => notification.recipient.channel))
     for (const channel of channels) options.wake(channel)
-    return true
   }
 
   return dispatch
@@ -197,7 +199,7 @@ export function createDispatch(
 function prepare(
   { occurrence, recipient, row, memoName }: Notification,
   memory: AlertMemory | null,
-  { keys, charges, render, clock, messageId, emit }: DispatchOptions,
+  { keys, charges, render, clock, messageId, emit }: NotifierOptions,
 ): Acceptance | null {
   const { channel, to, masked, country } = recipient
   const { kind, params, identity } = occurrence
@@ -251,32 +253,6 @@ function reportOutcome(
   else if (accepted?.is !== 'refused') emit({ type: 'alert-suppressed', why: 'repeated', channel, kind })
 }
 
-export type Retry = ReturnType<typeof createRetry>
-
-/**
- * Repeats calls to the store until it takes them: an alert is not given up because a disk is full.
- * @param retryMs pause between two tries. @param failed called for each try that failed.
- */
-export function createRetry(retryMs: number, failed: (doing: string, error: Error) => void) {
-  const stopping = new AbortController()
-  const { signal } = stopping
-
-  return {
-    /** @returns null when `stop` was called and the store did not take it. */
-    async callStore<T>(doing: string, call: () => Promise<T>): Promise<T | null> {
-      while (true) {
-        try {
-          return await call()
-        } catch (error) {
-          if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
-          failed(doing, error)
-        }
-        // An abort rejects the pause.
-        if (!signal.aborted) await sleep(retryMs, undefined, { signal }).catch(() => {})
-        if (signal.aborted) return null
-      }
-    },
-    /** From now on each call is made once. */
-    stop: (): void => stopping.abort(),
-  }
+function isPassing(error: unknown): error is StoreUnavailable | BacklogFull {
+  return error instanceof StoreUnavailable || error instanceof BacklogFull
 }

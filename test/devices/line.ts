@@ -132,7 +132,7 @@ export async function subscribed(
     reporter,
     until,
     logins: () => logins,
-    ready: () => until(() => client.status().state === 'subscribed', 'the subscription'),
+    ready: () => until(() => client.status().subscribed, 'the subscription'),
     ids: () => messages.map(({ id }) => id),
   }
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createSubscriptionTracker } from '../../src/devices/alerts.ts'
+import { createSubscriptionTracker } from '../../src/devices/ddq-client.ts'
 
 const END = { is: 'unreachable', why: 'ECONNREFUSED', logInAgain: false } as const
 
